@@ -1,0 +1,94 @@
+"""Frozen settings with defaults that work; each part is handed its slice and nothing else.
+
+Names follow the seeds where a seed gives one (002 §6.1 and §8, 003 §6).
+"""
+
+from feedmill.model.base import Value
+
+
+class ParseLimits(Value):
+    """Ceilings for one document (D16, D28); far above anything measured in real feeds."""
+
+    max_bytes: int = 10 * 1024 * 1024
+    max_depth: int = 256  # MAX_XML_DEPTH
+    max_items: int = 50_000
+    max_attributes: int = 256  # of one element
+    max_values: int = 1_000  # repeated elements of one kind in one entry
+    max_text_chars: int = 2_000_000  # one field
+    strict_encodings: bool = False  # restrict declared labels to allowed_encodings too (003)
+    allowed_encodings: tuple[str, ...] = (
+        "utf-8",
+        "utf-16",
+        "iso-8859-1",
+        "windows-1252",
+        "ascii",
+    )
+    encoding_confidence_min: float = 0.8
+    encoding_sample_size: int = 10_240
+
+
+class NormaliseConfig(Value):
+    """003 §6."""
+
+    title_max_chars: int = 1_000
+    summary_max_chars: int = 4_000  # SUMMARY_MAX_LEN
+    content_max_chars: int = 512_000  # before sanitising; nh3 is quadratic in nesting
+    html_max_depth: int = 200
+    max_categories: int = 256
+    max_authors: int = 64
+    max_enclosures: int = 256
+    link_tracking_params: tuple[str, ...] = (
+        "utm_source",
+        "utm_medium",
+        "utm_campaign",
+        "utm_term",
+        "utm_content",
+        "fbclid",
+        "gclid",
+        "mc_cid",
+        "mc_eid",
+    )
+
+
+class IdentifyConfig(Value):
+    hash_summary_prefix_len: int = 100  # 003 HASH_SUMMARY_PREFIX_LEN
+    constant_guid_ratio: float = 0.5  # D8: a guid on this share of the items is no guid
+    rekey_ratio: float = 0.5  # D9: most guids new, links and titles as before
+
+
+class ScheduleConfig(Value):
+    """002 §6.1."""
+
+    initial_interval_sec: int = 900
+    min_interval_sec: int = 300
+    max_interval_sec: int = 86_400
+    up_factor: float = 1.25
+    down_factor: float = 0.75
+    ewma_alpha: float = 0.3
+    blend_lambda: float = 0.5
+    jitter_ratio: float = 0.15
+    backoff_base: float = 2.0
+    backoff_cap_sec: int = 3_600
+    ewma_window: int = 20
+    retry_after_max_sec: int = 604_800  # a Retry-After beyond a week is read as a week
+
+
+class FetchConfig(Value):
+    """002 §8 and D27, D28."""
+
+    user_agent: str = "feedmill/0.1 (+https://feedmill.example/bot)"
+    robots_product: str = "feedmill"  # the product token of RFC 9309 2.2.1
+    timeout_ms: int = 30_000
+    max_redirects: int = 5
+    max_body_bytes: int = 10 * 1024 * 1024
+    allow_cidrs: tuple[
+        str, ...
+    ] = ()  # FEEDMILL_EGRESS_ALLOW_CIDRS: the only way to reach private addresses
+
+
+class Config(Value):
+    parse: ParseLimits = ParseLimits()
+    normalise: NormaliseConfig = NormaliseConfig()
+    identify: IdentifyConfig = IdentifyConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
+    fetch: FetchConfig = FetchConfig()

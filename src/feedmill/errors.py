@@ -1,0 +1,35 @@
+"""The one tree of exceptions: surprises only.
+
+    FeedmillError
+    ├── UsageError          a caller passed something that has no meaning
+    │   └── UnknownPolicyError   no URL policy of that name
+    └── ConfigError         the settings cannot be used; lists every mistake at once
+
+A stranger's bad feed, address or answer is not a surprise: it is a value with a short, stable
+reason (`Unreadable`, `Refused`, `Failed`).
+"""
+
+from collections.abc import Sequence
+
+
+class FeedmillError(Exception):
+    """Anything feedmill raises on purpose."""
+
+
+class UsageError(FeedmillError, ValueError):
+    """A caller passed something that has no meaning."""
+
+
+class UnknownPolicyError(UsageError):
+    """No URL policy has that name."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"no URL policy is called {name!r}; choose one of: {', '.join(known)}")
+
+
+class ConfigError(FeedmillError):
+    """The settings cannot be used; the message lists every mistake at once."""
+
+    def __init__(self, mistakes: Sequence[str]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("; ".join(self.mistakes))
