@@ -53,7 +53,12 @@ class NormaliseConfig(Value):
 class IdentifyConfig(Value):
     hash_summary_prefix_len: int = 100  # 003 HASH_SUMMARY_PREFIX_LEN
     constant_guid_ratio: float = 0.5  # D8: a guid on this share of the items is no guid
+    constant_guid_min_items: int = 3  # two items may be two versions of one (RFC 4287 4.1.1)
     rekey_ratio: float = 0.5  # D9: most guids new, links and titles as before
+    rekey_min_items: int = 3  # fewer are single changes, not a re-key
+    legacy_guid_across_feeds: bool = False  # let an equal guid and link merge entries of two feeds
+    history_rewritten_ratio: float = 0.5  # this share of the document's known texts changed at once
+    history_rewritten_min_items: int = 10
 
 
 class ScheduleConfig(Value):
@@ -71,6 +76,8 @@ class ScheduleConfig(Value):
     backoff_cap_sec: int = 3_600
     ewma_window: int = 20
     retry_after_max_sec: int = 604_800  # a Retry-After beyond a week is read as a week
+    suspect_after_failures: int = 10  # D24: this many in a row, or one 410
+    gone_after_sec: int = 86_400  # D24: the second 410 counts when it comes this much later
 
 
 class FetchConfig(Value):
@@ -81,6 +88,14 @@ class FetchConfig(Value):
     timeout_ms: int = 30_000
     max_redirects: int = 5
     max_body_bytes: int = 10 * 1024 * 1024
+    max_wire_bytes: int = 10 * 1024 * 1024
+    max_header_bytes: int = 65_536
+    min_bytes_per_sec: int = 1_024
+    min_throughput_window_sec: int = 10
+    accept_encodings: tuple[str, ...] = ("gzip", "deflate", "br", "zstd")  # that we decode bounded
+    allow_downgrade: bool = False  # follow a redirect from https to http
+    robots_max_bytes: int = 512_000  # RFC 9309 2.5: at least 500 KiB
+    crawl_delay_max_sec: float = 60.0
     allow_cidrs: tuple[
         str, ...
     ] = ()  # FEEDMILL_EGRESS_ALLOW_CIDRS: the only way to reach private addresses

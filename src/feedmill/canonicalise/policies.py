@@ -1,0 +1,152 @@
+"""Named, versioned policies: one canonical spelling per URL and purpose (D3).
+
+`identity-v1` and `article-v1` are for entry links, offline; the three feed policies propose
+variants of a feed URL, each of which is verified by a fetch before it is adopted (D1, D4). All of
+them read http(s) URLs by the WHATWG standard, drop the fragment, the default port and the user
+information (a credential never becomes part of a canonical URL, D4), and all are idempotent.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from feedmill.canonicalise.cleanliness import cleanliness
+from feedmill.canonicalise.paths import tidy_path
+from feedmill.canonicalise.query import drop_params, sort_params
+from feedmill.canonicalise.schemes import convert_feed_scheme
+from feedmill.canonicalise.tracking import (
+    ARTICLE_PARAMS,
+    FEED_PARAMS,
+    IDENTITY_PARAMS,
+    TrackingList,
+    is_tracking,
+    tracking_list,
+)
+from feedmill.canonicalise.urls import HttpUrl, http_url, split
+from feedmill.errors import UnknownPolicyError
+from feedmill.model.base import Value
+
+
+class UrlPolicy(Value):
+    """What a policy changes beyond what all of them do."""
+
+    name: str
+    params: tuple[str, ...]  # dropped from the query
+    sorts_params: bool = False
+    strips_trailing_slash: bool = False
+    strips_www: bool = False
+    tidies_path: bool = False  # `//` and needless or lower case %XX
+    converts_feed_schemes: bool = False
+
+
+class FeedVariant(Value):
+    """One spelling of a feed URL that is worth a try, and the policy that proposed it."""
+
+    url: str
+    policy: str
+    cleanliness: float
+
+
+FEED_PRESETS = ("feed-aggressive", "feed-moderate", "feed-conservative")
+
+_IDENTITY = UrlPolicy(name="identity-v1", params=IDENTITY_PARAMS)
+_ARTICLE = UrlPolicy(
+    name="article-v1", params=ARTICLE_PARAMS, sorts_params=True, strips_trailing_slash=True
+)
+_CONSERVATIVE = UrlPolicy(
+    name="feed-conservative", params=FEED_PARAMS, tidies_path=True, converts_feed_schemes=True
+)
+_MODERATE = replace(_CONSERVATIVE, name="feed-moderate", strips_trailing_slash=True)
+_AGGRESSIVE = replace(_MODERATE, name="feed-aggressive", strips_www=True)
+
+POLICIES = {
+    policy.name: policy for policy in (_IDENTITY, _ARTICLE, _AGGRESSIVE, _MODERATE, _CONSERVATIVE)
+}
+
+# Second-level names under which country registries sell domains: `www.gov.uk` is a site, and
+# `gov.uk` is not its name. Short on purpose; a variant that fails is simply not adopted.
+_SECOND_LEVELS = frozenset(
+    ["ac", "co", "com", "edu", "go", "gob", "gouv", "gov", "govt", "gv", "ltd", "mil", "ne", "net", "nhs", "nom", "or", "org", "plc", "sch"]
+)
+
+
+def canonical_link(
+    url: str,
+    policy: str = "identity-v1",
+    *,
+    base: str | None = None,
+    tracking_params: Iterable[str] | None = None,
+) -> str | None:
+    """The canonical spelling under a policy, or None for what is no http(s) URL.
+
+    `tracking_params` replaces the policy's own list (`LINK_TRACKING_PARAMS` of seed 003,
+    `trackingParams` of seed 004); a name that ends in `*` stands for its whole family.
+    """
+    chosen = _policy(policy)
+    text = convert_feed_scheme(url.strip()) if chosen.converts_feed_schemes else url
+    href = http_url(text, base)
+    if href is None:
+        return None
+    params = chosen.params if tracking_params is None else tracking_params
+    return _canonical(split(href), chosen, tracking_list(params))
+
+
+def feed_variants(
+    url: str,
+    presets: Sequence[str] = FEED_PRESETS,
+    *,
+    tracking_params: Iterable[str] | None = None,
+) -> tuple[FeedVariant, ...]:
+    """The distinct variants of a feed URL under the presets, cleanest first; () for no URL.
+
+    Of presets that agree the first one is named; equally clean variants keep the presets' order.
+    """
+    params = None if tracking_params is None else tuple(tracking_params)
+    variants: dict[str, FeedVariant] = {}
+    for preset in presets:
+        variant = canonical_link(url, preset, tracking_params=params)
+        if variant is not None and variant not in variants:
+            score = cleanliness(variant, FEED_PARAMS if params is None else params)
+            variants[variant] = FeedVariant(url=variant, policy=preset, cleanliness=score)
+    return tuple(sorted(variants.values(), key=lambda variant: -variant.cleanliness))
+
+
+def _policy(name: str) -> UrlPolicy:
+    try:
+        return POLICIES[name]
+    except KeyError:
+        raise UnknownPolicyError(name, tuple(POLICIES)) from None
+
+
+def _canonical(url: HttpUrl, policy: UrlPolicy, listed: TrackingList) -> str:
+    path = tidy_path(url.path) if policy.tidies_path else url.path
+    if policy.strips_trailing_slash:
+        path = path.rstrip("/") or "/"
+    host = _without_www(url.host) if policy.strips_www else url.host
+    port = f":{url.port}" if url.port else ""
+    query = _canonical_query(url.query, policy, listed) if url.query else ""
+    return f"{url.scheme}://{host}{port}{path}{query and '?'}{query}"
+
+
+def _canonical_query(query: str, policy: UrlPolicy, listed: TrackingList) -> str:
+    kept = drop_params(query, lambda name: is_tracking(name, listed))
+    return sort_params(kept) if policy.sorts_params else kept
+
+
+def _without_www(host: str) -> str:
+    """The host without its label `www`, as long as a registrable name is left.
+
+    `www.com` and `www.co.uk` are names of their own. Repeated, or a second pass would strip the
+    second label of `www.www.example.com`.
+    """
+    while host.startswith("www.") and _is_registrable(host[4:]):
+        host = host[4:]
+    return host
+
+
+def _is_registrable(host: str) -> bool:
+    labels = host.removesuffix(".").split(".")
+    if len(labels) < 2 or not all(labels):
+        return False
+    second, top = labels[-2:]
+    return len(labels) > 2 or len(top) != 2 or second not in _SECOND_LEVELS

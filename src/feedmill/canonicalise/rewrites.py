@@ -1,0 +1,122 @@
+"""What is known of three platforms: other names for the same feed (seed 004).
+
+A rewrite turns an address into the one the platform itself prefers; a probe lists addresses that
+may serve the same feed. Both only propose: what they return is verified by a fetch (D4).
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from feedmill.canonicalise.paths import tidy_path
+from feedmill.canonicalise.query import drop_params, param_name, param_value, sort_params
+from feedmill.canonicalise.urls import HttpUrl, http_url, join, split
+
+# A URL that a rewrite does not know is answered with None.
+Rewrite = Callable[[str], str | None]
+
+_FEEDBURNER = frozenset(("feeds.feedburner.com", "feeds2.feedburner.com", "feedproxy.google.com"))
+_BLOGGER = frozenset(("blogger.com", "www.blogger.com", "beta.blogger.com"))
+# Blogger served every blog under one domain per country: blogspot.de, blogspot.co.uk, ...
+_BLOGSPOT = re.compile(r"([^.]+(?:\.[^.]+)*)\.blogspot\.(?:com|[a-z]{2}|com?\.[a-z]{2})")
+# Parameters that choose a part or a wrapping of a Blogger feed, not another feed.
+_BLOGGER_PARAMS = frozenset(
+    ["redirect", "v", "max-results", "start-index", "orderby", "published-min", "published-max", "updated-min", "updated-max"]
+)
+_WORDPRESS_FEED = re.compile(r"(comments-)?(atom|rss2|rss|rdf)", re.IGNORECASE)
+_WORDPRESS_PATH = re.compile(r"/feed(?:/(?:atom|rss2|rss|rdf))?\Z", re.IGNORECASE)
+
+
+def feedburner(url: str) -> str | None:
+    """A FeedBurner address under its one host, without query; None for other hosts."""
+    parts = _parts(url)
+    if parts is None or parts.host not in _FEEDBURNER:
+        return None
+    return join(replace(_plain(parts), host="feeds.feedburner.com", query=None))
+
+
+def blogger(url: str) -> str | None:
+    """A Blogger feed on its .com host, by https and without paging; None for other hosts."""
+    parts = _parts(url)
+    if parts is None:
+        return None
+    host = _blogger_host(parts.host)
+    if host is None:
+        return None
+    path, query = _blogger_feed(_plain(parts), is_blog=host != "www.blogger.com")
+    return join(replace(_plain(parts), scheme="https", host=host, path=path, query=query or None))
+
+
+def rewrite_feed_url(url: str, rewrites: Sequence[Rewrite] = (feedburner,)) -> str:
+    """The URL as the first rewrite that knows it spells it, else as it was."""
+    for rewrite in rewrites:
+        rewritten = rewrite(url)
+        if rewritten is not None:
+            return rewritten
+    return url
+
+
+def wordpress_candidates(url: str) -> tuple[str, ...]:
+    """Pretty addresses for a WordPress `?feed=` address, without and with a trailing slash."""
+    parts = _parts(url)
+    if parts is None or parts.query is None:
+        return ()
+    suffix = _wordpress_suffix(parts.query)
+    if suffix is None:
+        return ()
+    path = parts.path.rstrip("/")
+    if not _WORDPRESS_PATH.search(path):
+        path += suffix
+    query = drop_params(parts.query, lambda name: name == "feed") or None
+    bare = replace(parts, userinfo="", query=query, fragment=None)
+    return join(replace(bare, path=path)), join(replace(bare, path=f"{path}/"))
+
+
+def _parts(url: str) -> HttpUrl | None:
+    href = http_url(url)
+    return None if href is None else split(href)
+
+
+def _plain(parts: HttpUrl) -> HttpUrl:
+    """The parts that matter to a platform that serves from one host and the default port."""
+    path = tidy_path(parts.path).rstrip("/") or "/"
+    return replace(parts, userinfo="", port="", path=path, fragment=None)
+
+
+def _blogger_host(host: str) -> str | None:
+    if host in _BLOGGER:
+        return "www.blogger.com"
+    blog = _BLOGSPOT.fullmatch(host)
+    return None if blog is None else f"{blog[1]}.blogspot.com"
+
+
+def _blogger_feed(parts: HttpUrl, *, is_blog: bool) -> tuple[str, str]:
+    """Path and query, with the addresses of before 2006 replaced."""
+    kept = [piece for piece in (parts.query or "").split("&") if not _is_default(piece)]
+    if is_blog and parts.path == "/rss.xml":
+        kept = [*(piece for piece in kept if param_name(piece) != "alt"), "alt=rss"]
+    path = parts.path
+    if is_blog and path in ("/atom.xml", "/rss.xml"):
+        path = "/feeds/posts/default"
+    return path, sort_params("&".join(kept))
+
+
+def _is_default(piece: str) -> bool:
+    """Whether the piece says nothing: paging, or `alt` for the format that is served anyway."""
+    name = param_name(piece)
+    if name == "alt":
+        return param_value(piece).lower() in ("", "atom", "json")
+    return name in _BLOGGER_PARAMS
+
+
+def _wordpress_suffix(query: str) -> str | None:
+    """The pretty path for the first `feed=` that WordPress knows."""
+    for piece in query.split("&"):
+        feed = (
+            _WORDPRESS_FEED.fullmatch(param_value(piece)) if param_name(piece) == "feed" else None
+        )
+        if feed is not None:
+            comments = "/comments" if feed[1] else ""
+            return f"{comments}/feed/atom" if feed[2].lower() == "atom" else f"{comments}/feed"
+    return None

@@ -1,0 +1,112 @@
+"""URLs as the WHATWG standard reads them: the one door to the parser (D2).
+
+`ada_url.normalize_url` (one parse, one string) is the cheapest of the library's forms: 2.6 µs
+against 4.5 for an `URL` object and 12 for `parse_url`. What it returns is serialised, and the
+serialisation of an http(s) URL can be taken apart with plain string operations: no `@`, `/`, `?`
+or `#` stands in front of its delimiter unescaped.
+"""
+
+import re
+
+import ada_url
+
+from feedmill.model.base import Value
+
+_HTTP = ("http://", "https://")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # RFC 3986 3.1
+_HTTP_SCHEME = re.compile(r"https?:", re.IGNORECASE)
+
+
+class HttpUrl(Value):
+    """A parsed http(s) URL; joined again, its parts are the serialisation they came from."""
+
+    scheme: str
+    userinfo: str  # `user:password`, still escaped
+    host: str  # lower case, punycode, IPv6 in brackets
+    port: str  # empty for the scheme's default
+    path: str  # begins with a slash
+    query: str | None  # None: no question mark at all
+    fragment: str | None
+
+
+def resolve(reference: str, base: str | None) -> str:
+    """The absolute URL of a reference, or the reference itself where none can be built.
+
+    What is absolute already keeps its publisher's spelling: only white space around it goes. An
+    empty reference is no address and stays empty.
+    """
+    reference = reference.strip()
+    if not reference or base is None or reference[:8].lower().startswith(_HTTP):
+        return reference
+    if has_scheme(reference) and not _HTTP_SCHEME.match(reference):
+        return reference
+    return _joined(reference, base) or reference
+
+
+def has_scheme(text: str) -> bool:
+    """Whether the text begins like an absolute URL of any kind (also `localhost:80`)."""
+    return _SCHEME.match(text) is not None
+
+
+def http_url(text: str, base: str | None = None) -> str | None:
+    """The serialised http(s) URL that the WHATWG parser reads, or None.
+
+    An absolute URL needs no base, so a base that is itself broken does not spoil it.
+    """
+    text = text.strip()
+    if not text:
+        return None
+    if base is None or text[:8].lower().startswith(_HTTP):
+        href = _normalised(text)
+    else:
+        href = _joined(text, base) or _normalised(text)
+    return href if href is not None and href.startswith(_HTTP) else None
+
+
+def split(href: str) -> HttpUrl:
+    """The parts of a URL that `http_url` returned."""
+    rest, hash_mark, fragment = href.partition("#")
+    rest, question_mark, query = rest.partition("?")
+    scheme, _, rest = rest.partition("://")
+    authority, slash, path = rest.partition("/")
+    userinfo, _, host_port = authority.rpartition("@")
+    host, port = _split_port(host_port)
+    return HttpUrl(
+        scheme=scheme,
+        userinfo=userinfo,
+        host=host,
+        port=port,
+        path=slash + path,
+        query=query if question_mark else None,
+        fragment=fragment if hash_mark else None,
+    )
+
+
+def join(url: HttpUrl) -> str:
+    """The serialisation of the parts."""
+    userinfo = f"{url.userinfo}@" if url.userinfo else ""
+    port = f":{url.port}" if url.port else ""
+    query = "" if url.query is None else f"?{url.query}"
+    fragment = "" if url.fragment is None else f"#{url.fragment}"
+    return f"{url.scheme}://{userinfo}{url.host}{port}{url.path}{query}{fragment}"
+
+
+def _split_port(host_port: str) -> tuple[str, str]:
+    if host_port.endswith("]"):  # an IPv6 address without a port is full of colons
+        return host_port, ""
+    host, colon, port = host_port.rpartition(":")
+    return (host, port) if colon else (port, "")
+
+
+def _normalised(text: str) -> str | None:
+    try:
+        return str(ada_url.normalize_url(text))
+    except ValueError:
+        return None
+
+
+def _joined(reference: str, base: str) -> str | None:
+    try:
+        return str(ada_url.join_url(base, reference))
+    except ValueError:
+        return None

@@ -1,0 +1,173 @@
+"""Whether an address may be dialled: one guard for every request that leaves (D27).
+
+It refuses rather than repairs. Two parsers that disagree about a URL are how a check sees one
+host and a connection another, so there is one parser (WHATWG, D2), the caller uses the URL that
+comes out of here, and spellings that need repair are turned away.
+"""
+
+import re
+from collections.abc import Sequence
+
+import ada_url
+
+from feedmill.fetch.addresses import check_address, is_opened, read_address
+from feedmill.fetch.ports import BAD_PORTS
+from feedmill.model.base import Value
+from feedmill.model.fetch import Allowed, RefusalReason, Refused
+
+_MAX_URL_CHARS = 65_536
+_UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
+_SHAPE = re.compile(r"(https?)://([^/?#]*)", re.IGNORECASE | re.ASCII)
+_WEB_SCHEME = re.compile(r"https?:", re.IGNORECASE | re.ASCII)
+_USERINFO = re.compile(r"//[^/?#]*@")
+_DEFAULT_PORTS = {"http:": 80, "https:": 443}
+
+_LOCAL_SUFFIXES = (
+    "localhost",  # RFC 6761
+    "local",  # mDNS, RFC 6762
+    "home.arpa",  # RFC 8375
+    "onion",  # RFC 7686: a lookup would betray the reader
+    "i2p",
+    "alt",  # RFC 9476: names outside the DNS
+    "internal",  # reserved by ICANN for private use; cloud metadata lives here
+    "intranet", "private", "corp", "home", "lan",  # RFC 6762 appendix G: in use inside networks
+)  # fmt: skip
+
+
+class _Target(Value):
+    """A URL that parsed, and the parts that the verdict rests on."""
+
+    url: str
+    host: str  # without a final dot and without brackets
+    port: int
+    literal: str | None
+
+
+def check_url(
+    url: str, addresses: Sequence[str] | None = None, *, allow_cidrs: Sequence[str] = ()
+) -> Allowed | Refused:
+    """Whether the URL may be fetched from the addresses that its host resolved to.
+
+    `addresses` is the resolver's whole answer: one private address refuses all, because the
+    next connection could pick it. None means "not resolved yet": the answer is about the URL
+    alone and says whether addresses are needed. Networks in `allow_cidrs` are open, and with
+    them the names and ports that lead only there.
+    """
+    target = _read(url)
+    if isinstance(target, Refused):
+        return target
+    closed = _closed(target)
+    known = _known_addresses(target, addresses)
+    if known is None:
+        if closed and not allow_cidrs:
+            return closed
+        return _allowed(target, (), needs_addresses=True)
+    return _with_addresses(target, known, closed, allow_cidrs)
+
+
+def shown(url: str) -> str:
+    """The beginning of a URL for a person to read: no credentials, no lone surrogates."""
+    return _USERINFO.sub("//", url[:_MAX_URL_CHARS]).encode("utf-8", "replace").decode()[:200]
+
+
+def _read(url: str) -> _Target | Refused:
+    if (fault := _spelling_fault(url)) is not None:
+        return fault
+    try:
+        parsed = ada_url.URL(url)
+    except ValueError:  # also a lone surrogate, which no encoding takes
+        return _refused("malformed-url", url)
+    raw_host = _raw_host(url)
+    host = parsed.hostname.removeprefix("[").removesuffix("]").removesuffix(".")
+    literal = host if parsed.host_type != ada_url.HostType.DEFAULT else None
+    if parsed.host_type == ada_url.HostType.IPV4 and raw_host != host:
+        return _refused("non-canonical-ipv4", raw_host)
+    if literal is None and not _is_dns_name(host):
+        return _refused("bad-host", host)
+    port = int(parsed.port) if parsed.port else _DEFAULT_PORTS[parsed.protocol]
+    return _Target(url=parsed.href, host=host, port=port, literal=literal)
+
+
+def _spelling_fault(url: str) -> Refused | None:
+    if len(url) > _MAX_URL_CHARS:
+        return _refused("too-long", f"{len(url)} characters")
+    if _UNSAFE.search(url):
+        return _refused("unsafe-character", url)
+    shape = _SHAPE.match(url)
+    if shape is None:
+        return _refused("malformed-url" if _WEB_SCHEME.match(url) else "scheme", url)
+    authority = shape[2]
+    if not authority:
+        return _refused("empty-host", url)
+    # Escapes and a second @ are read differently by different parsers, and hide the host.
+    if "%" in authority or authority.count("@") > 1:
+        return _refused("malformed-url", url)
+    return None
+
+
+def _raw_host(url: str) -> str:
+    """The host as it was written, for comparison with the canonical one."""
+    authority = url.split("/", 3)[2].partition("?")[0].partition("#")[0]
+    return authority.rpartition("@")[2].partition(":")[0]
+
+
+def _is_dns_name(host: str) -> bool:
+    # RFC 1035 2.3.4: labels of 1 to 63 octets, 253 octets in all.
+    if len(host) > 253 or not all(0 < len(label) <= 63 for label in host.split(".")):
+        return False
+    # The parser lets all-ASCII labels pass; one that claims to be IDNA has to decode as such.
+    readable = ada_url.idna_to_unicode(host) if "xn--" in host else host
+    return not any(label.startswith("xn--") for label in readable.split("."))
+
+
+def _closed(target: _Target) -> Refused | None:
+    """Why the name or the port is out of bounds, whatever the address."""
+    if target.literal is None:
+        if f".{target.host}".endswith(tuple(f".{suffix}" for suffix in _LOCAL_SUFFIXES)):
+            return _refused("local-name", target.host)
+        # A dotless name means whatever the resolver's search list makes of it.
+        if "." not in target.host:
+            return _refused("dotless-name", target.host)
+    if target.port in BAD_PORTS:
+        return _refused("bad-port", str(target.port))
+    return None
+
+
+def _known_addresses(target: _Target, addresses: Sequence[str] | None) -> tuple[str, ...] | None:
+    if target.literal is not None:
+        return (target.literal, *(a for a in addresses or () if a != target.literal))
+    return None if addresses is None else tuple(addresses)
+
+
+def _with_addresses(
+    target: _Target, known: tuple[str, ...], closed: Refused | None, allow_cidrs: Sequence[str]
+) -> Allowed | Refused:
+    if closed and not _all_opened(known, allow_cidrs):
+        return closed
+    if not known:
+        return _refused("unresolved", target.host)
+    for address in known:
+        if (refusal := check_address(address, allow_cidrs=allow_cidrs)) is not None:
+            return refusal
+    return _allowed(target, known)
+
+
+def _all_opened(known: tuple[str, ...], allow_cidrs: Sequence[str]) -> bool:
+    read = [read_address(address) for address in known]
+    return bool(read) and all(a is not None and is_opened(a, allow_cidrs) for a in read)
+
+
+def _allowed(
+    target: _Target, addresses: tuple[str, ...], *, needs_addresses: bool = False
+) -> Allowed:
+    return Allowed(
+        url=target.url,
+        host=target.host,
+        port=target.port,
+        addresses=addresses,
+        needs_addresses=needs_addresses,
+    )
+
+
+def _refused(reason: RefusalReason, detail: str) -> Refused:
+    return Refused(reason=reason, detail=shown(detail))

@@ -1,0 +1,147 @@
+"""What is asked of a server: one plain, honest, conditional GET."""
+
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+
+import ada_url
+
+from feedmill.config import FetchConfig
+from feedmill.fetch.headers import is_sendable
+from feedmill.fetch.redirects import same_origin
+from feedmill.fetch.validators import conditional_fields, still_hold
+from feedmill.model.fetch import FetchLimits, FetchPlan, Headers, Validators
+
+# Feed types by name, because some servers answer with a page to whoever takes anything; then
+# anything, because others answer 406 to whoever does not (RFC 9110 12.5.1).
+ACCEPT_FEED = (
+    "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, "
+    "application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, */*;q=0.1"
+)
+ACCEPT_PAGE = "text/html, application/xhtml+xml, */*;q=0.1"
+ACCEPT_ROBOTS = "text/plain, */*;q=0.1"
+
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
+
+# Fields that identify nobody and go to any host; all others stay with the origin.
+_IMPERSONAL = frozenset({"user-agent", "accept", "accept-encoding", "accept-language"})
+
+# Fields that a feed's own settings cannot bring in: they are ours to decide, or never sent.
+_RESERVED = frozenset({
+    "host", "connection", "content-length", "transfer-encoding", "te", "upgrade", "trailer",
+    "cookie", "referer", "range", "if-range", "if-match", "if-none-match", "if-modified-since",
+    "if-unmodified-since", "accept-encoding", "a-im",
+})  # fmt: skip
+
+
+def plan_fetch(
+    url: str,
+    validators: Validators | None,
+    config: FetchConfig,
+    *,
+    forced: bool = False,
+    accept: str = ACCEPT_FEED,
+    extra_headers: Sequence[tuple[str, str]] = (),
+) -> FetchPlan:
+    """The request to send for this URL.
+
+    Credentials in the URL become an Authorization field (RFC 7617) and leave the URL. It is
+    unconditional when there are no validators, when it is `forced`, and when our own fields
+    that the server's Vary named have changed.
+    """
+    bare_url, authorization = _split_credentials(url)
+    fields = _fields(config, accept, (*authorization, *extra_headers))
+    usable = None if forced else _usable_validators(validators, fields)
+    plan = FetchPlan(
+        url=bare_url,
+        headers=fields,
+        conditional=usable is not None,
+        limits=_limits(config),
+        validators=usable,
+    )
+    return plan if usable is None else _with_conditions(plan, usable)
+
+
+def headers_for_hop(plan: FetchPlan, target_url: str) -> Headers:
+    """The fields to send after a redirect.
+
+    Credentials and other fields that say who asks stay with the origin that they were meant
+    for (RFC 9110 15.4). Validators go to the resource that gave them and to no other.
+    """
+    stays = same_origin(plan.url, target_url)
+    fields = tuple(
+        (name, value)
+        for name, value in plan.headers
+        if name.lower() in _IMPERSONAL or (stays and name.lower() not in _RESERVED)
+    )
+    return fields + _conditions_for(plan.validators, target_url)
+
+
+def _split_credentials(url: str) -> tuple[str, Headers]:
+    try:
+        parsed = ada_url.URL(url)
+    except ValueError:  # the guard refuses it with a reason
+        return url, ()
+    parsed.hash = ""
+    if not parsed.username and not parsed.password:
+        return str(parsed.href), ()
+    pair = f"{_plain(parsed.username)}:{_plain(parsed.password)}"
+    parsed.username = parsed.password = ""
+    return str(parsed.href), (("Authorization", f"Basic {b64encode(pair.encode()).decode()}"),)
+
+
+def _plain(userinfo: str) -> str:
+    """Userinfo with its escapes decoded."""
+    octets = _ESCAPE.sub(lambda escape: bytes.fromhex(escape[1].decode()), userinfo.encode())
+    return octets.decode("utf-8", "replace")
+
+
+def _fields(config: FetchConfig, accept: str, extra: Headers) -> Headers:
+    own = (
+        ("User-Agent", config.user_agent),
+        ("Accept", accept),
+        ("Accept-Encoding", ", ".join(config.accept_encodings) or "identity"),
+    )
+    added = tuple((n, v) for n, v in extra if n.lower() not in _RESERVED and _is_field(n, v))
+    replaced = {name.lower() for name, _ in added}
+    return (*((n, v) for n, v in own if n.lower() not in replaced and is_sendable(v)), *added)
+
+
+def _is_field(name: str, value: str) -> bool:
+    token = name.replace("-", "").replace("_", "")
+    return token.isascii() and token.isalnum() and is_sendable(value)
+
+
+def _usable_validators(validators: Validators | None, fields: Headers) -> Validators | None:
+    if validators is None or not still_hold(validators, fields):
+        return None
+    return validators if conditional_fields(validators) else None
+
+
+def _with_conditions(plan: FetchPlan, validators: Validators) -> FetchPlan:
+    headers = plan.headers + _conditions_for(validators, plan.url)
+    return FetchPlan(
+        url=plan.url,
+        headers=headers,
+        conditional=True,
+        limits=plan.limits,
+        validators=validators,
+    )
+
+
+def _conditions_for(validators: Validators | None, url: str) -> Headers:
+    if validators is None or validators.url not in (None, url.partition("#")[0]):
+        return ()
+    return conditional_fields(validators)
+
+
+def _limits(config: FetchConfig) -> FetchLimits:
+    return FetchLimits(
+        timeout_ms=config.timeout_ms,
+        max_redirects=config.max_redirects,
+        max_body_bytes=config.max_body_bytes,
+        max_wire_bytes=config.max_wire_bytes,
+        max_header_bytes=config.max_header_bytes,
+        min_bytes_per_sec=config.min_bytes_per_sec,
+        min_throughput_window_sec=config.min_throughput_window_sec,
+    )

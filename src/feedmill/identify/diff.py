@@ -1,0 +1,203 @@
+"""What one document changes: known x seen -> Added | Revised | Touched | Skipped | Rekeyed | Conflict."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from feedmill.config import IdentifyConfig
+from feedmill.identify.match import Match, Matching, match
+from feedmill.identify.profile import profile_document
+from feedmill.identify.registration import new_keys, new_uids, same_elsewhere
+from feedmill.identify.rekey import rekeyed
+from feedmill.model.identity import (
+    Added,
+    ArticleFate,
+    Change,
+    Changes,
+    ChangeSummary,
+    Conflict,
+    FeedIdentity,
+    Identified,
+    IdentityKey,
+    KnownEntry,
+    Rekeyed,
+    Revised,
+    Skipped,
+    Touched,
+)
+
+MAX_REMEMBERED = 64  # ignored guids and links of one feed; a document adds one or two at most
+
+_TEXT = frozenset({"title", "summary", "content", "unknown"})
+
+
+def diff(
+    known: Iterable[KnownEntry],
+    seen: Sequence[Identified],
+    feed: FeedIdentity,
+    config: IdentifyConfig,
+    *,
+    touched: Sequence[Touched] = (),
+    articles: Collection[str] = (),
+) -> Changes:
+    """Every change that a document makes, in document order, a re-key first.
+
+    `known` are the rows that hold any of `keys_of(seen)`; giving the rows of the feed's last
+    document as well lets a re-key be seen whose links are shared. `touched` is what `touch`
+    found, `articles` are the hashes of `articles_of(seen)` that the store has.
+    """
+    profile = profile_document([item.entry for item in seen], feed, config, touched)
+    matching = match(known, seen, feed, profile, config, touched)
+    found = _item_changes(seen, matching, feed, articles)
+    overtaken = {hit.row.entry_id for hit in matching.matches.values()}
+    kept = [t for t in touched if t.known.entry_id not in overtaken]
+    changes = (*_rekey(seen, matching, feed), *_in_document_order(found, kept))
+    return Changes(
+        changes=changes,
+        summary=_summary(changes, config),
+        ignored_guids=_remember(profile.ignored_guids, feed.ignored_guids),
+        ignored_links=_remember(profile.ignored_links, feed.ignored_links),
+    )
+
+
+def _item_changes(
+    seen: Sequence[Identified], matching: Matching, feed: FeedIdentity, articles: Collection[str]
+) -> list[Change]:
+    keys, uids = new_keys(seen, matching, feed), new_uids(seen, matching)
+    shelf, renamed = _Shelf(articles), frozenset(matching.renamed)
+    changes: list[Change] = []
+    for position, item in enumerate(seen):
+        hit = matching.matches.get(position)
+        if hit is not None:
+            changes.append(_known(item, hit, keys[position], shelf, position in renamed))
+        elif position in uids:
+            twin = same_elsewhere(item, matching.owners, feed)
+            changes.append(
+                Added(
+                    seen=item,
+                    entry_uid=uids[position],
+                    new_keys=keys[position],
+                    article=shelf.fate(item),
+                    same_as=None if twin is None else twin.entry_id,
+                )
+            )
+        else:
+            changes.append(_skipped(position, seen, matching))
+        if hit is not None and position in matching.conflicts:
+            losers = matching.conflicts[position]
+            changes.append(Conflict(seen=item, winner=hit.row, losers=losers))
+    return changes
+
+
+class _Shelf:
+    """The articles there are, with those of this document as it is read."""
+
+    def __init__(self, articles: Collection[str]) -> None:
+        self.articles = set(articles)
+
+    def fate(self, item: Identified, row: KnownEntry | None = None) -> ArticleFate:
+        digest = item.article_hash
+        if digest is None:
+            return "none"
+        if row is not None and row.article_hash == digest:
+            return "same"
+        if digest in self.articles:
+            return "duplicate"
+        self.articles.add(digest)
+        return "new"
+
+
+def _known(
+    item: Identified, hit: Match, keys: tuple[IdentityKey, ...], shelf: _Shelf, renamed: bool
+) -> Revised | Touched:
+    row = hit.row
+    changed = _changed(item, row)
+    restored = row.removed or row.content_hash is None
+    # Hashes of another recipe or reader say nothing about the publisher: rewrite, announce nothing.
+    same_recipe = row.content_version == item.content_version
+    # A re-key often moves the site: the link is part of what one feed.rekeyed event announces.
+    quiet = not same_recipe or (renamed and set(changed) <= {"link"})
+    if restored or (changed and not quiet):
+        return Revised(
+            known=row,
+            seen=item,
+            matched_by=hit.by,
+            changed=changed,
+            new_keys=keys,
+            article=shelf.fate(item, row),
+            restored=restored,
+        )
+    refresh = bool(changed) or not same_recipe
+    return Touched(
+        known=row,
+        matched_by=hit.by,
+        seen=item,
+        slice=item.entry.slice,
+        new_keys=keys,
+        refresh=refresh,
+    )
+
+
+def _changed(item: Identified, row: KnownEntry) -> tuple[str, ...]:
+    if item.content_hash == row.content_hash:
+        return ()
+    if not row.field_digests:
+        return ("unknown",)
+    before = dict(row.field_digests)
+    return tuple(name for name, digest in item.field_digests if before.get(name) != digest)
+
+
+def _skipped(position: int, seen: Sequence[Identified], matching: Matching) -> Skipped:
+    kept = matching.repeats.get(position)
+    if kept is not None:
+        return Skipped(seen=seen[position], repeats=seen[kept])
+    return Skipped(seen=seen[position], repeats_known=matching.repeats_known[position])
+
+
+def _rekey(
+    seen: Sequence[Identified], matching: Matching, feed: FeedIdentity
+) -> tuple[Rekeyed, ...]:
+    if not matching.renamed:
+        return ()
+    pairs = [(seen[position], matching.matches[position].row) for position in matching.renamed]
+    return (rekeyed(pairs, feed),)
+
+
+def _in_document_order(found: list[Change], touched: Sequence[Touched]) -> Sequence[Change]:
+    return sorted([*found, *touched], key=_offset) if touched else found
+
+
+def _offset(change: Change) -> int:
+    if isinstance(change, Touched):
+        piece = change.slice
+    else:
+        assert not isinstance(change, Rekeyed)
+        piece = change.seen.entry.slice
+    return -1 if piece is None else piece.offset
+
+
+def _summary(changes: Sequence[Change], config: IdentifyConfig) -> ChangeSummary:
+    revised = [change for change in changes if isinstance(change, Revised)]
+    touched = sum(isinstance(change, Touched) for change in changes)
+    rewritten = sum(not _TEXT.isdisjoint(change.changed) for change in revised)
+    flood = max(
+        config.history_rewritten_min_items,
+        config.history_rewritten_ratio * (len(revised) + touched),
+    )
+    return ChangeSummary(
+        added=sum(isinstance(change, Added) for change in changes),
+        revised=len(revised),
+        touched=touched,
+        skipped=sum(isinstance(change, Skipped) for change in changes),
+        rekeyed=sum(len(change.remaps) for change in changes if isinstance(change, Rekeyed)),
+        conflicts=sum(isinstance(change, Conflict) for change in changes),
+        articles_skipped=sum(
+            change.article == "duplicate"
+            for change in changes
+            if isinstance(change, Added | Revised)
+        ),
+        history_rewritten=rewritten >= flood,
+    )
+
+
+def _remember(found: frozenset[str], before: tuple[str, ...]) -> tuple[str, ...]:
+    """The newly found first, so that the oldest are forgotten."""
+    return (*sorted(found.difference(before)), *before)[:MAX_REMEMBERED]

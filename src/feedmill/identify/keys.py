@@ -1,0 +1,168 @@
+"""The keys an entry is found by, strongest first (000, D7).
+
+    guid           <feed key>:<guid>              the publisher's id, within the feed
+    alias          address:<feed key>://host/path a guid that is an address, without scheme and www
+    alias          path:<feed key>:/path          the same without its host
+    canonical_url  the link under identity-v1
+    legacy_guid    guid:<guid>                    historical, unscoped: believed only under guard
+    fallback_hash  fallback-v1                    only without guid and link; low confidence
+
+Spare keys, asked for always and registered when a regular one is taken:
+
+    alias          url:<feed key>:<link>          another feed's entry has the unscoped link
+    alias          uid:<uid-v1>                   002's tuple
+    fallback_hash  item:<item-v1>                 the item and nothing but the item
+"""
+
+import re
+
+import ada_url
+
+from feedmill.identify.hashes import (
+    fallback_hash,
+    guid_of,
+    item_hash,
+    link_of,
+    native_hash,
+    text_hash,
+    uid_hash,
+)
+from feedmill.model.entry import Entry
+from feedmill.model.identity import IdentityKey, KeyType
+
+# PostgreSQL refuses index rows over about 2,700 bytes; a longer key is replaced by its hash.
+MAX_KEY_BYTES = 2_000
+
+_HTTP = re.compile(r"https?://(?:www\.)?(?=[^/?#])")
+_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def identity_keys(
+    entry: Entry, feed_key: str, *, use_guid: bool = True, use_link: bool = True
+) -> tuple[IdentityKey, ...]:
+    """Every key to register for the entry, strongest first; never empty.
+
+    `use_guid` and `use_link` are off where the document shows that they identify nobody (D8).
+    """
+    guid = guid_of(entry) if use_guid else None
+    link = link_of(entry) if use_link else None
+    keys: list[IdentityKey] = []
+    if guid is not None:
+        keys.append(_key("guid", f"{feed_key}:{guid}"))
+        keys.extend(_aliases(guid, entry.guid_is_permalink, feed_key))
+    if link is not None:
+        keys.append(_key("canonical_url", link))
+    if guid is not None:
+        keys.append(_key("legacy_guid", f"guid:{guid}"))
+    if not keys:
+        keys.append(_key("fallback_hash", fallback_hash(entry, feed_key)))
+    return tuple(keys)
+
+
+def spare_keys(
+    entry: Entry, feed_key: str, feed_id: str, *, use_guid: bool = True
+) -> tuple[IdentityKey, ...]:
+    """Keys to ask for besides, and to register when a regular one belongs to another row.
+
+    The item's own hash; 002's tuple; and the link, both as it is (the document may share a link
+    that used to be one entry's own) and scoped to the feed (another feed may have it already).
+    """
+    guid = guid_of(entry) if use_guid else None
+    link = link_of(entry)
+    keys = [
+        item_key(item_hash(entry, guid, feed_key)),
+        IdentityKey(type="alias", value=f"uid:{uid_hash(entry, feed_id)}"),
+    ]
+    if link is not None:
+        keys += [_key("canonical_url", link), scoped_url_key(link, feed_key)]
+    return tuple(keys)
+
+
+def dedupe_key(entry: Entry, feed_key: str, *, use_guid: bool = True, use_link: bool = True) -> str:
+    """000's readable snapshot of the strongest key: guid:…, url:… or hash:…"""
+    guid = guid_of(entry) if use_guid else None
+    link = link_of(entry) if use_link else None
+    if guid is not None:
+        return f"guid:{_bounded(f'{feed_key}:{guid}')}"
+    if link is not None:
+        return f"url:{_bounded(link)}"
+    return f"hash:{fallback_hash(entry, feed_key)}"
+
+
+def entry_uid(entry: Entry, feed_key: str, feed_id: str, *, use_guid: bool = True) -> str:
+    """The public id of a new entry: feed-scoped, of fixed length, safe in a URL path.
+
+    The native id is hashed with its feed: alone it is neither unique (two feeds may both call an
+    item "1") nor bounded. Without one, 002 §4.4's tuple.
+    """
+    guid = guid_of(entry) if use_guid else None
+    if guid is not None:
+        return f"guid:{native_hash(guid, feed_key)}"
+    return f"hash:{uid_hash(entry, feed_id)}"
+
+
+def item_key(digest: str) -> IdentityKey:
+    """The key of last resort: the hash that only repeats of an item share."""
+    return IdentityKey(type="fallback_hash", value=f"item:{digest}")
+
+
+def scoped_url_key(link: str, feed_key: str) -> IdentityKey:
+    """The link within its feed, for when the unscoped one belongs to another feed's entry."""
+    return _alias("url", f"{feed_key}:{link}")
+
+
+def address_tail(url: str) -> str | None:
+    """What follows the host; None for the root or anything that is no web address."""
+    address = _HTTP.match(url)
+    if address is None:
+        return None
+    rest = url[address.end() :]
+    cut = re.search(r"[/?#]", rest)
+    tail = rest[cut.start() :] if cut else ""
+    return None if tail in ("", "/") else tail
+
+
+def _aliases(guid: str, is_permalink: bool, feed_key: str) -> list[IdentityKey]:
+    # Scheme and www flips are the commonest change of a guid (feedbin, pushpress #15).
+    address = _canonical_address(guid) if is_permalink else guid
+    found = _HTTP.match(address)
+    if found is None:
+        return []
+    aliases = [_alias("address", f"{feed_key}://{address[found.end() :]}")]
+    tail = address_tail(address)
+    if tail is not None:
+        aliases.append(_alias("path", f"{feed_key}:{tail}"))
+    return aliases
+
+
+def _canonical_address(guid: str) -> str:
+    """A permalink with host case, default port and needless escapes undone.
+
+    Only a permalink may be treated as an address; any other id is compared as it stands
+    (RFC 4287 4.2.6.1).
+    """
+    try:
+        url = ada_url.URL(guid)
+    except ValueError:
+        return guid
+    return _ESCAPE.sub(_plainest, url.href)
+
+
+def _plainest(escape: re.Match[str]) -> str:
+    character = chr(int(escape[0][1:], 16))
+    return character if character in _UNRESERVED else escape[0].upper()
+
+
+def _key(kind: KeyType, value: str) -> IdentityKey:
+    return IdentityKey(type=kind, value=_bounded(value))
+
+
+def _alias(kind: str, value: str) -> IdentityKey:
+    return IdentityKey(type="alias", value=f"{kind}:{_bounded(value)}")
+
+
+def _bounded(value: str) -> str:
+    if len(value.encode("utf-8", "surrogatepass")) <= MAX_KEY_BYTES:
+        return value
+    return f"sha256:{text_hash(value)}"

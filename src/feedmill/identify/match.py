@@ -1,0 +1,270 @@
+"""Which known row each item of a document is, under the guards of D8.
+
+Matching goes from the strongest evidence to the weakest, each step over the whole document, and
+a row is given away once. So two items of one document never become one entry, and the order of
+the document changes nothing.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+
+from feedmill.config import IdentifyConfig
+from feedmill.identify.profile import DocumentProfile, is_newer, overlaid, repeats
+from feedmill.identify.rekey import (
+    is_mass_rekey,
+    is_renamed,
+    pair_by_link_and_title,
+    pair_unique,
+    whole_link,
+)
+from feedmill.model.base import Value
+from feedmill.model.identity import (
+    FeedIdentity,
+    Identified,
+    IdentityKey,
+    KnownEntry,
+    MatchedBy,
+    Touched,
+)
+
+_Keys = Callable[[Identified], Iterable[IdentityKey]]
+_Guard = Callable[[Identified, KnownEntry], bool]
+
+
+class Match(Value):
+    row: KnownEntry
+    by: MatchedBy
+
+
+class Matching(Value):
+    """Where each item of the document went; the numbers are positions in it."""
+
+    matches: dict[int, Match]
+    repeats: dict[int, int]  # of another item
+    repeats_known: dict[int, KnownEntry]  # of a row that was touched by its slice
+    renamed: tuple[int, ...]  # the new guids of a mass re-key, or nothing
+    conflicts: dict[int, tuple[tuple[IdentityKey, int], ...]]
+    owners: dict[IdentityKey, KnownEntry]
+    rows: list[KnownEntry]
+
+
+def match(
+    known: Iterable[KnownEntry],
+    seen: Sequence[Identified],
+    feed: FeedIdentity,
+    profile: DocumentProfile,
+    config: IdentifyConfig,
+    touched: Sequence[Touched] = (),
+) -> Matching:
+    """The row of each item, or none; what it repeats; and where its keys disagree."""
+    matcher = _Matcher(known, seen, feed, profile, config, touched)
+    matcher.set_versions_aside()
+    matcher.match_exactly()
+    matcher.match_keys(("guid", _keys("guid"), matcher.is_ours))
+    matcher.match_keys(("alias", _keys("alias", "address:"), matcher.is_not_standing))
+    matcher.match_keys(("alias", _keys("alias", "path:"), matcher.has_same_title))
+    matcher.match_rekeyed()
+    matcher.match_keys(("alias", _uid_key, matcher.is_ours))
+    matcher.match_keys(("canonical_url", _url_keys, matcher.may_share_link))
+    matcher.match_keys(("legacy_guid", _keys("legacy_guid"), matcher.may_be_legacy))
+    matcher.match_keys(("fallback_hash", _keys("fallback_hash"), matcher.is_ours))
+    matcher.match_titles_of_shared_links()
+    return Matching(
+        matches=matcher.matches,
+        repeats=matcher.repeats,
+        repeats_known=matcher.repeats_known,
+        renamed=matcher.renamed,
+        conflicts=matcher.conflicts(),
+        owners=matcher.owners,
+        rows=matcher.rows,
+    )
+
+
+def standing_order(item: Identified) -> tuple[str, ...]:
+    """An order of items that does not depend on where they stand."""
+    return (item.guid or "", item.link or "", item.item_hash, item.content_hash)
+
+
+class _Matcher:
+    """The state of one matching: who is still open, and which rows are given away."""
+
+    def __init__(
+        self,
+        known: Iterable[KnownEntry],
+        seen: Sequence[Identified],
+        feed: FeedIdentity,
+        profile: DocumentProfile,
+        config: IdentifyConfig,
+        touched: Sequence[Touched],
+    ) -> None:
+        self.seen, self.feed, self.config, self.touched = seen, feed, config, touched
+        rows = {row.entry_id: row for row in (*known, *(t.known for t in touched))}
+        # Highest id first, so that in every index the oldest row has the last word.
+        self.rows = [rows[entry_id] for entry_id in sorted(rows, reverse=True)]
+        self.owners = {key: row for row in self.rows for key in row.keys}
+        self.ignored = profile.ignored_guids
+        self.standing = {item.guid for item in seen} | {self.guid_of(t.known) for t in touched}
+        self.claimed = {t.known.entry_id for t in touched}
+        self.matches: dict[int, Match] = {}
+        self.repeats = repeats(seen)
+        self.repeats_known: dict[int, KnownEntry] = {}
+        self.renamed: tuple[int, ...] = ()
+        self.steps: list[tuple[MatchedBy, _Keys, _Guard]] = []
+
+    def set_versions_aside(self) -> None:
+        """Items that repeat a touched row: the younger version is the entry, the older is not."""
+        versions = overlaid(self.seen, self.touched)
+        overtaken: set[int] = set()
+        for position in sorted(versions, key=lambda at: standing_order(self.seen[at])):
+            row = versions[position].known
+            if position in self.repeats:
+                continue
+            if row.entry_id not in overtaken and is_newer(self.seen[position], row):
+                overtaken.add(row.entry_id)
+                self.matches[position] = Match(row=row, by="guid")
+            else:
+                self.repeats_known[position] = row
+
+    def match_exactly(self) -> None:
+        """One guid and one link, or one hash of the whole item: stronger than either key alone."""
+        ours = [row for row in self.rows if self.is_ours(None, row)]
+        items = {row.item_hash: row for row in ours}
+        pairs = {(self.guid_of(row), row.canonical_link): row for row in ours}
+        self.settle("fallback_hash", lambda item: items.get(item.item_hash))
+        self.settle("guid", lambda item: item.guid and pairs.get((item.guid, item.link)) or None)
+
+    def match_keys(self, step: tuple[MatchedBy, _Keys, _Guard]) -> None:
+        """The rows that one kind of key leads to, as far as its guard allows."""
+        by, keys, guard = step
+        self.steps.append(step)
+        self.settle(by, lambda item: next((row for _, row in self.hits(item, keys, guard)), None))
+
+    def match_rekeyed(self) -> None:
+        """All the new guids of a mass re-key at once (D9), or none of them."""
+        loose = {at: self.seen[at] for at in self.open() if self.seen[at].guid is not None}
+        free = [row for row in self.free_rows() if self.guid_of(row) is not None]
+        pairs = pair_by_link_and_title(loose, free)
+        flipped = [
+            at
+            for at, found in self.matches.items()
+            if found.by == "alias" and is_renamed(self.seen[at], found.row)
+        ]
+        guids = sum(item.guid is not None for item in self.seen) - len(self.repeats)
+        guids += sum(self.guid_of(t.known) is not None for t in self.touched)
+        if is_mass_rekey(len(pairs) + len(flipped), guids, self.config):
+            self.renamed = tuple(sorted([*pairs, *flipped]))
+            for position, row in pairs.items():
+                self.claim(position, row, "rekey")
+
+    def match_titles_of_shared_links(self) -> None:
+        """Items without a guid whose link used to be theirs alone, by link and title together."""
+        loose = {at: self.seen[at] for at in self.open() if self.seen[at].guid is None}
+        for position, row in pair_unique(loose, self.free_rows(), whole_link).items():
+            self.claim(position, row, "canonical_url")
+
+    def conflicts(self) -> dict[int, tuple[tuple[IdentityKey, int], ...]]:
+        """For each matched item, its other keys that lead to rows nobody has claimed."""
+        found: dict[int, tuple[tuple[IdentityKey, int], ...]] = {}
+        for position in self.matches:
+            losers: dict[int, IdentityKey] = {}
+            for _, keys, guard in self.steps:
+                for key, row in self.hits(self.seen[position], keys, guard):
+                    losers.setdefault(row.entry_id, key)
+            if losers:
+                found[position] = tuple((key, entry_id) for entry_id, key in losers.items())
+        return found
+
+    def settle(self, by: MatchedBy, wish: Callable[[Identified], KnownEntry | None]) -> None:
+        """Give each wished-for row to the item that resembles it most."""
+        wishes: defaultdict[int, list[int]] = defaultdict(list)
+        rows: dict[int, KnownEntry] = {}
+        for position in self.open():
+            row = wish(self.seen[position])
+            if row is not None and row.entry_id not in self.claimed:
+                rows[row.entry_id] = row
+                wishes[row.entry_id].append(position)
+        for entry_id, positions in wishes.items():
+            row = rows[entry_id]
+            best = min(positions, key=lambda at: _unlikeness(self.seen[at], row))  # noqa: B023
+            self.claim(best, row, by)
+
+    def claim(self, position: int, row: KnownEntry, by: MatchedBy) -> None:
+        self.claimed.add(row.entry_id)
+        self.matches[position] = Match(row=row, by=by)
+
+    def open(self) -> list[int]:
+        done = (self.matches, self.repeats, self.repeats_known)
+        return [at for at in range(len(self.seen)) if not any(at in some for some in done)]
+
+    def free_rows(self) -> list[KnownEntry]:
+        """Rows of this feed that nobody claimed and whose guid stands nowhere in the document."""
+        return [
+            row
+            for row in self.rows
+            if row.entry_id not in self.claimed
+            and self.is_ours(None, row)
+            and (self.guid_of(row) is None or row.guid not in self.standing)
+        ]
+
+    def hits(
+        self, item: Identified, keys: _Keys, guard: _Guard
+    ) -> Iterable[tuple[IdentityKey, KnownEntry]]:
+        for key in keys(item):
+            row = self.owners.get(key)
+            if row is not None and row.entry_id not in self.claimed and guard(item, row):
+                yield key, row
+
+    def guid_of(self, row: KnownEntry) -> str | None:
+        return None if row.guid in self.ignored else row.guid
+
+    def is_ours(self, _: Identified | None, row: KnownEntry) -> bool:
+        # A row of another feed is never taken over: a second source is an entry of its own (D10),
+        # and nobody overwrites a stranger's entry by copying its guid or link.
+        return row.feed_id is None or row.feed_id == self.feed.feed_id
+
+    def is_not_standing(self, item: Identified, row: KnownEntry) -> bool:
+        """The row's own guid stands elsewhere in the document: it is another item (link blogs)."""
+        guid = self.guid_of(row)
+        elsewhere = guid is not None and guid != item.guid and guid in self.standing
+        return self.is_ours(item, row) and not elsewhere
+
+    def has_same_title(self, item: Identified, row: KnownEntry) -> bool:
+        # Without its host a guid proves little: a planet carries /?p=1 of many sites.
+        same = item.title_hash is not None and item.title_hash == row.title_hash
+        return same and self.is_not_standing(item, row)
+
+    def may_share_link(self, item: Identified, row: KnownEntry) -> bool:
+        return not item.link_is_shared and self.is_not_standing(item, row)
+
+    def may_be_legacy(self, item: Identified, row: KnownEntry) -> bool:
+        if row.feed_id == self.feed.feed_id:
+            return self.is_not_standing(item, row)
+        reachable = row.feed_id is None or self.config.legacy_guid_across_feeds
+        return reachable and item.link is not None and item.link == row.canonical_link
+
+
+def _keys(kind: str, prefix: str = "") -> _Keys:
+    def select(item: Identified) -> list[IdentityKey]:
+        return [key for key in item.keys if key.type == kind and key.value.startswith(prefix)]
+
+    return select
+
+
+def _url_keys(item: Identified) -> list[IdentityKey]:
+    spare = [key for key in item.spare_keys if key.value.startswith("url:")]
+    return [*_keys("canonical_url")(item), *spare]
+
+
+def _uid_key(item: Identified) -> list[IdentityKey]:
+    if item.guid is not None:
+        return []
+    return [key for key in item.spare_keys if key.value.startswith("uid:")]
+
+
+def _unlikeness(item: Identified, row: KnownEntry) -> tuple[bool, bool, bool, tuple[str, ...]]:
+    return (
+        item.title_hash != row.title_hash,
+        item.link != row.canonical_link,
+        item.content_hash != row.content_hash,
+        standing_order(item),
+    )

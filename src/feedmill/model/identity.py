@@ -1,0 +1,178 @@
+"""Who an entry is, what the store knew of it, and what a document changed.
+
+Entry -> Identified ; Identified x KnownEntry -> Added | Revised | Touched | Skipped
+                                                 | Rekeyed | Conflict
+"""
+
+from datetime import datetime
+from typing import Literal
+
+from feedmill.model.base import Value
+from feedmill.model.entry import Entry
+from feedmill.model.parsed import Slice
+
+KeyType = Literal["guid", "alias", "canonical_url", "legacy_guid", "fallback_hash"]
+MatchedBy = Literal[
+    "guid", "alias", "canonical_url", "legacy_guid", "fallback_hash", "rekey", "slice"
+]
+Confidence = Literal["high", "low"]
+ArticleFate = Literal[
+    "new",  # nobody has published this article yet
+    "same",  # the entry's own article, unchanged
+    "duplicate",  # another source has it: a skipped article and a kept entry (D10)
+    "none",  # neither title, link nor summary: there is nothing to hash
+]
+
+
+class IdentityKey(Value):
+    """One row of entry_identities; (type, value) is unique over all entries (D7)."""
+
+    type: KeyType
+    value: str
+
+
+class FeedIdentity(Value):
+    """The feed as identity sees it; `feed_key` was frozen at the first insert and scopes guids."""
+
+    feed_id: str
+    feed_key: str
+    ignored_guids: tuple[str, ...] = ()  # learnt from earlier documents (D8)
+    ignored_links: tuple[str, ...] = ()
+
+
+class Identified(Value):
+    """An entry with everything it can be recognised by."""
+
+    entry: Entry
+    guid: str | None  # None also when the feed's guids mean nothing
+    link: str | None  # policy identity-v1
+    link_is_shared: bool  # other items of the document have it too: it identifies nobody
+    keys: tuple[IdentityKey, ...]  # strongest first
+    spare_keys: tuple[IdentityKey, ...]  # asked for always, registered when a key is taken
+    dedupe_key: str
+    entry_uid: str  # for a new row; a known row keeps its own
+    title_hash: str | None
+    item_hash: str
+    content_hash: str
+    content_version: str
+    field_digests: tuple[tuple[str, str], ...]
+    article_hash: str | None
+    article_version: str
+    match_confidence: Confidence = "high"
+
+
+class KnownEntry(Value):
+    """What the store knows of one row; None where an old or expired row lacks it."""
+
+    entry_id: int
+    entry_uid: str
+    feed_id: str | None  # None for a row that was imported without its feed
+    guid: str | None = None
+    canonical_link: str | None = None
+    keys: tuple[IdentityKey, ...] = ()
+    title_hash: str | None = None
+    item_hash: str | None = None
+    content_hash: str | None = None  # None once retention took the content (D13)
+    content_version: str | None = None
+    field_digests: tuple[tuple[str, str], ...] = ()
+    article_hash: str | None = None
+    slice_digest: str | None = None
+    published: datetime | None = None
+    updated: datetime | None = None
+    removed: bool = False
+
+
+class Added(Value):
+    """A row to insert, with the keys nobody else holds."""
+
+    seen: Identified
+    entry_uid: str
+    new_keys: tuple[IdentityKey, ...]
+    article: ArticleFate
+    same_as: int | None = None  # a row of another feed with the same address, left untouched
+
+
+class Revised(Value):
+    """A known row whose content changed, or which came back after a removal."""
+
+    known: KnownEntry
+    seen: Identified
+    matched_by: MatchedBy
+    changed: tuple[str, ...]
+    new_keys: tuple[IdentityKey, ...]
+    article: ArticleFate
+    restored: bool = False
+
+
+class Touched(Value):
+    """A known row that was seen again unchanged; `seen` is None when only its slice was looked at."""
+
+    known: KnownEntry
+    matched_by: MatchedBy
+    seen: Identified | None = None
+    slice: Slice | None = None
+    new_keys: tuple[IdentityKey, ...] = ()
+    refresh: bool = False  # write the row's fields and hashes anew, but announce nothing
+
+
+class Skipped(Value):
+    """An item that repeats another of the same document; exactly one of the two fields is set."""
+
+    seen: Identified
+    repeats: Identified | None = None
+    repeats_known: KnownEntry | None = None
+
+
+class Remap(Value):
+    """One entry of a re-keyed feed; the old key stays registered."""
+
+    entry_id: int
+    old: IdentityKey
+    new: IdentityKey
+
+
+class Rekeyed(Value):
+    """The publisher gave most entries new guids at once (D9): one event, no new entries."""
+
+    feed_id: str
+    remaps: tuple[Remap, ...]
+
+
+class Conflict(Value):
+    """An entry whose keys point at several rows; the strongest won, nothing was re-pointed."""
+
+    seen: Identified
+    winner: KnownEntry
+    losers: tuple[tuple[IdentityKey, int], ...]  # the key, and the row it belongs to
+
+
+Change = Added | Revised | Touched | Skipped | Rekeyed | Conflict
+
+
+class ChangeSummary(Value):
+    added: int = 0
+    revised: int = 0
+    touched: int = 0
+    skipped: int = 0
+    rekeyed: int = 0  # entries, not feeds
+    conflicts: int = 0
+    articles_skipped: int = 0
+    history_rewritten: bool = False
+
+
+class Changes(Value):
+    """What one document changed, in document order; a re-key comes first."""
+
+    changes: tuple[Change, ...]
+    summary: ChangeSummary
+    ignored_guids: tuple[str, ...] = ()  # to be remembered with the feed
+    ignored_links: tuple[str, ...] = ()
+
+
+class Removed(Value):
+    """A row to mark as removed; it is never erased."""
+
+    known: KnownEntry
+    reason: Literal["tombstone", "absent"]
+    when: datetime | None = None
+    comment: str | None = None

@@ -1,0 +1,141 @@
+"""When a feed is asked next, and why: what the scheduler is told and what it answers.
+
+Everything here is plain data that a store can keep, so that a decision can be explained long
+after it was made and replayed under another policy (D23).
+"""
+
+from datetime import datetime
+from typing import Generic, Literal, TypeVar
+
+from feedmill.model.base import Value
+
+T = TypeVar("T")
+
+HintSource = Literal[
+    "ttl",  # RSS ttl
+    "sy",  # RSS 1.0 syndication module
+    "skipHours",
+    "skipDays",
+    "max-age",  # Cache-Control: max-age, less Age
+    "expires",  # Expires, less Date
+    "retry-after",
+]
+
+Health = Literal[
+    "active",
+    "backing-off",  # the last poll failed
+    "suspect",  # many failures in a row, or one 410
+    "gone",  # 410 twice, a day apart; still probed at the cap
+]
+
+DecisionReason = Literal[
+    "new-entries",
+    "no-new-entries",
+    "not-modified",
+    "error-backoff",
+    "retry-after",
+    "gone",
+]
+
+StepCode = Literal[
+    "new-entries",
+    "no-new-entries",
+    "not-modified",
+    "error-backoff",
+    "retry-after",
+    "gone",
+    "cadence",  # drawn towards the pace at which entries are published
+    "silence",  # the same, with the open gap since the last entry counted in (D21)
+    "ttl-floor",
+    "update-period-floor",
+    "jitter",
+    "freshness-floor",
+    "retry-after-floor",
+    "quiet-window",
+    "quiet-windows-ignored",  # the whole week is excluded, so the hint means nothing
+]
+
+
+class Hint(Value, Generic[T]):
+    """Something a publisher or a server asked for, who said it, and when we last heard it."""
+
+    value: T
+    source: HintSource
+    seen_at: datetime
+
+
+class Hints(Value):
+    """All hints of one feed; they outlive the answer that brought them (D22)."""
+
+    ttl_sec: Hint[int] | None = None
+    update_period_sec: Hint[int] | None = None
+    skip_hours: Hint[tuple[int, ...]] | None = None  # 0..23, GMT
+    skip_days: Hint[tuple[str, ...]] | None = None  # Mon..Sun, GMT
+    freshness_sec: Hint[int] | None = None  # counted from seen_at
+    retry_after_sec: Hint[int] | None = None  # counted from seen_at
+
+
+class Cadence(Value):
+    """How often the feed publishes: the EWMA of the gaps between its last entries."""
+
+    ewma_sec: float
+    last_published_at: datetime | None = None  # without it, silence is not counted
+
+
+class ScheduleState(Value):
+    """What is carried from one poll of a feed to the next."""
+
+    interval_sec: float
+    consecutive_failures: int = 0
+    health: Health = "active"
+    gone_seen_at: datetime | None = None  # the first 410 since the last success
+    cadence: Cadence | None = None
+
+
+class Outcome(Value):
+    """How a poll ended, as far as the schedule cares.
+
+    `kind` decides: a 200 that could not be read as a feed is `failed`, and `reason` says why.
+    """
+
+    kind: Literal["fresh", "unchanged", "failed"]
+    http_status: int | None = None  # None: no answer came
+    new_entries: int = 0
+    retry_after_sec: float | None = None
+    reason: str = ""  # the stable word of the failure, such as timeout-connect
+
+
+class Inputs(Value):
+    """Everything one decision was made from, except the policy."""
+
+    feed_id: str
+    now: datetime
+    state: ScheduleState
+    outcome: Outcome
+    hints: Hints = Hints()
+
+
+class Step(Value):
+    """One link of the chain: a rule that changed the interval or the delay, in seconds."""
+
+    code: StepCode
+    of: Literal["interval", "delay"]
+    before: float
+    after: float
+    words: str  # one English sentence
+
+
+class Decision(Value):
+    """When the next poll is due, what is carried to it, and how that came about."""
+
+    inputs: Inputs
+    state: ScheduleState  # to be stored for the next decision
+    delay_sec: float
+    next_poll_at: datetime
+    reason: DecisionReason
+    steps: tuple[Step, ...]
+
+    @property
+    def interval_sec(self) -> float:
+        """The interval carried on; jitter, pauses and quiet windows never change it."""
+        return self.state.interval_sec

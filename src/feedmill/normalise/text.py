@@ -1,0 +1,110 @@
+"""Clean text: no markup, no references, no invisible noise, single blanks (003 §3, D18).
+
+Decode, strip, and again until nothing changes: `&lt;b&gt;` decoded after stripping would bring
+the tag back. A bare `<` that no tokenizer reads as a tag stays: `1 < 2 and 3 > 2` is text.
+NFKC is not applied: it turns `x²` into `x2` and belongs into hashes only.
+"""
+
+import re
+import unicodedata
+
+from feedmill.normalise.entities import decode_references, defuse_references
+from feedmill.normalise.markup import BLOCKS, tag_name, tokens
+
+_MAX_ROUNDS = 4
+
+# Controls but white space; word joiner, byte order mark, annotation marks, non-characters; the
+# zero-width space but where Thai, Lao, Burmese and Khmer use it to part words. The joiners
+# U+200C and U+200D stay: Persian, the Indic scripts and emoji need them.
+_NOISE = re.compile(
+    r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\u2060\ufeff\ufff9-\ufffb\ufffe\uffff]+"
+    r"|(?<![\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\u200b+"
+)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_TAG_OPENER = re.compile(r"<(?=[A-Za-z/!?])")
+_CUT_TAG = re.compile(r"</?(?:[A-Za-z][\w:-]*(?:\s+[\w:-]*)?)?\Z")
+_HAS_ATTRIBUTE = re.compile(r"\s[\w:-]+=")
+_LONGEST_CLUSTER = 32
+
+
+def clean_text(value: str, max_chars: int | None = None) -> str:
+    """Text that a program may show, compare and store, at most `max_chars` long.
+
+    Cleaning twice changes nothing, and no `<` in the answer starts a tag.
+    """
+    text = value if _is_plain(value) else _settle(value)
+    text = " ".join(text.split())
+    return text if max_chars is None or len(text) <= max_chars else _limit(text, max_chars)
+
+
+def remove_surrogates(text: str) -> str:
+    """The text with pairs of surrogates joined and lone ones removed."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
+
+
+def _is_plain(text: str) -> bool:
+    return "<" not in text and "&" not in text and text.isprintable()
+
+
+def _settle(text: str) -> str:
+    text = " ".join(text.split())
+    for _ in range(_MAX_ROUNDS):
+        before = text
+        text = _strip(decode_references(_remove_noise(text)))
+        if text == before or _is_plain(text):
+            return text
+    # Only somebody who nests escapes on purpose comes here: what is left is made harmless.
+    return _TAG_OPENER.sub("< ", defuse_references(_remove_noise(text)))
+
+
+def _remove_noise(text: str) -> str:
+    if text.isprintable():
+        return text
+    return _NOISE.sub("", remove_surrogates(text))
+
+
+def _strip(text: str) -> str:
+    if "<" not in text:
+        return text
+    pieces: list[str] = []
+    position = 0
+    cdata = False
+    for token, resume in tokens(text):
+        pieces.append(text[position : token.start()])
+        position = resume
+        if token["end"] == "" or token["bogus_end"] == "":
+            pieces.append(_unclosed(token[0]))
+        elif tag_name(token) in BLOCKS:
+            pieces.append(" ")  # without it, words would run together
+        elif token["cdata"]:
+            cdata = True
+    pieces.append(text[position:])
+    stripped = "".join(pieces)
+    return stripped.replace("]]>", "") if cdata else stripped
+
+
+def _unclosed(rest: str) -> str:
+    """What stays of a tag that the text's end cut off: nothing, or the words if it is none."""
+    if _CUT_TAG.match(rest) or _HAS_ATTRIBUTE.search(rest):
+        return ""
+    return _TAG_OPENER.sub("< ", rest)
+
+
+def _limit(text: str, max_chars: int) -> str:
+    for cut in range(max_chars, max(max_chars - _LONGEST_CLUSTER, 0), -1):
+        if not _continues(text, cut):
+            return text[:cut].rstrip()
+    return text[:max_chars].rstrip()
+
+
+def _continues(text: str, index: int) -> bool:
+    """Whether the character there belongs to the one before it (UAX #29, the common cases)."""
+    character = text[index]
+    return (
+        unicodedata.category(character) in ("Mn", "Me", "Mc")
+        or "\U0001f3fb" <= character <= "\U0001f3ff"  # skin tones
+        or character == "\u200d"
+        or text[index - 1] == "\u200d"
+    )

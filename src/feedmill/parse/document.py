@@ -1,0 +1,54 @@
+"""Reading a feed, from bytes to values. START HERE in parse/.
+
+    sniff      is it markup, JSON, a page, a picture?
+    decode     which encoding, and what had to be mended
+    prolog     where the root is; its DOCTYPE is blanked
+    slices     where each entry stands in the raw bytes
+    xml        a tree: strictly, then repaired, then recovered
+    walk       the tree in the publisher's words
+
+A sound document is parsed once, as a whole. From a broken one every entry is read from its own
+slice, so that one broken entry costs one entry.
+"""
+
+from typing import Final
+
+from feedmill.config import ParseLimits
+from feedmill.model.document import RawDocument
+from feedmill.model.parsed import ParsedFeed, Unreadable
+from feedmill.parse import sniff
+from feedmill.parse.encoding import decode
+from feedmill.parse.jsonfeed import parse_json
+from feedmill.parse.markup import parse_markup
+
+_DEFAULTS: Final = ParseLimits()
+_NOTHING: Final[frozenset[str]] = frozenset()
+
+
+def parse_document(
+    document: RawDocument,
+    limits: ParseLimits = _DEFAULTS,
+    known: frozenset[str] = _NOTHING,
+) -> ParsedFeed | Unreadable:
+    """Read a feed in any supported format; never raises on bad input.
+
+    Entries whose slice digest is in `known` are not read again: they come back in `touched`
+    (D31).
+    """
+    body = document.body
+    if len(body) > limits.max_bytes:
+        detail = f"{len(body):,} bytes; the limit is {limits.max_bytes:,}"
+        return Unreadable(reason="too-large", detail=detail)
+    kind = sniff.kind_of(body)
+    if kind == "empty":
+        return Unreadable(reason="empty", detail="there is nothing in the body")
+    if kind == "binary":
+        return sniff.name_binary(body)
+    decoded = decode(body, document.content_type, limits)
+    if kind == "json":
+        return parse_json(document, decoded, limits, known)
+    if kind == "html":
+        return sniff.name_page(decoded.utf8[:200_000].decode("utf-8", "replace"))
+    if kind == "text":
+        return Unreadable(reason="not-a-feed", detail="plain text without any markup")
+    return parse_markup(document, decoded, limits, known)

@@ -1,0 +1,164 @@
+"""Reading one element: its text, its markup, its numbers, and the base and language it stands in."""
+
+import re
+from typing import Any, Final
+
+from lxml import etree
+
+from feedmill.canonicalise.urls import resolve
+from feedmill.config import ParseLimits
+from feedmill.model.parsed import RepairCode
+
+XML_BASE: Final = "{http://www.w3.org/XML/1998/namespace}base"
+XML_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
+
+_CLOCK: Final = re.compile(r"(?:(\d{1,4}):)?(\d{1,5}):(\d{1,2})(?:\.\d{0,6})?")
+_ISO_DURATION: Final = re.compile(
+    r"P(?:(\d{1,4})D)?T?(?:(\d{1,4})H)?(?:(\d{1,5})M)?(?:(\d{1,7})(?:\.\d{0,6})?S)?"
+)
+
+
+class Scope:
+    """What an element inherits from those around it, and the limits of the document."""
+
+    __slots__ = ("base", "inherits", "lang", "limits", "notes")
+
+    def __init__(
+        self,
+        *,
+        base: str | None,
+        lang: str | None,
+        inherits: bool,
+        limits: ParseLimits,
+        notes: set[RepairCode],
+    ) -> None:
+        self.base = base
+        self.lang = lang
+        self.inherits = inherits
+        self.limits = limits
+        self.notes = notes
+
+    def enter(self, element: etree._Element) -> "Scope":
+        """The scope inside an element: the same one unless it sets xml:base or xml:lang."""
+        if not self.inherits:
+            return self
+        base, lang = element.get(XML_BASE), element.get(XML_LANG)
+        if base is None and lang is None:
+            return self
+        return Scope(
+            base=self.base if base is None else resolve(base, self.base),
+            lang=self.lang if lang is None else (lang.strip() or None),
+            inherits=True,
+            limits=self.limits,
+            notes=self.notes,
+        )
+
+    def link(self, reference: str | None) -> str | None:
+        """An address resolved against the base; None when there is nothing in it."""
+        reference = reference.strip() if reference else ""
+        return resolve(reference, self.base) if reference else None
+
+
+class Draft:
+    """An entry or a feed while it is being read: its own fields, and stand-ins for missing ones."""
+
+    __slots__ = ("main", "other")
+
+    def __init__(self) -> None:
+        self.main: dict[str, Any] = {}
+        self.other: dict[str, Any] = {}
+
+    def put(self, field: str, value: object) -> None:
+        """Set a field that has not been set; nothing never replaces nothing."""
+        if value is not None and field not in self.main:
+            self.main[field] = value
+
+    def offer(self, field: str, value: object) -> None:
+        """Set a stand-in, used only if the field itself stays empty."""
+        if value is not None and field not in self.other:
+            self.other[field] = value
+
+    def add(self, field: str, value: object, scope: Scope) -> None:
+        """Append to a field of many values, up to the limit."""
+        self.main[field] = _appended(self.main.get(field, ()), value, scope)
+
+    def add_other(self, field: str, value: object, scope: Scope) -> None:
+        """Append to a stand-in of many values, up to the limit."""
+        self.other[field] = _appended(self.other.get(field, ()), value, scope)
+
+    def settled(self) -> dict[str, Any]:
+        """The fields with every stand-in that was needed."""
+        return {**self.other, **self.main} if self.other else self.main
+
+
+def text_of(element: etree._Element) -> str | None:
+    """The element's text, stripped; markup inside it is dropped. None when it is empty."""
+    text = element.text if len(element) == 0 else "".join(map(str, element.itertext()))
+    return (text.strip() or None) if text else None
+
+
+def markup_of(element: etree._Element) -> str | None:
+    """The element's content as HTML: its text when it has no children, else serialised markup."""
+    if len(element) == 0:
+        text = element.text
+        return (text.strip() or None) if text else None
+    return inner_markup(element).strip() or None
+
+
+def inner_markup(element: etree._Element) -> str:
+    """The children as HTML without namespaces, text escaped."""
+    for node in element.iter():
+        tag = node.tag
+        if tag[0] == "{" or ":" in tag:
+            node.tag = tag.rpartition("}")[2].rpartition(":")[2] or "span"
+    etree.cleanup_namespaces(element)
+    pieces = [_escaped(element.text)]
+    pieces += [etree.tostring(child, encoding="unicode", method="html") for child in element]
+    return "".join(pieces)
+
+
+def integer(text: str | None) -> int | None:
+    """A non-negative whole number, else None."""
+    text = text.strip() if text else ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def decimal(text: str | None) -> float | None:
+    """A finite number, else None."""
+    try:
+        number = float(text) if text else None
+    except ValueError:
+        return None
+    return number if number is not None and abs(number) < 1e15 else None
+
+
+def seconds(text: str | None) -> int | None:
+    """A duration in seconds: 90, 1:30, 01:02:03, PT1H2M3S."""
+    text = text.strip() if text else ""
+    if clock := _CLOCK.fullmatch(text):
+        hours, minutes, rest = (int(part or 0) for part in clock.groups())
+        return hours * 3600 + minutes * 60 + rest
+    if len(text) > 2 and (iso := _ISO_DURATION.fullmatch(text.upper())):
+        days, hours, minutes, rest = (int(part or 0) for part in iso.groups())
+        return days * 86_400 + hours * 3600 + minutes * 60 + rest
+    number = decimal(text)
+    return int(number) if number is not None and number >= 0 else None
+
+
+def flag(text: str | None) -> bool | None:
+    """yes, true, explicit → True; no, false, clean → False; anything else → None."""
+    word = text.strip().lower() if text else ""
+    if word in ("yes", "true", "explicit"):
+        return True
+    return False if word in ("no", "false", "clean") else None
+
+
+def _appended(values: tuple[object, ...], value: object, scope: Scope) -> tuple[object, ...]:
+    if len(values) >= scope.limits.max_values:
+        scope.notes.add("values-capped")
+        return values
+    return (*values, value)
+
+
+def _escaped(text: str | None) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") if text else ""

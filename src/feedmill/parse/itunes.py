@@ -1,0 +1,142 @@
+"""itunes: and googleplay: — what podcast directories read."""
+
+from typing import Any, Final
+
+from lxml import etree
+from msgspec.structs import replace
+
+from feedmill.model.parsed import Category, Image, Itunes, Person
+from feedmill.parse.atom import Handler, read_person
+from feedmill.parse.elements import Draft, Scope, flag, integer, seconds, text_of
+from feedmill.parse.names import name_of
+from feedmill.parse.rss import read_html
+
+
+def _put(draft: Draft, **facts: Any) -> None:
+    known: Itunes = draft.main.get("itunes") or Itunes()
+    fresh = {
+        name: value
+        for name, value in facts.items()
+        if value is not None and getattr(known, name) in (None, ())
+    }
+    draft.main["itunes"] = replace(known, **fresh)
+
+
+def _text(field: str, stand_in: str | None = None) -> Handler:
+    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:
+        _put(draft, **{field: text_of(element)})
+        if stand_in is not None:
+            draft.offer(stand_in, read_html(element, scope))
+
+    return handle
+
+
+def _author(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    name = text_of(element)
+    _put(draft, author=name)
+    if name is not None and not draft.other.get("authors"):
+        draft.add_other("authors", Person(name=name), scope)
+
+
+def _image(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    url = scope.enter(element).link(element.get("href") or element.get("url") or text_of(element))
+    _put(draft, image=url)
+
+
+def _feed_image(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    _image(draft, element, scope)
+    url = scope.enter(element).link(element.get("href") or element.get("url") or text_of(element))
+    if url is not None:
+        draft.offer("image", Image(url=url))
+
+
+def _entry_image(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    _image(draft, element, scope)
+    draft.offer("image", draft.main["itunes"].image)
+
+
+def _duration(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    _put(draft, duration=seconds(text_of(element)))
+
+
+def _explicit(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    _put(draft, explicit=flag(text_of(element)))
+
+
+def _block(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    _put(draft, block=flag(text_of(element)) or False)
+
+
+def _complete(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    _put(draft, complete=flag(text_of(element)))
+
+
+def _number(field: str) -> Handler:
+    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+        _put(draft, **{field: integer(text_of(element))})
+
+    return handle
+
+
+def _keywords(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    text = text_of(element) or ""
+    words = tuple(word.strip() for word in text.replace("\n", ",").split(",") if word.strip())
+    _put(draft, keywords=words[: scope.limits.max_values])
+
+
+def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    for one in element.iter():
+        if name_of(one).endswith(":category"):
+            name = (one.get("text") or "").strip() or text_of(one)
+            if name:
+                known: Itunes = draft.main.get("itunes") or Itunes()
+                names = (*known.categories, name)[: scope.limits.max_values]
+                draft.main["itunes"] = replace(known, categories=names)
+                draft.add("categories", Category(term=name, scheme=_SCHEME), scope)
+
+
+def _owner(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    owner = read_person(element, scope)
+    _put(draft, owner=owner)
+    draft.offer("publisher", owner)
+
+
+def _new_feed_url(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    draft.put("new_feed_url", scope.link(text_of(element)))
+
+
+_SCHEME: Final = "http://www.itunes.com/"
+_SHARED: Final[dict[str, Handler]] = {
+    "itunes:title": _text("title", "title"),
+    "itunes:author": _author,
+    "itunes:explicit": _explicit,
+    "itunes:block": _block,
+    "itunes:keywords": _keywords,
+    "itunes:category": _category,
+    "googleplay:author": _author,
+    "googleplay:explicit": _explicit,
+    "googleplay:block": _block,
+}
+ENTRY: Final[dict[str, Handler]] = _SHARED | {
+    "itunes:subtitle": _text("subtitle"),
+    "itunes:summary": _text("summary", "summary"),
+    "itunes:image": _entry_image,
+    "itunes:duration": _duration,
+    "itunes:episode": _number("episode"),
+    "itunes:season": _number("season"),
+    "itunes:episodetype": _text("episode_type"),
+    "googleplay:description": _text("summary", "summary"),
+    "googleplay:image": _entry_image,
+}
+FEED: Final[dict[str, Handler]] = _SHARED | {
+    "itunes:subtitle": _text("subtitle", "subtitle"),
+    "itunes:summary": _text("summary", "subtitle"),
+    "itunes:image": _feed_image,
+    "itunes:type": _text("type"),
+    "itunes:complete": _complete,
+    "itunes:owner": _owner,
+    "itunes:new-feed-url": _new_feed_url,
+    "googleplay:description": _text("summary", "subtitle"),
+    "googleplay:image": _feed_image,
+    "googleplay:category": _category,
+}

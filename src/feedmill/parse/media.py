@@ -1,0 +1,128 @@
+"""media: — Media RSS: the files of an entry and what is said about them."""
+
+from typing import Final
+
+from lxml import etree
+from msgspec.structs import replace
+
+from feedmill.model.parsed import Category, MediaContent, MediaThumbnail, Text
+from feedmill.parse.atom import Handler
+from feedmill.parse.elements import Draft, Scope, integer, markup_of, seconds, text_of
+from feedmill.parse.names import name_of
+
+
+def _content(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    draft.add("media", read_media(element, scope), scope)
+
+
+def _group(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    """Every content of the group, each with what the group says of all of them."""
+    scope = scope.enter(element)
+    about = _about(element, scope)
+    contents = [child for child in element if name_of(child) == "media:content"]
+    for child in contents:
+        own = read_media(child, scope)
+        draft.add("media", _inherited(own, about), scope)
+    if not contents:
+        draft.add("media", about, scope)
+    if about.description is not None:
+        draft.offer("summary", Text(value=about.description, kind="html"))
+    if about.thumbnails:
+        draft.offer("image", about.thumbnails[0].url)
+
+
+def read_media(element: etree._Element, scope: Scope) -> MediaContent:
+    """One media:content with its own title, description, credits and thumbnails."""
+    scope = scope.enter(element)
+    about = _about(element, scope)
+    return replace(
+        about,
+        url=scope.link(element.get("url")),
+        type=element.get("type"),
+        medium=element.get("medium"),
+        length=integer(element.get("fileSize")),
+        duration=seconds(element.get("duration")),
+        width=integer(element.get("width")),
+        height=integer(element.get("height")),
+        lang=element.get("lang"),
+    )
+
+
+def _about(element: etree._Element, scope: Scope) -> MediaContent:
+    title = description = None
+    names: list[str] = []
+    thumbnails: list[MediaThumbnail] = []
+    for child in element:
+        name = name_of(child)
+        if name == "media:title":
+            title = title or text_of(child)
+        elif name == "media:description":
+            description = description or markup_of(child)
+        elif name == "media:credit" and (credit := text_of(child)):
+            names.append(credit)
+        elif name == "media:thumbnail" and (thumbnail := _read_thumbnail(child, scope)):
+            thumbnails.append(thumbnail)
+    limit = scope.limits.max_values
+    return MediaContent(
+        title=title,
+        description=description,
+        credits=tuple(names[:limit]),
+        thumbnails=tuple(thumbnails[:limit]),
+    )
+
+
+def _inherited(own: MediaContent, group: MediaContent) -> MediaContent:
+    return replace(
+        own,
+        title=own.title or group.title,
+        description=own.description or group.description,
+        credits=own.credits or group.credits,
+        thumbnails=own.thumbnails or group.thumbnails,
+    )
+
+
+def _read_thumbnail(element: etree._Element, scope: Scope) -> MediaThumbnail | None:
+    url = scope.link(element.get("url") or text_of(element))
+    if url is None:
+        return None
+    return MediaThumbnail(
+        url=url, width=integer(element.get("width")), height=integer(element.get("height"))
+    )
+
+
+def _thumbnail(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    thumbnail = _read_thumbnail(element, scope)
+    if thumbnail is not None:
+        draft.add("media", MediaContent(thumbnails=(thumbnail,)), scope)
+        draft.offer("image", thumbnail.url)
+
+
+def _title(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    scope = scope.enter(element)
+    value = markup_of(element)
+    if value is not None:
+        draft.offer("title", Text(value=value, kind="html", base=scope.base, lang=scope.lang))
+
+
+def _description(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    scope = scope.enter(element)
+    value = markup_of(element)
+    if value is not None:
+        draft.offer("summary", Text(value=value, kind="html", base=scope.base, lang=scope.lang))
+
+
+def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    term = text_of(element)
+    if term is not None:
+        category = Category(term=term, scheme=element.get("scheme"), label=element.get("label"))
+        draft.add("categories", category, scope)
+
+
+ENTRY: Final[dict[str, Handler]] = {
+    "media:content": _content,
+    "media:group": _group,
+    "media:thumbnail": _thumbnail,
+    "media:title": _title,
+    "media:description": _description,
+    "media:category": _category,
+}

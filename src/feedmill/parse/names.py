@@ -1,0 +1,127 @@
+"""Element names as we call them: "dc:creator", "atom:link", "rss:item".
+
+Names are compared by namespace URI, with the spellings that occur in the wild. A well-known
+prefix bound to an unknown URI (or to none) is believed as a last resort, except for atom: a feed
+must not be able to plant a hub or a self link by prefix alone.
+"""
+
+from typing import Final
+
+from lxml import etree
+
+_URIS: Final = {
+    "rss": (
+        "http://purl.org/rss/1.0/",
+        "http://my.netscape.com/rdf/simple/0.9/",
+        "http://channel.netscape.com/rdf/simple/0.9/",
+        "http://purl.org/net/rss1.1#",
+        "http://backend.userland.com/rss",
+        "http://backend.userland.com/rss2",
+        "http://backend.userland.com/rss091",
+        "http://blogs.law.harvard.edu/tech/rss",
+        "http://cyber.law.harvard.edu/rss/rss.html",
+        "http://www.rssboard.org/rss-specification",
+        "http://rssnamespace.org/feed",
+    ),
+    "atom": (
+        "http://www.w3.org/2005/atom",
+        "http://purl.org/atom/ns#",
+        "http://purl.org/echo/",
+        "http://purl.org/pie/",
+        "http://example.com/newformat#",
+        "http://example.com/necho",
+        "uri/of/echo/namespace#",
+    ),
+    "dc": ("http://purl.org/dc/elements/1.1/", "http://purl.org/dc/elements/1.0/"),
+    "dcterms": ("http://purl.org/dc/terms/",),
+    "content": ("http://purl.org/rss/1.0/modules/content/",),
+    "itunes": (
+        "http://www.itunes.com/dtds/podcast-1.0.dtd",
+        "http://example.com/dtds/podcast-1.0.dtd",
+        "http://www.apple.com/itunes/store/podcasts/techspecs.html",
+    ),
+    "podcast": (
+        "https://podcastindex.org/namespace/1.0",
+        "https://github.com/podcastindex-org/podcast-namespace/blob/main/docs/1.0.md",
+    ),
+    "googleplay": ("http://www.google.com/schemas/play-podcasts/1.0",),
+    "media": ("http://search.yahoo.com/mrss", "http://api.maven.com/mrss"),
+    "sy": ("http://purl.org/rss/1.0/modules/syndication/",),
+    "slash": ("http://purl.org/rss/1.0/modules/slash/",),
+    "wfw": ("http://wellformedweb.org/commentapi/",),
+    "thr": ("http://purl.org/syndication/thread/1.0",),
+    "georss": ("http://www.georss.org/georss",),
+    "geo": ("http://www.w3.org/2003/01/geo/wgs84_pos#",),
+    "gml": ("http://www.opengis.net/gml",),
+    "fh": ("http://purl.org/syndication/history/1.0",),
+    "at": ("http://purl.org/atompub/tombstones/1.0",),
+    "feedburner": ("http://rssnamespace.org/feedburner/ext/1.0",),
+    "admin": ("http://webns.net/mvcb/",),
+    "xhtml": ("http://www.w3.org/1999/xhtml",),
+    "rdf": ("http://www.w3.org/1999/02/22-rdf-syntax-ns#",),
+    "cc": (
+        "http://web.resource.org/cc/",
+        "http://backend.userland.com/creativecommonsrssmodule",
+        "http://cyber.law.harvard.edu/rss/creativecommonsrssmodule.html",
+        "http://creativecommons.org/ns#",
+    ),
+}
+_KEY_OF_URI: Final = {uri.rstrip("/"): key for key, uris in _URIS.items() for uri in uris}
+_GUESSABLE: Final = frozenset(
+    [
+        "dc",
+        "dcterms",
+        "content",
+        "itunes",
+        "podcast",
+        "googleplay",
+        "media",
+        "sy",
+        "slash",
+        "wfw",
+        "thr",
+        "georss",
+        "geo",
+        "gml",
+        "cc",
+    ]
+)
+_CACHE_LIMIT: Final = 4096
+_cache: dict[str, str] = {}
+
+
+def name_of(element: etree._Element) -> str:
+    """Our name of an element; "?" and its Clark name when the namespace means nothing to us."""
+    tag: str = element.tag
+    name = _cache.get(tag)
+    if name is None:
+        name = _name(tag, element.prefix)
+        if not name.startswith("?") and len(_cache) < _CACHE_LIMIT:
+            _cache[tag] = name
+    return name
+
+
+def is_guess(element: etree._Element) -> bool:
+    """True when the element is known to us by its prefix only."""
+    uri, _, _ = _split(element.tag)
+    return _KEY_OF_URI.get(uri) is None and not name_of(element).startswith(("?", "rss:"))
+
+
+def _name(tag: str, prefix: str | None) -> str:
+    uri, spelled_prefix, local = _split(tag)
+    if not uri and spelled_prefix is None:
+        return f"rss:{local}"
+    key = _KEY_OF_URI.get(uri)
+    if key is None:
+        guess = (spelled_prefix or prefix or "").lower()
+        key = guess if guess in _GUESSABLE else "?"
+    return f"{key}:{local}" if key != "?" else f"?{tag}"
+
+
+def _split(tag: str) -> tuple[str, str | None, str]:
+    """Namespace (lower case, no final slash), undeclared prefix, lower-case local name."""
+    if tag[0] == "{":
+        uri, _, local = tag[1:].partition("}")
+        return uri.lower().rstrip("/"), None, local.lower()
+    prefix, colon, local = tag.partition(":")
+    return ("", prefix, local.lower()) if colon else ("", None, tag.lower())

@@ -1,0 +1,71 @@
+"""What stands before the root element, and making its DOCTYPE harmless.
+
+A DOCTYPE can name files to open and entities to expand. It is overwritten with blanks of the
+same length before any XML parser sees it, so every offset still holds (D16).
+"""
+
+import re
+from typing import Final
+
+from feedmill.model.base import Value
+
+_BLANK: Final = re.compile(rb"[^<]*")
+_DOCTYPE_TOKEN: Final = re.compile(rb"""<!--|<\?|["'\[\]>]""")
+_ENDS: Final = {b"<!--": b"-->", b"<?": b"?>", b'"': b'"', b"'": b"'"}
+
+
+class Prolog(Value):
+    """Where the root element begins (-1 when there is none) and where a DOCTYPE stands."""
+
+    root: int
+    doctypes: tuple[tuple[int, int], ...] = ()
+
+
+def read_prolog(utf8: bytes, start: int) -> Prolog:
+    """Step over declarations, comments, instructions and DOCTYPEs up to the first element."""
+    doctypes: list[tuple[int, int]] = []
+    position = start
+    while (at := utf8.find(b"<", position)) >= 0:
+        if utf8.startswith(b"<?", at):
+            position = _end_of(utf8, b"?>", at)
+        elif utf8.startswith(b"<!--", at):
+            position = _end_of(utf8, b"-->", at)
+        elif utf8.startswith(b"<!", at):
+            position = _end_of_doctype(utf8, at)
+            doctypes.append((at, position))
+        else:
+            return Prolog(root=at, doctypes=tuple(doctypes))
+    return Prolog(root=-1, doctypes=tuple(doctypes))
+
+
+def without_doctype(utf8: bytes, prolog: Prolog) -> bytes:
+    """The same bytes with every DOCTYPE turned into blanks."""
+    for start, end in prolog.doctypes:
+        utf8 = b"".join((utf8[:start], b" " * (end - start), utf8[end:]))
+    return utf8
+
+
+def _end_of(utf8: bytes, mark: bytes, position: int) -> int:
+    found = utf8.find(mark, position)
+    return len(utf8) if found < 0 else found + len(mark)
+
+
+def _end_of_doctype(utf8: bytes, start: int) -> int:
+    """Past the closing > of a declaration, minding its quotes, comments and internal subset."""
+    depth = 0
+    position = start + 2
+    while found := _DOCTYPE_TOKEN.search(utf8, position):
+        token = found.group()
+        position = found.end()
+        if token in _ENDS:
+            end = utf8.find(_ENDS[token], position)
+            if end < 0:
+                break
+            position = end + len(_ENDS[token])
+        elif token == b"[":
+            depth += 1
+        elif token == b"]":
+            depth -= 1
+        elif depth <= 0:
+            return position
+    return _end_of(utf8, b">", start)  # its quotes or brackets do not balance

@@ -1,0 +1,205 @@
+"""RSS 0.90 to 2.0 and RSS 1.0/RDF: the elements that have no namespace of their own."""
+
+from typing import Final
+
+from lxml import etree
+
+from feedmill.model.parsed import (
+    Category,
+    Cloud,
+    Content,
+    Enclosure,
+    Image,
+    Link,
+    Person,
+    Source,
+    Text,
+)
+from feedmill.parse.atom import Handler
+from feedmill.parse.elements import Draft, Scope, integer, markup_of, text_of
+from feedmill.parse.hints import days_of, hours_of, put_hint
+from feedmill.parse.names import name_of
+
+
+def read_html(element: etree._Element, scope: Scope) -> Text | None:
+    """An RSS text: nobody ever said whether it is markup, so it may be."""
+    value = markup_of(element)
+    if value is None:
+        return None
+    scope = scope.enter(element)
+    return Text(value=value, kind="html", base=scope.base, lang=scope.lang)
+
+
+def _title(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    if "title" not in draft.main:
+        draft.put("title", read_html(element, scope))
+
+
+def _description(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    if "summary" not in draft.main:
+        draft.put("summary", read_html(element, scope))
+
+
+def _subtitle(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    if "subtitle" not in draft.main:
+        draft.put("subtitle", read_html(element, scope))
+
+
+def _link(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    """RSS spells it as text; some as an attribute; an HTML parser's output as the tail."""
+    address = text_of(element) or element.get("href")
+    if not address and (tail := (element.tail or "").strip()).startswith(("http:", "https:")):
+        address = tail.split(None, 1)[0]
+    href = scope.enter(element).link(address)
+    if href is not None:
+        draft.put("link", href)
+        draft.add("links", Link(href=href), scope)
+
+
+def _guid(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    guid = text_of(element)
+    if guid is not None and "id" not in draft.main:
+        draft.main["id"] = guid
+        stated = element.get("isPermaLink") or element.get("ispermalink") or "true"
+        draft.main["id_is_permalink"] = stated.strip().lower() != "false"
+
+
+def _plain(field: str) -> Handler:
+    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+        if field not in draft.main:
+            draft.put(field, text_of(element))
+
+    return handle
+
+
+def _author(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    name = text_of(element)
+    if name is not None:
+        draft.add("authors", Person(name=name), scope)
+
+
+def _publisher(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    name = text_of(element)
+    if name is not None:
+        draft.put("publisher", Person(name=name))
+
+
+def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    term = text_of(element)
+    if term is not None:
+        draft.add("categories", Category(term=term, scheme=element.get("domain")), scope)
+
+
+def _enclosure(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    url = scope.enter(element).link(element.get("url") or element.get("href"))
+    if url is not None:
+        length = integer(element.get("length"))
+        draft.add("enclosures", Enclosure(url=url, type=element.get("type"), length=length), scope)
+
+
+def _comments(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    draft.put("comments", scope.enter(element).link(text_of(element)))
+
+
+def _source(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    link = scope.enter(element).link(element.get("url"))
+    title = text_of(element)
+    if link or title:
+        draft.put("source", Source(title=title, link=link))
+
+
+def _body(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    value = markup_of(element)
+    if value is not None:
+        scope = scope.enter(element)
+        draft.add("contents", Content(value=value, base=scope.base, lang=scope.lang), scope)
+
+
+def _rights(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    if "rights" not in draft.main:
+        draft.put("rights", read_html(element, scope))
+
+
+def _docs(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    draft.put("docs", scope.enter(element).link(text_of(element)))
+
+
+def _image(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    scope = scope.enter(element)
+    parts = {name_of(child): text_of(child) for child in element}
+    url = scope.link(parts.get("rss:url") or element.get("href") or text_of(element))
+    if url is not None:
+        image = Image(
+            url=url,
+            title=parts.get("rss:title"),
+            link=scope.link(parts.get("rss:link")),
+            width=integer(parts.get("rss:width")),
+            height=integer(parts.get("rss:height")),
+        )
+        draft.put("image", image)
+
+
+def _cloud(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    cloud = Cloud(
+        domain=element.get("domain"),
+        port=element.get("port"),
+        path=element.get("path"),
+        register_procedure=element.get("registerProcedure"),
+        protocol=element.get("protocol"),
+    )
+    draft.put("cloud", cloud)
+
+
+def _ttl(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    minutes = integer(text_of(element))
+    if minutes is not None:
+        put_hint(draft, ttl_minutes=minutes)
+
+
+def _skip_hours(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    put_hint(draft, skip_hours=hours_of(text_of(child) for child in element))
+
+
+def _skip_days(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    put_hint(draft, skip_days=days_of(text_of(child) for child in element))
+
+
+def _nothing(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    """An element that is read elsewhere, or that says nothing a program needs."""
+
+
+_SHARED: Final[dict[str, Handler]] = {
+    "rss:title": _title,
+    "rss:link": _link,
+    "rss:category": _category,
+    "rss:pubdate": _plain("published"),
+    "rss:lastbuilddate": _plain("updated"),
+    "rss:copyright": _rights,
+    "rss:author": _author,
+}
+ENTRY: Final[dict[str, Handler]] = _SHARED | {
+    "rss:description": _description,
+    "rss:guid": _guid,
+    "rss:enclosure": _enclosure,
+    "rss:comments": _comments,
+    "rss:source": _source,
+    "rss:body": _body,
+    "xhtml:body": _body,
+    "rss:fullitem": _body,
+    "rss:expirationdate": _plain("expired"),
+}
+FEED: Final[dict[str, Handler]] = _SHARED | {
+    "rss:description": _subtitle,
+    "rss:language": _plain("language"),
+    "rss:managingeditor": _author,
+    "rss:webmaster": _publisher,
+    "rss:generator": _plain("generator"),
+    "rss:docs": _docs,
+    "rss:image": _image,
+    "rss:cloud": _cloud,
+    "rss:ttl": _ttl,
+    "rss:skiphours": _skip_hours,
+    "rss:skipdays": _skip_days,
+    "rss:textinput": _nothing,
+    "rss:items": _nothing,
+}

@@ -1,0 +1,116 @@
+"""How the interval between polls grows and shrinks: 002 §6.2, guarded (D20).
+
+Each rule looks at the interval in seconds and answers with the step it takes, or with None
+when it leaves the interval alone.
+"""
+
+from feedmill.config import ScheduleConfig
+from feedmill.model.schedule import (
+    Cadence,
+    Health,
+    Hint,
+    Inputs,
+    Outcome,
+    ScheduleState,
+    Step,
+    StepCode,
+)
+from feedmill.schedule.cadence import expected_gap_sec, silence_sec
+from feedmill.schedule.durations import duration_in_words, instant_in_words
+
+
+def current_interval(state: ScheduleState, config: ScheduleConfig) -> float:
+    """The stored interval; one that is not positive is none, and would never grow again."""
+    return state.interval_sec if state.interval_sec > 0 else config.initial_interval_sec
+
+
+def step_by_outcome(
+    interval: float, outcome: Outcome, health: Health, config: ScheduleConfig
+) -> Step:
+    """The first step: longer when nothing came, shorter when something did, back off on failure."""
+    if outcome.kind == "failed":
+        return (
+            _gone(interval, config) if health == "gone" else _backed_off(interval, outcome, config)
+        )
+    if outcome.kind == "fresh" and outcome.new_entries > 0:
+        shorter = max(interval * config.down_factor, config.min_interval_sec)
+        count = (
+            "one new entry" if outcome.new_entries == 1 else f"{outcome.new_entries} new entries"
+        )
+        return _step("new-entries", interval, shorter, f"The poll brought {count}")
+    longer = min(interval * config.up_factor, config.max_interval_sec)
+    if outcome.kind == "unchanged":
+        return _step("not-modified", interval, longer, "The feed had not changed")
+    return _step("no-new-entries", interval, longer, "The document held nothing new")
+
+
+def blend_cadence(interval: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
+    """Half way (λ) towards the pace at which the feed publishes; never after a failure (G2)."""
+    cadence = inputs.state.cadence
+    if cadence is None or inputs.outcome.kind == "failed":
+        return None
+    gap = expected_gap_sec(cadence, now=inputs.now, alpha=config.ewma_alpha)
+    target = _clamp(gap, config)
+    blended = config.blend_lambda * target + (1 - config.blend_lambda) * interval
+    silence = silence_sec(cadence, now=inputs.now)
+    code: StepCode = "cadence" if silence is None else "silence"
+    return _step(code, interval, _clamp(blended, config), _pace_in_words(cadence, silence))
+
+
+def raise_to_ttl(interval: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
+    """Up to the publisher's ttl, which never lifts anything over the ceiling (002 §4.6, G3)."""
+    return _raise_to("ttl-floor", interval, inputs.hints.ttl_sec, config)
+
+
+def raise_to_update_period(interval: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
+    """Up to the update period of the syndication module, which is read like a ttl."""
+    return _raise_to("update-period-floor", interval, inputs.hints.update_period_sec, config)
+
+
+def floor_of(hint: Hint[int] | None, config: ScheduleConfig) -> int:
+    """The floor that a hint sets, capped by the ceiling; nought without a hint."""
+    return 0 if hint is None else min(hint.value, config.max_interval_sec)
+
+
+def _backed_off(interval: float, outcome: Outcome, config: ScheduleConfig) -> Step:
+    # G1: beyond the cap `min(I * base, cap)` alone would shorten the interval, and an
+    # overloaded host would be asked more often than before.
+    longer = max(interval, min(interval * config.backoff_base, config.backoff_cap_sec))
+    status = f"HTTP {outcome.http_status}" if outcome.http_status is not None else ""
+    why = ", ".join(filter(None, (status, outcome.reason))) or "no answer"
+    return _step("error-backoff", interval, longer, f"The poll failed ({why})")
+
+
+def _gone(interval: float, config: ScheduleConfig) -> Step:
+    longest = max(interval, config.max_interval_sec)
+    return _step("gone", interval, longest, "The publisher has said that the feed is gone")
+
+
+def _raise_to(
+    code: StepCode, interval: float, hint: Hint[int] | None, config: ScheduleConfig
+) -> Step | None:
+    floor = floor_of(hint, config)
+    if hint is None or interval >= floor:
+        return None
+    asked = duration_in_words(hint.value)
+    seen = instant_in_words(hint.seen_at)
+    words = f"The publisher asks for {asked} between polls ({hint.source}, last seen {seen})"
+    return _step(code, interval, floor, words)
+
+
+def _pace_in_words(cadence: Cadence, silence: float | None) -> str:
+    usual = f"Entries come every {duration_in_words(cadence.ewma_sec)} on average"
+    if silence is None:
+        return usual
+    return f"{usual}, but the last one is {duration_in_words(silence)} old"
+
+
+def _clamp(seconds: float, config: ScheduleConfig) -> float:
+    return max(config.min_interval_sec, min(seconds, config.max_interval_sec))
+
+
+def _step(code: StepCode, before: float, after: float, why: str) -> Step:
+    was, now = duration_in_words(before), duration_in_words(after)
+    move = f"stays at {now}" if was == now else f"goes from {was} to {now}"
+    words = f"{why}, so the interval {move}."
+    return Step(code=code, of="interval", before=float(before), after=float(after), words=words)

@@ -1,0 +1,192 @@
+"""The egress guard against the vectors, and the rules behind them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from feedmill.fetch.guard import check_url, shown
+from feedmill.fetch.ports import BAD_PORTS
+from feedmill.fetch.redirects import next_hop
+from feedmill.model.fetch import Allowed, Hop, Refused
+
+_VECTORS = Path(__file__).parents[2] / "vectors" / "ssrf_urls.json"
+_CASES: list[dict[str, Any]] = json.loads(_VECTORS.read_text(encoding="utf-8"))["cases"]
+_PUBLIC = "93.184.216.34"
+
+
+def _gate(url: str, dns: Mapping[str, Sequence[str]]) -> Allowed | Refused:
+    """The guard as the fetcher uses it: one lookup, and the whole answer is vetted."""
+    verdict = check_url(url)
+    if isinstance(verdict, Allowed) and verdict.needs_addresses:
+        return check_url(url, dns.get(verdict.host, ()))
+    return verdict
+
+
+def _run(case: dict[str, Any]) -> tuple[Allowed | Refused, int | None]:
+    """The verdict on a whole chain, and the hop at which it was refused."""
+    dns = case.get("dns") or {name: a[0] for name, a in case.get("dns_sequence", {}).items()}
+    url, hops = case["url"], list[Hop]()
+    verdict = _gate(url, dns)
+    for number, location in enumerate(case.get("redirect_to", ()), start=1):
+        step = next_hop(url, 302, location, hops)
+        verdict = step if isinstance(step, Refused) else _gate(step.url, dns)
+        if isinstance(verdict, Refused):
+            return verdict, number
+        hops.append(Hop(url=url, status=302, location=location))
+        url = verdict.url
+    return verdict, None
+
+
+@pytest.mark.parametrize("case", _CASES, ids=lambda case: f"{case['id']}-{case['why'][:60]}")
+def test_the_guard_decides_as_the_vector_says(case: dict[str, Any]) -> None:
+    verdict, hop = _run(case)
+
+    if "accept_if" in case:  # every socket of the fetch goes to an address that was vetted
+        assert isinstance(verdict, Allowed)
+        assert set(verdict.addresses) == {_PUBLIC}
+    else:
+        assert isinstance(verdict, Allowed) in case.get("accept", [case["allowed"]])
+    if case.get("blocked_at_hop") is not None:
+        assert hop == case["blocked_at_hop"]
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        pytest.param("https://example.com/a b", "unsafe-character", id="space in the path"),
+        pytest.param(" https://example.com/", "unsafe-character", id="leading blank"),
+        pytest.param("https://example.com/\n", "unsafe-character", id="trailing newline"),
+        pytest.param("https://example.com/\x7f", "unsafe-character", id="delete character"),
+        pytest.param("https:\\\\example.com/", "unsafe-character", id="backslashes"),
+        pytest.param("https://a@b@example.com/", "malformed-url", id="second at sign"),
+        pytest.param("https://exa%6dple.com/", "malformed-url", id="escape in the host"),
+        pytest.param("https://u%40x:p@example.com/", "malformed-url", id="escape in the userinfo"),
+        pytest.param("https:example.com/", "malformed-url", id="no slashes"),
+        pytest.param("https://example.com:65536/", "malformed-url", id="port out of range"),
+        pytest.param("https://[v1.fe80]/", "malformed-url", id="IPvFuture"),
+        pytest.param("https://ex\ud800ample.com/", "malformed-url", id="lone surrogate"),
+        pytest.param("", "scheme", id="empty"),
+        pytest.param("data:text/xml,<rss/>", "scheme", id="data URL"),
+        pytest.param("https://#", "empty-host", id="only a fragment"),
+        pytest.param("https://a..example.com/", "bad-host", id="empty label"),
+        pytest.param("https://example.com../", "bad-host", id="two final dots"),
+        pytest.param("https://xn--a.example.com/", "bad-host", id="punycode of a control"),
+        pytest.param("https://xn--zz--zz.example.com/", "bad-host", id="punycode cut short"),
+        pytest.param("https://93.184.216.34./", "non-canonical-ipv4", id="address with final dot"),
+        pytest.param("https://u@0x5db8d822/", "non-canonical-ipv4", id="hex after userinfo"),
+        pytest.param("https://metadata.google.internal/", "local-name", id="private-use domain"),
+        pytest.param("https://x.i2p./", "local-name", id="i2p with final dot"),
+        pytest.param("https://wiki/", "dotless-name", id="single label"),
+        pytest.param("https://example.com:6379/", "bad-port", id="redis"),
+        pytest.param("https://93.184.216.34:25/", "bad-port", id="mail on a literal"),
+        pytest.param("https://example.com/" + "a" * 70_000, "too-long", id="seventy kilobytes"),
+    ],
+)
+def test_a_url_that_needs_repair_or_leads_astray_is_refused(url: str, reason: str) -> None:
+    verdict = check_url(url)
+
+    assert isinstance(verdict, Refused)
+    assert verdict.reason == reason
+
+
+@pytest.mark.parametrize("port", [80, 443, 591, 3000, 5000, 8000, 8008, 8080, 8081, 8443, 8888, 9000])
+def test_ports_where_web_servers_live_stay_open(port: int) -> None:
+    verdict = check_url(f"http://example.com:{port}/feed", [_PUBLIC])
+
+    assert isinstance(verdict, Allowed)
+    assert verdict.port == port
+
+
+@pytest.mark.parametrize("port", sorted(BAD_PORTS))
+def test_no_port_of_another_protocol_is_dialled(port: int) -> None:
+    assert check_url(f"http://example.com:{port}/", [_PUBLIC]) == Refused(
+        reason="bad-port", detail=str(port)
+    )
+
+
+def test_a_name_is_allowed_only_once_it_is_resolved() -> None:
+    unresolved = check_url("HTTPS://Bücher.example.NET:443/Feed")
+
+    assert unresolved == Allowed(
+        url="https://xn--bcher-kva.example.net/Feed",
+        host="xn--bcher-kva.example.net",
+        port=443,
+        needs_addresses=True,
+    )
+
+
+def test_one_private_address_among_public_ones_refuses_the_name() -> None:
+    verdict = check_url("https://example.com/", [_PUBLIC, "2606:2800:220:1::1", "10.0.0.1"])
+
+    assert verdict == Refused(reason="private-address", detail="10.0.0.1")
+
+
+def test_a_resolver_that_answers_nonsense_is_not_believed() -> None:
+    assert check_url("https://example.com/", ["example.org"]) == Refused(
+        reason="bad-address", detail="example.org"
+    )
+
+
+def test_a_literal_is_dialled_where_it_says_and_nowhere_else() -> None:
+    same = check_url(f"http://{_PUBLIC}/", [_PUBLIC])
+    other = check_url(f"http://{_PUBLIC}/", ["127.0.0.1"])
+
+    assert isinstance(same, Allowed)
+    assert same.addresses == (_PUBLIC,)
+    assert other == Refused(reason="private-address", detail="127.0.0.1")
+
+
+def test_credentials_do_not_decide_and_the_url_is_kept_whole() -> None:
+    verdict = check_url("https://reader:secret@example.com/feed", [_PUBLIC])
+
+    assert isinstance(verdict, Allowed)
+    assert verdict.url == "https://reader:secret@example.com/feed"
+    assert verdict.host == "example.com"
+
+
+class TestOpenedNetworks:
+    def test_loopback_is_reached_only_when_the_configuration_opens_it(self) -> None:
+        opened = check_url("http://127.0.0.1:8001/", allow_cidrs=["127.0.0.0/8"])
+        closed = check_url("http://127.0.0.1:8001/", allow_cidrs=["10.0.0.0/8", "::1/128"])
+
+        assert isinstance(opened, Allowed)
+        assert opened.addresses == ("127.0.0.1",)
+        assert isinstance(closed, Refused)
+
+    def test_names_and_ports_that_lead_only_into_an_opened_network_are_open(self) -> None:
+        networks = ["127.0.0.0/8", "::1"]
+
+        pending = check_url("http://localhost:6379/", allow_cidrs=networks)
+        verdict = check_url("http://localhost:6379/", ["127.0.0.1", "::1"], allow_cidrs=networks)
+
+        assert isinstance(pending, Allowed)
+        assert pending.needs_addresses
+        assert isinstance(verdict, Allowed)
+
+    @pytest.mark.parametrize(
+        "addresses",
+        [
+            pytest.param(["127.0.0.1", _PUBLIC], id="one address lies outside"),
+            pytest.param([], id="no address"),
+            pytest.param(["nonsense"], id="no address in the answer"),
+        ],
+    )
+    def test_a_local_name_that_leads_elsewhere_stays_closed(self, addresses: list[str]) -> None:
+        verdict = check_url("http://localhost/", addresses, allow_cidrs=["127.0.0.0/8"])
+
+        assert verdict == Refused(reason="local-name", detail="localhost")
+
+    def test_an_opened_network_does_not_close_the_internet(self) -> None:
+        verdict = check_url("https://example.com/", [_PUBLIC], allow_cidrs=["127.0.0.0/8"])
+
+        assert isinstance(verdict, Allowed)
+
+
+def test_what_is_shown_of_a_url_holds_no_credentials_and_can_be_encoded() -> None:
+    text = shown("https://reader:se@cret@example.com/\ud800?" + "x" * 500)
+
+    assert text.startswith("https://example.com/??xxx")
+    assert len(text) == 200

@@ -1,0 +1,164 @@
+"""A decision in sentences that a person can read."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from feedmill.config import ScheduleConfig
+from feedmill.model.parsed import PublisherHints
+from feedmill.model.schedule import Cadence, Hints, ScheduleState
+from feedmill.schedule.decide import decide_next_poll, outcome_of_status
+from feedmill.schedule.durations import duration_in_words, instant_in_words
+from feedmill.schedule.explain import explain_decision
+from feedmill.schedule.hints import merge_hints
+
+NOW = datetime(2025, 10, 14, 1, 50, tzinfo=UTC)
+STILL = ScheduleConfig(jitter_ratio=0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        pytest.param(0, "0 s", id="nought"),
+        pytest.param(0.4, "0 s", id="less than a second"),
+        pytest.param(59.6, "1 min", id="rounded before it is split"),
+        pytest.param(75, "1 min 15 s", id="two units"),
+        pytest.param(59, "59 s", id="the smallest unit alone"),
+        pytest.param(3_601, "1 h", id="the third unit is left out"),
+        pytest.param(90_000, "1 d 1 h", id="days and hours"),
+        pytest.param(604_800, "7 d", id="no weeks"),
+    ],
+)
+def test_a_duration_is_told_in_its_two_largest_units(seconds: float, words: str) -> None:
+    told = duration_in_words(seconds)
+
+    assert told == words
+
+
+def test_an_instant_is_told_in_utc() -> None:
+    elsewhere = NOW.astimezone(timezone(timedelta(hours=-9, minutes=-30)))
+
+    assert instant_in_words(elsewhere) == "2025-10-14 01:50:00 UTC"
+
+
+def test_a_quiet_poll_is_explained_from_the_answer_to_the_quiet_window() -> None:
+    said = PublisherHints(ttl_minutes=90, skip_hours=(3,))
+    decision = decide_next_poll(
+        ScheduleState(
+            interval_sec=900,
+            cadence=Cadence(ewma_sec=3_600, last_published_at=NOW - timedelta(hours=2)),
+        ),
+        outcome_of_status(304),
+        merge_hints(Hints(), publisher=said, seen_at=NOW),
+        now=NOW,
+        feed_id="feed",
+        config=STILL,
+    )
+
+    sentences = explain_decision(decision)
+
+    assert sentences == (
+        "The feed was polled at 2025-10-14 01:50:00 UTC.",
+        "The feed had not changed, so the interval goes from 15 min to 18 min 45 s.",
+        "Entries come every 1 h on average, but the last one is 2 h old, so the interval goes from 18 min 45 s to 48 min 22 s.",
+        "The publisher asks for 1 h 30 min between polls (ttl, last seen 2025-10-14 01:50:00 UTC), so the interval goes from 48 min 22 s to 1 h 30 min.",
+        "2025-10-14 03:20:00 UTC is in the publisher's quiet hours; the next open hour starts at 2025-10-14 04:00:00 UTC.",
+        "The next poll is due at 2025-10-14 04:00:00 UTC, in 2 h 10 min.",
+        "The feed is active.",
+    )
+
+
+def test_a_pause_is_explained_by_what_the_server_asked_for() -> None:
+    decision = decide_next_poll(
+        ScheduleState(interval_sec=3_600),
+        outcome_of_status(429, retry_after_sec=120),
+        now=NOW,
+        feed_id="feed",
+    )
+
+    sentences = explain_decision(decision)
+
+    assert sentences[1:] == (
+        "The server answered HTTP 429 and asked for a pause of 2 min; the interval of 1 h is kept for later.",
+        "The next poll is due at 2025-10-14 01:52:00 UTC, in 2 min.",
+        "The feed is backing off after one failure.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "new_entries", "opening"),
+    [
+        pytest.param(200, "", 1, "The poll brought one new entry, so", id="one new entry"),
+        pytest.param(200, "", 7, "The poll brought 7 new entries, so", id="many new entries"),
+        pytest.param(200, "", 0, "The document held nothing new, so", id="nothing new"),
+        pytest.param(500, "", 0, "The poll failed (HTTP 500), so", id="a status"),
+        pytest.param(
+            None, "timeout-connect", 0, "The poll failed (timeout-connect), so", id="a reason"
+        ),
+        pytest.param(None, "", 0, "The poll failed (no answer), so", id="neither"),
+    ],
+)
+def test_the_first_reason_is_how_the_poll_ended(
+    status: int | None, reason: str, new_entries: int, opening: str
+) -> None:
+    decision = decide_next_poll(
+        ScheduleState(interval_sec=900),
+        outcome_of_status(status, new_entries=new_entries, reason=reason),
+        now=NOW,
+        feed_id="feed",
+    )
+
+    sentences = explain_decision(decision)
+
+    assert sentences[1].startswith(opening)
+
+
+def test_an_interval_that_does_not_move_is_said_to_stay() -> None:
+    decision = decide_next_poll(
+        ScheduleState(interval_sec=86_400), outcome_of_status(304), now=NOW, feed_id="feed"
+    )
+
+    sentences = explain_decision(decision)
+
+    assert sentences[1] == "The feed had not changed, so the interval stays at 1 d."
+
+
+def test_jitter_is_explained_by_its_purpose() -> None:
+    decision = decide_next_poll(
+        ScheduleState(interval_sec=900), outcome_of_status(304), now=NOW, feed_id="feed"
+    )
+
+    sentences = explain_decision(decision)
+
+    told = duration_in_words(decision.delay_sec)
+    assert f"So that feeds do not come all at once, the wait becomes {told}." in sentences
+
+
+@pytest.mark.parametrize(
+    ("status", "failures", "ending"),
+    [
+        pytest.param(
+            500,
+            9,
+            "The feed is suspect after 10 failures in a row, and is still polled.",
+            id="suspect",
+        ),
+        pytest.param(410, 1, "The feed is gone, and is still asked in case it returns.", id="gone"),
+        pytest.param(
+            500, 1, "The feed is backing off after 2 failures in a row.", id="backing off"
+        ),
+    ],
+)
+def test_the_last_sentence_tells_the_health_of_the_feed(
+    status: int, failures: int, ending: str
+) -> None:
+    state = ScheduleState(
+        interval_sec=900,
+        consecutive_failures=failures,
+        gone_seen_at=NOW - timedelta(days=2) if status == 410 else None,
+    )
+    decision = decide_next_poll(state, outcome_of_status(status), now=NOW, feed_id="feed")
+
+    sentences = explain_decision(decision)
+
+    assert sentences[-1] == ending
