@@ -66,8 +66,30 @@ POLICIES = {
 # Second-level names under which country registries sell domains: `www.gov.uk` is a site, and
 # `gov.uk` is not its name. Short on purpose; a variant that fails is simply not adopted.
 _SECOND_LEVELS = frozenset(
-    ["ac", "co", "com", "edu", "go", "gob", "gouv", "gov", "govt", "gv", "ltd", "mil", "ne", "net", "nhs", "nom", "or", "org", "plc", "sch"]
+    [
+        "ac",
+        "co",
+        "com",
+        "edu",
+        "go",
+        "gob",
+        "gouv",
+        "gov",
+        "govt",
+        "gv",
+        "ltd",
+        "mil",
+        "ne",
+        "net",
+        "nhs",
+        "nom",
+        "or",
+        "org",
+        "plc",
+        "sch",
+    ]
 )
+_MAX_HOST_CHARS = 255  # RFC 1035 2.3.4
 
 
 def canonical_link(
@@ -137,9 +159,9 @@ def _without_www(host: str) -> str:
     """The host without its label `www`, as long as a registrable name is left.
 
     `www.com` and `www.co.uk` are names of their own. Repeated, or a second pass would strip the
-    second label of `www.www.example.com`.
+    second label of `www.www.example.com`. A host that DNS cannot hold is left as it is.
     """
-    while host.startswith("www.") and _is_registrable(host[4:]):
+    while len(host) <= _MAX_HOST_CHARS and host.startswith("www.") and _is_registrable(host[4:]):
         host = host[4:]
     return host
 

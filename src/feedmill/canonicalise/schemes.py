@@ -12,12 +12,11 @@ _FEED_SCHEMES = r"(?:feed|rss|podcast|pcast|itpc):"
 _WRAPPED = re.compile(rf"(?:{_FEED_SCHEMES}(?://)?)+(?=https?(?::|//))", re.IGNORECASE)
 _REPLACED = re.compile(rf"(?:{_FEED_SCHEMES})+(?=//)", re.IGNORECASE)
 
-# One round of a mangled protocol: junk, letters (with a `(s)` that somebody meant literally, or
-# with the colon inside them: `ht:tps//`), and whatever stands between them and the host.
-_COLON_INSIDE = re.compile(r"([a-z]{1,5}):([a-z]{1,5})(?=[/\\]{2})", re.IGNORECASE)
-_LETTERS = re.compile(r"([a-z]{2,7})(?:[(\[]([a-z])[)\]])?", re.IGNORECASE)
-_LEADING_JUNK = re.compile(r"[\s/\\.,:;<>\"'(\[]*")
-_SEPARATORS = re.compile(r"[\s:;=.,/\\]*")
+# One round of a mangled protocol: letters (with a `(s)` that somebody meant literally, or with the
+# colon inside them: `ht:tps//`), and whatever stands between them and the host.
+_COLON_INSIDE = re.compile(r"([a-z]{1,5}):([a-z]{1,5})([/\\]{2}[\s:;=.,/\\]*)", re.IGNORECASE)
+_LETTERS = re.compile(r"([a-z]{2,7})(?:[(\[]([a-z])[)\]])?([\s:;=.,/\\]*)", re.IGNORECASE)
+_LEADING_JUNK = " /\\.,:;<>\"'(["
 _MISPLACED_WWW = re.compile(r"www(?:\.[/\\]+|[/\\]+(?=[^/\\?#]*\.))", re.IGNORECASE)
 _DOTTED_HOST = re.compile(r"[^/\\?#:]*\.")
 
@@ -70,8 +69,7 @@ def _protocols(text: str) -> tuple[str | None, int]:
     """The innermost protocol at the front of the text, and where the host begins."""
     found: str | None = None
     end = 0
-    match = _LEADING_JUNK.match(text)
-    position = match.end() if match else 0
+    position = len(text) - len(text.lstrip(_LEADING_JUNK))
     while (spelt := _protocol_at(text, position)) is not None:
         scheme, separators, position = spelt
         if _separates(separators, text, position):
@@ -85,9 +83,7 @@ def _protocol_at(text: str, position: int) -> tuple[str, str, int] | None:
         if match := pattern.match(text, position):
             letters = (match[1] + (match[2] or "")).lower()
             if letters in spellings:
-                separators = _SEPARATORS.match(text, match.end())
-                assert separators is not None
-                return spellings[letters], separators[0], separators.end()
+                return spellings[letters], match[3], match.end()
     return None
 
 

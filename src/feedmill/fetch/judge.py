@@ -21,10 +21,10 @@ from feedmill.model.fetch import (
     FetchPlan,
     Fresh,
     Gone,
+    Headers,
     RawResponse,
     RefusalReason,
     Unchanged,
-    Validators,
     Verdict,
 )
 
@@ -54,7 +54,7 @@ def judge(response: RawResponse, plan: FetchPlan, received_at: datetime) -> Verd
     if status is None:
         return _failed(response, "connection-failed", received_at)
     if status in (200, 203):
-        return _judge_document(response, status, received_at)
+        return _judge_document(response, plan, status, received_at)
     if status == 304:
         return _judge_unchanged(response, plan, received_at)
     if status == 410:
@@ -62,7 +62,9 @@ def judge(response: RawResponse, plan: FetchPlan, received_at: datetime) -> Verd
     return _judge_refusal(response, status, received_at)
 
 
-def _judge_document(response: RawResponse, status: int, received_at: datetime) -> Fresh | Failed:
+def _judge_document(
+    response: RawResponse, plan: FetchPlan, status: int, received_at: datetime
+) -> Fresh | Failed:
     fault = (
         _framing_fault(response, received_at)
         or _wall(response, status, received_at)
@@ -71,7 +73,7 @@ def _judge_document(response: RawResponse, status: int, received_at: datetime) -
     return fault or Fresh(
         status=status,
         document=_document(response),
-        validators=learn_validators(response.headers, response.request_headers, response.final_url),
+        validators=learn_validators(response.headers, _sent(response, plan), response.final_url),
         freshness_sec=freshness_sec(response.headers, received_at),
         moved_to=permanence(response.hops),
         links=link_headers(response.headers, response.final_url),
@@ -82,11 +84,12 @@ def _judge_unchanged(
     response: RawResponse, plan: FetchPlan, received_at: datetime
 ) -> Unchanged | Failed:
     stored = plan.validators
-    if stored is None or not _was_conditional(response, plan):
+    sent = _sent(response, plan)
+    if stored is None or not _is_conditional(sent):
         # Nobody asked "changed since?", so nobody can answer "no" (RFC 9110 15.4.5).
         return _failed(response, "unasked-304", received_at)
     return Unchanged(
-        validators=_renewed(response, stored),
+        validators=renew_validators(stored, response.headers, sent, response.final_url),
         freshness_sec=freshness_sec(response.headers, received_at),
         moved_to=permanence(response.hops),
         links=link_headers(response.headers, response.final_url),
@@ -167,13 +170,12 @@ def _content_fault(response: RawResponse, received_at: datetime) -> Failed | Non
     return None
 
 
-def _was_conditional(response: RawResponse, plan: FetchPlan) -> bool:
-    sent = {name.lower() for name, _ in response.request_headers or plan.headers}
-    return not sent.isdisjoint({"if-none-match", "if-modified-since"})
+def _sent(response: RawResponse, plan: FetchPlan) -> Headers:
+    return response.request_headers or plan.headers
 
 
-def _renewed(response: RawResponse, stored: Validators) -> Validators | None:
-    return renew_validators(stored, response.headers, response.request_headers, response.final_url)
+def _is_conditional(sent: Headers) -> bool:
+    return any(name.lower() in ("if-none-match", "if-modified-since") for name, _ in sent)
 
 
 def _failed(

@@ -80,7 +80,8 @@ def resolve_location(current_url: str, location: str) -> str | None:
         return None
     if not target.hash and base.hash:
         target.hash = base.hash
-    target.username = target.password = ""
+    if target.username or target.password:  # a URL without a host takes no userinfo, not even none
+        target.username = target.password = ""
     return str(target.href)
 
 

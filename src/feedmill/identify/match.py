@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from feedmill.config import IdentifyConfig
-from feedmill.identify.profile import DocumentProfile, is_newer, overlaid, repeats
+from feedmill.identify.profile import DocumentProfile, overlaid, overtakes, repeats
 from feedmill.identify.rekey import (
     is_mass_rekey,
     is_renamed,
@@ -58,9 +58,9 @@ def match(
 ) -> Matching:
     """The row of each item, or none; what it repeats; and where its keys disagree."""
     matcher = _Matcher(known, seen, feed, profile, config, touched)
-    matcher.set_versions_aside()
     matcher.match_exactly()
-    matcher.match_keys(("guid", _keys("guid"), matcher.is_ours))
+    matcher.set_versions_aside()
+    matcher.match_keys(("guid", _keys("guid"), matcher.is_scoped))
     matcher.match_keys(("alias", _keys("alias", "address:"), matcher.is_not_standing))
     matcher.match_keys(("alias", _keys("alias", "path:"), matcher.has_same_title))
     matcher.match_rekeyed()
@@ -111,27 +111,26 @@ class _Matcher:
         self.renamed: tuple[int, ...] = ()
         self.steps: list[tuple[MatchedBy, _Keys, _Guard]] = []
 
+    def match_exactly(self) -> None:
+        """One guid with one link, or the same item word for word: stronger than any key alone."""
+        ours = [row for row in self.rows if self.is_ours(None, row)]
+        pairs = {(self.guid_of(row), row.canonical_link): row for row in ours}
+        items = {row.item_hash: row for row in ours}
+        self.settle("guid", lambda item: pairs.get((item.guid, item.link)) if item.guid else None)
+        self.settle("item", lambda item: items.get(item.item_hash))
+
     def set_versions_aside(self) -> None:
         """Items that repeat a touched row: the younger version is the entry, the older is not."""
         versions = overlaid(self.seen, self.touched)
         overtaken: set[int] = set()
-        for position in sorted(versions, key=lambda at: standing_order(self.seen[at])):
-            row = versions[position].known
-            if position in self.repeats:
-                continue
-            if row.entry_id not in overtaken and is_newer(self.seen[position], row):
+        loose = [at for at in self.open() if at in versions]
+        for position in sorted(loose, key=lambda at: standing_order(self.seen[at])):
+            row = versions[position]
+            if row.entry_id not in overtaken and overtakes(self.seen[position], row):
                 overtaken.add(row.entry_id)
                 self.matches[position] = Match(row=row, by="guid")
             else:
                 self.repeats_known[position] = row
-
-    def match_exactly(self) -> None:
-        """One guid and one link, or one hash of the whole item: stronger than either key alone."""
-        ours = [row for row in self.rows if self.is_ours(None, row)]
-        items = {row.item_hash: row for row in ours}
-        pairs = {(self.guid_of(row), row.canonical_link): row for row in ours}
-        self.settle("fallback_hash", lambda item: items.get(item.item_hash))
-        self.settle("guid", lambda item: item.guid and pairs.get((item.guid, item.link)) or None)
 
     def match_keys(self, step: tuple[MatchedBy, _Keys, _Guard]) -> None:
         """The rows that one kind of key leads to, as far as its guard allows."""
@@ -169,7 +168,8 @@ class _Matcher:
             losers: dict[int, IdentityKey] = {}
             for _, keys, guard in self.steps:
                 for key, row in self.hits(self.seen[position], keys, guard):
-                    losers.setdefault(row.entry_id, key)
+                    if not _are_siblings(row, self.matches[position].row):
+                        losers.setdefault(row.entry_id, key)
             if losers:
                 found[position] = tuple((key, entry_id) for entry_id, key in losers.items())
         return found
@@ -185,7 +185,7 @@ class _Matcher:
                 wishes[row.entry_id].append(position)
         for entry_id, positions in wishes.items():
             row = rows[entry_id]
-            best = min(positions, key=lambda at: _unlikeness(self.seen[at], row))  # noqa: B023
+            best = min(positions, key=lambda at: _unlikeness(self.seen[at], row))
             self.claim(best, row, by)
 
     def claim(self, position: int, row: KnownEntry, by: MatchedBy) -> None:
@@ -216,6 +216,10 @@ class _Matcher:
 
     def guid_of(self, row: KnownEntry) -> str | None:
         return None if row.guid in self.ignored else row.guid
+
+    def is_scoped(self, _item: Identified, _row: KnownEntry) -> bool:
+        # The feed key is part of the key: only this feed can have registered it.
+        return True
 
     def is_ours(self, _: Identified | None, row: KnownEntry) -> bool:
         # A row of another feed is never taken over: a second source is an entry of its own (D10),
@@ -259,6 +263,13 @@ def _uid_key(item: Identified) -> list[IdentityKey]:
     if item.guid is not None:
         return []
     return [key for key in item.spare_keys if key.value.startswith("uid:")]
+
+
+def _are_siblings(one: KnownEntry, other: KnownEntry) -> bool:
+    """Two rows that are known to share a guid, or a link without one: no conflict between them."""
+    if one.guid is None:
+        return other.guid is None and one.canonical_link == other.canonical_link
+    return one.guid == other.guid
 
 
 def _unlikeness(item: Identified, row: KnownEntry) -> tuple[bool, bool, bool, tuple[str, ...]]:

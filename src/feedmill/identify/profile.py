@@ -6,6 +6,7 @@ Both are judged over the whole document, so the rows whose slices were only touc
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
+from datetime import datetime
 
 from feedmill.config import IdentifyConfig
 from feedmill.identify.hashes import as_utc, guid_of, item_hash, link_of, title_hash
@@ -65,30 +66,35 @@ def repeats(seen: Sequence[Identified]) -> dict[int, int]:
     return found
 
 
-def overlaid(seen: Sequence[Identified], touched: Sequence[Touched]) -> dict[int, Touched]:
+def overlaid(seen: Sequence[Identified], touched: Sequence[Touched]) -> dict[int, KnownEntry]:
     """For each item that is another version of a touched row, that row.
 
-    The slice of the row stands in the same document, so the two are versions of one entry.
+    The slice of the row stands in the same document, so the rules of `repeats` hold between them.
     """
-    guids = Counter(t.known.guid for t in touched)
-    by_guid = {t.known.guid: t for t in touched if guids[t.known.guid] == 1}
-    by_pair = {(t.known.guid, t.known.canonical_link): t for t in touched}
-    by_item = {t.known.item_hash: t for t in touched}
-    found: dict[int, Touched] = {}
+    rows = [t.known for t in touched]
+    items = {row.item_hash: row for row in rows if row.guid is None}
+    pairs = {(row.guid, row.canonical_link): row for row in rows}
+    guids: defaultdict[str | None, list[KnownEntry]] = defaultdict(list)
+    for row in rows:
+        guids[row.guid].append(row)
+    found: dict[int, KnownEntry] = {}
     for position, item in enumerate(seen):
         if item.guid is None:
-            row = by_item.get(item.item_hash)
+            hit = items.get(item.item_hash)
         else:
-            row = by_pair.get((item.guid, item.link)) or _version(item, by_guid.get(item.guid))
-        if row is not None:
-            found[position] = row
+            hit = pairs.get((item.guid, item.link)) or _version(item, guids.get(item.guid, []))
+        if hit is not None:
+            found[position] = hit
     return found
 
 
-def is_newer(item: Identified, known: KnownEntry) -> bool:
-    """Whether the item says that it is younger than what the store has."""
-    ours = item.entry.updated or item.entry.published
-    theirs = known.updated or known.published
+def overtakes(item: Identified, known: KnownEntry) -> bool:
+    """Whether an item is the younger of two versions of one entry, or the one that has a link."""
+    ours, theirs = item.entry.updated, known.updated
+    if item.link == known.canonical_link:
+        ours, theirs = ours or item.entry.published, theirs or known.published
+    elif not _differ(ours, theirs):
+        return known.canonical_link is None
     return ours is not None and theirs is not None and as_utc(ours) > as_utc(theirs)
 
 
@@ -137,13 +143,18 @@ def _repeats_within(group: list[int], seen: Sequence[Identified]) -> dict[int, i
     return found
 
 
-def _version(item: Identified, touched: Touched | None) -> Touched | None:
-    if touched is None or item.link is None or touched.known.canonical_link is None:
-        return touched
-    ours, theirs = item.entry.updated, touched.known.updated
-    if ours is None or theirs is None or as_utc(ours) == as_utc(theirs):
-        return None
-    return touched
+def _version(item: Identified, rows: list[KnownEntry]) -> KnownEntry | None:
+    # Several rows under one guid are entries of their own; only an item without a link, which
+    # could not be told from them, counts as a repeat of one.
+    if len(rows) != 1:
+        return rows[0] if rows and item.link is None else None
+    row = rows[0]
+    linkless = item.link is None or row.canonical_link is None
+    return row if linkless or _differ(item.entry.updated, row.updated) else None
+
+
+def _differ(one: datetime | None, other: datetime | None) -> bool:
+    return one is not None and other is not None and as_utc(one) != as_utc(other)
 
 
 def _newest(positions: list[int], seen: Sequence[Identified]) -> int:

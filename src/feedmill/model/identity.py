@@ -13,7 +13,14 @@ from feedmill.model.parsed import Slice
 
 KeyType = Literal["guid", "alias", "canonical_url", "legacy_guid", "fallback_hash"]
 MatchedBy = Literal[
-    "guid", "alias", "canonical_url", "legacy_guid", "fallback_hash", "rekey", "slice"
+    "guid",
+    "alias",
+    "canonical_url",
+    "legacy_guid",
+    "fallback_hash",
+    "item",  # the same item word for word
+    "rekey",  # link and title, among many others (D9)
+    "slice",  # the same bytes (D31)
 ]
 Confidence = Literal["high", "low"]
 ArticleFate = Literal[

@@ -4,13 +4,15 @@
 let a script, a disguise or a clobbered page through some sanitiser.
 """
 
-TAGS = frozenset(
-    "a abbr acronym address article aside audio b bdi bdo big blockquote br caption center cite "
-    "code col colgroup dd del details dfn div dl dt em figcaption figure footer h1 h2 h3 h4 h5 h6 "
-    "header hr i img ins kbd li mark nav ol p picture pre q rp rt ruby s samp section small source "
-    "span strike strong sub summary sup table tbody td tfoot th thead time tr track tt u ul var "
-    "video wbr".split()
-)
+TAGS = frozenset({
+    "a", "abbr", "acronym", "address", "article", "aside", "audio", "b", "bdi", "bdo", "big",
+    "blockquote", "br", "caption", "center", "cite", "code", "col", "colgroup", "dd", "del",
+    "details", "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "footer", "h1", "h2", "h3",
+    "h4", "h5", "h6", "header", "hr", "i", "img", "ins", "kbd", "li", "mark", "nav", "ol", "p",
+    "picture", "pre", "q", "rp", "rt", "ruby", "s", "samp", "section", "small", "source", "span",
+    "strike", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead",
+    "time", "tr", "track", "tt", "u", "ul", "var", "video", "wbr",
+})  # fmt: skip
 
 ATTRIBUTES = {
     "a": frozenset({"href", "title", "hreflang"}),
@@ -27,10 +29,11 @@ ATTRIBUTES = {
 }
 
 # Removed together with what stands in them.
-REMOVED = frozenset(
-    "script style iframe object embed applet svg math template noscript noembed noframes xmp "
-    "plaintext title textarea select frameset frame form".split()
-)
+REMOVED = frozenset({
+    "script", "style", "iframe", "object", "embed", "applet", "svg", "math", "template", "noscript",
+    "noembed", "noframes", "xmp", "plaintext", "title", "textarea", "select", "frameset", "frame",
+    "form",
+})  # fmt: skip
 
 URL_SCHEMES = frozenset({"http", "https", "mailto"})
 LINK_REL = "noopener noreferrer nofollow"

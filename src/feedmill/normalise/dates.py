@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from feedmill.normalise.dates_clocks import micros
 from feedmill.normalise.dates_wild import read_wild
 
-MAX_CHARS = 200  # the longest real date that was seen has 90, comment included
+MAX_CHARS = 200  # several times a wordy date with its comment
 
 
 def parse_date(text: str | None) -> datetime | None:
@@ -44,8 +44,9 @@ def _read(text: str) -> datetime | None:
     elif _RFC_3339.fullmatch(text):
         return datetime.fromisoformat(text).astimezone(UTC)
     elif found := _NUMBER.fullmatch(text):
-        instant = _read_epoch(*found.groups(default=""))
-        if instant is not None or found["sign"]:
+        sign, whole, fraction = found.groups(default="")
+        instant = _read_epoch(sign, whole, fraction)
+        if instant is not None or sign or fraction:
             return instant
     return read_wild(text)
 
@@ -70,7 +71,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _UNITS_PER_SECOND = {9: 1, 10: 1, 11: 1, 13: 1_000, 16: 1_000_000, 19: 1_000_000_000}
 
-_NUMBER = re.compile(r"(?P<sign>-?)([0-9]+)(?:\.([0-9]+))?")
+_NUMBER = re.compile(r"(-?)([0-9]+)(?:\.([0-9]+))?")
 
 # The hour stops at 23 and the second at 59: the end of the day and the leap second are wild.
 _CLOCK = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"

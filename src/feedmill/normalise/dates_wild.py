@@ -23,7 +23,7 @@ from feedmill.normalise.dates_zones import is_zone_name, zone_minutes
 
 def read_wild(text: str) -> datetime | None:
     """Return the instant in UTC, or None; a day or hour that does not exist is a ValueError."""
-    if not text.isascii() and any(char.isdecimal() > char.isascii() for char in text):
+    if any(char.isdecimal() and not char.isascii() for char in text):
         return None  # ٢٠٢٥ or ２０２５: readable perhaps, but not by accident
     plain = _spell_out(_tidy(text))
     clock = find_clock(plain)
@@ -114,8 +114,8 @@ def _read_zone(text: str, day: date) -> int | None:
     """
     words = _SPACED_SIGN.sub(r"\1", text.replace(",", " ")).split()
     offsets = [found for word in words if (found := _OFFSET.fullmatch(word))]
-    names = [word.rstrip(".") for word in words if _NAME.fullmatch(word)]
-    if len(words) > _MAX_ZONE_WORDS or len(offsets) + len(names) < len(words):
+    names = [word.rstrip(".") for word in words if not _OFFSET.fullmatch(word)]
+    if len(words) > _MAX_ZONE_WORDS or not all(_NAME.fullmatch(name) for name in names):
         return None
     if offsets:
         return _offset_minutes(offsets[0])
@@ -156,8 +156,8 @@ _EAST_ASIAN = (
     (re.compile("(?<=[0-9]) ?[分분秒초]"), " "),
 )
 
-_WEEK_DAY = re.compile(r"^([0-9]{4})-?w([0-9]{2})(?:-?([1-7]))?(?![0-9])")
-_ORDINAL_DAY = re.compile(r"^([0-9]{4})-?([0-9]{3})(?![0-9])")
+_WEEK_DAY = re.compile(r"^([0-9]{4})-?w([0-9]{2})(?:-?([1-7]))?(?![0-9-])")
+_ORDINAL_DAY = re.compile(r"^([0-9]{4})-?([0-9]{3})(?![0-9-])")
 _COMPACT_DAY = re.compile(r"^([0-9]{4})([0-9]{2})([0-9]{2})(?=(?:[0-9]{4}(?:[0-9]{2})?)?(?![0-9]))")
 _COMPACT_CLOCK = re.compile(
     r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?: ?t ?| (?=[0-9]{4}))([0-9]{2})"

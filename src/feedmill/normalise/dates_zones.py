@@ -6,7 +6,6 @@ summer, CST is Chicago). Military letters other than Z, names of the IANA databa
 word are UTC, as RFC 2822 section 4.3 asks for a name that nobody knows.
 """
 
-from collections.abc import Callable
 from datetime import date, timedelta
 
 
@@ -34,13 +33,13 @@ def _sunday_from(day: date) -> date:
     return day + timedelta(days=6 - day.weekday())
 
 
-def _hours(table: str, sign: Callable[[int], int]) -> dict[str, int]:
+def _read_table(table: str, sign: int) -> dict[str, int]:
     """Read lines of `h:mm name name …`."""
     minutes: dict[str, int] = {}
     for line in table.strip().splitlines():
         clock, *names = line.split()
         hours, _, rest = clock.partition(":")
-        minutes.update(dict.fromkeys(names, sign(int(hours) * 60 + int(rest))))
+        minutes.update(dict.fromkeys(names, sign * (int(hours) * 60 + int(rest))))
     return minutes
 
 
@@ -107,6 +106,4 @@ _PHRASES = {
     "india standard time": 330, "japan standard time": 540, "china standard time": 480,
 }  # fmt: skip
 
-_MINUTES = (
-    _PHRASES | _hours(_EAST, lambda minutes: minutes) | _hours(_WEST, lambda minutes: -minutes)
-)
+_MINUTES = _PHRASES | _read_table(_EAST, 1) | _read_table(_WEST, -1)

@@ -8,9 +8,7 @@ import re
 from html.entities import html5
 
 _AMPERSANDS = re.compile(r"&(?:(?:amp|AMP|#0*+38|#[xX]0*+26);)++")
-_REFERENCE = re.compile(
-    r"&(?:#(?:[xX]([0-9A-Fa-f]++)|([0-9]++))|([A-Za-z][A-Za-z0-9]{1,31}));"
-)
+_REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9A-Fa-f]++)|([0-9]++))|([A-Za-z][A-Za-z0-9]{1,31}));")
 _REPLACEMENT = "\ufffd"
 _LONGEST_NUMBER = 7  # 1114111 is the last character there is
 

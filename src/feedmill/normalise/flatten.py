@@ -19,12 +19,14 @@ from feedmill.normalise.markup import (
 )
 
 # What a tree builder opens again where it was nested wrongly.
-FORMATTING = frozenset("a b big code em font i nobr s small strike strong tt u".split())
+FORMATTING = frozenset({
+    "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+})  # fmt: skip
 
 _LONGEST_ATTRIBUTE = 4_096
 _ATTRIBUTES = re.compile(f"({ATTRIBUTE_NAME})({ATTRIBUTE_VALUE})")
 # Of these the next one closes the last one, as every block closes an open paragraph.
-_SIBLINGS = frozenset("li dt dd tr td th".split())
+_SIBLINGS = frozenset({"li", "dt", "dd", "tr", "td", "th"})
 
 
 def flatten(html: str, max_depth: int) -> str:

@@ -5,8 +5,9 @@ after the sanitiser but the removal of characters that cannot be part of any.
 """
 
 import re
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Literal
 
 import nh3
 
@@ -90,7 +91,7 @@ def _clean(html: str, base: str | None) -> str:
     except UnicodeEncodeError:  # looking for surrogates in every text would cost more
         html = remove_surrogates(html)
         cleaned = cleaner.clean(html)
-    return _NO_MAIL_CLEANER.clean(cleaned) if _LOADED_MAILTO.search(cleaned) else cleaned
+    return _mail_free_cleaner().clean(cleaned) if _LOADED_MAILTO.search(cleaned) else cleaned
 
 
 @lru_cache(maxsize=256)
@@ -98,21 +99,25 @@ def _cleaner(base: str | None) -> nh3.Cleaner:
     """A sanitiser for one base; building it costs as much as cleaning a paragraph."""
     if base is not None:
         try:
-            return _build(url_relative=("rewrite_with_base", base))
+            return _build(("rewrite_with_base", base))
         except ValueError:
             pass  # an address that WHATWG cannot read is no base
-    return _build(url_relative=_with_scheme)
+    return _build(_with_scheme)
 
 
-def _build(**options: Any) -> nh3.Cleaner:
+def _build(
+    url_relative: tuple[Literal["rewrite_with_base"], str] | Callable[[str], str | None],
+    attribute_filter: Callable[[str, str, str], str | None] | None = None,
+) -> nh3.Cleaner:
     return nh3.Cleaner(
         tags=set(TAGS),
         clean_content_tags=set(REMOVED),
         attributes={tag: set(names) for tag, names in ATTRIBUTES.items()},
+        attribute_filter=attribute_filter,
         url_schemes=set(URL_SCHEMES),
+        url_relative=url_relative,
         link_rel=LINK_REL,
         strip_comments=True,
-        **options,
     )
 
 
@@ -122,12 +127,15 @@ def _with_scheme(reference: str) -> str | None:
     return f"https:{reference}" if reference.startswith("//") else None
 
 
+@cache
+def _mail_free_cleaner() -> nh3.Cleaner:
+    """A sanitiser for what is clean but for mailto: where something is loaded from it."""
+    return _build(_with_scheme, _without_mail)
+
+
 def _without_mail(_tag: str, attribute: str, value: str) -> str | None:
     loads = attribute in ("src", "poster")
     return None if loads and _MAILTO.match(value) else value
-
-
-_NO_MAIL_CLEANER = _build(attribute_filter=_without_mail)
 
 
 def _without_controls(html: str) -> str:

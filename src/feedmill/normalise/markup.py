@@ -16,17 +16,18 @@ from feedmill.normalise.allowlist import REMOVED
 DROPPED = REMOVED - {"form"}
 
 # Elements that stand on lines of their own.
-BLOCKS = frozenset(
-    "address article aside blockquote body br caption center dd details dialog dir div dl dt "
-    "fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hr html legend li main "
-    "menu nav ol optgroup option p pre section summary table tbody td tfoot th thead title tr "
-    "ul".split()
-)
+BLOCKS = frozenset({
+    "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details",
+    "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1",
+    "h2", "h3", "h4", "h5", "h6", "head", "header", "hr", "html", "legend", "li", "main", "menu",
+    "nav", "ol", "optgroup", "option", "p", "pre", "section", "summary", "table", "tbody", "td",
+    "tfoot", "th", "thead", "title", "tr", "ul",
+})  # fmt: skip
 
-VOID = frozenset(
-    "area base basefont bgsound br col embed frame hr image img input keygen link meta param "
-    "source track wbr".split()
-)
+VOID = frozenset({
+    "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "image", "img",
+    "input", "keygen", "link", "meta", "param", "source", "track", "wbr",
+})  # fmt: skip
 
 _SPACE = r"[\t\n\f\r ]"
 ATTRIBUTE_NAME = r"[^\t\n\f\r />][^\t\n\f\r />=]*+"
@@ -34,14 +35,17 @@ ATTRIBUTE_VALUE = (
     rf"(?:{_SPACE}*+={_SPACE}*+"
     r"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\t\n\f\r >"'][^\t\n\f\r >]*+|(?=>)|\Z))?+"""
 )
+_TAG_NAME = r"[A-Za-z][^\t\n\f\r />]*+"
+_ATTRIBUTES = rf"(?:[\t\n\f\r /]++|{ATTRIBUTE_NAME}{ATTRIBUTE_VALUE})*+"
 TOKEN = re.compile(
-    r"<(?:(?P<slash>/?)(?P<name>[A-Za-z][^\t\n\f\r />]*+)"
-    rf"(?P<attributes>(?:[\t\n\f\r /]++|{ATTRIBUTE_NAME}{ATTRIBUTE_VALUE})*+)(?P<end>>|\Z)"
+    rf"<(?:(?P<slash>/?)(?P<name>{_TAG_NAME})(?P<attributes>{_ATTRIBUTES})(?P<end>>|\Z)"
     # An empty comment may be written <!--> or <!--->, and --!> closes one too.
     r"|!--(?:-?>|(?s:.)*?(?P<comment_end>--!?>|\Z))"
     r"|(?P<cdata>!\[CDATA\[)"
     r"|(?:[!?]|/(?![A-Za-z]))[^>]*+(?P<bogus_end>>|\Z))"
 )
+# Finished tags only, for splitting a text at them in one go; the names are what is captured.
+TAG = re.compile(rf"</?({_TAG_NAME})(?>{_ATTRIBUTES})>")
 
 _CLOSERS = {
     name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE | re.ASCII) for name in DROPPED

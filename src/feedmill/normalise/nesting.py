@@ -22,14 +22,17 @@ _REBUILD_BUDGET = 1_000_000  # characters that unclosed formatting may add again
 
 # What the next of its kind closes without an end tag, and so does the end of these holders. Not
 # the cells of a table: outside of a table their tags mean nothing.
-_IMPLIED = frozenset("p li dt dd tr td th".split())
-_HOLDERS = frozenset(
-    "article aside blockquote center dd div dl dt figure footer header li nav ol section ul".split()
-)
+_IMPLIED = frozenset({"p", "li", "dt", "dd", "tr", "td", "th"})
+_HOLDERS = frozenset({
+    "article", "aside", "blockquote", "center", "dd", "div", "dl", "dt", "figure", "footer",
+    "header", "li", "nav", "ol", "section", "ul",
+})  # fmt: skip
 
 # Where tokens do not mean what they mean elsewhere (foreign content, select, elements that are
 # raw text only in some settings): no promise about depth is possible.
-_UNSURE = frozenset("svg math select noscript template object applet frameset".split())
+_UNSURE = frozenset({
+    "svg", "math", "select", "noscript", "template", "object", "applet", "frameset",
+})  # fmt: skip
 
 
 class Tamed(Value):

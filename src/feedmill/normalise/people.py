@@ -127,8 +127,8 @@ def _uri(text: str) -> str | None:
 
 _MAX_URI_CHARS = 2_048
 
-_URI = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x20\x7f<>\"]+", re.IGNORECASE)
+_URI = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x20\x7f\ud800-\udfff<>\"]+", re.IGNORECASE)
 
 # Each class stops at the character that ends it, so there is nothing to try twice.
-_PART = r"[^\s\x00-\x20\x7f@<>()\[\]\\,;:\"/.]"
+_PART = r"[^\s\x00-\x20\x7f\ud800-\udfff@<>()\[\]\\,;:\"/.]"
 _EMAIL = re.compile(rf"(?:{_PART}|[./]){{1,64}}@(?:{_PART}+\.)+{_PART}{{2,}}")

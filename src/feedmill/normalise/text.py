@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 from feedmill.normalise.entities import decode_references, defuse_references
-from feedmill.normalise.markup import BLOCKS, tag_name, tokens
+from feedmill.normalise.markup import BLOCKS, DROPPED, TAG, tag_name, tokens
 
 _MAX_ROUNDS = 4
 
@@ -68,6 +68,22 @@ def _remove_noise(text: str) -> str:
 def _strip(text: str) -> str:
     if "<" not in text:
         return text
+    stripped = _strip_simple(text)
+    return _strip_any(text) if stripped is None else stripped
+
+
+def _strip_simple(text: str) -> str | None:
+    """The text without its tags, in one pass; None when there is more than finished tags."""
+    pieces = TAG.split(text)
+    names = [name.lower() for name in pieces[1::2]]
+    if not DROPPED.isdisjoint(names):
+        return None
+    pieces[1::2] = [" " if name in BLOCKS else "" for name in names]
+    stripped = "".join(pieces)
+    return None if _TAG_OPENER.search(stripped) else stripped
+
+
+def _strip_any(text: str) -> str:
     pieces: list[str] = []
     position = 0
     cdata = False

@@ -31,7 +31,8 @@ def test_the_first_and_the_last_address_of_a_special_block_are_refused(block: st
 
 @pytest.mark.parametrize(
     "block",
-    [block for block in _DENIED if block not in ("0.0.0.0/8", "224.0.0.0/4", "240.0.0.0/4")][:16],
+    # the first and the last two have no public neighbour on one side
+    [b for b in _DENIED if "." in b and b not in ("0.0.0.0/8", "224.0.0.0/4", "240.0.0.0/4")],
 )
 def test_the_neighbours_of_an_ipv4_block_are_public(block: str) -> None:
     network = ip_network(block)

@@ -92,7 +92,9 @@ def test_a_url_that_needs_repair_or_leads_astray_is_refused(url: str, reason: st
     assert verdict.reason == reason
 
 
-@pytest.mark.parametrize("port", [80, 443, 591, 3000, 5000, 8000, 8008, 8080, 8081, 8443, 8888, 9000])
+@pytest.mark.parametrize(
+    "port", [80, 443, 591, 3000, 5000, 8000, 8008, 8080, 8081, 8443, 8888, 9000]
+)
 def test_ports_where_web_servers_live_stay_open(port: int) -> None:
     verdict = check_url(f"http://example.com:{port}/feed", [_PUBLIC])
 

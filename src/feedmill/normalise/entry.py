@@ -1,0 +1,123 @@
+"""One parsed entry made clean: the rules of 003 §3 as D10, D11 and D18 read them."""
+
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from feedmill.config import NormaliseConfig
+from feedmill.model.base import Value
+from feedmill.model.entry import Author, Entry, Finding
+from feedmill.model.parsed import ParsedEntry, Text
+from feedmill.normalise.body import Body, content_body, summary_body
+from feedmill.normalise.fields import clean_language, field_findings, field_text
+from feedmill.normalise.links import bad_link, entry_links, web_address
+from feedmill.normalise.media import entry_files, entry_image
+from feedmill.normalise.moments import read_moments
+from feedmill.normalise.people import clean_authors
+from feedmill.normalise.suspicious import find_suspicious
+from feedmill.normalise.tags import clean_tags
+from feedmill.normalise.text import remove_surrogates
+
+
+class FeedContext(Value):
+    """What an entry takes from its feed when it does not say it itself."""
+
+    base: str | None = None
+    language: str | None = None
+    updated: datetime | None = None
+
+
+def normalise_entry(
+    parsed: ParsedEntry,
+    feed: FeedContext,
+    config: NormaliseConfig,
+    seen_at: datetime | None = None,
+) -> Entry:
+    """The entry with clean text, sanitised HTML, aware times and canonical links.
+
+    Nothing is invented: an author, a date or a link that the publisher did not give stays empty.
+    """
+    base = parsed.base or feed.base
+    links = entry_links(parsed, base, config)
+    files = entry_files(parsed, base, config.max_enclosures)
+    moments = read_moments(
+        parsed.published or parsed.created, parsed.updated, feed.updated, seen_at
+    )
+    comments_url = web_address(parsed.comments, base)
+    content, fallback = _bodies(parsed, links.link or base, config)
+    body = fallback or content
+    html = body.html or None if body else None
+    entry = Entry(
+        guid=remove_surrogates(parsed.id or "").strip() or None,
+        guid_is_permalink=parsed.id_is_permalink,
+        link=links.link,
+        canonical_link=links.canonical_link,
+        article_link=links.article_link,
+        title=field_text(parsed.title, config.title_max_chars),
+        summary=_summary(parsed, html, config.summary_max_chars),
+        content=html,
+        content_from=None if html is None else "summary" if fallback else "content",
+        authors=clean_authors(parsed.authors, config.max_authors),
+        categories=clean_tags(parsed.categories, config.max_categories),
+        enclosures=files.enclosures,
+        published=moments.published,
+        updated=moments.updated,
+        published_effective=moments.published_effective,
+        published_source=moments.published_source,
+        image=entry_image(parsed, base),
+        comments_url=comments_url,
+        language=clean_language(parsed.lang) or feed.language,
+        slice=parsed.slice,
+        findings=(
+            *field_findings("title", parsed.title, config.title_max_chars),
+            *field_findings("summary", parsed.summary, config.summary_max_chars),
+            *_content_findings(content, config),
+            *(fallback.findings if fallback else ()),
+            *links.findings,
+            *files.findings,
+            *moments.findings,
+            *(bad_link("comments_url", parsed.comments) if comments_url is None else ()),
+        ),
+    )
+    return replace(entry, modified=_modified(parsed, entry, body))
+
+
+def _bodies(
+    parsed: ParsedEntry, base: str | None, config: NormaliseConfig
+) -> tuple[Body | None, Body | None]:
+    """The content, and the summary in its place when nothing of the content may be shown."""
+    content = content_body(parsed, base, config)
+    if content and content.html:
+        return content, None
+    return content, summary_body(parsed.summary, base, config)
+
+
+def _summary(parsed: ParsedEntry, html: str | None, max_chars: int) -> str | None:
+    """The publisher's summary, else the beginning of the content as text."""
+    return field_text(parsed.summary, max_chars) or field_text(
+        None if html is None else Text(value=html, kind="html"), max_chars
+    )
+
+
+def _content_findings(content: Body | None, config: NormaliseConfig) -> tuple[Finding, ...]:
+    if content is None:
+        return ()
+    written = content.written[: config.content_max_chars]
+    return (*find_suspicious("content", written), *content.findings)
+
+
+def _modified(parsed: ParsedEntry, entry: Entry, body: Body | None) -> tuple[str, ...]:
+    """The fields that came out other than they were written, of those that were written."""
+    pairs = (
+        ("title", parsed.title and parsed.title.value, entry.title),
+        ("summary", parsed.summary and parsed.summary.value, entry.summary),
+        ("content", body and body.written, entry.content),
+        ("link", parsed.link, entry.link),
+        ("categories", tuple(c.term for c in parsed.categories), entry.categories),
+        (
+            "authors",
+            tuple(Author(name=p.name, email=p.email, uri=p.uri) for p in parsed.authors),
+            entry.authors,
+        ),
+    )
+    return tuple(name for name, written, clean in pairs if written and written != clean)

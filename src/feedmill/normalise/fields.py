@@ -1,0 +1,37 @@
+"""Small fields that feeds and entries share: text constructs and language tags."""
+
+import re
+
+from feedmill.model.entry import Finding
+from feedmill.model.parsed import Text
+from feedmill.normalise.suspicious import find_suspicious
+from feedmill.normalise.text import clean_text
+
+# Markup is seldom this many times as long as its text; what lies behind is not looked at.
+_MARKUP_FACTOR = 16
+_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}")  # the shape of RFC 5646 tags
+
+
+def field_text(text: Text | None, max_chars: int) -> str | None:
+    """The clean text of a field, whatever kind it claims to be; None when nothing is left."""
+    if text is None:
+        return None
+    return clean_text(text.value[: max_chars * _MARKUP_FACTOR], max_chars) or None
+
+
+def field_findings(field_name: str, text: Text | None, max_chars: int) -> tuple[Finding, ...]:
+    """What is suspicious in a field, and whether it was too long to be read whole."""
+    if text is None:
+        return ()
+    limit = max_chars * _MARKUP_FACTOR
+    findings = find_suspicious(field_name, text.value[:limit])
+    if len(text.value) <= limit:
+        return findings
+    detail = f"{len(text.value)} characters, limit {limit}"
+    return (*findings, Finding(code="oversized", field=field_name, detail=detail))
+
+
+def clean_language(tag: str | None) -> str | None:
+    """The language tag with hyphens (`en_US` is a locale's spelling); None if it is none."""
+    tag = (tag or "").strip().replace("_", "-")
+    return tag if _LANGUAGE.fullmatch(tag) else None

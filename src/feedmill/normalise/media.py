@@ -1,0 +1,98 @@
+"""Files and pictures of an entry: enclosures and media:content as one list, and one image."""
+
+import re
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from feedmill.canonicalise.urls import http_url
+from feedmill.model.base import Value
+from feedmill.model.entry import EntryEnclosure, Finding
+from feedmill.model.parsed import Enclosure, MediaContent, ParsedEntry
+from feedmill.normalise.links import bad_link, web_address
+from feedmill.normalise.text import clean_text
+
+_MEDIA_TYPE = re.compile(r"\s*([\w.+-]{1,127}/[\w.+-]{1,127})\s*(?:;|$)", re.ASCII)
+_MAX_TITLE_CHARS = 1_000
+
+
+class EntryFiles(Value):
+    """The enclosures of an entry, and the first address among them that was refused."""
+
+    enclosures: tuple[EntryEnclosure, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def entry_files(entry: ParsedEntry, base: str | None, max_enclosures: int) -> EntryFiles:
+    """Each http(s) file once, in document order; what one mention lacks another fills in."""
+    files: dict[str, EntryEnclosure] = {}
+    findings: tuple[Finding, ...] = ()
+    for mention in _mentions(entry):
+        url = web_address(mention.url, base)
+        if url is None:
+            findings = findings or bad_link("enclosures", mention.url)
+            continue
+        key = http_url(url) or url
+        if key in files:
+            files[key] = _filled(files[key], _cleaned(mention, url))
+        elif len(files) < max_enclosures:
+            files[key] = _cleaned(mention, url)
+    return EntryFiles(enclosures=tuple(files.values()), findings=findings)
+
+
+def entry_image(entry: ParsedEntry, base: str | None) -> str | None:
+    """The first usable picture that the entry names for itself; none is looked for in its text."""
+    addresses = (web_address(url, base) for url in _pictures(entry))
+    return next((url for url in addresses if url is not None), None)
+
+
+def _mentions(entry: ParsedEntry) -> Iterator[Enclosure]:
+    yield from entry.enclosures
+    for media in entry.media:
+        if media.url:
+            yield Enclosure(
+                url=media.url,
+                type=media.type,
+                length=media.length,
+                title=media.title,
+                duration=media.duration,
+            )
+
+
+def _pictures(entry: ParsedEntry) -> Iterator[str | None]:
+    yield entry.image
+    yield entry.itunes.image if entry.itunes else None
+    yield from (media.url for media in entry.media if _is_picture(media))
+    for media in entry.media:
+        yield from (thumbnail.url for thumbnail in media.thumbnails)
+    yield from (file.url for file in entry.enclosures if (file.type or "").startswith("image/"))
+
+
+def _is_picture(media: MediaContent) -> bool:
+    return media.medium == "image" or (media.type or "").startswith("image/")
+
+
+def _cleaned(mention: Enclosure, url: str) -> EntryEnclosure:
+    media_type = _MEDIA_TYPE.match(mention.type or "")
+    return EntryEnclosure(
+        url=url,
+        type=media_type[1].lower() if media_type else None,
+        length=_positive(mention.length),
+        title=clean_text(mention.title or "", _MAX_TITLE_CHARS) or None,
+        duration=_positive(mention.duration),
+    )
+
+
+def _positive(number: int | None) -> int | None:
+    """The number unless it is the 0 or less that publishers write for "unknown"."""
+    return number if number is not None and number > 0 else None
+
+
+def _filled(known: EntryEnclosure, other: EntryEnclosure) -> EntryEnclosure:
+    return replace(
+        known,
+        type=known.type or other.type,
+        length=known.length or other.length,
+        title=known.title or other.title,
+        duration=known.duration or other.duration,
+    )
