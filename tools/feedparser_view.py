@@ -5,12 +5,14 @@ them all. Comparisons are by meaning where the two differ in form only: markup i
 tree an HTML parser builds, encodings by what their label means to the web, durations in seconds.
 """
 
+import re
 import time
 from collections.abc import Iterable
 from typing import Any, Final
 
 import html5lib
 
+from feedmill.canonicalise.urls import http_url
 from feedmill.model.parsed import (
     Category,
     Content,
@@ -26,7 +28,9 @@ from feedmill.model.parsed import (
     Text,
     Unreadable,
 )
+from feedmill.normalise.allowlist import REMOVED
 from feedmill.normalise.dates import parse_date
+from feedmill.normalise.fields import clean_language
 from feedmill.normalise.html import clean_html, from_text, from_xhtml
 from feedmill.normalise.people import read_person
 from feedmill.parse.elements import seconds
@@ -49,7 +53,8 @@ MODELLED: Final[dict[str, frozenset[str]]] = {
         wfw_commentrss abcdefg""".split()
     ),
     "source": frozenset(
-        "author author_detail authors href id link title updated updated_parsed".split()
+        """author author_detail authors href id link title title_detail updated
+        updated_parsed""".split()
     ),
     "text": frozenset({"base", "language", "src", "type", "value"}),
     "link": frozenset({"href", "hreflang", "length", "rel", "title", "type"}),
@@ -69,7 +74,8 @@ UNMODELLED: Final[dict[str, str]] = {
     "document.etag": "validators belong to fetch/",
     "document.locals": "asks for the headers again",
     "document.namespaces": "names are resolved to namespaces, prefixes are not kept",
-    "feed.created": "a feed has no date of creation in any specification we read",
+    "feed.created": "dcterms:created of a feed; no reader of ours needs it",
+    "feed.created_parsed": "dcterms:created of a feed; no reader of ours needs it",
     "feed.generator_detail": "the generator is one text",
     "feed.info": "atom:info (0.3) and feedburner's browserFriendly are texts for browsers",
     "feed.info_detail": "atom:info (0.3) is a text for browsers",
@@ -97,7 +103,6 @@ UNMODELLED: Final[dict[str, str]] = {
     "source.subtitle": "a source is id, title, link, updated and authors (A09)",
     "source.subtitle_detail": "a source is id, title, link, updated and authors (A09)",
     "source.tags": "a source is id, title, link, updated and authors (A09)",
-    "source.title_detail": "the title of a source is one text",
     "image.description": "a picture has a title and a link",
     "media.role": "credits are names",
 }
@@ -117,6 +122,7 @@ _ALIASES: Final = {
     "url": "href",
     "uri": "href",
 }
+_REMOVED: Final = re.compile(rf"<(?:{'|'.join(sorted(REMOVED))})\b", re.IGNORECASE)
 _TEXTS: Final = frozenset({"title", "summary", "subtitle", "rights", "value"})
 
 
@@ -126,17 +132,21 @@ class Notes:
     def __init__(self) -> None:
         self.touched: list[str] = []
         self.policy: str | None = None
+        self.reason: str | None = None
 
 
 class View(dict[str, Any]):
     """A dictionary with feedparser's aliases that notes what it is asked for."""
 
     def __init__(self, notes: Notes, kind: str, **values: Any) -> None:
-        super().__init__((key, value) for key, value in values.items() if value is not None)
+        kept = kind == "text"  # feedparser has a language of None, and no author of None
+        super().__init__((key, one) for key, one in values.items() if kept or one is not None)
         self._notes = notes
         self._kind = kind
 
     def __getitem__(self, key: str) -> Any:
+        if key == "category":
+            return self["tags"][0]["term"]
         name = self._name(key)
         self._notes.touched.append(f"{self._kind}.{name}")
         if dict.__contains__(self, name):
@@ -176,13 +186,14 @@ class View(dict[str, Any]):
 class Markup(str):
     """Sanitised markup; equal to what an HTML parser reads as the same tree."""
 
-    __slots__ = ("_notes",)
+    __slots__ = ("_notes", "_raw")
     _notes: Notes
+    _raw: str
 
-    def __new__(cls, html: str, notes: Notes) -> "Markup":
-        """A text that remembers where to note a difference of policy."""
+    def __new__(cls, html: str, notes: Notes, raw: str = "") -> "Markup":
+        """A text that remembers what it was made from, and where to note a difference."""
         made = super().__new__(cls, html)
-        made._notes = notes  # noqa: SLF001
+        made._notes, made._raw = notes, raw  # noqa: SLF001
         return made
 
     def __eq__(self, other: object) -> bool:
@@ -195,6 +206,10 @@ class Markup(str):
             self._notes.policy = "our allow-list is shorter: what feedparser keeps, we remove"
         elif _text(ours) == _text(theirs) and _tags(ours) >= _tags(theirs):
             self._notes.policy = "our allow-list keeps an element that feedparser removes"
+        elif _REMOVED.search(self._raw) and _is_part(_text(ours), _text(theirs)):
+            self._notes.policy = "what stands inside a removed element goes with it"
+        else:
+            self._notes.reason = "markup is read as HTML 5, as a browser reads it"
         return False
 
     def __ne__(self, other: object) -> bool:
@@ -266,7 +281,7 @@ def _feed_view(feed: ParsedFeed, notes: Notes) -> View:
         id=feed.id,
         link=feed.link,
         links=[_link_view(link, notes) for link in feed.links],
-        language=feed.language,
+        language=clean_language(feed.language),
         generator=feed.generator,
         docs=feed.docs,
         icon=feed.icon,
@@ -308,10 +323,11 @@ def _entry_view(entry: ParsedEntry, notes: Notes) -> View:
         content=[_content_view(content, notes) for content in entry.contents],
         comments=entry.comments,
         image=View(notes, "image", href=entry.image) if entry.image else None,
-        language=entry.lang,
+        language=clean_language(entry.lang),
         source=_source_view(entry.source, notes),
         tags=_tags_view(entry.categories, entry.itunes, notes),
         where=_where_view(entry.geo, notes),
+        subtitle=entry.itunes.subtitle if entry.itunes else None,
         wfw_commentrss=entry.comments_feed,
         **_people(entry.authors, entry.contributors, entry.publisher, notes),
         **_dates(
@@ -324,8 +340,9 @@ def _entry_view(entry: ParsedEntry, notes: Notes) -> View:
         **_texts(notes, title=entry.title, summary=_summary(entry), rights=entry.rights),
         **_itunes(entry.itunes),
         **_media(entry, notes),
-        **{name: text for name, text in entry.ext if "{" not in name},
     )
+    for name, text in entry.ext:
+        view.setdefault(name.rpartition("}")[2], text)
     view["license"] = next((link["href"] for link in links if link["rel"] == "license"), None)
     if entry.in_reply_to:
         first = entry.in_reply_to[0]
@@ -364,7 +381,7 @@ def _texts(notes: Notes, **texts: Text | None) -> dict[str, Any]:
                 value=value,
                 type=_MIMES[text.kind],
                 base=text.base,
-                language=text.lang,
+                language=clean_language(text.lang),
             )
     return found
 
@@ -375,7 +392,8 @@ _MIMES: Final = {"text": "text/plain", "html": "text/html", "xhtml": "applicatio
 def _shown(value: str, kind: str, base: str | None, notes: Notes) -> str:
     if kind == "text":
         return value
-    return Markup(clean_html(from_xhtml(value) if kind == "xhtml" else value, base=base), notes)
+    markup = from_xhtml(value) if kind == "xhtml" else value
+    return Markup(clean_html(markup, base=base), notes, value)
 
 
 def _content_view(content: Content, notes: Notes) -> View:
@@ -386,7 +404,7 @@ def _content_view(content: Content, notes: Notes) -> View:
         type=content.type,
         src=content.src,
         base=content.base,
-        language=content.lang,
+        language=clean_language(content.lang),
     )
 
 
@@ -482,17 +500,15 @@ def _without_rel(file: View) -> dict[str, Any]:
     return {name: value for name, value in file.items() if name != "rel"}
 
 
-def _tags_view(
-    categories: tuple[Category, ...], itunes: Itunes | None, notes: Notes
-) -> list[View] | None:
+def _tags_view(categories: tuple[Category, ...], itunes: Itunes | None, notes: Notes) -> list[View]:
     """Categories, then the keywords that feedparser counts among them, each once."""
     tags = [
         View(notes, "tag", term=one.term, scheme=one.scheme, label=one.label) for one in categories
     ]
     words = itunes.keywords if itunes is not None else ()
     scheme = "http://www.itunes.com/"
-    tags += [View(notes, "tag", term=one, scheme=scheme) for one in dict.fromkeys(words)]
-    return tags or None
+    tags += [View(notes, "tag", term=one, scheme=scheme) for one in words]
+    return list({(dict.get(one, "term"), dict.get(one, "scheme")): one for one in tags}.values())
 
 
 def _image_view(image: Image | None, notes: Notes) -> View | None:
@@ -516,11 +532,11 @@ def _source_view(source: Source | None, notes: Notes) -> View | None:
         notes,
         "source",
         id=source.id,
-        title=Markup(source.title, notes) if source.title else None,
         link=source.link,
         href=source.link,
         **_people(source.authors, (), None, notes),
         **_dates(notes, updated=source.updated),
+        **_texts(notes, title=source.title),
     )
 
 
@@ -555,7 +571,9 @@ def _tree(markup: str) -> list[tuple[str, ...]]:
             _add_text(tokens, token["data"])
         elif kind in ("StartTag", "EmptyTag"):
             given = ((name[1], value) for name, value in token["data"].items())
-            known = sorted((name, value) for name, value in given if name != "rel")
+            known = sorted(
+                (name, http_url(value) or value) for name, value in given if name != "rel"
+            )
             tokens.append(("<", token["name"], *(f"{name}={value}" for name, value in known)))
         elif kind == "EndTag":
             tokens.append((">", token["name"]))
@@ -579,6 +597,12 @@ def _trimmed(tokens: list[tuple[str, ...]]) -> Iterable[tuple[str, ...]]:
 
 def _text(tree: list[tuple[str, ...]]) -> str:
     return "".join(token[0] for token in tree if len(token) == 1)
+
+
+def _is_part(text: str, whole: str) -> bool:
+    """Whether all words of a text stand in the whole, in the same order."""
+    rest = iter(whole.split())
+    return all(word in rest for word in text.split())
 
 
 def _tags(tree: list[tuple[str, ...]]) -> frozenset[tuple[str, ...]]:

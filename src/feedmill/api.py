@@ -2,7 +2,7 @@
 
 from feedmill.canonicalise.cleanliness import cleanliness
 from feedmill.canonicalise.policies import canonical_link
-from feedmill.canonicalise.schemes import resolve_url
+from feedmill.canonicalise.addresses import resolve_url
 from feedmill.config import ParseLimits
 from feedmill.fetch.guard import check_url
 from feedmill.fetch.retry_after import parse_retry_after

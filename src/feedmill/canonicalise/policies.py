@@ -66,28 +66,10 @@ POLICIES = {
 # Second-level names under which country registries sell domains: `www.gov.uk` is a site, and
 # `gov.uk` is not its name. Short on purpose; a variant that fails is simply not adopted.
 _SECOND_LEVELS = frozenset(
-    [
-        "ac",
-        "co",
-        "com",
-        "edu",
-        "go",
-        "gob",
-        "gouv",
-        "gov",
-        "govt",
-        "gv",
-        "ltd",
-        "mil",
-        "ne",
-        "net",
-        "nhs",
-        "nom",
-        "or",
-        "org",
-        "plc",
-        "sch",
-    ]
+    (
+        *("ac", "co", "com", "edu", "go", "gob", "gouv", "gov", "govt", "gv", "ltd", "mil"),
+        *("ne", "net", "nhs", "nom", "or", "org", "plc", "sch"),
+    )
 )
 _MAX_HOST_CHARS = 255  # RFC 1035 2.3.4
 

@@ -22,17 +22,10 @@ _BLOGGER = frozenset(("blogger.com", "www.blogger.com", "beta.blogger.com"))
 _BLOGSPOT = re.compile(r"([^.]+(?:\.[^.]+)*)\.blogspot\.(?:com|[a-z]{2}|com?\.[a-z]{2})")
 # Parameters that choose a part or a wrapping of a Blogger feed, not another feed.
 _BLOGGER_PARAMS = frozenset(
-    [
-        "redirect",
-        "v",
-        "max-results",
-        "start-index",
-        "orderby",
-        "published-min",
-        "published-max",
-        "updated-min",
-        "updated-max",
-    ]
+    (
+        *("redirect", "v", "max-results", "start-index", "orderby"),
+        *("published-min", "published-max", "updated-min", "updated-max"),
+    )
 )
 _WORDPRESS_FEED = re.compile(r"(comments-)?(atom|rss2|rss|rdf)", re.IGNORECASE)
 _WORDPRESS_PATH = re.compile(r"/feed(?:/(?:atom|rss2|rss|rdf))?\Z", re.IGNORECASE)

@@ -3,9 +3,10 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from feedmill.config import IdentifyConfig
+from feedmill.identify.keys import item_key
 from feedmill.identify.match import Match, Matching, match
 from feedmill.identify.profile import profile_document
-from feedmill.identify.registration import new_keys, new_uids, same_elsewhere
+from feedmill.identify.registration import new_keys, new_uid, same_elsewhere
 from feedmill.identify.rekey import rekeyed
 from feedmill.model.identity import (
     Added,
@@ -61,19 +62,19 @@ def diff(
 def _item_changes(
     seen: Sequence[Identified], matching: Matching, feed: FeedIdentity, articles: Collection[str]
 ) -> list[Change]:
-    keys, uids = new_keys(seen, matching, feed), new_uids(seen, matching)
+    keys = new_keys(seen, matching, feed)
     shelf, renamed = _Shelf(articles), frozenset(matching.renamed)
     changes: list[Change] = []
     for position, item in enumerate(seen):
         hit = matching.matches.get(position)
         if hit is not None:
             changes.append(_known(item, hit, keys[position], shelf, position in renamed))
-        elif position in uids:
+        elif position in keys:
             twin = same_elsewhere(item, matching.owners, feed)
             changes.append(
                 Added(
                     seen=item,
-                    entry_uid=uids[position],
+                    entry_uid=new_uid(item, keys[position]),
                     new_keys=keys[position],
                     article=shelf.fate(item),
                     same_as=None if twin is None else twin.entry_id,
@@ -149,7 +150,9 @@ def _skipped(position: int, seen: Sequence[Identified], matching: Matching) -> S
     kept = matching.repeats.get(position)
     if kept is not None:
         return Skipped(seen=seen[position], repeats=seen[kept])
-    return Skipped(seen=seen[position], repeats_known=matching.repeats_known[position])
+    former = matching.owners.get(item_key(seen[position].item_hash))
+    row = matching.repeats_known.get(position, former)
+    return Skipped(seen=seen[position], repeats_known=row)
 
 
 def _rekey(

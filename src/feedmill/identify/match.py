@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from feedmill.config import IdentifyConfig
-from feedmill.identify.profile import DocumentProfile, overlaid, overtakes, repeats
+from feedmill.identify.profile import DocumentProfile, overlaid, repeats
 from feedmill.identify.rekey import (
     is_mass_rekey,
     is_renamed,
@@ -45,7 +45,6 @@ class Matching(Value):
     renamed: tuple[int, ...]  # the new guids of a mass re-key, or nothing
     conflicts: dict[int, tuple[tuple[IdentityKey, int], ...]]
     owners: dict[IdentityKey, KnownEntry]
-    rows: list[KnownEntry]
 
 
 def match(
@@ -68,6 +67,7 @@ def match(
     matcher.match_keys(("canonical_url", _url_keys, matcher.may_share_link))
     matcher.match_keys(("legacy_guid", _keys("legacy_guid"), matcher.may_be_legacy))
     matcher.match_keys(("fallback_hash", _keys("fallback_hash"), matcher.is_ours))
+    matcher.match_keys(("item", _item_key, matcher.is_ours))
     matcher.match_titles_of_shared_links()
     return Matching(
         matches=matcher.matches,
@@ -76,7 +76,6 @@ def match(
         renamed=matcher.renamed,
         conflicts=matcher.conflicts(),
         owners=matcher.owners,
-        rows=matcher.rows,
     )
 
 
@@ -106,17 +105,18 @@ class _Matcher:
         self.standing = {item.guid for item in seen} | {self.guid_of(t.known) for t in touched}
         self.claimed = {t.known.entry_id for t in touched}
         self.matches: dict[int, Match] = {}
-        self.repeats = repeats(seen)
+        self.ours = [row for row in self.rows if self.is_ours(None, row)]
+        self.pairs = {(self.guid_of(row), row.canonical_link): row for row in self.ours}
+        self.repeats = repeats(seen, self.pairs)
         self.repeats_known: dict[int, KnownEntry] = {}
         self.renamed: tuple[int, ...] = ()
         self.steps: list[tuple[MatchedBy, _Keys, _Guard]] = []
 
     def match_exactly(self) -> None:
         """One guid with one link, or the same item word for word: stronger than any key alone."""
-        ours = [row for row in self.rows if self.is_ours(None, row)]
-        pairs = {(self.guid_of(row), row.canonical_link): row for row in ours}
-        items = {row.item_hash: row for row in ours}
-        self.settle("guid", lambda item: pairs.get((item.guid, item.link)) if item.guid else None)
+        items = {row.item_hash: row for row in self.ours}
+        pairs = {pair: row for pair, row in self.pairs.items() if pair[0] is not None}
+        self.settle("guid", lambda item: pairs.get((item.guid, item.link)))
         self.settle("item", lambda item: items.get(item.item_hash))
 
     def set_versions_aside(self) -> None:
@@ -125,8 +125,8 @@ class _Matcher:
         overtaken: set[int] = set()
         loose = [at for at in self.open() if at in versions]
         for position in sorted(loose, key=lambda at: standing_order(self.seen[at])):
-            row = versions[position]
-            if row.entry_id not in overtaken and overtakes(self.seen[position], row):
+            row, wins = versions[position]
+            if wins and row.entry_id not in overtaken:
                 overtaken.add(row.entry_id)
                 self.matches[position] = Match(row=row, by="guid")
             else:
@@ -200,9 +200,8 @@ class _Matcher:
         """Rows of this feed that nobody claimed and whose guid stands nowhere in the document."""
         return [
             row
-            for row in self.rows
+            for row in self.ours
             if row.entry_id not in self.claimed
-            and self.is_ours(None, row)
             and (self.guid_of(row) is None or row.guid not in self.standing)
         ]
 
@@ -263,6 +262,10 @@ def _uid_key(item: Identified) -> list[IdentityKey]:
     if item.guid is not None:
         return []
     return [key for key in item.spare_keys if key.value.startswith("uid:")]
+
+
+def _item_key(item: Identified) -> list[IdentityKey]:
+    return [key for key in item.spare_keys if key.type == "fallback_hash"]
 
 
 def _are_siblings(one: KnownEntry, other: KnownEntry) -> bool:

@@ -5,7 +5,7 @@ Both are judged over the whole document, so the rows whose slices were only touc
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from datetime import datetime
 
 from feedmill.config import IdentifyConfig
@@ -33,12 +33,10 @@ def profile_document(
     touched: Sequence[Touched] = (),
 ) -> DocumentProfile:
     """The guids and links of a document that cannot tell its items apart."""
-    items = {(guid_of(e), link_of(e), title_hash(e)) for e in entries} | {
-        (t.known.guid, t.known.canonical_link, t.known.title_hash) for t in touched
-    }
-    guids = _constant((guid for guid, _, _ in items), len(items), config)
-    ignored_guids = guids.union(feed.ignored_guids)
-    distinct = _distinct(entries, touched, feed, ignored_guids)
+    before = frozenset(feed.ignored_guids)
+    items = _distinct(entries, touched, feed, before, by_title=True)
+    ignored_guids = before | _constant((guid for guid, _, _ in items), len(items), config)
+    distinct = _distinct(entries, touched, feed, ignored_guids, by_title=False)
     links = Counter(link for _, link, _ in distinct if link is not None)
     bare = (link for guid, link, _ in distinct if guid is None)
     return DocumentProfile(
@@ -48,13 +46,16 @@ def profile_document(
     )
 
 
-def repeats(seen: Sequence[Identified]) -> dict[int, int]:
+def repeats(
+    seen: Sequence[Identified], known: Collection[tuple[str | None, str | None]] = ()
+) -> dict[int, int]:
     """For each item that repeats another of its document, the position of the one that is kept.
 
     One guid with one link is one entry, and so is one guid whose items all carry different
     `updated` dates (RFC 4287 4.1.1): the newest is kept. One guid with several links and no such
     dates is several entries. Items without a guid repeat only when everything is the same.
-    The choice does not depend on the order of the document.
+    The choice does not depend on the order of the document. `known` are the guids and links of
+    the rows there are: what was told apart before stays apart.
     """
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
     for position, item in enumerate(seen):
@@ -62,12 +63,14 @@ def repeats(seen: Sequence[Identified]) -> dict[int, int]:
     found: dict[int, int] = {}
     for group in groups.values():
         if len(group) > 1:
-            found.update(_repeats_within(group, seen))
+            found.update(_repeats_within(group, seen, known))
     return found
 
 
-def overlaid(seen: Sequence[Identified], touched: Sequence[Touched]) -> dict[int, KnownEntry]:
-    """For each item that is another version of a touched row, that row.
+def overlaid(
+    seen: Sequence[Identified], touched: Sequence[Touched]
+) -> dict[int, tuple[KnownEntry, bool]]:
+    """For each item that is another version of a touched row: that row, and if the item is to win.
 
     The slice of the row stands in the same document, so the rules of `repeats` hold between them.
     """
@@ -77,46 +80,42 @@ def overlaid(seen: Sequence[Identified], touched: Sequence[Touched]) -> dict[int
     guids: defaultdict[str | None, list[KnownEntry]] = defaultdict(list)
     for row in rows:
         guids[row.guid].append(row)
-    found: dict[int, KnownEntry] = {}
+    found: dict[int, tuple[KnownEntry, bool]] = {}
     for position, item in enumerate(seen):
-        if item.guid is None:
-            hit = items.get(item.item_hash)
-        else:
-            hit = pairs.get((item.guid, item.link)) or _version(item, guids.get(item.guid, []))
-        if hit is not None:
-            found[position] = hit
+        same = pairs.get((item.guid, item.link)) if item.guid else items.get(item.item_hash)
+        if same is not None:
+            found[position] = (same, _overtakes(item, same))
+        elif item.guid in guids and _is_version(item, guids[item.guid]):
+            row = guids[item.guid][0]
+            found[position] = (row, len(guids[item.guid]) == 1 and _overtakes(item, row))
     return found
-
-
-def overtakes(item: Identified, known: KnownEntry) -> bool:
-    """Whether an item is the younger of two versions of one entry, or the one that has a link."""
-    ours, theirs = item.entry.updated, known.updated
-    if item.link == known.canonical_link:
-        ours, theirs = ours or item.entry.published, theirs or known.published
-    elif not _differ(ours, theirs):
-        return known.canonical_link is None
-    return ours is not None and theirs is not None and as_utc(ours) > as_utc(theirs)
 
 
 def _distinct(
     entries: Sequence[Entry],
     touched: Sequence[Touched],
     feed: FeedIdentity,
-    ignored_guids: frozenset[str],
+    ignored: frozenset[str],
+    *,
+    by_title: bool,
 ) -> set[_Item]:
-    distinct: set[_Item] = set()
+    """The items of a document without its repeats.
+
+    By title when guids are on trial: a guid with one link and many titles is on many items.
+    """
+    found: set[_Item] = set()
     for entry in entries:
-        guid = guid_of(entry)
-        if guid is None or guid in ignored_guids:
-            distinct.add((None, link_of(entry), item_hash(entry, None, feed.feed_key)))
+        guid, link = guid_of(entry), link_of(entry)
+        if guid is None or guid in ignored:
+            found.add((None, link, item_hash(entry, None, feed.feed_key)))
         else:
-            distinct.add((guid, link_of(entry), None))
-    for known in (t.known for t in touched):
-        if known.guid is None or known.guid in ignored_guids:
-            distinct.add((None, known.canonical_link, known.item_hash))
+            found.add((guid, link, title_hash(entry) if by_title else None))
+    for row in (t.known for t in touched):
+        if row.guid is None or row.guid in ignored:
+            found.add((None, row.canonical_link, row.item_hash))
         else:
-            distinct.add((known.guid, known.canonical_link, None))
-    return distinct
+            found.add((row.guid, row.canonical_link, row.title_hash if by_title else None))
+    return found
 
 
 def _constant(values: Iterable[str | None], items: int, config: IdentifyConfig) -> frozenset[str]:
@@ -125,13 +124,18 @@ def _constant(values: Iterable[str | None], items: int, config: IdentifyConfig) 
     return frozenset(value for value, count in counts.items() if count >= least)
 
 
-def _repeats_within(group: list[int], seen: Sequence[Identified]) -> dict[int, int]:
+def _repeats_within(
+    group: list[int],
+    seen: Sequence[Identified],
+    known: Collection[tuple[str | None, str | None]],
+) -> dict[int, int]:
     by_link: defaultdict[str | None, list[int]] = defaultdict(list)
     for position in group:
         by_link[seen[position].link].append(position)
     kept = {link: _newest(positions, seen) for link, positions in by_link.items()}
     stamps = [seen[position].entry.updated for position in kept.values()]
-    are_versions = None not in stamps and len(set(stamps)) == len(stamps)
+    apart = sum((seen[group[0]].guid, link) in known for link in by_link) > 1
+    are_versions = not apart and None not in stamps and len(set(stamps)) == len(stamps)
     linked = [position for link, position in kept.items() if link is not None] or list(
         kept.values()
     )
@@ -143,14 +147,22 @@ def _repeats_within(group: list[int], seen: Sequence[Identified]) -> dict[int, i
     return found
 
 
-def _version(item: Identified, rows: list[KnownEntry]) -> KnownEntry | None:
+def _is_version(item: Identified, rows: list[KnownEntry]) -> bool:
     # Several rows under one guid are entries of their own; only an item without a link, which
     # could not be told from them, counts as a repeat of one.
-    if len(rows) != 1:
-        return rows[0] if rows and item.link is None else None
-    row = rows[0]
-    linkless = item.link is None or row.canonical_link is None
-    return row if linkless or _differ(item.entry.updated, row.updated) else None
+    if item.guid is None or item.link is None or len(rows) > 1:
+        return item.guid is not None and item.link is None
+    return rows[0].canonical_link is None or _differ(item.entry.updated, rows[0].updated)
+
+
+def _overtakes(item: Identified, known: KnownEntry) -> bool:
+    """Whether an item is the younger of two versions of one entry, or the one that has a link."""
+    ours, theirs = item.entry.updated, known.updated
+    if item.link == known.canonical_link:
+        ours, theirs = ours or item.entry.published, theirs or known.published
+    elif not _differ(ours, theirs):
+        return known.canonical_link is None
+    return ours is not None and theirs is not None and as_utc(ours) > as_utc(theirs)
 
 
 def _differ(one: datetime | None, other: datetime | None) -> bool:

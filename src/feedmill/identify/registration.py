@@ -7,6 +7,7 @@ the document.
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from feedmill.identify.hashes import text_hash
 from feedmill.identify.keys import item_key, scoped_url_key
 from feedmill.identify.match import Matching, standing_order
 from feedmill.model.identity import FeedIdentity, Identified, IdentityKey, KnownEntry
@@ -15,31 +16,32 @@ from feedmill.model.identity import FeedIdentity, Identified, IdentityKey, Known
 def new_keys(
     seen: Sequence[Identified], matching: Matching, feed: FeedIdentity
 ) -> dict[int, tuple[IdentityKey, ...]]:
-    """The keys to register for each item that is kept; an item without a row gets at least one."""
+    """The keys to register for each item that is kept.
+
+    An item without a row and without a single free key, not even that of the item itself, is
+    left out: it is, word for word, what a known entry used to be.
+    """
     taken = set(matching.owners)
     found: dict[int, tuple[IdentityKey, ...]] = {}
-    for position in (*_in_order(seen, matching.matches), *_unmatched(seen, matching)):
-        item = seen[position]
-        wanted = dict.fromkeys(_wanted(item, matching.owners, feed))
-        free = tuple(key for key in wanted if key not in taken)
-        if not free and position not in matching.matches:
-            free = (item_key(item.item_hash),)
-        taken.update(free)
-        found[position] = free
-    return found
-
-
-def new_uids(seen: Sequence[Identified], matching: Matching) -> dict[int, str]:
-    """The public id of each item without a row: its own, or its item hash where that is taken."""
-    taken = {row.entry_uid for row in matching.rows}
-    found: dict[int, str] = {}
+    for position in _in_order(seen, matching.matches):
+        found[position] = _free(_wanted(seen[position], matching.owners, feed), taken)
     for position in _unmatched(seen, matching):
-        uid = seen[position].entry_uid
-        if uid in taken:
-            uid = f"hash:{seen[position].item_hash}"
-        taken.add(uid)
-        found[position] = uid
+        item = seen[position]
+        free = _free(_wanted(item, matching.owners, feed), taken)
+        free = free or _free([item_key(item.item_hash)], taken)
+        if free:
+            found[position] = free
     return found
+
+
+def new_uid(item: Identified, keys: tuple[IdentityKey, ...]) -> str:
+    """The public id of a new entry: the regular one if it also holds the key that stands for it.
+
+    Otherwise one from a key that it does hold: keys are unique for ever, and so is the id.
+    """
+    if any(key.type == "guid" or key.value.startswith("uid:") for key in keys):
+        return item.entry_uid
+    return f"hash:{text_hash(f'{keys[0].type}:{keys[0].value}')}"
 
 
 def same_elsewhere(
@@ -61,9 +63,18 @@ def _wanted(
         owner = owners.get(key)
         if key.type == "canonical_url" and owner is not None and _is_foreign(owner, feed):
             wanted.append(scoped_url_key(item.link or key.value, feed.feed_key))
+    if item.guid is None:
+        wanted.extend(key for key in item.spare_keys if key.value.startswith("uid:"))
     if item.match_confidence == "low":
-        wanted.extend(key for key in item.spare_keys if key.value.startswith(("item:", "uid:")))
+        wanted.append(item_key(item.item_hash))
     return wanted
+
+
+def _free(wanted: Iterable[IdentityKey], taken: set[IdentityKey]) -> tuple[IdentityKey, ...]:
+    """The wanted keys that nobody holds; from now on somebody does."""
+    free = tuple(key for key in dict.fromkeys(wanted) if key not in taken)
+    taken.update(free)
+    return free
 
 
 def _is_foreign(row: KnownEntry, feed: FeedIdentity) -> bool:

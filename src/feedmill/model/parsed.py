@@ -222,7 +222,7 @@ class Source(Value):
     """The feed from which the entry was taken (RSS source, atom:source)."""
 
     id: str | None = None
-    title: str | None = None
+    title: Text | None = None
     link: str | None = None
     updated: str | None = None
     authors: tuple[Person, ...] = ()

@@ -11,42 +11,47 @@ from feedmill.normalise.entities import decode_references
 
 DETAIL_MAX_CHARS = 200
 
-# All on lower-case UTF-8: `bytes.lower` and `in` are many times faster than ignoring case.
+_CODES: dict[str, FindingCode] = {
+    "script": "script",
+    "event_handler": "event-handler",
+    "embedded_frame": "embedded-frame",
+    "form": "form",
+    "data_url": "data-url",
+    "css_trick": "css-trick",
+    "meta_refresh": "meta-refresh",
+}
+
+# All on lower-case UTF-8: `bytes.lower` and three passes are many times cheaper than a pattern
+# that ignores case. Group names are codes, with _ for -.
 _ELEMENTS = re.compile(
-    rb"<(?:(?P<script>script)|(?P<frame>iframe|object|embed|applet|frameset|frame)"
+    rb"<(?:(?P<script>script)|(?P<embedded_frame>iframe|object|embed|applet|frameset|frame)"
     rb"|(?P<form>form|input|textarea|button|select))(?=[\s/>])"
 )
-_ELEMENT_CODES: dict[str | None, FindingCode] = {
-    "script": "script",
-    "frame": "embedded-frame",
-    "form": "form",
-}
-_HANDLER = re.compile(rb"on(?<=[\s/\"']on)[a-z]{3,24}+\s*+=(?=[^<>]{0,500}+(?:>|\Z))")
-
-# Code, a substring that must occur, and what is looked for if it does.
-_SIGNS: tuple[tuple[FindingCode, bytes, re.Pattern[bytes]], ...] = (
-    ("script", b"script", re.compile(rb"(?:java|vb)\s*+script\s*+:")),
-    (
-        "data-url",
-        b"data:",
-        re.compile(
-            rb"(?:src|href|data|action|poster|srcset|background)\s*+=\s*+[\"']?+\s*+data:"
-        ),
-    ),
-    ("data-url", b"blob:", re.compile(rb"(?:src|href|data|action)\s*+=\s*+[\"']?+\s*+blob:")),
-    ("css-trick", b"expression", re.compile(rb":\s*+expression\s*+\(")),
-    ("css-trick", b"-moz-binding", re.compile(rb"-moz-binding\s*+:")),
-    ("css-trick", b"script", re.compile(rb"url\(\s*+[\"']?+\s*+(?:java|vb)\s*+script\s*+:")),
-    ("meta-refresh", b"http-equiv", re.compile(rb"http-equiv\s*+=\s*+[\"']?+\s*+refresh")),
+_VALUES = re.compile(
+    rb"=\s*+[\"']?+\s*+(?:(?P<data_url>(?:data|blob):)|(?P<script>(?:java|vb)\s*+script\s*+:)"
+    rb"|(?P<meta_refresh>refresh(?=[\s\"'>]))"
+    # A reference where an address begins: `java&#115;cript:`, `javascript&colon;`.
+    rb"|(?P<disguise>[a-z\s]{0,12}+&(?:#|tab;|newline;|colon;)))"
+)
+_HANDLERS = re.compile(
+    rb"on(?<=[\s/\"']on)(?P<event_handler>[a-z]{3,24}+)\s*+=(?=[^<>]{0,500}+(?:>|\Z))"
+)
+_STYLES = re.compile(
+    rb"style\s*+=[^<>]{0,300}?(?P<css_trick>expression\s*+\(|-moz-binding"
+    rb"|url\(\s*+[\"']?+\s*+(?:java|vb)\s*+script)"
 )
 
-# A reference where an address begins: `java&#115;cript:`, `javascript&colon;`.
-_DISGUISED = re.compile(rb"=\s*+[\"']?+[a-z\s]{0,12}+&(?:#|tab;|newline;|colon;)")
-
-_OVERRIDES = re.compile("[\u202d\u202e]")
-_EMBEDDINGS = re.compile("[\u202a\u202b\u2066-\u2068]")
-_SPLIT_WORD = re.compile("(?<=[A-Za-z])[\u200b\u2060\ufeff\u00ad]+(?=[A-Za-z])")
-_TAG_CHARACTERS = re.compile("(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0020-\U000e007f]+")
+# Overrides and marks that split words; where nothing is written from right to left, also the
+# embeddings and isolates that such text needs.
+_DECEPTIVE = "\u202d\u202e\u200b\u2060\ufeff"
+_EMBEDDINGS = "\u202a\u202b\u2066\u2067\u2068"
+_TAG_CHARACTERS = "\U000e0001".encode()[:2]  # the block that spells ASCII invisibly, in UTF-8
+_HIDING = re.compile(
+    "[\u202d\u202e]|(?<=[A-Za-z])[\u200b\u2060\ufeff]+(?=[A-Za-z])"
+    # Three flags are spelled with tag characters behind a black flag (UTS #51 section 4).
+    "|(?<![\U0001f3f4\U000e0001-\U000e007f])[\U000e0001-\U000e007f]+"
+)
+_REORDERING = re.compile(f"[{_EMBEDDINGS}]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 
@@ -68,22 +73,25 @@ def describe(value: str) -> str:
 
 def _find_markup(field_name: str, value: str) -> list[Finding]:
     written = value.encode(errors="replace")
-    lowered = written.lower()
-    if _DISGUISED.search(lowered):
+    places = _places(written.lower())
+    if "disguise" in places:
         written = decode_references(value).encode(errors="replace")
-        lowered = written.lower()
-    places: dict[FindingCode, int] = {}
-    for element in _ELEMENTS.finditer(lowered):
-        places.setdefault(_ELEMENT_CODES[element.lastgroup], element.start())
-    if handler := _HANDLER.search(lowered):
-        places["event-handler"] = handler.start()
-    for code, needle, pattern in _SIGNS:
-        if needle in lowered and code not in places and (found := pattern.search(lowered)):
-            places[code] = found.start()
+        places = {**places, **_places(written.lower())}
+        del places["disguise"]
     return [
-        Finding(code=code, field=field_name, detail=_excerpt(written, place))
-        for code, place in places.items()
+        Finding(code=code, field=field_name, detail=_excerpt(written, places[group]))
+        for group, code in _CODES.items()
+        if group in places
     ]
+
+
+def _places(lowered: bytes) -> dict[str, int]:
+    """Where each kind of thing occurs first, by the name of its group."""
+    places: dict[str, int] = {}
+    for pattern in (_ELEMENTS, _VALUES, _HANDLERS, _STYLES):
+        for found in pattern.finditer(lowered):
+            places.setdefault(str(found.lastgroup), found.start())
+    return places
 
 
 def _excerpt(written: bytes, place: int) -> str:
@@ -91,12 +99,16 @@ def _excerpt(written: bytes, place: int) -> str:
 
 
 def _hidden_text(value: str) -> str:
-    """The code points of characters that hide or reorder what a person reads; empty if none.
-
-    Embeddings and isolates are ordinary where there is right-to-left text, tag characters in
-    flags, and a zero-width space everywhere but inside a Latin word.
-    """
-    found = _OVERRIDES.search(value) or _SPLIT_WORD.search(value) or _TAG_CHARACTERS.search(value)
-    if found is None and not _RIGHT_TO_LEFT.search(value):
-        found = _EMBEDDINGS.search(value)
+    """The code points of characters that hide or reorder what a person reads; empty if none."""
+    found = None
+    if any(mark in value for mark in _DECEPTIVE) or _TAG_CHARACTERS in value.encode(
+        errors="replace"
+    ):
+        found = _HIDING.search(value)
+    if (
+        found is None
+        and any(mark in value for mark in _EMBEDDINGS)
+        and not _RIGHT_TO_LEFT.search(value)
+    ):
+        found = _REORDERING.search(value)
     return "" if found is None else " ".join(f"U+{ord(c):04X}" for c in found[0][:8])

@@ -8,11 +8,14 @@ from typing import Final, Literal
 from lxml import etree
 
 from feedmill.model.parsed import Category, Content, Enclosure, Image, Link, Person, Source, Text
-from feedmill.parse.elements import Draft, Scope, inner_markup, integer, markup_of, text_of
+from feedmill.parse.elements import Draft, Scope, inner_markup, integer, text_of
 from feedmill.parse.names import name_of
 
 Handler = Callable[[Draft, etree._Element, Scope], None]
 
+_ATOM_03: Final = "{http://purl.org/atom/ns#}"
+_COUNT: Final = "{http://purl.org/syndication/thread/1.0}count"
+_DIVS: Final = frozenset({"xhtml:div", "rss:div", "atom:div"})
 _IANA: Final = "http://www.iana.org/assignments/relation/"
 _HTML: Final = frozenset({"html", "text/html"})
 _XHTML: Final = frozenset({"xhtml", "application/xhtml+xml"})
@@ -104,11 +107,19 @@ def _value(element: etree._Element) -> str | None:
         if not text:
             return None
         return _from_base64(text) if _is_base64(element) else (text.strip() or None)
-    if len(element) == 1 and not (element.text or "").strip():
-        only = element[0]
-        if name_of(only) in ("xhtml:div", "rss:div", "atom:div") and not (only.tail or "").strip():
-            return (inner_markup(only) if len(only) else markup_of(only) or "").strip() or None
-    return inner_markup(element).strip() or None
+    inside = _wrapper(element)
+    if len(inside) == 0 and (element.get("type") or "").strip().lower() in _HTML:
+        return text_of(inside)  # TypePad put its escaped HTML into a div
+    return inner_markup(inside).strip() or None
+
+
+def _wrapper(element: etree._Element) -> etree._Element:
+    """What stands around the markup: Atom 1.0's div is no part of it (§3.1.1.3), Atom 0.3's is."""
+    only = element[0]
+    if len(element) > 1 or name_of(only) not in _DIVS or element.tag.startswith(_ATOM_03):
+        return element
+    alone = not (element.text or "").strip() and not (only.tail or "").strip()
+    return only if alone else element
 
 
 def _is_base64(element: etree._Element) -> bool:
@@ -168,6 +179,7 @@ def _entry_link(draft: Draft, element: etree._Element, scope: Scope) -> None:
     elif link.rel == "replies":
         field = "comments_feed" if link.type and "xml" in link.type else "comments"
         draft.offer(field, link.href)
+        draft.offer("comments_count", integer(element.get(_COUNT)))
 
 
 def _feed_link(draft: Draft, element: etree._Element, scope: Scope) -> None:
@@ -203,12 +215,11 @@ def _source(draft: Draft, element: etree._Element, scope: Scope) -> None:
         if handler is not None:
             handler(inside, child, scope)
     fields = inside.main
-    title = fields.get("title")
     draft.put(
         "source",
         Source(
             id=fields.get("id"),
-            title=title.value if title else None,
+            title=fields.get("title"),
             link=best_alternate(fields.get("links", ())),
             updated=fields.get("updated"),
             authors=fields.get("authors", ()),

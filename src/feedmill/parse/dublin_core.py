@@ -56,17 +56,24 @@ _SHARED: Final[dict[str, Handler]] = {
     "dc:date": _stand_in("published"),
     "dcterms:issued": _stand_in("published"),
     "dcterms:modified": _stand_in("updated"),
-    "dcterms:created": _stand_in("created"),
 }
-ENTRY: Final[dict[str, Handler]] = _SHARED | {
+_OF_ENTRY: Final[dict[str, Handler]] = _SHARED | {
     "dc:description": _text_stand_in("summary"),
-    "dcterms:abstract": _text_stand_in("summary"),
     "dc:identifier": _stand_in("id"),
     "dc:language": _stand_in("lang"),
 }
-FEED: Final[dict[str, Handler]] = {
-    name: handler for name, handler in _SHARED.items() if name != "dcterms:created"
-} | {
+_OF_FEED: Final[dict[str, Handler]] = _SHARED | {
     "dc:description": _text_stand_in("subtitle"),
     "dc:language": _stand_in("language"),
 }
+# The terms repeat the fifteen elements under their own namespace and refine some of them.
+ENTRY: Final[dict[str, Handler]] = (
+    {name.replace("dc:", "dcterms:"): handler for name, handler in _OF_ENTRY.items()}
+    | _OF_ENTRY
+    | {"dcterms:abstract": _text_stand_in("summary"), "dcterms:created": _stand_in("created")}
+)
+FEED: Final[dict[str, Handler]] = (
+    {name.replace("dc:", "dcterms:"): handler for name, handler in _OF_FEED.items()}
+    | _OF_FEED
+    | {"dcterms:abstract": _text_stand_in("subtitle")}
+)

@@ -18,30 +18,55 @@ def _known(draft: Draft) -> Geo:
 
 def _shape(kind: str) -> Handler:
     def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:
-        _put_shape(draft, kind, text_of(element), scope)
+        _put_shape(draft, kind, _pairs(text_of(element), 2), scope)
 
     return handle
 
 
-def _put_shape(draft: Draft, kind: str, text: str | None, scope: Scope) -> None:
-    numbers = [decimal(part) for part in (text or "").replace(",", " ").split()]
-    if not numbers or None in numbers or len(numbers) % 2:
-        return
+def _pairs(text: str | None, dimension: int) -> list[str]:
+    """Latitudes and longitudes in turn, without elevations; nothing when one is no number."""
+    parts = (text or "").replace(",", " ").split()
+    if len(parts) % dimension or any(decimal(part) is None for part in parts):
+        return []
+    return [part for number, part in enumerate(parts) if number % dimension < 2]
+
+
+def _put_shape(draft: Draft, kind: str, parts: list[str], scope: Scope) -> None:
     known = _known(draft)
-    shapes = (*known.shapes, (kind, " ".join((text or "").split())))[: scope.limits.max_values]
-    changed = replace(known, shapes=shapes)
-    if known.lat is None and known.lon is None and kind == "point":
-        changed = replace(changed, lat=numbers[0], lon=numbers[1])
-    draft.main["geo"] = changed
+    if len(parts) < _FEWEST[kind]:
+        return
+    if len(known.shapes) >= scope.limits.max_values:
+        scope.notes.add("values-capped")
+        return
+    draft.main["geo"] = replace(known, shapes=(*known.shapes, (kind, " ".join(parts))))
+    if kind == "point" and known.lat is None and known.lon is None:
+        _put_point(draft, decimal(parts[0]), decimal(parts[1]))
+
+
+def _put_point(draft: Draft, lat: float | None, lon: float | None) -> None:
+    draft.main["geo"] = replace(_known(draft), lat=lat, lon=lon)
 
 
 def _where(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    """gml inside georss:where; its coordinates are latitude first, like georss's own."""
+    """gml inside georss:where, or without it; latitude first, like georss's own.
+
+    Coordinates of another reference system than WGS 84 are metres on some map: they are left out.
+    """
     for shape in element.iter():
         kind = _GML.get(name_of(shape))
-        if kind is not None:
-            positions = [one for one in shape.iter() if name_of(one) in ("gml:pos", "gml:poslist")]
-            _put_shape(draft, kind, text_of(positions[0]) if positions else None, scope)
+        if kind is None or not (shape.get("srsName") or "4326").endswith(_WGS84):
+            continue
+        first = next((one for one in shape.iter() if name_of(one) in _POSITIONS), None)
+        if first is not None:
+            dimension = first.get("srsDimension") or shape.get("srsDimension")
+            parts = _pairs(_ring(first), 3 if dimension == "3" else 2)
+            _put_shape(draft, kind, parts, scope)
+
+
+def _ring(first: etree._Element) -> str:
+    """The text of a position and of those beside it: corners, or the points of one line."""
+    beside = (one for one in (first, *first.itersiblings()) if name_of(one) in _POSITIONS)
+    return " ".join(text_of(one) or "" for one in beside)
 
 
 def _latitude(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
@@ -54,16 +79,24 @@ def _longitude(draft: Draft, element: etree._Element, scope: Scope) -> None:  # 
 
 def _point(draft: Draft, element: etree._Element, scope: Scope) -> None:
     for child in element:
-        handler = BOTH.get(name_of(child))
-        if handler in (_latitude, _longitude):
+        handler = _COORDINATES.get(name_of(child))
+        if handler is not None:
             handler(draft, child, scope)
 
 
+_FEWEST: Final = {"point": 2, "line": 4, "polygon": 8, "box": 4}  # numbers; a polygon is closed
+_WGS84: Final = ("4326", "4979")  # EPSG codes, without and with elevation
+_POSITIONS: Final = frozenset({"gml:pos", "gml:poslist", "gml:lowercorner", "gml:uppercorner"})
 _GML: Final = {
     "gml:point": "point",
     "gml:linestring": "line",
     "gml:polygon": "polygon",
     "gml:envelope": "box",
+}
+_COORDINATES: Final[dict[str, Handler]] = {
+    "geo:lat": _latitude,
+    "geo:long": _longitude,
+    "geo:lon": _longitude,
 }
 BOTH: Final[dict[str, Handler]] = {
     "georss:point": _shape("point"),
@@ -71,8 +104,7 @@ BOTH: Final[dict[str, Handler]] = {
     "georss:polygon": _shape("polygon"),
     "georss:box": _shape("box"),
     "georss:where": _where,
-    "geo:lat": _latitude,
-    "geo:long": _longitude,
-    "geo:lon": _longitude,
+    **dict.fromkeys(_GML, _where),
+    **_COORDINATES,
     "geo:point": _point,
 }

@@ -55,6 +55,16 @@ def _entry_image(draft: Draft, element: etree._Element, scope: Scope) -> None:
     draft.offer("image", draft.main["itunes"].image)
 
 
+def _old_image(handle: Handler) -> Handler:
+    """itunes:link with rel="image" is how the first podcasts named their picture."""
+
+    def handle_link(draft: Draft, element: etree._Element, scope: Scope) -> None:
+        if (element.get("rel") or "").strip().lower() == "image":
+            handle(draft, element, scope)
+
+    return handle_link
+
+
 def _duration(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
     _put(draft, duration=seconds(text_of(element)))
 
@@ -81,6 +91,8 @@ def _number(field: str) -> Handler:
 def _keywords(draft: Draft, element: etree._Element, scope: Scope) -> None:
     text = text_of(element) or ""
     words = tuple(word.strip() for word in text.replace("\n", ",").split(",") if word.strip())
+    if len(words) > scope.limits.max_values:
+        scope.notes.add("values-capped")
     _put(draft, keywords=words[: scope.limits.max_values])
 
 
@@ -89,10 +101,14 @@ def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
         if name_of(one).endswith(":category"):
             name = (one.get("text") or "").strip() or text_of(one)
             if name:
-                known: Itunes = draft.main.get("itunes") or Itunes()
-                names = (*known.categories, name)[: scope.limits.max_values]
-                draft.main["itunes"] = replace(known, categories=names)
-                draft.add("categories", Category(term=name, scheme=_SCHEME), scope)
+                _add_category(draft, name, scope)
+
+
+def _add_category(draft: Draft, name: str, scope: Scope) -> None:
+    known: Itunes = draft.main.get("itunes") or Itunes()
+    if len(known.categories) < scope.limits.max_values:
+        draft.main["itunes"] = replace(known, categories=(*known.categories, name))
+    draft.add("categories", Category(term=name, scheme=_SCHEME), scope)
 
 
 def _owner(draft: Draft, element: etree._Element, scope: Scope) -> None:
@@ -121,6 +137,7 @@ ENTRY: Final[dict[str, Handler]] = _SHARED | {
     "itunes:subtitle": _text("subtitle"),
     "itunes:summary": _text("summary", "summary"),
     "itunes:image": _entry_image,
+    "itunes:link": _old_image(_entry_image),
     "itunes:duration": _duration,
     "itunes:episode": _number("episode"),
     "itunes:season": _number("season"),
@@ -132,6 +149,7 @@ FEED: Final[dict[str, Handler]] = _SHARED | {
     "itunes:subtitle": _text("subtitle", "subtitle"),
     "itunes:summary": _text("summary", "subtitle"),
     "itunes:image": _feed_image,
+    "itunes:link": _old_image(_feed_image),
     "itunes:type": _text("type"),
     "itunes:complete": _complete,
     "itunes:owner": _owner,

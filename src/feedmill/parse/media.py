@@ -1,6 +1,6 @@
 """media: — Media RSS: the files of an entry and what is said about them."""
 
-from typing import Final
+from typing import Final, Literal
 
 from lxml import etree
 from msgspec.structs import replace
@@ -25,10 +25,12 @@ def _group(draft: Draft, element: etree._Element, scope: Scope) -> None:
         draft.add("media", _inherited(own, about), scope)
     if not contents:
         draft.add("media", about, scope)
-    if about.description is not None:
-        draft.offer("summary", Text(value=about.description, kind="html"))
     if about.thumbnails:
         draft.offer("image", about.thumbnails[0].url)
+    for child in element:
+        handler = _ABOUT_ENTRY.get(name_of(child))
+        if handler is not None:
+            handler(draft, child, scope)
 
 
 def read_media(element: etree._Element, scope: Scope) -> MediaContent:
@@ -97,32 +99,34 @@ def _thumbnail(draft: Draft, element: etree._Element, scope: Scope) -> None:
         draft.offer("image", thumbnail.url)
 
 
-def _title(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    scope = scope.enter(element)
-    value = markup_of(element)
-    if value is not None:
-        draft.offer("title", Text(value=value, kind="html", base=scope.base, lang=scope.lang))
+def _stand_in(field: str) -> Handler:
+    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:
+        scope = scope.enter(element)
+        value = markup_of(element)
+        if value is not None:
+            plain = (element.get("type") or "").strip().lower() == "plain"
+            kind: Literal["text", "html"] = "text" if plain else "html"
+            draft.offer(field, Text(value=value, kind=kind, base=scope.base, lang=scope.lang))
 
-
-def _description(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    scope = scope.enter(element)
-    value = markup_of(element)
-    if value is not None:
-        draft.offer("summary", Text(value=value, kind="html", base=scope.base, lang=scope.lang))
+    return handle
 
 
 def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
     term = text_of(element)
     if term is not None:
-        category = Category(term=term, scheme=element.get("scheme"), label=element.get("label"))
+        scheme = element.get("scheme") or _SCHEME
+        category = Category(term=term, scheme=scheme, label=element.get("label"))
         draft.add("categories", category, scope)
 
 
-ENTRY: Final[dict[str, Handler]] = {
+_SCHEME: Final = "http://search.yahoo.com/mrss/category_schema"  # what none means
+_ABOUT_ENTRY: Final[dict[str, Handler]] = {
+    "media:title": _stand_in("title"),
+    "media:description": _stand_in("summary"),
+    "media:category": _category,
+}
+ENTRY: Final[dict[str, Handler]] = _ABOUT_ENTRY | {
     "media:content": _content,
     "media:group": _group,
     "media:thumbnail": _thumbnail,
-    "media:title": _title,
-    "media:description": _description,
-    "media:category": _category,
 }

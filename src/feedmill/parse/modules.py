@@ -1,10 +1,10 @@
-"""The small modules: content:, slash:, wfw:, thr:, fh:, at:, feedburner:, admin:."""
+"""The small modules: content:, slash:, wfw:, thr:, fh:, at:, feedburner:, admin:, cc:."""
 
 from typing import Final
 
 from lxml import etree
 
-from feedmill.model.parsed import Content, InReplyTo, Tombstone
+from feedmill.model.parsed import Content, InReplyTo, Link, Tombstone
 from feedmill.parse.atom import Handler, read_person
 from feedmill.parse.elements import Draft, Scope, integer, markup_of, text_of
 from feedmill.parse.names import name_of
@@ -65,9 +65,17 @@ def _deleted(draft: Draft, element: etree._Element, scope: Scope) -> None:
 
 
 def _generator_agent(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    resource = element.get("{http://www.w3.org/1999/02/22-rdf-syntax-ns#}resource")
-    draft.offer("generator", scope.link(resource))
+    draft.offer("generator", scope.link(element.get(_RESOURCE)))
 
+
+def _license(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    """Creative Commons in RDF and in RSS, as the link that Atom has for it (RFC 4946)."""
+    href = scope.enter(element).link(element.get(_RESOURCE) or text_of(element))
+    if href is not None:
+        draft.add("links", Link(href=href, rel="license"), scope)
+
+
+_RESOURCE: Final = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}resource"
 
 ENTRY: Final[dict[str, Handler]] = {
     "content:encoded": _encoded,
@@ -76,10 +84,12 @@ ENTRY: Final[dict[str, Handler]] = {
     "thr:in-reply-to": _in_reply_to,
     "wfw:commentrss": _comment_feed,
     "feedburner:origlink": _original_link,
+    "cc:license": _license,
 }
 FEED: Final[dict[str, Handler]] = {
     "fh:complete": _complete,
     "fh:archive": _archive,
     "at:deleted-entry": _deleted,
     "admin:generatoragent": _generator_agent,
+    "cc:license": _license,
 }

@@ -23,8 +23,11 @@ def _put(draft: Draft, **facts: Any) -> None:
 
 def _append(draft: Draft, field: str, value: object, scope: Scope) -> None:
     known = _known(draft)
-    values = (*getattr(known, field), value)[: scope.limits.max_values]
-    draft.main["podcast"] = replace(known, **{field: values})
+    values = getattr(known, field)
+    if len(values) < scope.limits.max_values:
+        draft.main["podcast"] = replace(known, **{field: (*values, value)})
+    else:
+        scope.notes.add("values-capped")
 
 
 def _text(field: str) -> Handler:

@@ -15,8 +15,9 @@ from feedmill.model.parsed import (
     Source,
     Text,
 )
-from feedmill.parse.atom import Handler
-from feedmill.parse.elements import Draft, Scope, integer, markup_of, text_of
+from feedmill.parse import atom
+from feedmill.parse.atom import Handler, read_link, read_person
+from feedmill.parse.elements import Draft, Scope, inner_markup, integer, markup_of, text_of
 from feedmill.parse.hints import days_of, hours_of, put_hint
 from feedmill.parse.names import name_of
 
@@ -47,13 +48,25 @@ def _subtitle(draft: Draft, element: etree._Element, scope: Scope) -> None:
 
 def _link(draft: Draft, element: etree._Element, scope: Scope) -> None:
     """RSS spells it as text; some as an attribute; an HTML parser's output as the tail."""
-    address = text_of(element) or element.get("href")
-    if not address and (tail := (element.tail or "").strip()).startswith(("http:", "https:")):
+    address = text_of(element)
+    if address is None and element.get("href"):
+        _link_without_namespace(draft, element, scope)
+        return
+    if address is None and (tail := (element.tail or "").strip()).startswith(("http:", "https:")):
         address = tail.split(None, 1)[0]
     href = scope.enter(element).link(address)
     if href is not None:
         draft.put("link", href)
         draft.add("links", Link(href=href), scope)
+
+
+def _link_without_namespace(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    """Atom's way of writing it; a hub or a self link it is only in Atom's namespace (R12)."""
+    link = read_link(element, scope)
+    if link is not None:
+        draft.add("links", link, scope)
+        if link.rel == "alternate":
+            draft.put("link", link.href)
 
 
 def _guid(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
@@ -73,9 +86,9 @@ def _plain(field: str) -> Handler:
 
 
 def _author(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    name = text_of(element)
-    if name is not None:
-        draft.add("authors", Person(name=name), scope)
+    person = read_person(element, scope)
+    if person is not None:
+        draft.add("authors", person, scope)
 
 
 def _publisher(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
@@ -85,8 +98,8 @@ def _publisher(draft: Draft, element: etree._Element, scope: Scope) -> None:  # 
 
 
 def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    term = text_of(element)
-    if term is not None:
+    term = text_of(element) or (element.get("term") or "").strip()
+    if term:
         draft.add("categories", Category(term=term, scheme=element.get("domain")), scope)
 
 
@@ -105,7 +118,7 @@ def _source(draft: Draft, element: etree._Element, scope: Scope) -> None:
     link = scope.enter(element).link(element.get("url"))
     title = text_of(element)
     if link or title:
-        draft.put("source", Source(title=title, link=link))
+        draft.put("source", Source(title=Text(value=title) if title else None, link=link))
 
 
 def _body(draft: Draft, element: etree._Element, scope: Scope) -> None:
@@ -113,6 +126,28 @@ def _body(draft: Draft, element: etree._Element, scope: Scope) -> None:
     if value is not None:
         scope = scope.enter(element)
         draft.add("contents", Content(value=value, base=scope.base, lang=scope.lang), scope)
+
+
+def _content(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    """No element of RSS: Atom's where it says its type, else a body."""
+    handle = _body if element.get("type") is None else atom.ENTRY["atom:content"]
+    handle(draft, element, scope)
+
+
+def _xhtml_body(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    """xhtml:body is markup by its namespace, so its text is text."""
+    value = inner_markup(element).strip()
+    if value:
+        scope = scope.enter(element)
+        content = Content(
+            value=value, type="application/xhtml+xml", base=scope.base, lang=scope.lang
+        )
+        draft.add("contents", content, scope)
+
+
+def _summary(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    """No element of RSS: it stands in where the description is missing."""
+    draft.offer("summary", read_html(element, scope))
 
 
 def _rights(draft: Draft, element: etree._Element, scope: Scope) -> None:
@@ -137,6 +172,21 @@ def _image(draft: Draft, element: etree._Element, scope: Scope) -> None:
             height=integer(parts.get("rss:height")),
         )
         draft.put("image", image)
+
+
+def _entry_image(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    """No element of RSS either, but a picture for the entry where some programs write one."""
+    scope = scope.enter(element)
+    parts = {name_of(child): text_of(child) for child in element}
+    written = text_of(element) if len(element) == 0 else None
+    draft.offer("image", scope.link(parts.get("rss:url") or element.get("href") or written))
+
+
+def _redirect(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    """Userland's way of telling that a feed has moved; believed like itunes:new-feed-url (D6)."""
+    for child in element:
+        if name_of(child) == "rss:newlocation":
+            draft.put("new_feed_url", scope.enter(child).link(text_of(child)))
 
 
 def _cloud(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
@@ -168,6 +218,11 @@ def _nothing(draft: Draft, element: etree._Element, scope: Scope) -> None:
     """An element that is read elsewhere, or that says nothing a program needs."""
 
 
+def _without_namespace(handlers: dict[str, Handler]) -> dict[str, Handler]:
+    """Atom's elements for documents that forgot its namespace; RSS's own names come first."""
+    return {name.replace("atom:", "rss:"): handler for name, handler in handlers.items()}
+
+
 _SHARED: Final[dict[str, Handler]] = {
     "rss:title": _title,
     "rss:link": _link,
@@ -177,29 +232,41 @@ _SHARED: Final[dict[str, Handler]] = {
     "rss:copyright": _rights,
     "rss:author": _author,
 }
-ENTRY: Final[dict[str, Handler]] = _SHARED | {
-    "rss:description": _description,
-    "rss:guid": _guid,
-    "rss:enclosure": _enclosure,
-    "rss:comments": _comments,
-    "rss:source": _source,
-    "rss:body": _body,
-    "xhtml:body": _body,
-    "rss:fullitem": _body,
-    "rss:expirationdate": _plain("expired"),
-}
-FEED: Final[dict[str, Handler]] = _SHARED | {
-    "rss:description": _subtitle,
-    "rss:language": _plain("language"),
-    "rss:managingeditor": _author,
-    "rss:webmaster": _publisher,
-    "rss:generator": _plain("generator"),
-    "rss:docs": _docs,
-    "rss:image": _image,
-    "rss:cloud": _cloud,
-    "rss:ttl": _ttl,
-    "rss:skiphours": _skip_hours,
-    "rss:skipdays": _skip_days,
-    "rss:textinput": _nothing,
-    "rss:items": _nothing,
-}
+ENTRY: Final[dict[str, Handler]] = (
+    _without_namespace(atom.ENTRY)
+    | _SHARED
+    | {
+        "rss:description": _description,
+        "rss:guid": _guid,
+        "rss:enclosure": _enclosure,
+        "rss:comments": _comments,
+        "rss:source": _source,
+        "rss:body": _body,
+        "rss:summary": _summary,
+        "rss:image": _entry_image,
+        "xhtml:body": _xhtml_body,
+        "rss:fullitem": _body,
+        "rss:content": _content,
+        "rss:expirationdate": _plain("expired"),
+    }
+)
+FEED: Final[dict[str, Handler]] = (
+    _without_namespace(atom.FEED)
+    | _SHARED
+    | {
+        "rss:description": _subtitle,
+        "rss:language": _plain("language"),
+        "rss:managingeditor": _author,
+        "rss:webmaster": _publisher,
+        "rss:generator": _plain("generator"),
+        "rss:docs": _docs,
+        "rss:image": _image,
+        "rss:cloud": _cloud,
+        "rss:ttl": _ttl,
+        "rss:skiphours": _skip_hours,
+        "rss:skipdays": _skip_days,
+        "rss:redirect": _redirect,
+        "rss:textinput": _nothing,
+        "rss:items": _nothing,
+    }
+)

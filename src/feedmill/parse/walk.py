@@ -178,5 +178,5 @@ def _is_address(text: str) -> bool:
     return text[:8].lower().startswith(("http://", "https://"))
 
 
-_ENTRY_NAMES: Final = frozenset({"rss:item", "atom:entry", "rss:entry"})
+_ENTRY_NAMES: Final = frozenset({"rss:item", "atom:entry", "rss:entry", "atom:item"})
 _CONTAINERS: Final = _ENTRY_NAMES | {"rss:channel"}

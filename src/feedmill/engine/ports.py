@@ -1,0 +1,160 @@
+"""The five ways in which the engine touches the world. Adapters implement them; fakes in tests too.
+
+Clock     what time it is, waiting, new ids
+Fetcher   one GET through guard, limits and decoders
+Blobs     raw bytes, durable before anybody reads them
+Store     everything else that is remembered; one transaction per refresh
+Sink      where events go
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Generic, Protocol, TypeVar
+
+from feedmill.model.base import Value
+from feedmill.model.event import Event, NewEvent, Revision, StoredEntry
+from feedmill.model.feed import BlobRef, Claim, Feed, FetchRecord, HostPace, Lane, NewFeed
+from feedmill.model.fetch import FetchPlan, RawResponse
+from feedmill.model.identity import Changes, IdentityKey, KnownEntry, Removed
+from feedmill.model.schedule import Decision
+
+T = TypeVar("T")
+
+
+class Clock(Protocol):
+    """Time and ids: the only chance in the program."""
+
+    def now(self) -> datetime: ...
+    def monotonic(self) -> float: ...
+    def new_id(self) -> str: ...
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class Fetcher(Protocol):
+    """One GET; every failure is a RawResponse with its reason, never an exception."""
+
+    async def fetch(
+        self, plan: FetchPlan, *, verify_tls: bool = True, proxy: str | None = None
+    ) -> RawResponse: ...
+
+    async def close(self) -> None: ...
+
+
+class Blobs(Protocol):
+    """Raw bytes by content: append-only segments, hash-checked on every read (D14)."""
+
+    async def put(self, body: bytes, *, sha256: str) -> BlobRef: ...  # durable when it returns
+    async def get(self, ref: BlobRef, prefix: bytes | None = None) -> bytes: ...
+    async def close(self) -> None: ...
+
+
+class Refresh(Value):
+    """Everything one refresh decided, to be committed as one: all of it or nothing."""
+
+    lane: Lane | None  # None: outside the schedule (ingest-one, insert-selected)
+    feed: Feed  # as it is after the refresh
+    fetch: FetchRecord
+    decision: Decision | None = None
+    blob: BlobRef | None = None
+    changes: Changes | None = None  # None: no document was read
+    removed: tuple[Removed, ...] = ()
+    in_document: bool = False  # the changes are the feed's whole current document (D13)
+    events: tuple[NewEvent, ...] = ()
+    aliases: tuple[str, ...] = ()
+    backfill: bool = False
+
+
+class Committed(Value):
+    """What a commit did; `fenced` when the lane was lost and nothing was written."""
+
+    fenced: bool = False
+    duplicate: bool = False  # (feed_id, scheduled_at) had been committed before (D26)
+    last_seq: int = 0
+
+
+class EntryFilter(Value):
+    feed_id: str | None = None
+    tag: str | None = None
+    category: str | None = None
+    since: datetime | None = None  # first_seen, inclusive
+    until: datetime | None = None  # first_seen, exclusive
+    text: str | None = None  # prefix of a word in the title
+    include_removed: bool = False
+
+
+class Page(Value, Generic[T]):
+    items: tuple[T, ...]
+    next: str | None = None
+
+
+class Store(Protocol):
+    """What is remembered. Reads never wait for writes; writes are grouped into transactions."""
+
+    # feeds
+    async def add_feed(
+        self, new: NewFeed, events: Sequence[NewEvent] = ()
+    ) -> tuple[Feed, bool]: ...
+    async def feed(self, feed_id: str) -> Feed | None: ...
+    async def find_feed(self, urls: Sequence[str]) -> Feed | None: ...
+    async def feeds(
+        self, *, tag: str | None = None, after: str | None = None, limit: int = 100
+    ) -> Page[Feed]: ...
+    async def aliases(self, feed_id: str) -> tuple[str, ...]: ...
+    async def change_feed(self, feed: Feed) -> None: ...
+    async def remove_feed(self, feed_id: str, events: Sequence[NewEvent] = ()) -> bool: ...
+    async def make_due(self, feed_ids: Sequence[str] | None, now: datetime) -> int: ...
+
+    # the schedule
+    async def claim(
+        self, owner: str, *, now: datetime, lease_sec: float, max_lanes: int, max_feeds: int
+    ) -> tuple[Claim, ...]: ...
+    async def renew(self, lane: Lane, *, owner: str, until: datetime) -> bool: ...
+    async def release(self, lane: Lane, pace: HostPace, *, now: datetime) -> None: ...
+    async def next_due_at(self) -> datetime | None: ...
+    async def commit(self, refresh: Refresh) -> Committed: ...
+
+    # identity
+    async def known(
+        self, feed_id: str, keys: Sequence[IdentityKey], digests: Sequence[str]
+    ) -> tuple[KnownEntry, ...]: ...
+    async def current_document(self, feed_id: str) -> tuple[KnownEntry, ...]: ...
+    async def slice_digests(self, feed_id: str) -> frozenset[str]: ...
+    async def articles(self, hashes: Sequence[str]) -> frozenset[str]: ...
+    async def publications(self, feed_id: str, limit: int) -> tuple[datetime, ...]: ...
+
+    # reading
+    async def entries(
+        self, where: EntryFilter, *, after: str | None = None, limit: int = 100
+    ) -> Page[StoredEntry]: ...
+    async def entry(self, entry_uid: str) -> StoredEntry | None: ...
+    async def revisions(self, entry_uid: str) -> tuple[Revision, ...]: ...
+    async def fetches(
+        self, feed_id: str, *, after: str | None = None, limit: int = 100
+    ) -> Page[FetchRecord]: ...
+    async def fetch(self, fetch_id: str) -> FetchRecord | None: ...
+    async def decisions(self, feed_id: str, limit: int = 20) -> tuple[Decision, ...]: ...
+    async def events(self, *, after: int, limit: int = 1000) -> tuple[Event, ...]: ...
+    async def last_seq(self) -> int: ...
+    async def cursor(self, consumer: str) -> int: ...
+    async def set_cursor(self, consumer: str, seq: int) -> None: ...
+    async def counts(self) -> dict[str, int]: ...
+
+    # the raw store's index
+    async def blob(self, sha256: str) -> BlobRef | None: ...
+    async def blobs(self, *, segment: str | None = None) -> tuple[BlobRef, ...]: ...
+    async def move_blobs(self, refs: Sequence[BlobRef]) -> None: ...
+    async def forget_blobs(self, sha256s: Sequence[str]) -> None: ...
+
+    # housekeeping
+    async def purge(self, *, before: datetime, now: datetime) -> dict[str, int]: ...
+    async def problems(self) -> tuple[str, ...]: ...
+    async def close(self) -> None: ...
+
+
+class Sink(Protocol):
+    """Where events go: at least once, in order, resumable by their number."""
+
+    name: str
+
+    async def deliver(self, events: Sequence[Event]) -> None: ...
+    async def close(self) -> None: ...

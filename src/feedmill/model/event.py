@@ -1,0 +1,102 @@
+"""What other programs are told: events of the one gapless log, and stored entries."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from feedmill.model.base import Value
+from feedmill.model.entry import Author, EntryEnclosure, PublishedSource
+
+EventType = Literal[
+    "new_entry",
+    "entry.updated",
+    "entry.removed",
+    "feed.added",
+    "feed.removed",
+    "feed.moved",
+    "feed.rekeyed",
+    "feed.state",
+    "history.rewritten",
+]
+
+
+class NewEvent(Value):
+    """An event before the log has given it its number."""
+
+    type: EventType
+    feed_id: str
+    occurred_at: datetime
+    entry_uid: str | None = None
+    data: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Event(Value):
+    """An event with its number; numbers have no gaps and never change (D29)."""
+
+    seq: int
+    id: str
+    type: EventType
+    feed_id: str
+    occurred_at: datetime
+    entry_uid: str | None = None
+    data: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class RawRef(Value):
+    """A pointer into the raw store (002 §5.2)."""
+
+    fetch_id: str
+    offset: int | None = None
+    length: int | None = None
+    note: str | None = None
+
+
+class StoredEntry(Value):
+    """An entry as it is kept (002 §5.2)."""
+
+    entry_uid: str
+    feed_id: str
+    first_seen: datetime
+    last_seen: datetime
+    seen_count: int
+    content_hash: str | None
+    dedupe_key: str
+    match_confidence: str
+    guid: str | None = None
+    link: str | None = None
+    canonical_link: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    content: str | None = None
+    authors: tuple[Author, ...] = ()
+    categories: tuple[str, ...] = ()
+    enclosures: tuple[EntryEnclosure, ...] = ()
+    published: datetime | None = None
+    updated: datetime | None = None
+    published_effective: datetime | None = None
+    published_source: PublishedSource | None = None
+    language: str | None = None
+    image: str | None = None
+    comments_url: str | None = None
+    article_hash: str | None = None
+    revisions: int = 0
+    removed_at: datetime | None = None
+    raw_refs: tuple[RawRef, ...] = ()
+
+
+class Revision(Value):
+    """An earlier state of an entry, kept when it changed (D12)."""
+
+    entry_uid: str
+    number: int
+    replaced_at: datetime
+    changed: tuple[str, ...]
+    content_hash: str | None
+    title: str | None = None
+    summary: str | None = None
+    content: str | None = None
+    canonical_link: str | None = None
+    published: datetime | None = None
+    updated: datetime | None = None
+    fetch_id: str | None = None

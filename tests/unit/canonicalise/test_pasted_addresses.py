@@ -1,0 +1,95 @@
+"""From what somebody pasted, or a feed declared, to a URL."""
+
+import pytest
+
+from feedmill.canonicalise.addresses import decode_entities, resolve_url
+
+BASE = "https://e.example/blog/feed.xml"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("https://e.example/?a=1&amp;b=2", "https://e.example/?a=1&b=2", id="entity"),
+        pytest.param("feed:https://e.example/?a&amp;b", "https://e.example/?a&b", id="both"),
+        pytest.param("https://e.example/?a&section=2", "https://e.example/?a&section=2", id="none"),
+        pytest.param("&#104;ttp://e.example", "http://e.example/", id="entity in the protocol"),
+        pytest.param("  E.example/A \n", "https://e.example/A", id="bare domain"),
+        pytest.param("htp:/e.example", "http://e.example/", id="mangled"),
+        pytest.param("feed://e.exa\nmple/", "https://e.example/", id="line feed"),
+        pytest.param("fe\ned://e.example/", "https://e.example/", id="line feed in the scheme"),
+        pytest.param("<https://e.example/a>", "https://e.example/a", id="angle brackets"),
+        pytest.param("&quot;e.example&quot;", "https://e.example/", id="quotes"),
+        pytest.param("https://u:p@e.example/#f", "https://u:p@e.example/#f", id="kept to fetch"),
+        pytest.param("https://e.example:443", "https://e.example/", id="serialised"),
+        pytest.param("e.example:81/a", "https://e.example:81/a", id="bare with a port"),
+    ],
+)
+def test_an_address_is_understood_as_it_was_meant(text: str, expected: str) -> None:
+    assert resolve_url(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="empty"),
+        pytest.param(" ", id="blank"),
+        pytest.param('"', id="a lone quote"),
+        pytest.param("#a", id="fragment without a base"),
+        pytest.param("/feed", id="path without a base"),
+        pytest.param("path/to/feed", id="no credible host"),
+        pytest.param("mailto:a@e.example", id="mailto"),
+        pytest.param("tel:+1", id="tel"),
+        pytest.param("data:,x", id="data"),
+        pytest.param("file:///etc/passwd", id="file"),
+        pytest.param("feed:file:///x", id="wrapped file"),
+        pytest.param("javascript:alert(1)", id="javascript"),
+        pytest.param("https://", id="no host"),
+        pytest.param("//Users/f.xml", id="a file path"),
+        pytest.param("not a url at all :::", id="prose"),
+        pytest.param("feed:e.example", id="neither wrapped nor with slashes"),
+        pytest.param("https://e.example:port/", id="no port"),
+        pytest.param("\ud800.example", id="no text"),
+    ],
+)
+def test_what_means_no_http_url_is_none(text: str) -> None:
+    assert resolve_url(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "expected"),
+    [
+        pytest.param("rss.xml", BASE, "https://e.example/blog/rss.xml", id="relative"),
+        pytest.param("../a", BASE, "https://e.example/a", id="parent"),
+        pytest.param("#a", BASE, "https://e.example/blog/feed.xml#a", id="fragment"),
+        pytest.param("//o.example/a", BASE, "https://o.example/a", id="scheme-relative"),
+        pytest.param("feed://o.example/a", BASE, "https://o.example/a", id="feed scheme"),
+        pytest.param("htp//o.example", BASE, "http://o.example/", id="mangled"),
+        pytest.param("o.example:81/a", BASE, "https://o.example:81/a", id="host and port"),
+        pytest.param("https://o.example/", "broken", "https://o.example/", id="base not needed"),
+        pytest.param("rss.xml", "broken", None, id="base needed"),
+        pytest.param("javascript:alert(1)", BASE, None, id="javascript"),
+        pytest.param("", BASE, None, id="empty is missing, not the base"),
+    ],
+)
+def test_a_declared_address_is_read_against_its_document(
+    text: str, base: str, expected: str | None
+) -> None:
+    assert resolve_url(text, base) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("a&amp;b&lt;", "a&b<", id="named"),
+        pytest.param("&#38;&#x26;&#X26;", "&&&", id="numbered"),
+        pytest.param("&amp;amp;", "&amp;", id="once"),
+        pytest.param("&copy=1&notit;&para", "&copy=1&notit;&para", id="not well-formed"),
+        pytest.param("&unknown;", "&unknown;", id="unknown"),
+        pytest.param("&#x110000;", "\ufffd", id="no character"),
+        pytest.param("&#;&#x;&;", "&#;&#x;&;", id="no number, no name"),
+        pytest.param("plain", "plain", id="nothing to decode"),
+    ],
+)
+def test_only_entities_that_end_in_a_semicolon_are_decoded(text: str, expected: str) -> None:
+    assert decode_entities(text) == expected

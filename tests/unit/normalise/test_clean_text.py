@@ -1,0 +1,156 @@
+"""Clean text: what 003 asks for, and what its first implementation destroyed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedmill.normalise.text import clean_text, remove_surrogates
+
+PIECES = st.sampled_from(
+    [
+        "<", ">", "&", ";", "#", "x", "amp;", "&lt;", "&gt;", "&#60;", "&#x3c;", "&#38;", "<b>",
+        "</b>", "<p ", "<script>", "</script>", "<!--", "-->", "--!>", "<![CDATA[", "]]>", "</",
+        "<?", "<!", "=", '"', "'", " ", "\n", "\x00", "\u200b", "\u0e01", "\ufeff", "\ud83d",
+        "\ude00", "e\u0301", "\u200d", "svg", "title", "&#56832;", "&#0;", "&#128;", "1", "0",
+    ]
+)  # fmt: skip
+SOUP = st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("written", "clean"),
+    [
+        pytest.param("Plain title", "Plain title", id="plain text is untouched"),
+        pytest.param("1 < 2 and 3 > 2", "1 < 2 and 3 > 2", id="a bare < is text"),
+        pytest.param("Update on the Jet Set", "Update on the Jet Set", id="words of SQL are words"),
+        pytest.param("I <3 you", "I <3 you", id="a digit starts no tag"),
+        pytest.param("x²  ﬁne", "x² ﬁne", id="no NFKC outside of hashes"),
+        pytest.param(" a \t\n b\u00a0c\u3000d ", "a b c d", id="white space collapses"),
+        pytest.param("<b>bold</b>ly", "boldly", id="inline tags leave no blank"),
+        pytest.param("one<br>two<p>three</p>four", "one two three four", id="blocks part words"),
+        pytest.param("<LI>a</LI><Li>b</li>", "a b", id="names have no case"),
+        pytest.param('<a title="1 > 0">x</a>', "x", id="a quoted > does not end the tag"),
+        pytest.param("<a title='>'>x</a>", "x", id="single quotes quote too"),
+        pytest.param('<p ">text', "text", id="a quote without = quotes nothing"),
+        pytest.param("&lt;b&gt;x&lt;/b&gt;", "x", id="decoded first, then stripped"),
+        pytest.param("&amp;amp;amp;lt;b&amp;gt;x", "x", id="escaped again and again"),
+        pytest.param("a<script>alert(1)</script>b", "ab", id="a script goes with its content"),
+        pytest.param("a<SCRIPT >x</script\n>b", "ab", id="however it is spelled"),
+        pytest.param("a<script>if (a<b) x", "a", id="an unclosed script runs to the end"),
+        pytest.param("a<style>p{}</style>b", "ab", id="style too"),
+        pytest.param("a<svg><title>x</title></svg>b", "ab", id="pictures are no text"),
+        pytest.param("The <title> tag", "The tag", id="an unclosed title is only a tag"),
+        pytest.param("<svg>a<svg>b", "ab", id="looked for its end only once"),
+        pytest.param("a<embed src=x>b", "ab", id="a void element has no content"),
+        pytest.param("a<!-- no -->b", "ab", id="a comment"),
+        pytest.param("a<!-->b<!--->c", "abc", id="empty comments"),
+        pytest.param("a<!-- x --!>b", "ab", id="a comment with a wrong end"),
+        pytest.param("a<!-- x", "a", id="an unclosed comment"),
+        pytest.param("a<!DOCTYPE html>b<?php x ?>c</>d", "abcd", id="other markup declarations"),
+        pytest.param("<![CDATA[a <b>b</b>]]> c", "a b c", id="a CDATA section escaped twice"),
+        pytest.param("Read on <a href=\"htt", "Read on", id="a tag that was cut off"),
+        pytest.param("Read on <stro", "Read on", id="a name that was cut off"),
+        pytest.param("Read on </", "Read on", id="an end tag that was cut off"),
+        pytest.param("if a<b then c else d", "if a< b then c else d", id="words are not lost"),
+        pytest.param("I </3 you so much", "I < /3 you so much", id="nor is a broken heart"),
+        pytest.param("<<!---->b>x", "x", id="a tag that stripping puts together"),
+        pytest.param("<lin\u212a>x</lin\u212a>y", "xy", id="letters beyond ASCII have no case"),
+        pytest.param("&#1&#49;2;", "p", id="a reference made of references"),
+        pytest.param("AT&T &copy=1&x", "AT&T &copy=1&x", id="no semicolon, no reference"),
+        pytest.param("&unknown; &a;", "&unknown; &a;", id="names that nobody knows"),
+        pytest.param("&copy; &#169; &#xA9; &#XA9; &#0000169;", "© © © © ©", id="references"),
+        pytest.param("&#150;&#x80;", "–€", id="the C1 range means Windows-1252"),
+        pytest.param("a&#129;b", "a\ufffdb", id="but for its five holes"),
+        pytest.param("&#0;&#x110000;&#99999999999;", "\ufffd" * 3, id="no such characters"),
+        pytest.param("&#55357;&#56832;", "\U0001f600", id="an emoji escaped as two halves"),
+        pytest.param("&#55357;x", "x", id="half an emoji"),
+        pytest.param("a\x00b\x1bc\x7fd\ufeffe\ufffef", "abcdef", id="controls and marks go"),
+        pytest.param("\ud800a\ud83d\ude00", "a\U0001f600", id="lone surrogates go, pairs join"),
+        pytest.param("pay\u200bpal", "paypal", id="a zero-width space in Latin is noise"),
+        pytest.param("\u0e01\u200b\u0e02", "\u0e01\u200b\u0e02", id="in Thai it parts words"),
+        pytest.param("\u06cc\u200c\u0645", "\u06cc\u200c\u0645", id="Persian needs the non-joiner"),
+        pytest.param("<\x00b>x", "x", id="noise cannot hide a tag"),
+        pytest.param("", "", id="nothing"),
+    ],
+)  # fmt: skip
+def test_text_is_what_a_reader_would_read(written: str, clean: str) -> None:
+    assert clean_text(written) == clean
+
+
+def test_references_that_never_end_are_made_harmless() -> None:
+    nested = "&lt;b&gt;"
+    for _ in range(6):  # each layer spells the first ampersand of the one before
+        nested = nested.replace("&", "&#3&#56;;", 1)
+
+    clean = clean_text(nested)
+
+    assert clean_text(clean) == clean
+    assert "<b" not in clean
+    assert "& " in clean
+
+
+@pytest.mark.parametrize(
+    ("text", "max_chars", "clean"),
+    [
+        pytest.param("abcdef", 6, "abcdef", id="what fits stays"),
+        pytest.param("abcdefg", 6, "abcdef", id="what does not is cut"),
+        pytest.param("abc def", 4, "abc", id="no blank at the end"),
+        pytest.param("abe\u0301f", 3, "ab", id="an accent stays with its letter"),
+        pytest.param("ab\U0001f44d\U0001f3fdc", 3, "ab", id="so does a skin tone"),
+        pytest.param("ab\U0001f468\u200d\U0001f469c", 4, "ab", id="and what a joiner joins"),
+        pytest.param("a" + "\u0301" * 90, 50, "a" + "\u0301" * 49, id="but not for ever"),
+        pytest.param("e\u0301x", 1, "e", id="one character is what was asked for"),
+    ],
+)
+def test_text_is_limited_without_tearing_characters_apart(
+    text: str, max_chars: int, clean: str
+) -> None:
+    assert clean_text(text, max_chars) == clean
+
+
+def test_text_without_surrogates_is_returned_as_it_is() -> None:
+    text = "naïve"
+
+    assert remove_surrogates(text) is text
+
+
+@given(SOUP)
+def test_cleaning_twice_changes_nothing(soup: str) -> None:
+    once = clean_text(soup)
+
+    assert clean_text(once) == once
+
+
+@given(SOUP, st.integers(min_value=1, max_value=20))
+def test_limited_text_is_stable_and_never_longer(soup: str, max_chars: int) -> None:
+    once = clean_text(soup, max_chars)
+
+    assert len(once) <= max_chars
+    assert clean_text(once, max_chars) == once
+
+
+@given(SOUP)
+def test_clean_text_holds_no_tag_and_can_be_encoded(soup: str) -> None:
+    clean = clean_text(soup)
+
+    follows = [clean[at + 1 : at + 2] for at, c in enumerate(clean) if c == "<"]
+    assert not [c for c in follows if c and (c in "/!?" or (c.isascii() and c.isalpha()))]
+    assert clean.encode().decode() == clean.strip()
+
+
+@given(st.text(alphabet=st.characters(categories=("L", "N", "P"), exclude_characters="<&")))
+def test_words_alone_are_never_changed(words: str) -> None:
+    assert clean_text(words) == words
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["<", "&", "<!--", "<script", "<script>", "<svg>", "<a ", "<a b='", "</", "<!", "&#38;", "&amp;"],
+)
+def test_a_million_characters_of_one_trick_are_only_text(unit: str) -> None:
+    hostile = unit * (1_000_000 // len(unit))
+
+    clean = clean_text(hostile, 4_000)
+
+    assert len(clean) <= 4_000
+    assert "<script" not in clean
