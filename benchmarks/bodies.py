@@ -6,7 +6,12 @@ from typing import Final
 
 from benchmarks.prose import SENTENCES
 
-_PUNCTUATION: Final = (("&", "&amp;"), ("’", "&#8217;"), (" : ", "&nbsp;: "), (", and", "&nbsp;&ndash; and"))
+_PUNCTUATION: Final = (
+    ("&", "&amp;"),
+    ("’", "&#8217;"),
+    (" : ", "&nbsp;: "),
+    (", and", "&nbsp;&ndash; and"),
+)
 
 
 def html_body(chance: Random, language: str, target_bytes: int) -> str:
@@ -37,32 +42,59 @@ def headline(chance: Random, language: str) -> str:
 
 
 def _block(chance: Random) -> Callable[[Random, str], str]:
-    kinds = (_paragraph, _list, _figure, _quotation, _heading, _code)
-    return chance.choices(kinds, weights=(70, 7, 9, 5, 6, 3))[0]
+    kinds = (_paragraph, _lines, _list, _figure, _quotation, _heading, _code, _table, _sharing)
+    return chance.choices(kinds, weights=(52, 12, 7, 8, 5, 6, 2, 3, 5))[0]
 
 
 def _paragraph(chance: Random, language: str) -> str:
-    words = [_inline(chance, language) for _ in range(chance.randint(2, 6))]
-    return f"<p>{' '.join(words)}</p>"
+    words = [_inline(chance, language) for _ in range(chance.randint(1, 5))]
+    attributes = chance.choice(("", "", "", ' class="wp-block-paragraph"', _style(chance)))
+    return f"<p{attributes}>{' '.join(words)}</p>"
+
+
+def _lines(chance: Random, language: str) -> str:
+    """What editors without paragraphs write."""
+    words = [_inline(chance, language) for _ in range(chance.randint(2, 4))]
+    return "<div>" + "<br /><br />".join(words) + "</div>"
 
 
 def _inline(chance: Random, language: str) -> str:
     raw = sentence(chance, language)
-    text = _typeset(raw)
+    half = max(1, len(raw) // 2)
+    first, second = _typeset(raw[:half]), _typeset(raw[half:])
     roll = chance.random()
-    if roll < 0.22:
-        half = max(1, len(raw) // 2)
-        first, second = _typeset(raw[:half]), _typeset(raw[half:])
+    if roll < 0.30:
         link = f"https://example.org/{chance.randint(2005, 2025)}/{chance.randint(1, 9999)}/"
-        query = "?utm_source=feed&amp;utm_medium=rss" if roll < 0.05 else ""
+        query = "?utm_source=feed&amp;utm_medium=rss" if roll < 0.06 else ""
         return f'<a href="{link}{query}" rel="noopener" target="_blank">{first}</a>{second}'
-    if roll < 0.32:
-        return f"<strong>{text}</strong>"
     if roll < 0.40:
-        return f"<em>{text}</em><br />"
-    if roll < 0.44:
-        return f'<span style="font-weight: 400;">{text}</span>'
-    return text
+        return f"{first}<strong>{second}</strong>"
+    if roll < 0.50:
+        return f"<em>{first}</em>{second}<br />"
+    if roll < 0.65:
+        return f"<span{_style(chance)}>{first}</span>{second}"
+    if roll < 0.70:
+        return f"{_picture(chance)}{first}{second}"
+    return first + second
+
+
+def _style(chance: Random) -> str:
+    declarations = (
+        "font-weight: 400;",
+        "font-family: Georgia, serif; font-size: 14px; color: #333333;",
+        "text-align: justify; margin: 0px 0px 10px; padding: 0px;",
+    )
+    return f' style="{chance.choice(declarations)}"'
+
+
+def _picture(chance: Random) -> str:
+    number = chance.randint(1000, 99999)
+    source = f"https://img.example.net/s1600/IMG_{number}.jpg"
+    return (
+        f'<a href="{source}" imageanchor="1" style="margin-left: 1em; margin-right: 1em;">'
+        f'<img border="0" height="240" src="{source}" width="320" alt="" '
+        'style="float: left; clear: both; cursor: pointer;" /></a>'
+    )
 
 
 def _typeset(text: str) -> str:
@@ -105,3 +137,24 @@ def _code(chance: Random, language: str) -> str:
         f'<pre class="language-python"><code># {comment}\nfor n in range({number}):\n'
         f"    if n &lt; limit &amp;&amp; n &gt; 0:\n        print(n)\n</code></pre>"
     )
+
+
+def _table(chance: Random, language: str) -> str:
+    rows = [
+        f"<tr><td>{chance.randint(1, 99)}</td><td><b>{_typeset(headline(chance, language)[:30])}</b></td>"
+        f'<td align="right">{chance.randint(100, 9999)}</td></tr>'
+        for _ in range(chance.randint(3, 7))
+    ]
+    return '<table border="0" cellpadding="4"><tbody>' + "".join(rows) + "</tbody></table>"
+
+
+def _sharing(chance: Random, language: str) -> str:  # noqa: ARG001  # buttons have no language
+    """The row of buttons that feed services put below an entry."""
+    number = chance.randint(1000, 99999)
+    buttons = [
+        f'<a href="https://share.example.com/{name}?id={number}&amp;from=feed" title="{name}">'
+        f'<img src="https://share.example.com/i/{name}.png" border="0" alt="{name}" /></a>'
+        for name in ("mail", "print", "save", "send")
+    ]
+    pixel = f'<img src="https://stats.example.com/{number}.gif" height="1" width="1" alt="" />'
+    return '<div class="sharing">' + "&nbsp;".join(buttons) + f"</div>{pixel}"

@@ -7,9 +7,9 @@ from typing import Final
 import fastfeedparser
 import feedparser
 import msgspec
+from benchmarks.documents import Document
 from lxml import etree
 
-from benchmarks.documents import Document
 from feedmill.config import ParseLimits
 from feedmill.model.document import RawDocument
 from feedmill.model.parsed import ParsedFeed
@@ -38,10 +38,10 @@ class Contender(msgspec.Struct, frozen=True, kw_only=True):
 
 def prepare(document: Document) -> Task | None:
     """The task of a document; None when it is no feed with entries."""
-    raw = RawDocument(
-        body=document.body, url=document.url, content_type=document.content_type
+    raw = RawDocument(body=document.body, url=document.url, content_type=document.content_type)
+    earlier = (
+        raw if document.earlier is None else msgspec.structs.replace(raw, body=document.earlier)
     )
-    earlier = raw if document.earlier is None else msgspec.structs.replace(raw, body=document.earlier)
     feed = parse_document(earlier)
     if not isinstance(feed, ParsedFeed) or not feed.entries:
         return None
@@ -92,9 +92,7 @@ FAST: Final = Contender(name="fastfeedparser (Rust core)", run=_fastfeedparser)
 BARE: Final = Contender(
     name="feedparser, no sanitising", run=_feedparser_bare, share=0.3, reads_json=False
 )
-DEFAULT: Final = Contender(
-    name="feedparser, default", run=_feedparser, share=0.3, reads_json=False
-)
+DEFAULT: Final = Contender(name="feedparser, default", run=_feedparser, share=0.3, reads_json=False)
 EVERYBODY: Final = (FLOOR, PARSE, FULL, STEADY, FAST, BARE, DEFAULT)
 
 warnings.simplefilter("ignore", DeprecationWarning)  # other people's, on every call

@@ -11,7 +11,6 @@ from statistics import NormalDist
 from typing import Final
 
 import msgspec
-
 from benchmarks.formats import WRITERS, Plan
 
 _SMALLEST: Final = 6_000  # a plan is met to within a paragraph per entry

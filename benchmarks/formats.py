@@ -11,7 +11,6 @@ from random import Random  # noqa: TID251  # seeded: the same documents in every
 from typing import Final
 
 import msgspec
-
 from benchmarks.bodies import headline, html_body, plain
 from benchmarks.prose import PEOPLE, TOPICS
 
@@ -224,7 +223,7 @@ def _news_item(plan: Plan, chance: Random, site: str, number: int) -> str:
     return (
         f"<item>\n<title>{escape(headline(chance, plan.language))}</title>\n<link>{link}</link>\n"
         f"<description>{escape(body, quote=False)}</description>\n"
-        f"<pubDate>{_rfc822(number)}</pubDate>\n<guid isPermaLink=\"true\">{site}news/{number}</guid>\n"
+        f'<pubDate>{_rfc822(number)}</pubDate>\n<guid isPermaLink="true">{site}news/{number}</guid>\n'
         f"<dc:creator>{escape(chance.choice(PEOPLE))}</dc:creator>\n{tags}"
         f'<media:content url="{site}pictures/{number}.jpg" medium="image" width="976" height="549">'
         f"<media:credit>{escape(chance.choice(PEOPLE))}</media:credit></media:content>\n"
@@ -275,7 +274,7 @@ def _episode(plan: Plan, chance: Random, site: str, number: int) -> str:
     notes = html_body(chance, plan.language, (plan.entry_bytes - 1800) // 2)
     return (
         f"<item>\n<title>{title}</title>\n<itunes:title>{title}</itunes:title>\n"
-        f"<pubDate>{_rfc822(number)}</pubDate>\n<guid isPermaLink=\"false\">{number:08x}-ep</guid>\n"
+        f'<pubDate>{_rfc822(number)}</pubDate>\n<guid isPermaLink="false">{number:08x}-ep</guid>\n'
         f"<link>{site}episodes/{number}</link>\n<description><![CDATA[{notes}]]></description>\n"
         f"<content:encoded><![CDATA[{notes}]]></content:encoded>\n"
         f'<enclosure length="{chance.randint(10**7, 10**8)}" type="audio/mpeg" '

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-
 from benchmarks.attacks import ATTACKS, Attack, vector_attacks
+
 from feedmill.model.document import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.normalise.feed import normalise

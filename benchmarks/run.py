@@ -20,7 +20,6 @@ from statistics import median
 from typing import Final
 
 import msgspec
-
 from benchmarks.contenders import (
     BARE,
     DEFAULT,
@@ -35,6 +34,7 @@ from benchmarks.contenders import (
     prepare,
 )
 from benchmarks.documents import Document, generate, generate_entries, load
+
 from feedmill.model.document import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.normalise.feed import normalise

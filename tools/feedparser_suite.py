@@ -26,6 +26,7 @@ _EXPECT: Final = re.compile(rb"Description:\s*(.*?)\s*Expect:\s*(.*)\s*-->")
 _HEADER: Final = re.compile(rb"^Header:\s+([^:]+):(.+)$", re.MULTILINE)
 _LABEL: Final = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([^"']+)""")
 _ROOT: Final = re.compile(rb"<([A-Za-z][\w:.-]*)")
+_MARKUP: Final = re.compile(rb"&lt;|<!\[CDATA")
 _COMMENT: Final = re.compile(rb"<!--.*?-->", re.DOTALL)
 _WIDE: Final = (
     (b"\x00\x00\xfe\xff", "utf-32"),
@@ -227,7 +228,9 @@ def _explain(case: Case, notes: Notes, source: str, parsed: ParsedFeed | Unreada
             return reason
     if "ord(" in source:
         return "text that was encoded twice is not guessed at"
-    return notes.reason if notes.reason and "<" in source else "gap"
+    if "\ufffd" in case.body.decode("utf-8", "replace"):
+        return "a few damaged bytes are replaced; the rest stays the UTF-8 it is"
+    return notes.reason if notes.reason and _MARKUP.search(case.plain) else "gap"
 
 
 # The end of a key that was touched, bytes that stand in the case, and what was decided.

@@ -101,9 +101,53 @@ class FetchConfig(Value):
     ] = ()  # FEEDMILL_EGRESS_ALLOW_CIDRS: the only way to reach private addresses
 
 
+class HostConfig(Value):
+    """How every host is treated (002 §8, D24)."""
+
+    max_concurrency: int = 1  # HOST_MAX_CONCURRENCY: lanes of one host
+    rps: float = 1.0  # HOST_RPS: requests per second; 0 is no limit
+    min_gap_ms: int = 1_000  # from the end of one fetch to the start of the next
+    max_slow_down: float = 32.0
+    incident_after: int = 3  # this many fetches in a row that fail alike are the host's fault
+    incident_base_sec: float = 60.0
+    incident_cap_sec: float = 3_600.0
+    retry_after_max_sec: float = 604_800.0
+
+
+class RunConfig(Value):
+    """How the loop works."""
+
+    concurrency: int = 64  # lanes at work at once in one process
+    lease_sec: float = 120.0
+    feeds_per_claim: int = 20  # of one lane
+    idle_sec: float = 1.0  # how often to look for due lanes when there are none
+    drain_sec: float = 8.0  # what SIGTERM grants to fetches under way
+    parse_in_thread_bytes: int = 262_144  # larger documents leave the event loop
+
+
+class RetentionConfig(Value):
+    """D13."""
+
+    seen_ttl_days: int = 30
+    raw_keep_last: int = 50  # documents of each feed
+    raw_keep_days: int = 90
+    decisions_keep: int = 100  # of each feed
+    fetches_keep_days: int = 30
+
+
+class StoreConfig(Value):
+    home: str = "feedmill-data"  # FEEDMILL_HOME
+    segment_bytes: int = 64 * 1024 * 1024
+    segment_age_sec: float = 3_600.0
+
+
 class Config(Value):
     parse: ParseLimits = ParseLimits()
     normalise: NormaliseConfig = NormaliseConfig()
     identify: IdentifyConfig = IdentifyConfig()
     schedule: ScheduleConfig = ScheduleConfig()
     fetch: FetchConfig = FetchConfig()
+    host: HostConfig = HostConfig()
+    run: RunConfig = RunConfig()
+    retention: RetentionConfig = RetentionConfig()
+    store: StoreConfig = StoreConfig()

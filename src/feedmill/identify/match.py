@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from feedmill.config import IdentifyConfig
+from feedmill.identify.guards import Guards, Step
 from feedmill.identify.profile import DocumentProfile, overlaid, repeats
 from feedmill.identify.rekey import (
     is_mass_rekey,
@@ -26,9 +27,6 @@ from feedmill.model.identity import (
     MatchedBy,
     Touched,
 )
-
-_Keys = Callable[[Identified], Iterable[IdentityKey]]
-_Guard = Callable[[Identified, KnownEntry], bool]
 
 
 class Match(Value):
@@ -59,15 +57,11 @@ def match(
     matcher = _Matcher(known, seen, feed, profile, config, touched)
     matcher.match_exactly()
     matcher.set_versions_aside()
-    matcher.match_keys(("guid", _keys("guid"), matcher.is_scoped))
-    matcher.match_keys(("alias", _keys("alias", "address:"), matcher.is_not_standing))
-    matcher.match_keys(("alias", _keys("alias", "path:"), matcher.has_same_title))
+    for step in matcher.guards.strong_steps():
+        matcher.match_keys(step)
     matcher.match_rekeyed()
-    matcher.match_keys(("alias", _uid_key, matcher.is_ours))
-    matcher.match_keys(("canonical_url", _url_keys, matcher.may_share_link))
-    matcher.match_keys(("legacy_guid", _keys("legacy_guid"), matcher.may_be_legacy))
-    matcher.match_keys(("fallback_hash", _keys("fallback_hash"), matcher.is_ours))
-    matcher.match_keys(("item", _item_key, matcher.is_ours))
+    for step in matcher.guards.weak_steps():
+        matcher.match_keys(step)
     matcher.match_titles_of_shared_links()
     return Matching(
         matches=matcher.matches,
@@ -96,21 +90,19 @@ class _Matcher:
         config: IdentifyConfig,
         touched: Sequence[Touched],
     ) -> None:
-        self.seen, self.feed, self.config, self.touched = seen, feed, config, touched
+        self.seen, self.config, self.touched = seen, config, touched
+        self.guards = Guards(seen, touched, feed, profile, config)
         rows = {row.entry_id: row for row in (*known, *(t.known for t in touched))}
         # Highest id first, so that in every index the oldest row has the last word.
         self.rows = [rows[entry_id] for entry_id in sorted(rows, reverse=True)]
         self.owners = {key: row for row in self.rows for key in row.keys}
-        self.ignored = profile.ignored_guids
-        self.standing = {item.guid for item in seen} | {self.guid_of(t.known) for t in touched}
         self.claimed = {t.known.entry_id for t in touched}
         self.matches: dict[int, Match] = {}
-        self.ours = [row for row in self.rows if self.is_ours(None, row)]
-        self.pairs = {(self.guid_of(row), row.canonical_link): row for row in self.ours}
+        self.ours = [row for row in self.rows if self.guards.is_ours(row)]
+        self.pairs = {(self.guards.guid_of(row), row.canonical_link): row for row in self.ours}
         self.repeats = repeats(seen, self.pairs)
         self.repeats_known: dict[int, KnownEntry] = {}
         self.renamed: tuple[int, ...] = ()
-        self.steps: list[tuple[MatchedBy, _Keys, _Guard]] = []
 
     def match_exactly(self) -> None:
         """One guid with one link, or the same item word for word: stronger than any key alone."""
@@ -118,6 +110,12 @@ class _Matcher:
         pairs = {pair: row for pair, row in self.pairs.items() if pair[0] is not None}
         self.settle("guid", lambda item: pairs.get((item.guid, item.link)))
         self.settle("item", lambda item: items.get(item.item_hash))
+        # The newest version of an entry may have another link than the version that is known.
+        for position in sorted(self.repeats, key=lambda at: standing_order(self.seen[at])):
+            row = pairs.get((self.seen[position].guid, self.seen[position].link))
+            kept = self.repeats[position]
+            if row is not None and row.entry_id not in self.claimed and kept not in self.matches:
+                self.claim(kept, row, "guid")
 
     def set_versions_aside(self) -> None:
         """Items that repeat a touched row: the younger version is the entry, the older is not."""
@@ -132,24 +130,22 @@ class _Matcher:
             else:
                 self.repeats_known[position] = row
 
-    def match_keys(self, step: tuple[MatchedBy, _Keys, _Guard]) -> None:
+    def match_keys(self, step: Step) -> None:
         """The rows that one kind of key leads to, as far as its guard allows."""
-        by, keys, guard = step
-        self.steps.append(step)
-        self.settle(by, lambda item: next((row for _, row in self.hits(item, keys, guard)), None))
+        self.settle(step.by, lambda item: next((row for _, row in self.hits(item, step)), None))
 
     def match_rekeyed(self) -> None:
         """All the new guids of a mass re-key at once (D9), or none of them."""
         loose = {at: self.seen[at] for at in self.open() if self.seen[at].guid is not None}
-        free = [row for row in self.free_rows() if self.guid_of(row) is not None]
+        free = [row for row in self.free_rows() if self.guards.guid_of(row) is not None]
         pairs = pair_by_link_and_title(loose, free)
         flipped = [
             at
             for at, found in self.matches.items()
             if found.by == "alias" and is_renamed(self.seen[at], found.row)
         ]
-        guids = sum(item.guid is not None for item in self.seen) - len(self.repeats)
-        guids += sum(self.guid_of(t.known) is not None for t in self.touched)
+        guids = sum(i not in self.repeats and s.guid is not None for i, s in enumerate(self.seen))
+        guids += sum(self.guards.guid_of(t.known) is not None for t in self.touched)
         if is_mass_rekey(len(pairs) + len(flipped), guids, self.config):
             self.renamed = tuple(sorted([*pairs, *flipped]))
             for position, row in pairs.items():
@@ -163,11 +159,12 @@ class _Matcher:
 
     def conflicts(self) -> dict[int, tuple[tuple[IdentityKey, int], ...]]:
         """For each matched item, its other keys that lead to rows nobody has claimed."""
+        steps = (*self.guards.strong_steps(), *self.guards.weak_steps())
         found: dict[int, tuple[tuple[IdentityKey, int], ...]] = {}
         for position in self.matches:
             losers: dict[int, IdentityKey] = {}
-            for _, keys, guard in self.steps:
-                for key, row in self.hits(self.seen[position], keys, guard):
+            for step in steps:
+                for key, row in self.hits(self.seen[position], step):
                     if not _are_siblings(row, self.matches[position].row):
                         losers.setdefault(row.entry_id, key)
             if losers:
@@ -202,70 +199,14 @@ class _Matcher:
             row
             for row in self.ours
             if row.entry_id not in self.claimed
-            and (self.guid_of(row) is None or row.guid not in self.standing)
+            and (self.guards.guid_of(row) is None or row.guid not in self.guards.standing)
         ]
 
-    def hits(
-        self, item: Identified, keys: _Keys, guard: _Guard
-    ) -> Iterable[tuple[IdentityKey, KnownEntry]]:
-        for key in keys(item):
+    def hits(self, item: Identified, step: Step) -> Iterable[tuple[IdentityKey, KnownEntry]]:
+        for key in step.keys(item):
             row = self.owners.get(key)
-            if row is not None and row.entry_id not in self.claimed and guard(item, row):
+            if row is not None and row.entry_id not in self.claimed and step.guard(item, row):
                 yield key, row
-
-    def guid_of(self, row: KnownEntry) -> str | None:
-        return None if row.guid in self.ignored else row.guid
-
-    def is_scoped(self, _item: Identified, _row: KnownEntry) -> bool:
-        # The feed key is part of the key: only this feed can have registered it.
-        return True
-
-    def is_ours(self, _: Identified | None, row: KnownEntry) -> bool:
-        # A row of another feed is never taken over: a second source is an entry of its own (D10),
-        # and nobody overwrites a stranger's entry by copying its guid or link.
-        return row.feed_id is None or row.feed_id == self.feed.feed_id
-
-    def is_not_standing(self, item: Identified, row: KnownEntry) -> bool:
-        """The row's own guid stands elsewhere in the document: it is another item (link blogs)."""
-        guid = self.guid_of(row)
-        elsewhere = guid is not None and guid != item.guid and guid in self.standing
-        return self.is_ours(item, row) and not elsewhere
-
-    def has_same_title(self, item: Identified, row: KnownEntry) -> bool:
-        # Without its host a guid proves little: a planet carries /?p=1 of many sites.
-        same = item.title_hash is not None and item.title_hash == row.title_hash
-        return same and self.is_not_standing(item, row)
-
-    def may_share_link(self, item: Identified, row: KnownEntry) -> bool:
-        return not item.link_is_shared and self.is_not_standing(item, row)
-
-    def may_be_legacy(self, item: Identified, row: KnownEntry) -> bool:
-        if row.feed_id == self.feed.feed_id:
-            return self.is_not_standing(item, row)
-        reachable = row.feed_id is None or self.config.legacy_guid_across_feeds
-        return reachable and item.link is not None and item.link == row.canonical_link
-
-
-def _keys(kind: str, prefix: str = "") -> _Keys:
-    def select(item: Identified) -> list[IdentityKey]:
-        return [key for key in item.keys if key.type == kind and key.value.startswith(prefix)]
-
-    return select
-
-
-def _url_keys(item: Identified) -> list[IdentityKey]:
-    spare = [key for key in item.spare_keys if key.value.startswith("url:")]
-    return [*_keys("canonical_url")(item), *spare]
-
-
-def _uid_key(item: Identified) -> list[IdentityKey]:
-    if item.guid is not None:
-        return []
-    return [key for key in item.spare_keys if key.value.startswith("uid:")]
-
-
-def _item_key(item: Identified) -> list[IdentityKey]:
-    return [key for key in item.spare_keys if key.type == "fallback_hash"]
 
 
 def _are_siblings(one: KnownEntry, other: KnownEntry) -> bool:

@@ -44,8 +44,8 @@ TOKEN = re.compile(
     r"|(?P<cdata>!\[CDATA\[)"
     r"|(?:[!?]|/(?![A-Za-z]))[^>]*+(?P<bogus_end>>|\Z))"
 )
-# Finished tags only, for splitting a text at them in one go; the names are what is captured.
-TAG = re.compile(rf"</?({_TAG_NAME})(?>{_ATTRIBUTES})>")
+# Tags only, for splitting a text at them in one go: the name and the end of each are captured.
+TAG = re.compile(rf"</?({_TAG_NAME}){_ATTRIBUTES}(>|\Z)")
 
 _CLOSERS = {
     name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE | re.ASCII) for name in DROPPED

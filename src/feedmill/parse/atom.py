@@ -1,6 +1,5 @@
 """Atom 1.0 (RFC 4287) and 0.3, also where its elements stand inside RSS."""
 
-import binascii
 from base64 import b64decode
 from collections.abc import Callable
 from typing import Final, Literal
@@ -84,12 +83,10 @@ def best_alternate(links: tuple[Link, ...]) -> str | None:
 
 
 def _kind(element: etree._Element) -> Literal["text", "html", "xhtml"]:
-    if len(element):
-        return "xhtml"
     declared = (element.get("type") or "").strip().lower()
     if declared in _HTML:
         return "html"
-    return "xhtml" if declared in _XHTML else "text"
+    return "xhtml" if declared in _XHTML or len(element) else "text"
 
 
 def _mime(element: etree._Element) -> str:
@@ -134,8 +131,8 @@ def _is_base64(element: etree._Element) -> bool:
 
 def _from_base64(text: str) -> str | None:
     try:
-        return b64decode(text.strip(), validate=False).decode("utf-8").strip() or None
-    except (binascii.Error, UnicodeDecodeError):
+        return b64decode("".join(text.split()), validate=True).decode("utf-8").strip() or None
+    except ValueError:  # no base64, or no text inside it
         return text.strip() or None
 
 

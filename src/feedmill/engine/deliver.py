@@ -1,0 +1,31 @@
+"""From the one gapless log to whoever wants to know (D29).
+
+Each consumer has a cursor in the store. Events are handed over in order and the cursor moves
+behind them, so a crash between the two delivers some again: at least once, never a gap.
+"""
+
+from feedmill.engine.ports import Sink
+from feedmill.engine.watch import Watch
+from feedmill.engine.world import World
+
+_BATCH = 500
+
+
+async def deliver_pending(world: World, sink: Sink) -> int:
+    """Hand over everything that the sink has not seen; the number of events."""
+    delivered = 0
+    after = await world.store.cursor(sink.name)
+    while events := await world.store.events(after=after, limit=_BATCH):
+        await sink.deliver(events)
+        after = events[-1].seq
+        await world.store.set_cursor(sink.name, after)
+        delivered += len(events)
+    return delivered
+
+
+async def keep_delivering(world: World, sink: Sink, watch: Watch, *, every_sec: float) -> None:
+    """Deliver until the run ends, and once more at its end so that nothing waits for the next."""
+    while not watch.is_stopping():
+        await deliver_pending(world, sink)
+        await watch.pause(every_sec)
+    await deliver_pending(world, sink)

@@ -1,0 +1,130 @@
+"""Working one lane: the due feeds of a host, one after the other, at the pace it wants (D24).
+
+A lane is leased. The deadline is kept on the monotonic clock from before the claim, no request is
+started that could outlast it, and a commit under a lost lease writes nothing.
+"""
+
+from datetime import datetime, timedelta
+
+from feedmill.engine.ports import Refresh
+from feedmill.engine.refresh import refresh
+from feedmill.engine.watch import Watch
+from feedmill.engine.world import World
+from feedmill.errors import FeedmillError
+from feedmill.model.feed import Claim, Feed, HostPace
+from feedmill.model.schedule import Outcome
+from feedmill.schedule.pace import is_incident, may_fetch, pace_after
+
+
+class LaneWork:
+    """One claim being worked: its pace as it changes, and the feeds left for later."""
+
+    def __init__(self, claim: Claim, world: World, watch: Watch, *, forced: bool = False) -> None:
+        self.claim = claim
+        self.world = world
+        self.watch = watch
+        self.forced = forced
+        self.pace: HostPace = claim.lane.pace
+        began = world.clock.monotonic()
+        self.deadline = began + (claim.until - world.clock.now()).total_seconds()
+
+    async def run(self) -> None:
+        """Poll what is due, then hand the lane back with the feeds that have to wait."""
+        due = list(zip(self.claim.feeds, self.claim.scheduled_at, strict=True))
+        done = 0
+        try:
+            for feed, scheduled_at in due:
+                if not await self._may_go_on(feed):
+                    break
+                done += 1
+                if not await self._poll(feed, scheduled_at):
+                    break
+        finally:
+            left = [(feed.id, scheduled_at) for feed, scheduled_at in due[done:]]
+            await self.world.store.release(
+                self.claim.lane, self.pace, now=self.world.clock.now(), deferred=left
+            )
+
+    async def _poll(self, feed: Feed, scheduled_at: datetime) -> bool:
+        """One refresh, committed; False when the lane has to rest or is not ours any more.
+
+        A fault of our own costs this run of this feed and nothing else: its next run was
+        persisted with the claim. Only a store or a disk that fails ends the work.
+        """
+        try:
+            result = await refresh(
+                feed,
+                scheduled_at=scheduled_at,
+                lane=self.claim.lane,
+                world=self.world,
+                forced=self.forced,
+                charged=not self._is_canary(),
+            )
+        except FeedmillError:
+            raise
+        except Exception as problem:  # noqa: BLE001  # the edge of the task: told, counted, survived
+            self.watch.surprised(feed, problem)
+            return True
+        return await self._settle(feed, result)
+
+    async def _may_go_on(self, feed: Feed) -> bool:
+        """Wait for the host's gap if that is short; False when the rest has to wait longer."""
+        if self.watch.is_stopping():
+            return False
+        now = self.world.clock.now()
+        if not may_fetch(self.pace, feed.url, now):
+            ok_at = self.pace.next_ok_at
+            wait = (ok_at - now).total_seconds() if ok_at is not None else 0.0
+            if wait <= 0 or wait > self._patience():
+                return False
+            await self.watch.pause(wait)
+            if self.watch.is_stopping() or not may_fetch(
+                self.pace, feed.url, self.world.clock.now()
+            ):
+                return False
+        return await self._has_time()
+
+    async def _has_time(self) -> bool:
+        """True when a whole fetch fits into the lease; it is renewed when it does not."""
+        needed = self.world.config.fetch.timeout_ms / 1000 + 5.0
+        if self.deadline - self.world.clock.monotonic() >= needed:
+            return True
+        lease = self.world.config.run.lease_sec
+        began = self.world.clock.monotonic()
+        until = self.world.clock.now() + timedelta(seconds=lease)
+        if not await self.world.store.renew(self.claim.lane, owner=self.watch.owner, until=until):
+            return False
+        self.deadline = began + lease
+        return lease >= needed
+
+    async def _settle(self, feed: Feed, result: Refresh) -> bool:
+        """Commit, tell, and learn the host's pace; False when the lane is not ours any more."""
+        committed = await self.world.store.commit(result)
+        self.watch.refreshed(feed, result, committed)
+        outcome = _outcome_of(result)
+        self.pace = pace_after(
+            self.pace,
+            feed.url,
+            outcome,
+            ended_at=result.fetch.fetched_at,
+            config=self.world.config.host,
+        )
+        return not committed.fenced and not self._is_incident(outcome)
+
+    def _is_canary(self) -> bool:
+        return self.pace.failures >= self.world.config.host.incident_after
+
+    def _is_incident(self, outcome: Outcome) -> bool:
+        """The host failed, not the feed: the others are spared (D24)."""
+        return outcome.kind == "failed" and is_incident(
+            self.pace, outcome.reason, self.world.config.host
+        )
+
+    def _patience(self) -> float:
+        return min(10.0, self.world.config.run.lease_sec / 4)
+
+
+def _outcome_of(result: Refresh) -> Outcome:
+    if result.decision is None:
+        return Outcome(kind="unchanged")
+    return result.decision.inputs.outcome

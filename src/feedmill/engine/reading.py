@@ -1,0 +1,175 @@
+"""From a document to changes: the pure middle of a refresh.
+
+Two halves with one look into the store between them: `read_document` says what is in the bytes
+and which keys to ask for, `compare` says what that changes.
+"""
+
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Final
+
+from feedmill.config import Config
+from feedmill.identify.diff import diff
+from feedmill.identify.removals import apply_tombstones, remove_absent, without_withdrawn
+from feedmill.identify.seen import articles_of, identify, keys_of
+from feedmill.identify.touch import digests_of, touch
+from feedmill.model.base import Value
+from feedmill.model.document import RawDocument
+from feedmill.model.entry import NormalisedFeed
+from feedmill.model.feed import Feed
+from feedmill.model.identity import (
+    Added,
+    Changes,
+    FeedIdentity,
+    Identified,
+    IdentityKey,
+    KnownEntry,
+    Removed,
+    Touched,
+)
+from feedmill.model.parsed import ParsedFeed, Unreadable
+from feedmill.normalise.feed import normalise
+from feedmill.parse.document import parse_document
+
+# The version of parser and normaliser together: another one reads every document again (D31).
+READER: Final = "parse-1.normalise-1"
+
+
+class SameBody(Value):
+    """The very bytes that were read the last time: there is nothing to do (H07)."""
+
+    sha256: str
+
+
+class NotAFeed(Value):
+    """The document is something else, and we know what."""
+
+    reason: str
+    detail: str
+
+
+class Document(Value):
+    """A document that was read, and what to ask the store before it can be compared."""
+
+    parsed: ParsedFeed
+    clean: NormalisedFeed
+    identity: FeedIdentity
+    seen: tuple[Identified, ...]
+    touched: tuple[Touched, ...]
+    rows: tuple[KnownEntry, ...]
+    keys: tuple[IdentityKey, ...]
+    article_hashes: tuple[str, ...]
+
+
+class Read(Value):
+    """A document that was read and compared."""
+
+    parsed: ParsedFeed
+    clean: NormalisedFeed
+    changes: Changes
+    removed: tuple[Removed, ...]
+    facts: dict[str, Any]
+    new_dates: tuple[datetime, ...]
+    seen: int
+
+
+def read_document(
+    document: RawDocument,
+    feed: Feed,
+    rows: tuple[KnownEntry, ...],
+    config: Config,
+    now: datetime,
+) -> Document | SameBody | NotAFeed:
+    """Parse, normalise and identify; entries whose slice is known are only touched (D31).
+
+    `rows` are the entries of the feed's last document.
+    """
+    digest = sha256(document.body).hexdigest()
+    current = feed.reader_version == READER
+    if current and digest == feed.body_sha256:
+        return SameBody(sha256=digest)
+    known = digests_of(rows, READER) if current else frozenset()
+    parsed = parse_document(document, config.parse, known)
+    if isinstance(parsed, Unreadable):
+        return NotAFeed(reason=parsed.reason, detail=parsed.detail)
+    clean = normalise(parsed, url=document.url, config=config.normalise, seen_at=now)
+    identity = FeedIdentity(
+        feed_id=feed.id,
+        feed_key=feed.feed_key,
+        ignored_guids=feed.ignored_guids,
+        ignored_links=feed.ignored_links,
+    )
+    touched = touch(rows, parsed.touched)
+    alive = without_withdrawn(clean.entries, parsed.tombstones)
+    seen = identify(alive, identity, config.identify, touched=touched, reader=READER)
+    return Document(
+        parsed=parsed,
+        clean=clean,
+        identity=identity,
+        seen=seen,
+        touched=touched,
+        rows=rows,
+        keys=tuple(keys_of(seen)),
+        article_hashes=tuple(articles_of(seen)),
+    )
+
+
+def compare(
+    document: Document,
+    known: tuple[KnownEntry, ...],
+    articles: frozenset[str],
+    feed: Feed,
+    config: Config,
+) -> Read:
+    """What the document changes, given the rows that hold any of its keys."""
+    by_id = {row.entry_id: row for row in (*document.rows, *known)}
+    rows = tuple(by_id.values())
+    identity, parsed = document.identity, document.parsed
+    changes = diff(
+        rows,
+        document.seen,
+        identity,
+        config.identify,
+        touched=document.touched,
+        articles=articles,
+    )
+    removed = apply_tombstones(rows, parsed.tombstones, identity, document.clean.entries)
+    if parsed.complete and not parsed.truncated:
+        gone = {one.known.entry_id for one in removed}
+        absent = remove_absent(document.rows, changes, identity)
+        removed += tuple(one for one in absent if one.known.entry_id not in gone)
+    return Read(
+        parsed=parsed,
+        clean=document.clean,
+        changes=changes,
+        removed=removed,
+        facts=_facts(document, changes, feed),
+        new_dates=_new_dates(changes),
+        seen=len(document.seen) + len(document.touched),
+    )
+
+
+def _facts(document: Document, changes: Changes, feed: Feed) -> dict[str, Any]:
+    clean, parsed = document.clean, document.parsed
+    return {
+        "type": _TYPES[parsed.format[:3]],
+        "title": clean.title or feed.title,
+        "site_url": clean.link or feed.site_url,
+        "self_url": clean.self_url,
+        "hubs": parsed.hubs[:16],
+        "reader_version": READER,
+        "ignored_guids": changes.ignored_guids,
+        "ignored_links": changes.ignored_links,
+    }
+
+
+def _new_dates(changes: Changes) -> tuple[datetime, ...]:
+    found = (
+        change.seen.entry.published_effective
+        for change in changes.changes
+        if isinstance(change, Added)
+    )
+    return tuple(date for date in found if date is not None)
+
+
+_TYPES: Final = {"rss": "rss", "ato": "atom", "jso": "json"}

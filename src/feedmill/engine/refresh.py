@@ -1,0 +1,316 @@
+"""One refresh, and the whole program is this order. START HERE.
+
+    plan      what to ask the server
+    fetch     politeness, guard and limits are inside
+    judge     what the answer means
+    keep      raw before anybody reads it
+    read      parse, normalise, identify, compare with what is known
+    decide    when to ask again, and why
+    commit    all of it in one transaction
+
+A line with `await` touches the world; every other line is a function that can be opened and
+tested alone.
+"""
+
+import asyncio
+from datetime import datetime
+from hashlib import sha256
+
+from msgspec.structs import replace
+
+from feedmill.config import ScheduleConfig
+from feedmill.engine.ports import Refresh
+from feedmill.engine.reading import NotAFeed, Read, SameBody, compare, read_document
+from feedmill.engine.world import World
+from feedmill.fetch.headers import without_secrets
+from feedmill.fetch.judge import judge
+from feedmill.fetch.plan import plan_fetch
+from feedmill.model.document import RawDocument
+from feedmill.model.feed import BlobRef, Feed, FeedOverrides, FetchRecord, Lane
+from feedmill.model.fetch import Failed, Fresh, Gone, Headers, RawResponse, Unchanged, Verdict
+from feedmill.model.schedule import Outcome
+from feedmill.publish.events import event_of_state, events_of_changes
+from feedmill.schedule.decide import decide_next_poll
+from feedmill.schedule.hints import merge_hints
+
+Reading = Read | SameBody | NotAFeed | None
+
+
+async def refresh(
+    feed: Feed,
+    *,
+    scheduled_at: datetime,
+    lane: Lane | None,
+    world: World,
+    forced: bool = False,
+    charged: bool = True,
+) -> Refresh:
+    """Poll a feed and say everything that follows from the answer; the caller commits it.
+
+    `forced` asks unconditionally. `charged=False` is for the canary of a host in trouble: a
+    failure is recorded, but not held against the feed (D24).
+    """
+    plan = plan_fetch(
+        feed.url,
+        feed.validators,
+        world.config.fetch,
+        forced=forced,
+        extra_headers=_own_headers(feed.overrides),
+    )
+    began = world.clock.monotonic()
+    response = await world.fetcher.fetch(
+        plan, verify_tls=feed.overrides.verify_tls, proxy=feed.overrides.proxy
+    )
+    elapsed_ms = int((world.clock.monotonic() - began) * 1000)
+    now = world.clock.now()
+    verdict = judge(response, plan, now)
+    blob = await _keep(verdict, feed, world)
+    reading = await _read(verdict, feed, world, now=now)
+    fetch = _record(feed, response, verdict, reading, scheduled_at, now, elapsed_ms, world)
+    return await conclude(
+        feed, fetch, verdict, reading, lane, blob, world, now=now, charged=charged
+    )
+
+
+async def conclude(
+    feed: Feed,
+    fetch: FetchRecord,
+    verdict: Verdict,
+    reading: Reading,
+    lane: Lane | None,
+    blob: BlobRef | None,
+    world: World,
+    *,
+    now: datetime,
+    charged: bool,
+) -> Refresh:
+    """What follows from an answer that was judged and read: the decision, the feed, the events."""
+    outcome = _outcome(verdict, reading)
+    publisher = reading.parsed.hints if isinstance(reading, Read) else None
+    hints = merge_hints(
+        feed.hints,
+        seen_at=now,
+        publisher=publisher,
+        freshness_sec=_freshness(verdict),
+        retry_after_sec=outcome.retry_after_sec,
+    )
+    publications = await _publications(feed, reading, world)
+    decision = decide_next_poll(
+        feed.schedule,
+        outcome,
+        hints,
+        now=now,
+        feed_id=feed.id,
+        config=_own_schedule(feed.overrides, world.config.schedule),
+        publications=publications,
+    )
+    after = replace(
+        feed,
+        **_facts(feed, verdict, reading, fetch),
+        hints=hints,
+        schedule=decision.state if charged or outcome.kind != "failed" else feed.schedule,
+        next_poll_at=decision.next_poll_at,
+        reason=decision.reason,
+        last_decision_at=now,
+        last_fetch_at=now,
+    )
+    changes = reading.changes if isinstance(reading, Read) else None
+    removed = reading.removed if isinstance(reading, Read) else ()
+    events = event_of_state(feed, after, now=now)
+    if changes is not None:
+        told = events_of_changes(changes, removed, feed=after, fetch_id=fetch.fetch_id, now=now)
+        events = (*told, *events)
+    return Refresh(
+        lane=lane,
+        feed=after,
+        fetch=fetch,
+        decision=decision,
+        blob=blob,
+        changes=changes,
+        removed=removed,
+        in_document=outcome.kind != "failed" and not fetch.truncated,
+        events=events,
+        aliases=_addresses(fetch, reading),
+    )
+
+
+async def _keep(verdict: Verdict, feed: Feed, world: World) -> BlobRef | None:
+    """Raw before parse, always: durable when this returns. The same body is kept once."""
+    document = _document(verdict)
+    if document is None or not document.body:
+        return None
+    digest = sha256(document.body).hexdigest()
+    if digest == feed.body_sha256:
+        return None
+    known = await world.store.blob(digest)
+    return known if known is not None else await world.blobs.put(document.body, sha256=digest)
+
+
+async def _read(verdict: Verdict, feed: Feed, world: World, *, now: datetime) -> Reading:
+    if not isinstance(verdict, Fresh):
+        return None
+    limit = world.config.run.parse_in_thread_bytes
+    rows = await world.store.current_document(feed.id)
+    if len(verdict.document.body) > limit:
+        made = await asyncio.to_thread(
+            read_document, verdict.document, feed, rows, world.config, now
+        )
+    else:
+        made = read_document(verdict.document, feed, rows, world.config, now)
+    if isinstance(made, SameBody | NotAFeed):
+        return made
+    known = await world.store.known(feed.id, made.keys, ())
+    articles = await world.store.articles(made.article_hashes)
+    return compare(made, known, articles, feed, world.config)
+
+
+async def _publications(feed: Feed, reading: Reading, world: World) -> tuple[datetime, ...] | None:
+    """The last publication times, looked up only when there is a new one (002 §6.3)."""
+    if not isinstance(reading, Read) or not reading.new_dates:
+        return None
+    before = await world.store.publications(feed.id, world.config.schedule.ewma_window)
+    return (*before, *reading.new_dates)
+
+
+def _outcome(verdict: Verdict, reading: Reading) -> Outcome:
+    match verdict:
+        case Fresh(status=status):
+            if isinstance(reading, NotAFeed):
+                return Outcome(kind="failed", http_status=status, reason=reading.reason)
+            new = reading.changes.summary.added if isinstance(reading, Read) else 0
+            return Outcome(kind="fresh", http_status=status, new_entries=new)
+        case Unchanged():
+            return Outcome(kind="unchanged", http_status=304)
+        case Gone(status=status):
+            return Outcome(kind="failed", http_status=status, reason="gone")
+        case Failed():
+            return Outcome(
+                kind="failed",
+                http_status=verdict.status,
+                retry_after_sec=verdict.retry_after_sec,
+                reason=verdict.reason,
+            )
+
+
+def _facts(feed: Feed, verdict: Verdict, reading: Reading, fetch: FetchRecord) -> dict[str, object]:
+    """The feed's fields that this answer changed."""
+    facts: dict[str, object] = {
+        "last_result": fetch.outcome,
+        "last_status": fetch.http_status,
+        "last_detail": fetch.detail,
+        "new_entries_last_fetch": fetch.entries_new,
+    }
+    match reading:
+        case Read():
+            facts |= reading.facts | {
+                "body_sha256": fetch.body_sha256,
+                "document_fetch_id": fetch.fetch_id,
+                "last_success_at": fetch.fetched_at,
+                "same_bodies": 0,
+            }
+            cut = reading.parsed.truncated
+            facts["validators"] = None if cut else getattr(verdict, "validators", None)
+        case SameBody():
+            facts["validators"] = getattr(verdict, "validators", None)
+            facts["last_success_at"] = fetch.fetched_at
+            facts["same_bodies"] = feed.same_bodies + (1 if feed.validators else 0)
+        case NotAFeed():
+            facts["validators"] = None
+        case None if isinstance(verdict, Unchanged):
+            facts |= {"validators": verdict.validators, "same_bodies": 0}
+            facts["last_success_at"] = fetch.fetched_at
+        case None:
+            pass
+    return facts
+
+
+def _record(
+    feed: Feed,
+    response: RawResponse,
+    verdict: Verdict,
+    reading: Reading,
+    scheduled_at: datetime,
+    now: datetime,
+    elapsed_ms: int,
+    world: World,
+) -> FetchRecord:
+    document = _document(verdict)
+    body = document.body if document is not None and document.body else None
+    outcome, detail = _words(verdict, reading)
+    read = reading if isinstance(reading, Read) else None
+    return FetchRecord(
+        fetch_id=world.clock.new_id(),
+        feed_id=feed.id,
+        scheduled_at=scheduled_at,
+        fetched_at=now,
+        url=feed.url,
+        final_url=response.final_url,
+        outcome=outcome,
+        http_status=response.status,
+        detail=detail,
+        request_headers=without_secrets(response.request_headers),
+        response_headers=without_secrets(response.headers),
+        hops=response.hops,
+        body_sha256=sha256(body).hexdigest() if body is not None else None,
+        content_type=document.content_type if document is not None else None,
+        content_length=len(body) if body is not None else None,
+        wire_length=response.wire_length,
+        elapsed_ms=elapsed_ms,
+        entries_seen=read.seen if read else 0,
+        entries_new=read.changes.summary.added if read else 0,
+        entries_updated=read.changes.summary.revised if read else 0,
+        repairs=tuple(sorted({one.code for one in read.parsed.repairs})) if read else (),
+        truncated=read.parsed.truncated if read else response.truncated or response.capped,
+    )
+
+
+def _words(verdict: Verdict, reading: Reading) -> tuple[str, str]:
+    match reading:
+        case NotAFeed():
+            return reading.reason, reading.detail
+        case SameBody():
+            return "same-body", ""
+        case _:
+            pass
+    match verdict:
+        case Fresh():
+            return "fresh", ""
+        case Unchanged():
+            return "unchanged", ""
+        case Gone():
+            return "gone", "the publisher says that the feed is gone (410)"
+        case Failed():
+            return verdict.reason, verdict.detail
+
+
+def _document(verdict: Verdict) -> RawDocument | None:
+    return None if isinstance(verdict, Unchanged) else verdict.document
+
+
+def _freshness(verdict: Verdict) -> float | None:
+    return None if isinstance(verdict, Gone) else verdict.freshness_sec
+
+
+def _addresses(fetch: FetchRecord, reading: Reading) -> tuple[str, ...]:
+    """Every address under which the feed was met is an alias of it (D5)."""
+    if not isinstance(reading, Read):
+        return ()
+    found = [fetch.final_url, reading.parsed.self_url]
+    return tuple(dict.fromkeys(url for url in found if url and url != fetch.url))
+
+
+def _own_headers(overrides: FeedOverrides) -> Headers:
+    headers = list(overrides.headers)
+    if overrides.user_agent:
+        headers.append(("User-Agent", overrides.user_agent))
+    return tuple(headers)
+
+
+def _own_schedule(overrides: FeedOverrides, config: ScheduleConfig) -> ScheduleConfig:
+    if overrides.min_interval_sec is None and overrides.max_interval_sec is None:
+        return config
+    return replace(
+        config,
+        min_interval_sec=overrides.min_interval_sec or config.min_interval_sec,
+        max_interval_sec=overrides.max_interval_sec or config.max_interval_sec,
+    )

@@ -1,0 +1,46 @@
+"""What a run can be asked and told while it works: stopping, pausing, and every refresh."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from feedmill.engine.ports import Committed, Refresh
+from feedmill.model.feed import Feed
+
+Listener = Callable[[Feed, Refresh, Committed], None]
+Alarm = Callable[[Feed, Exception], None]
+
+
+class Watch:
+    """The one place where a run learns that it should end, and where it says what it did."""
+
+    def __init__(
+        self, owner: str, listeners: tuple[Listener, ...] = (), alarms: tuple[Alarm, ...] = ()
+    ) -> None:
+        self.owner = owner
+        self.listeners = listeners
+        self.alarms = alarms
+        self._stop = asyncio.Event()
+
+    def is_stopping(self) -> bool:
+        """True once somebody asked the run to end."""
+        return self._stop.is_set()
+
+    def stop(self) -> None:
+        """Ask the run to end: nothing new is started, what is under way is finished."""
+        self._stop.set()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, but not past the moment at which the run should end."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), timeout=max(seconds, 0.0))
+
+    def refreshed(self, before: Feed, result: Refresh, committed: Committed) -> None:
+        """Tell every listener; they must not fail, and they do not wait."""
+        for listener in self.listeners:
+            listener(before, result, committed)
+
+    def surprised(self, feed: Feed, problem: Exception) -> None:
+        """Tell of a fault of our own; the feed keeps its next run and the others go on."""
+        for alarm in self.alarms:
+            alarm(feed, problem)

@@ -1,0 +1,118 @@
+"""What other programs are told of a refresh: one event per thing that happened (002 §9.1)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from feedmill.model.event import EventType, NewEvent
+from feedmill.model.feed import Feed, NewFeed
+from feedmill.model.identity import Added, Changes, Rekeyed, Removed, Revised
+
+
+def events_of_changes(
+    changes: Changes, removed: tuple[Removed, ...], *, feed: Feed, fetch_id: str, now: datetime
+) -> tuple[NewEvent, ...]:
+    """Events in document order; touched entries are no news."""
+    events: list[NewEvent] = []
+    for change in changes.changes:
+        match change:
+            case Added():
+                events.append(_added(change, feed, fetch_id, now))
+            case Revised():
+                events.append(_revised(change, feed, fetch_id, now))
+            case Rekeyed():
+                data = {"entries": len(change.remaps), "fetch_id": fetch_id}
+                events.append(_event("feed.rekeyed", feed, now, data=data))
+            case _:
+                pass
+    events += [_removed(one, feed, fetch_id, now) for one in removed]
+    if changes.summary.history_rewritten:
+        data = {"revised": changes.summary.revised, "fetch_id": fetch_id}
+        events.append(_event("history.rewritten", feed, now, data=data))
+    return tuple(events)
+
+
+def event_of_state(before: Feed, after: Feed, *, now: datetime) -> tuple[NewEvent, ...]:
+    """One event when the feed's health changed, none otherwise (D24: nothing is silently dead)."""
+    if before.schedule.health == after.schedule.health:
+        return ()
+    data = {
+        "before": before.schedule.health,
+        "after": after.schedule.health,
+        "reason": after.last_result,
+        "detail": after.last_detail,
+    }
+    return (_event("feed.state", after, now, data=data),)
+
+
+def event_of_new_feed(new: NewFeed) -> NewEvent:
+    """A subscription that was not there before."""
+    data = {"url": new.url, "title": new.title, "tags": list(new.tags)}
+    return NewEvent(type="feed.added", feed_id=new.id, occurred_at=new.created_at, data=data)
+
+
+def event_of_removed_feed(feed: Feed, *, now: datetime) -> NewEvent:
+    """A subscription that was given up."""
+    data = {"url": feed.url, "title": feed.title}
+    return NewEvent(type="feed.removed", feed_id=feed.id, occurred_at=now, data=data)
+
+
+def _added(change: Added, feed: Feed, fetch_id: str, now: datetime) -> NewEvent:
+    entry = change.seen.entry
+    data = {
+        "entry_uid": change.entry_uid,
+        "feed_id": feed.id,
+        "published": entry.published,
+        "canonical_link": entry.canonical_link,
+        "raw_refs": [_raw_ref(change.seen.entry.slice, fetch_id)],
+        "ingested_at": now,
+        "title": entry.title,
+        "duplicate_article": change.article == "duplicate",
+    }
+    return _event("new_entry", feed, now, uid=change.entry_uid, data=data)
+
+
+def _revised(change: Revised, feed: Feed, fetch_id: str, now: datetime) -> NewEvent:
+    entry = change.seen.entry
+    data = {
+        "entry_uid": change.known.entry_uid,
+        "feed_id": feed.id,
+        "changed": list(change.changed),
+        "restored": change.restored,
+        "canonical_link": entry.canonical_link,
+        "title": entry.title,
+        "raw_refs": [_raw_ref(entry.slice, fetch_id)],
+    }
+    return _event("entry.updated", feed, now, uid=change.known.entry_uid, data=data)
+
+
+def _removed(one: Removed, feed: Feed, fetch_id: str, now: datetime) -> NewEvent:
+    data = {
+        "entry_uid": one.known.entry_uid,
+        "feed_id": feed.id,
+        "reason": one.reason,
+        "comment": one.comment,
+        "fetch_id": fetch_id,
+    }
+    return _event("entry.removed", feed, now, uid=one.known.entry_uid, data=data)
+
+
+def _raw_ref(piece: object, fetch_id: str) -> dict[str, object]:
+    offset, length = getattr(piece, "offset", None), getattr(piece, "length", None)
+    return {"fetch_id": fetch_id, "offset": offset, "length": length}
+
+
+def _event(
+    kind: EventType,
+    feed: Feed,
+    now: datetime,
+    *,
+    data: Mapping[str, object],
+    uid: str | None = None,
+) -> NewEvent:
+    return NewEvent(
+        type=kind,
+        feed_id=feed.id,
+        occurred_at=now,
+        entry_uid=uid,
+        data=dict(data),
+    )

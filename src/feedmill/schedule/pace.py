@@ -1,0 +1,142 @@
+"""How a host is treated after each fetch: the gap, the pause, the slow-down (D24).
+
+The host is the unit of politeness. Trouble doubles the gap and calm takes it back step by step
+(AIMD). A 429 limits us, so it binds the whole host at once (RFC 6585 §4); a 503 binds its own URL
+first and the host when a second URL of it says the same. When feeds of one host fail alike, one
+after the other, that is an incident of the host: the feeds are not charged for it and one of
+them at a time is the canary.
+"""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec.structs import replace
+
+from feedmill.config import HostConfig
+from feedmill.model.feed import HostPace
+from feedmill.model.schedule import Outcome
+
+# What says something about the host rather than about the one feed behind a URL.
+_HOST_TROUBLE: Final = frozenset(
+    {
+        "timeout-connect",
+        "timeout",
+        "too-slow",
+        "dns-failure",
+        "connection-failed",
+        "tls-failure",
+        "protocol-error",
+        "server-error",
+        "unavailable",
+        "bot-wall",
+        "unresolved",
+    }
+)
+_CALMING: Final = 0.25  # of the slow-down, given back by every good fetch
+_MAX_LIMITED_URLS: Final = 64
+
+
+def initial_pace(config: HostConfig) -> HostPace:
+    """How a host is treated before anything is known about it."""
+    return HostPace(gap_ms=gap_ms(config))
+
+
+def gap_ms(config: HostConfig) -> int:
+    """The smallest gap that honours both the minimum gap and the requests per second."""
+    by_rate = 1000.0 / config.rps if config.rps > 0 else 0.0
+    return int(max(config.min_gap_ms, by_rate))
+
+
+def pace_after(
+    pace: HostPace, url: str, outcome: Outcome, *, ended_at: datetime, config: HostConfig
+) -> HostPace:
+    """The pace after a fetch that ended at `ended_at`; its gap is counted from there."""
+    if outcome.kind != "failed":
+        return _calmer(pace, ended_at)
+    if outcome.reason == "rate-limited":
+        return _limited(pace, outcome, ended_at, config)
+    if outcome.reason == "unavailable" and outcome.retry_after_sec is not None:
+        return _unavailable(pace, url, outcome, ended_at, config)
+    if outcome.reason in _HOST_TROUBLE:
+        return _troubled(pace, outcome.reason, ended_at, config)
+    return replace(pace, next_ok_at=_after_gap(pace, ended_at), failures=0, failing_with=None)
+
+
+def is_incident(pace: HostPace, reason: str, config: HostConfig) -> bool:
+    """True when a failure is the host's rather than the feed's: several in a row, all alike."""
+    return pace.failing_with == reason and pace.failures >= config.incident_after
+
+
+def may_fetch(pace: HostPace, url: str, now: datetime) -> bool:
+    """True when neither the host nor this URL is waiting."""
+    if pace.next_ok_at is not None and now < pace.next_ok_at:
+        return False
+    return all(limited != url or now >= until for limited, until in pace.limited_urls)
+
+
+def _calmer(pace: HostPace, ended_at: datetime) -> HostPace:
+    calm = replace(
+        pace,
+        slow_down=max(1.0, pace.slow_down - _CALMING),
+        failures=0,
+        failing_with=None,
+        blocked_reason=None,
+        limited_urls=tuple(pair for pair in pace.limited_urls if pair[1] > ended_at),
+    )
+    return replace(calm, next_ok_at=_after_gap(calm, ended_at))
+
+
+def _limited(pace: HostPace, outcome: Outcome, ended_at: datetime, config: HostConfig) -> HostPace:
+    slower = _slower(pace, config)
+    pause = ended_at + timedelta(seconds=_wait(outcome, slower, config))
+    return replace(
+        slower,
+        next_ok_at=max(pause, _after_gap(slower, ended_at)),
+        blocked_reason="rate-limited",
+        failures=pace.failures + 1 if pace.failing_with == "rate-limited" else 1,
+        failing_with="rate-limited",
+    )
+
+
+def _unavailable(
+    pace: HostPace, url: str, outcome: Outcome, ended_at: datetime, config: HostConfig
+) -> HostPace:
+    """503 with Retry-After: this URL waits; the host does once a second URL says the same."""
+    until = ended_at + timedelta(seconds=_wait(outcome, pace, config))
+    others = [pair for pair in pace.limited_urls if pair[0] != url and pair[1] > ended_at]
+    troubled = _troubled(pace, "unavailable", ended_at, config)
+    limited = (*others, (url, until))[-_MAX_LIMITED_URLS:]
+    if not others:
+        return replace(troubled, limited_urls=limited)
+    widened = max([until, *(pair[1] for pair in others)])
+    return replace(troubled, limited_urls=limited, next_ok_at=widened, blocked_reason="unavailable")
+
+
+def _troubled(pace: HostPace, reason: str, ended_at: datetime, config: HostConfig) -> HostPace:
+    slower = _slower(pace, config)
+    failures = pace.failures + 1 if pace.failing_with == reason else 1
+    ok_at = _after_gap(slower, ended_at)
+    blocked = pace.blocked_reason
+    if failures >= config.incident_after:
+        steps = min(failures - config.incident_after, 10)
+        pause = min(config.incident_base_sec * 2**steps, config.incident_cap_sec)
+        ok_at = max(ok_at, ended_at + timedelta(seconds=pause))
+        blocked = reason
+    return replace(
+        slower, next_ok_at=ok_at, failures=failures, failing_with=reason, blocked_reason=blocked
+    )
+
+
+def _slower(pace: HostPace, config: HostConfig) -> HostPace:
+    return replace(pace, slow_down=min(pace.slow_down * 2.0, config.max_slow_down))
+
+
+def _after_gap(pace: HostPace, ended_at: datetime) -> datetime:
+    return ended_at + timedelta(milliseconds=pace.gap_ms * pace.slow_down)
+
+
+def _wait(outcome: Outcome, pace: HostPace, config: HostConfig) -> float:
+    """Retry-After as asked, up to its ceiling; without one, what an incident would cost."""
+    if outcome.retry_after_sec is None:
+        return min(config.incident_base_sec * pace.slow_down, config.incident_cap_sec)
+    return min(max(outcome.retry_after_sec, 0.0), config.retry_after_max_sec)
