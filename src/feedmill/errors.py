@@ -3,7 +3,9 @@
     FeedmillError
     ├── UsageError          a caller passed something that has no meaning
     │   └── UnknownPolicyError   no URL policy of that name
-    └── ConfigError         the settings cannot be used; lists every mistake at once
+    ├── ConfigError         the settings cannot be used; lists every mistake at once
+    └── StoreError          the store cannot remember or recall; `reason` is the stable word
+        └── MigrationError  the database does not fit this version of feedmill
 
 A stranger's bad feed, address or answer is not a surprise: it is a value with a short, stable
 reason (`Unreadable`, `Refused`, `Failed`).
@@ -33,3 +35,15 @@ class ConfigError(FeedmillError):
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
         super().__init__("; ".join(self.mistakes))
+
+
+class StoreError(FeedmillError):
+    """The store cannot remember or recall; nothing of what was asked was written."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason  # busy, disk-full, io-error, read-only, corrupt, cannot-open, …
+        super().__init__(message)
+
+
+class MigrationError(StoreError):
+    """The database does not fit this version of feedmill."""

@@ -6,6 +6,7 @@ Requests that arrive meanwhile wait their turn.
 """
 
 import asyncio
+import contextlib
 import socket
 import struct
 from collections.abc import Coroutine, Iterator
@@ -82,7 +83,9 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def _prebuilt(self, data: bytes) -> bytes | None:
-        if not data.startswith(b"GET ") or b"onnection: close\r\n" in data:
+        if not data.startswith(b"GET ") or b" HTTP/1.1\r\n" not in data:
+            return None
+        if b"onnection: close\r\n" in data:
             return None
         return self._owner.prebuilt(data[4 : data.find(b" ", 4)], data, self)
 
@@ -129,14 +132,18 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     async def _play(self, request: Request, answer: Answer) -> None:
-        await self._rest(answer.delay_sec)
+        # With no buffer of our own, a write counts once the kernel has it: a reset loses nothing.
+        self._transport.set_write_buffer_limits(high=0)
+        if answer.delay_sec > 0:
+            await self._rest(answer.delay_sec)
         if answer.fault is not None and answer.fault_at is None:
             await self._break(answer)
             return
         for octets in _writes(answer, with_body=request.method != "HEAD"):
             self._transport.write(octets)
-            await self._writable.wait()
-            await self._rest(answer.pause_sec)
+            await self._drain()
+            if answer.pause_sec > 0:
+                await self._rest(answer.pause_sec)
             if self._gone.is_set():
                 return
         if answer.fault is not None:
@@ -146,10 +153,19 @@ class Connection(asyncio.Protocol):
         self._busy = False
         self._serve()
 
+    async def _drain(self) -> None:
+        """Wait until the kernel took everything; a client that never reads is cut off."""
+        try:
+            async with asyncio.timeout(_LONGEST_STALL_SEC):
+                await self._writable.wait()
+        except TimeoutError:
+            self._transport.abort()
+
     async def _rest(self, seconds: float) -> None:
         """Wait, or less long when the client leaves."""
-        if seconds > 0:
-            await asyncio.wait((asyncio.ensure_future(self._gone.wait()),), timeout=seconds)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._gone.wait()
 
     async def _break(self, answer: Answer) -> None:
         if answer.fault == "stall":

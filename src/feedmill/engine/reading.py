@@ -5,7 +5,6 @@ and which keys to ask for, `compare` says what that changes.
 """
 
 from datetime import datetime
-from hashlib import sha256
 from typing import Any, Final
 
 from feedmill.config import Config
@@ -37,8 +36,6 @@ READER: Final = "parse-1.normalise-1"
 
 class SameBody(Value):
     """The very bytes that were read the last time: there is nothing to do (H07)."""
-
-    sha256: str
 
 
 class NotAFeed(Value):
@@ -79,16 +76,12 @@ def read_document(
     rows: tuple[KnownEntry, ...],
     config: Config,
     now: datetime,
-) -> Document | SameBody | NotAFeed:
+) -> Document | NotAFeed:
     """Parse, normalise and identify; entries whose slice is known are only touched (D31).
 
     `rows` are the entries of the feed's last document.
     """
-    digest = sha256(document.body).hexdigest()
-    current = feed.reader_version == READER
-    if current and digest == feed.body_sha256:
-        return SameBody(sha256=digest)
-    known = digests_of(rows, READER) if current else frozenset()
+    known = digests_of(rows, READER) if feed.reader_version == READER else frozenset()
     parsed = parse_document(document, config.parse, known)
     if isinstance(parsed, Unreadable):
         return NotAFeed(reason=parsed.reason, detail=parsed.detail)

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.engine.ports import Refresh
-from feedmill.engine.reading import NotAFeed, Read, SameBody, compare, read_document
+from feedmill.engine.reading import READER, NotAFeed, Read, SameBody, compare, read_document
 from feedmill.engine.world import World
 from feedmill.fetch.headers import without_secrets
 from feedmill.fetch.judge import judge
@@ -64,9 +64,10 @@ async def refresh(
     elapsed_ms = int((world.clock.monotonic() - began) * 1000)
     now = world.clock.now()
     verdict = judge(response, plan, now)
-    blob = await _keep(verdict, feed, world)
-    reading = await _read(verdict, feed, world, now=now)
-    fetch = _record(feed, response, verdict, reading, scheduled_at, now, elapsed_ms, world)
+    digest = _digest(verdict)
+    blob = await _keep(verdict, digest, feed, world)
+    reading = await _read(verdict, digest, feed, world, now=now)
+    fetch = _record(feed, response, verdict, digest, reading, scheduled_at, now, elapsed_ms, world)
     return await conclude(
         feed, fetch, verdict, reading, lane, blob, world, now=now, charged=charged
     )
@@ -134,30 +135,30 @@ async def conclude(
     )
 
 
-async def _keep(verdict: Verdict, feed: Feed, world: World) -> BlobRef | None:
+async def _keep(verdict: Verdict, digest: str | None, feed: Feed, world: World) -> BlobRef | None:
     """Raw before parse, always: durable when this returns. The same body is kept once."""
     document = _document(verdict)
-    if document is None or not document.body:
-        return None
-    digest = sha256(document.body).hexdigest()
-    if digest == feed.body_sha256:
+    if document is None or digest is None or digest == feed.body_sha256:
         return None
     known = await world.store.blob(digest)
     return known if known is not None else await world.blobs.put(document.body, sha256=digest)
 
 
-async def _read(verdict: Verdict, feed: Feed, world: World, *, now: datetime) -> Reading:
+async def _read(
+    verdict: Verdict, digest: str | None, feed: Feed, world: World, *, now: datetime
+) -> Reading:
     if not isinstance(verdict, Fresh):
         return None
-    limit = world.config.run.parse_in_thread_bytes
+    if digest == feed.body_sha256 and feed.reader_version == READER:
+        return SameBody()
     rows = await world.store.current_document(feed.id)
-    if len(verdict.document.body) > limit:
+    if len(verdict.document.body) > world.config.run.parse_in_thread_bytes:
         made = await asyncio.to_thread(
             read_document, verdict.document, feed, rows, world.config, now
         )
     else:
         made = read_document(verdict.document, feed, rows, world.config, now)
-    if isinstance(made, SameBody | NotAFeed):
+    if isinstance(made, NotAFeed):
         return made
     known = await world.store.known(feed.id, made.keys, ())
     articles = await world.store.articles(made.article_hashes)
@@ -228,6 +229,7 @@ def _record(
     feed: Feed,
     response: RawResponse,
     verdict: Verdict,
+    digest: str | None,
     reading: Reading,
     scheduled_at: datetime,
     now: datetime,
@@ -235,7 +237,6 @@ def _record(
     world: World,
 ) -> FetchRecord:
     document = _document(verdict)
-    body = document.body if document is not None and document.body else None
     outcome, detail = _words(verdict, reading)
     read = reading if isinstance(reading, Read) else None
     return FetchRecord(
@@ -251,9 +252,9 @@ def _record(
         request_headers=without_secrets(response.request_headers),
         response_headers=without_secrets(response.headers),
         hops=response.hops,
-        body_sha256=sha256(body).hexdigest() if body is not None else None,
+        body_sha256=digest,
         content_type=document.content_type if document is not None else None,
-        content_length=len(body) if body is not None else None,
+        content_length=len(document.body) if document is not None else None,
         wire_length=response.wire_length,
         elapsed_ms=elapsed_ms,
         entries_seen=read.seen if read else 0,
@@ -285,6 +286,11 @@ def _words(verdict: Verdict, reading: Reading) -> tuple[str, str]:
 
 def _document(verdict: Verdict) -> RawDocument | None:
     return None if isinstance(verdict, Unchanged) else verdict.document
+
+
+def _digest(verdict: Verdict) -> str | None:
+    document = _document(verdict)
+    return sha256(document.body).hexdigest() if document is not None and document.body else None
 
 
 def _freshness(verdict: Verdict) -> float | None:

@@ -1,6 +1,9 @@
 """From a tree to values: which format it is, where its entries are, and what nobody knows."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from feedmill.config import ParseLimits
 from feedmill.model.document import RawDocument
@@ -61,7 +64,7 @@ def test_a_lone_entry_is_a_document() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        pytest.param('<rss><item><guid>1</guid></item></rss>', id="item beside the channel"),
+        pytest.param("<rss><item><guid>1</guid></item></rss>", id="item beside the channel"),
         pytest.param("<rss><channel><item><guid>1</guid></item></channel></rss>", id="in it"),
         pytest.param("<feed><entry><id>1</id></entry></feed>", id="entry without a namespace"),
         pytest.param(f"<feed {ATOM}><item><id>1</id></item></feed>", id="item in Atom"),
@@ -83,6 +86,39 @@ def test_the_order_of_elements_does_not_matter() -> None:
     assert feed.title is not None
     assert feed.title.value == "T"
     assert [entry.id for entry in feed.entries] == ["1", "2"]
+
+
+ELEMENTS = (
+    "<title>T</title>",
+    "<link>https://example.com/1</link>",
+    "<guid isPermaLink='false'>urn:1</guid>",
+    "<description>D</description>",
+    "<content:encoded>C</content:encoded>",
+    "<pubDate>now</pubDate>",
+    "<dc:title>other</dc:title>",
+    "<dc:date>then</dc:date>",
+    "<dc:identifier>urn:2</dc:identifier>",
+    "<media:description>other</media:description>",
+    "<itunes:title>other</itunes:title>",
+    "<itunes:author>Jane</itunes:author>",
+    "<georss:point>1 2</georss:point>",
+)
+
+
+@given(order=st.permutations(ELEMENTS))
+def test_the_order_of_the_elements_of_an_item_changes_nothing(order: list[str]) -> None:
+    namespaces = (
+        'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:media="http://search.yahoo.com/mrss/" '
+        'xmlns:content="http://purl.org/rss/1.0/modules/content/" '
+        'xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd" '
+        'xmlns:georss="http://www.georss.org/georss"'
+    )
+    body = f"<rss version='2.0' {namespaces}><channel><item>{{}}</item></channel></rss>"
+
+    sorted_entry = read(body.format("".join(ELEMENTS))).entries[0]
+    mixed_entry = read(body.format("".join(order))).entries[0]
+
+    assert replace(mixed_entry, slice=None) == replace(sorted_entry, slice=None)
 
 
 def test_what_nobody_knows_is_kept_as_text() -> None:
@@ -135,7 +171,7 @@ def test_the_base_is_inherited_element_by_element() -> None:
 
 
 def test_without_a_base_the_document_is_the_base() -> None:
-    feed = read('<rss><channel><link>home</link><item><link>1</link></item></channel></rss>')
+    feed = read("<rss><channel><link>home</link><item><link>1</link></item></channel></rss>")
 
     assert feed.link == "https://example.com/home"
     assert feed.entries[0].link == "https://example.com/1"

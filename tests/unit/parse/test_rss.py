@@ -234,9 +234,7 @@ def test_text_in_an_xhtml_body_is_no_markup() -> None:
 
     full, empty = item(xhtml.format("1 &lt; 2")), item(xhtml.format(" "))
 
-    assert full.contents == (
-        Content(value="1 &lt; 2", type="application/xhtml+xml", base=URL),
-    )
+    assert full.contents == (Content(value="1 &lt; 2", type="application/xhtml+xml", base=URL),)
     assert empty.contents == ()
 
 
@@ -312,9 +310,7 @@ def test_the_hints_of_a_channel_are_gathered() -> None:
         "<hour>x</hour></skipHours><skipDays><day>sunday</day><day>Mon</day><day/></skipDays>"
     )
 
-    assert feed.hints == PublisherHints(
-        ttl_minutes=60, skip_hours=(0, 7), skip_days=("Mon", "Sun")
-    )
+    assert feed.hints == PublisherHints(ttl_minutes=60, skip_hours=(0, 7), skip_days=("Mon", "Sun"))
 
 
 @pytest.mark.parametrize("ttl", ["-5", "1.5", "soon", ""])
