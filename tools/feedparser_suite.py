@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
-from tools.feedparser_view import MODELLED, UNMODELLED, Notes, document_view
+from tools.feedparser_fields import MODELLED, UNMODELLED
+from tools.feedparser_values import Anything, Notes
+from tools.feedparser_view import document_view
 
 from feedmill.canonicalise.urls import http_url
 from feedmill.model.document import RawDocument
@@ -124,7 +126,7 @@ def _judge_part(
     source = ast.unparse(part)
     notes = Notes()
     held = _evaluate(part, parsed, notes)
-    reason = _not_modelled(notes, alone=alone) or _not_comparable(case, notes, source, parsed)
+    reason = _not_modelled(notes, alone=alone) or _not_comparable(case, notes, source)
     if reason is not None:
         return _verdict(case, source, "not-modelled", reason)
     if held:
@@ -164,7 +166,7 @@ class _Names(dict[str, Any]):
         super().__init__()
         self._document = document
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> Anything:
         return _FUNCTIONS[name] if name in _FUNCTIONS else self._document[name]
 
 
@@ -192,9 +194,7 @@ def _not_modelled(notes: Notes, *, alone: bool) -> str | None:
     return None
 
 
-def _not_comparable(
-    case: Case, notes: Notes, source: str, parsed: ParsedFeed | Unreadable
-) -> str | None:
+def _not_comparable(case: Case, notes: Notes, source: str) -> str | None:
     """Differences that were decided, found by rule and not by the name of a case."""
     label = _declared_label(case)
     if label is not None and encoding_of_label(label) is None:

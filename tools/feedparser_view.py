@@ -1,18 +1,10 @@
-"""Our values in feedparser's shape, so that feedparser's own assertions can be put to them.
+"""Our values in feedparser's shape, so that feedparser's own assertions can be put to them."""
 
-Every view notes which keys an assertion touched: an assertion is comparable when feedmill models
-them all. Comparisons are by meaning where the two differ in form only: markup is compared as the
-tree an HTML parser builds, encodings by what their label means to the web, durations in seconds.
-"""
-
-import re
 import time
-from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-import html5lib
+from tools.feedparser_values import Duration, EncodingName, Markup, Notes, Version, View
 
-from feedmill.canonicalise.urls import http_url
 from feedmill.model.parsed import (
     Category,
     Content,
@@ -28,227 +20,10 @@ from feedmill.model.parsed import (
     Text,
     Unreadable,
 )
-from feedmill.normalise.allowlist import REMOVED
 from feedmill.normalise.dates import parse_date
 from feedmill.normalise.fields import clean_language
-from feedmill.normalise.html import clean_html, from_text, from_xhtml
+from feedmill.normalise.html import clean_html, from_xhtml
 from feedmill.normalise.people import read_person
-from feedmill.parse.elements import seconds
-from feedmill.parse.labels import encoding_of_label
-
-MODELLED: Final[dict[str, frozenset[str]]] = {
-    "document": frozenset({"bozo", "encoding", "entries", "feed", "version"}),
-    "feed": frozenset(
-        """author author_detail authors cloud contributors docs generator icon id image itunes_block
-        itunes_explicit itunes_keywords language license link links logo newlocation published
-        published_parsed publisher publisher_detail rights rights_detail subtitle subtitle_detail
-        tags title title_detail ttl updated updated_parsed where""".split()
-    ),
-    "entry": frozenset(
-        """author author_detail authors comments content contributors created created_parsed
-        enclosures expired expired_parsed guidislink id image itunes_block itunes_duration
-        itunes_explicit language license link links media_content media_credit media_thumbnail
-        published published_parsed publisher publisher_detail rights rights_detail source subtitle
-        summary summary_detail tags thr_in-reply-to title title_detail updated updated_parsed where
-        wfw_commentrss abcdefg""".split()
-    ),
-    "source": frozenset(
-        """author author_detail authors href id link title title_detail updated
-        updated_parsed""".split()
-    ),
-    "text": frozenset({"base", "language", "src", "type", "value"}),
-    "link": frozenset({"href", "hreflang", "length", "rel", "title", "type"}),
-    "person": frozenset({"email", "href", "name"}),
-    "tag": frozenset({"label", "scheme", "term"}),
-    "image": frozenset({"height", "href", "link", "title", "width"}),
-    "cloud": frozenset({"domain", "path", "port", "protocol", "registerprocedure"}),
-    "where": frozenset({"coordinates", "type"}),
-    "media": frozenset({"content", "height", "href", "type", "url", "width"}),
-    "reply": frozenset({"href", "ref", "source", "type"}),
-}
-
-UNMODELLED: Final[dict[str, str]] = {
-    "document.bozo_exception": "repairs have codes, not exceptions",
-    "document.feedparser": "the name of feedparser's own exceptions",
-    "document.headers": "the parser is handed the content type only; headers belong to fetch/",
-    "document.etag": "validators belong to fetch/",
-    "document.locals": "asks for the headers again",
-    "document.namespaces": "names are resolved to namespaces, prefixes are not kept",
-    "feed.created": "dcterms:created of a feed; no reader of ours needs it",
-    "feed.created_parsed": "dcterms:created of a feed; no reader of ours needs it",
-    "feed.generator_detail": "the generator is one text",
-    "feed.info": "atom:info (0.3) and feedburner's browserFriendly are texts for browsers",
-    "feed.info_detail": "atom:info (0.3) is a text for browsers",
-    "feed.textinput": "a form for people, obsolete since 2002",
-    "feed.thr_in-reply-to": "RFC 4685 defines it for entries",
-    "feed.validity_start": "dcterms:valid",
-    "feed.validity_start_parsed": "dcterms:valid",
-    "feed.validity_end": "dcterms:valid",
-    "feed.validity_end_parsed": "dcterms:valid",
-    "entry.madeup_element": "unknown elements are kept under their namespace, not their prefix",
-    "entry.media_license": "Media RSS licences are not kept",
-    "entry.media_player": "Media RSS players are not kept",
-    "entry.media_rating": "Media RSS ratings are not kept",
-    "entry.media_restriction": "Media RSS restrictions are not kept",
-    "entry.psc_chapters": "Podlove chapters; podcast:chapters is what we keep",
-    "entry.wfw_comment": "an address to post comments to, for people",
-    "source.contributors": "a source is id, title, link, updated and authors (A09)",
-    "source.generator": "a source is id, title, link, updated and authors (A09)",
-    "source.generator_detail": "a source is id, title, link, updated and authors (A09)",
-    "source.icon": "a source is id, title, link, updated and authors (A09)",
-    "source.links": "a source is id, title, link, updated and authors (A09)",
-    "source.logo": "a source is id, title, link, updated and authors (A09)",
-    "source.rights": "a source is id, title, link, updated and authors (A09)",
-    "source.rights_detail": "a source is id, title, link, updated and authors (A09)",
-    "source.subtitle": "a source is id, title, link, updated and authors (A09)",
-    "source.subtitle_detail": "a source is id, title, link, updated and authors (A09)",
-    "source.tags": "a source is id, title, link, updated and authors (A09)",
-    "image.description": "a picture has a title and a link",
-    "media.role": "credits are names",
-}
-
-_ALIASES: Final = {
-    "guid": "id",
-    "date": "updated",
-    "date_parsed": "updated_parsed",
-    "modified": "updated",
-    "modified_parsed": "updated_parsed",
-    "issued": "published",
-    "issued_parsed": "published_parsed",
-    "copyright": "rights",
-    "copyright_detail": "rights_detail",
-    "tagline": "subtitle",
-    "tagline_detail": "subtitle_detail",
-    "url": "href",
-    "uri": "href",
-}
-_REMOVED: Final = re.compile(rf"<(?:{'|'.join(sorted(REMOVED))})\b", re.IGNORECASE)
-_TEXTS: Final = frozenset({"title", "summary", "subtitle", "rights", "value"})
-
-
-class Notes:
-    """What an assertion touched, and whether a difference was one of policy."""
-
-    def __init__(self) -> None:
-        self.touched: list[str] = []
-        self.policy: str | None = None
-        self.reason: str | None = None
-
-
-class View(dict[str, Any]):
-    """A dictionary with feedparser's aliases that notes what it is asked for."""
-
-    def __init__(self, notes: Notes, kind: str, **values: Any) -> None:
-        kept = kind == "text"  # feedparser has a language of None, and no author of None
-        super().__init__((key, one) for key, one in values.items() if kept or one is not None)
-        self._notes = notes
-        self._kind = kind
-
-    def __getitem__(self, key: str) -> Any:
-        if key == "category":
-            return self["tags"][0]["term"]
-        name = self._name(key)
-        self._notes.touched.append(f"{self._kind}.{name}")
-        if dict.__contains__(self, name):
-            return dict.__getitem__(self, name)
-        if name in ("updated", "updated_parsed"):  # feedparser falls back the same way
-            return dict.__getitem__(self, name.replace("updated", "published"))
-        if name in _TEXTS:  # feedmill does not tell an empty element from none
-            return Markup("", self._notes)
-        return dict.__getitem__(self, name)
-
-    def __getattr__(self, key: str) -> Any:
-        try:
-            return self[key]
-        except KeyError as missing:
-            raise AttributeError(key) from missing
-
-    def __contains__(self, key: object) -> bool:
-        name = self._name(str(key))
-        self._notes.touched.append(f"{self._kind}.{name}")
-        return dict.__contains__(self, name)
-
-    def has_key(self, key: str) -> bool:
-        """feedparser's spelling of `in`."""
-        return key in self
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The value, or the default where there is none."""
-        return self[key] if key in self else default
-
-    def _name(self, key: str) -> str:
-        if key in ("description", "description_detail"):
-            own = "subtitle" if self._kind == "feed" else "summary"
-            return key.replace("description", own) if self._kind in ("feed", "entry") else key
-        return _ALIASES.get(key, key)
-
-
-class Markup(str):
-    """Sanitised markup; equal to what an HTML parser reads as the same tree."""
-
-    __slots__ = ("_notes", "_raw")
-    _notes: Notes
-    _raw: str
-
-    def __new__(cls, html: str, notes: Notes, raw: str = "") -> "Markup":
-        """A text that remembers what it was made from, and where to note a difference."""
-        made = super().__new__(cls, html)
-        made._notes, made._raw = notes, raw  # noqa: SLF001
-        return made
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, str):
-            return False
-        ours, theirs = _tree(str(self)), _tree(other)
-        if ours == theirs:
-            return True
-        if ours == _tree(clean_html(other)):
-            self._notes.policy = "our allow-list is shorter: what feedparser keeps, we remove"
-        elif _text(ours) == _text(theirs) and _tags(ours) >= _tags(theirs):
-            self._notes.policy = "our allow-list keeps an element that feedparser removes"
-        elif _REMOVED.search(self._raw) and _is_part(_text(ours), _text(theirs)):
-            self._notes.policy = "what stands inside a removed element goes with it"
-        else:
-            self._notes.reason = "markup is read as HTML 5, as a browser reads it"
-        return False
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = str.__hash__
-
-
-class EncodingName(str):
-    """An encoding; equal to every label that means it on the web (latin-1 is windows-1252)."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, str) and (
-            str(self) == other.lower() or encoding_of_label(other) == str(self)
-        )
-
-    __hash__ = str.__hash__
-
-
-class Version(str):
-    """A format; feedparser tells two kinds of RSS 0.91 apart by their DOCTYPE."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, str) and str(self) == other.rstrip("un")
-
-    __hash__ = str.__hash__
-
-
-class Duration(int):
-    """Seconds; equal to any spelling of the same duration."""
-
-    def __eq__(self, other: object) -> bool:
-        return int(self) == (seconds(other) if isinstance(other, str) else other)
-
-    __hash__ = int.__hash__
 
 
 def document_view(parsed: ParsedFeed | Unreadable, notes: Notes) -> View:
@@ -291,7 +66,7 @@ def _feed_view(feed: ParsedFeed, notes: Notes) -> View:
         tags=_tags_view(feed.categories, feed.itunes, notes),
         ttl=_written(feed.hints.ttl_minutes),
         **_people(feed.authors, feed.contributors, feed.publisher, notes),
-        **_dates(notes, published=feed.published, updated=feed.updated),
+        **_dates(published=feed.published, updated=feed.updated),
         **_texts(notes, title=feed.title, subtitle=feed.subtitle, rights=feed.rights),
         **_itunes(feed.itunes),
     )
@@ -331,7 +106,6 @@ def _entry_view(entry: ParsedEntry, notes: Notes) -> View:
         wfw_commentrss=entry.comments_feed,
         **_people(entry.authors, entry.contributors, entry.publisher, notes),
         **_dates(
-            notes,
             published=entry.published,
             updated=entry.updated,
             created=entry.created,
@@ -358,12 +132,10 @@ def _summary(entry: ParsedEntry) -> Text | None:
     if entry.summary is not None or not entry.contents:
         return entry.summary
     first = entry.contents[0]
-    if first.type == "text/plain":
-        return Text(value=first.value, base=first.base, lang=first.lang)
     return Text(value=first.value, kind=_kind(first.type), base=first.base, lang=first.lang)
 
 
-def _kind(mime: str) -> Any:
+def _kind(mime: str) -> Literal["text", "html", "xhtml"]:
     if mime == "application/xhtml+xml":
         return "xhtml"
     return "html" if mime == "text/html" else "text"
@@ -441,7 +213,7 @@ def _person_view(person: Person, notes: Notes) -> View:
     return View(notes, "person", name=name, email=email, href=uri)
 
 
-def _dates(notes: Notes, **dates: str | None) -> dict[str, Any]:  # noqa: ARG001
+def _dates(**dates: str | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, text in dates.items():
         moment = parse_date(text)
@@ -535,7 +307,7 @@ def _source_view(source: Source | None, notes: Notes) -> View | None:
         link=source.link,
         href=source.link,
         **_people(source.authors, (), None, notes),
-        **_dates(notes, updated=source.updated),
+        **_dates(updated=source.updated),
         **_texts(notes, title=source.title),
     )
 
@@ -559,51 +331,3 @@ def _where_view(geo: Geo | None, notes: Notes) -> View:
 
 def _written(number: int | None) -> str | None:
     return None if number is None else str(number)
-
-
-def _tree(markup: str) -> list[tuple[str, ...]]:
-    """What an HTML parser reads, as tokens: attributes sorted, `rel` left out, text joined."""
-    walker = html5lib.getTreeWalker("etree")
-    tokens: list[tuple[str, ...]] = []
-    for token in walker(html5lib.parseFragment(markup)):
-        kind = token["type"]
-        if kind in ("Characters", "SpaceCharacters"):
-            _add_text(tokens, token["data"])
-        elif kind in ("StartTag", "EmptyTag"):
-            given = ((name[1], value) for name, value in token["data"].items())
-            known = sorted(
-                (name, http_url(value) or value) for name, value in given if name != "rel"
-            )
-            tokens.append(("<", token["name"], *(f"{name}={value}" for name, value in known)))
-        elif kind == "EndTag":
-            tokens.append((">", token["name"]))
-    return [token for token in _trimmed(tokens) if token != ("",)]
-
-
-def _add_text(tokens: list[tuple[str, ...]], text: str) -> None:
-    if tokens and len(tokens[-1]) == 1:
-        tokens[-1] = (tokens[-1][0] + text,)
-    else:
-        tokens.append((text,))
-
-
-def _trimmed(tokens: list[tuple[str, ...]]) -> Iterable[tuple[str, ...]]:
-    for number, token in enumerate(tokens):
-        if len(token) == 1 and number in (0, len(tokens) - 1):
-            yield (token[0].strip(),)
-        else:
-            yield token
-
-
-def _text(tree: list[tuple[str, ...]]) -> str:
-    return "".join(token[0] for token in tree if len(token) == 1)
-
-
-def _is_part(text: str, whole: str) -> bool:
-    """Whether all words of a text stand in the whole, in the same order."""
-    rest = iter(whole.split())
-    return all(word in rest for word in text.split())
-
-
-def _tags(tree: list[tuple[str, ...]]) -> frozenset[tuple[str, ...]]:
-    return frozenset(token for token in tree if len(token) > 1)

@@ -96,6 +96,16 @@ class FetchConfig(Value):
     allow_downgrade: bool = False  # follow a redirect from https to http
     robots_max_bytes: int = 512_000  # RFC 9309 2.5: at least 500 KiB
     crawl_delay_max_sec: float = 60.0
+    connect_timeout_ms: int = 10_000  # TCP, TLS and proxy together, per attempt
+    read_timeout_ms: int = 20_000  # the longest silence of a server
+    connection_attempts: int = 3  # 003: connection errors only, within timeout_ms
+    retry_wait_ms: int = 500  # before the second attempt at one address; then doubled
+    max_idle_connections: int = 256  # kept for reuse, over all hosts; an idle TLS one has 128 KB
+    tls_sessions: int = 4_096  # hosts whose TLS session is kept for resumption
+    dns_timeout_ms: int = 5_000
+    dns_cache_sec: float = 300.0  # the system's resolver does not tell how long an answer holds
+    dns_cache_hosts: int = 10_000
+    ca_file: str | None = None  # PEM; None: the machine's own trust store
     allow_cidrs: tuple[
         str, ...
     ] = ()  # FEEDMILL_EGRESS_ALLOW_CIDRS: the only way to reach private addresses

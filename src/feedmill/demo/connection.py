@@ -76,6 +76,10 @@ class Connection(asyncio.Protocol):
         self._writable.set()
         self._owner.left(self)
 
+    def abort(self) -> None:
+        """End the connection now, whatever is under way."""
+        self._transport.abort()
+
     def reset(self) -> None:
         """Tear the connection down, so that the client sees an RST and not an end."""
         sock = self._transport.get_extra_info("socket")
@@ -111,9 +115,7 @@ class Connection(asyncio.Protocol):
             return None
         body = bytes(self._waiting[end + 4 : end + 4 + length])
         del self._waiting[: end + 4 + length]
-        return msgspec.structs.replace(
-            request, body=body, connection=self.number, address=self.address
-        )
+        return msgspec.structs.replace(request, body=body)
 
     def _refuse(self, status: int) -> None:
         self._transport.write(whole(Answer(status=status, headers=(("Connection", "close"),))))
@@ -136,6 +138,8 @@ class Connection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=0)
         if answer.delay_sec > 0:
             await self._rest(answer.delay_sec)
+        if self._gone.is_set():
+            return
         if answer.fault is not None and answer.fault_at is None:
             await self._break(answer)
             return

@@ -79,5 +79,3 @@ def field(head: bytes, lower_name: bytes) -> bytes | None:
         return None
     start += len(lower_name) + 3
     return head[start : head.index(b"\r\n", start)].strip(b" \t")
-
-

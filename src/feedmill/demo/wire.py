@@ -36,7 +36,9 @@ def for_request(answer: Answer, request: Request) -> Answer:
         return answer
     tags = request.values("if-none-match")
     # RFC 9110 13.1.3: If-Modified-Since does not count beside If-None-Match.
-    name, offered = ("etag", tags) if tags else ("last-modified", request.values("if-modified-since"))
+    name, offered = (
+        ("etag", tags) if tags else ("last-modified", request.values("if-modified-since"))
+    )
     validator = header_of(answer.headers, name)
     return unchanged(answer) if validator is not None and validator in offered else answer
 

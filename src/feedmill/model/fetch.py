@@ -120,7 +120,8 @@ class RawResponse(Value):
     truncated: bool = False  # the connection ended before the body did
     capped: bool = False  # we stopped reading at a limit
     error: FailureReason | RefusalReason | None = None
-    request_headers: Headers = ()  # of the last request
+    request_headers: Headers = ()  # of the last request, without Host
+    detail: str = ""  # the error in words, for a person; no credentials
 
 
 class Allowed(Value):

@@ -75,13 +75,10 @@ def from_text(text: str) -> str:
 
 
 def _cut(html: str, max_chars: int) -> str:
-    """The beginning of the markup, ending neither inside a tag nor inside a word."""
+    """The beginning of the markup up to a whole word; the parser drops a tag that is cut off."""
     html = html[:max_chars]
-    opened = html.rfind("<")
-    if opened > html.rfind(">"):
-        return html[:opened]
-    blank = html.rfind(" ", max_chars - _LONGEST_WORD)
-    return html[:blank] if blank > 0 else html
+    edge = max(html.rfind(" "), html.rfind(">") + 1)
+    return html[:edge] if edge > max_chars - _LONGEST_WORD else html
 
 
 def _clean(html: str, base: str | None) -> str:

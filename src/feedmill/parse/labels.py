@@ -86,6 +86,16 @@ _CODECS: Final = {
     "big5": "big5hkscs",
     "shift_jis": "cp932",
     "euc-kr": "cp949",
+    "iso-2022-jp": "iso2022_jp_ext",
+}
+# The standard's Japanese tables hold the vendors' characters too (a circled one, a Roman four).
+_WIDER_CODECS: Final = {"euc-jp": "euc_jisx0213", "iso-2022-jp": "iso2022_jp_3"}
+# Mainframes still serve these; they are believed only where the bytes begin like EBCDIC.
+_EBCDIC: Final = {
+    "cp037": "cp037 ebcdic-cp-ca ebcdic-cp-nl ebcdic-cp-us ebcdic-cp-wt ibm-037 ibm037",
+    "cp273": "cp273 ebcdic-cp-de ibm-273 ibm273",
+    "cp500": "cp500 ebcdic-cp-be ebcdic-cp-ch ibm-500 ibm500",
+    "cp1140": "cp1140 ebcdic-us-37+euro ibm-1140 ibm01140 ibm1140",
 }
 
 _LABELS: Final = {
@@ -94,8 +104,15 @@ _LABELS: Final = {
     for name, labels in table.items()
     for label in labels.split()
 }
+_EBCDIC_LABELS: Final = {
+    label: name for name, labels in _EBCDIC.items() for label in labels.split()
+}
+# What a detector calls some of them.
+_DETECTED: Final = {"uhc": "euc-kr"}
 
 WIDE: Final = frozenset({"utf-16le", "utf-16be", "utf-32le", "utf-32be"})
+ONE_BYTE: Final = frozenset({*_SINGLE_BYTE, *_EBCDIC})
+ASCII_LABELS: Final = frozenset({"ascii", "us-ascii", "ansi_x3.4-1968"})
 
 
 def encoding_of_label(label: str) -> str | None:
@@ -103,9 +120,21 @@ def encoding_of_label(label: str) -> str | None:
     return _LABELS.get(label.strip().lower())
 
 
-def codec_of(encoding: str) -> str:
-    """Python's codec for one of our encoding names."""
-    return _CODECS.get(encoding, encoding.replace("windows-", "cp"))
+def ebcdic_of_label(label: str) -> str:
+    """The EBCDIC code page that a label means; the American one for any other."""
+    return _EBCDIC_LABELS.get(label.strip().lower(), "cp037")
+
+
+def encoding_of_detector(name: str) -> str | None:
+    """The encoding that the detector means by a name."""
+    return _DETECTED.get(name.lower()) or encoding_of_label(name)
+
+
+def codecs_of(encoding: str) -> tuple[str, ...]:
+    """Python's codecs for one of our encoding names, in the order to try them."""
+    codec = _CODECS.get(encoding, encoding.replace("windows-", "cp"))
+    wider = _WIDER_CODECS.get(encoding)
+    return (codec,) if wider is None else (codec, wider)
 
 
 def is_allowed(label_or_encoding: str, allowed: tuple[str, ...]) -> bool:

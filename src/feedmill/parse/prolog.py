@@ -9,8 +9,10 @@ from typing import Final
 
 from feedmill.model.base import Value
 
-_BLANK: Final = re.compile(rb"[^<]*")
 _DOCTYPE_TOKEN: Final = re.compile(rb"""<!--|<\?|["'\[\]>]""")
+# Enough for any real internal subset; whoever writes more is not describing a feed.
+_MAX_TOKENS: Final = 500_000
+_MAX_DOCTYPES: Final = 4  # XML allows one
 _ENDS: Final = {b"<!--": b"-->", b"<?": b"?>", b'"': b'"', b"'": b"'"}
 
 
@@ -27,11 +29,12 @@ def read_prolog(utf8: bytes, start: int) -> Prolog:
     position = start
     while (at := utf8.find(b"<", position)) >= 0:
         if utf8.startswith(b"<?", at):
-            position = _end_of(utf8, b"?>", at)
+            position = _end_of(utf8, b"?>", at + 2)
         elif utf8.startswith(b"<!--", at):
-            position = _end_of(utf8, b"-->", at)
+            position = _end_of(utf8, b"-->", at + 4)
         elif utf8.startswith(b"<!", at):
-            position = _end_of_doctype(utf8, at)
+            many = len(doctypes) >= _MAX_DOCTYPES
+            position = _end_of(utf8, b">", at) if many else _end_of_doctype(utf8, at)
             doctypes.append((at, position))
         else:
             return Prolog(root=at, doctypes=tuple(doctypes))
@@ -40,9 +43,15 @@ def read_prolog(utf8: bytes, start: int) -> Prolog:
 
 def without_doctype(utf8: bytes, prolog: Prolog) -> bytes:
     """The same bytes with every DOCTYPE turned into blanks."""
+    if not prolog.doctypes:
+        return utf8
+    pieces: list[bytes] = []
+    position = 0
     for start, end in prolog.doctypes:
-        utf8 = b"".join((utf8[:start], b" " * (end - start), utf8[end:]))
-    return utf8
+        pieces += (utf8[position:start], b" " * (end - start))
+        position = end
+    pieces.append(utf8[position:])
+    return b"".join(pieces)
 
 
 def _end_of(utf8: bytes, mark: bytes, position: int) -> int:
@@ -54,7 +63,10 @@ def _end_of_doctype(utf8: bytes, start: int) -> int:
     """Past the closing > of a declaration, minding its quotes, comments and internal subset."""
     depth = 0
     position = start + 2
-    while found := _DOCTYPE_TOKEN.search(utf8, position):
+    for _ in range(_MAX_TOKENS):
+        found = _DOCTYPE_TOKEN.search(utf8, position)
+        if found is None:
+            break
         token = found.group()
         position = found.end()
         if token in _ENDS:
@@ -62,10 +74,9 @@ def _end_of_doctype(utf8: bytes, start: int) -> int:
             if end < 0:
                 break
             position = end + len(_ENDS[token])
-        elif token == b"[":
-            depth += 1
-        elif token == b"]":
-            depth -= 1
-        elif depth <= 0:
-            return position
+        elif token == b">":
+            if depth <= 0:
+                return position
+        else:
+            depth += 1 if token == b"[" else -1
     return _end_of(utf8, b">", start)  # its quotes or brackets do not balance

@@ -4,6 +4,7 @@ import re
 from typing import Final, Literal
 
 from feedmill.model.parsed import Unreadable, UnreadableReason
+from feedmill.parse.prolog import Prolog, read_prolog
 
 Kind = Literal["empty", "binary", "json", "html", "markup", "text"]
 
@@ -19,29 +20,55 @@ _MAGIC: Final = (
     (b"BZh", "bzip2 data"),
     (b"ID3", "an MP3 file"),
     (b"OggS", "an Ogg file"),
+    (b"\xfd7zXZ\x00", "xz data"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x7fELF", "a program"),
+    (b"\x00\x00\x01\x00", "an icon"),
+    (b"SQLite format 3\x00", "a database"),
+    (b"wOFF", "a font"),
+    (b"wOF2", "a font"),
 )
+EBCDIC_MARK: Final = b"\x4c\x6f\xa7\x94"  # "<?xm", XML 1.0 appendix F
+_BLANK: Final = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff|[\x00\s])*+")
+_CONTROL: Final = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
+_NAME: Final = re.compile(rb"<(?:([A-Za-z_][\w.-]{0,30}):)?([A-Za-z_][\w.-]{0,60})")
 # Where a feed can begin after a server's warnings, debug output or a stray byte.
 _FEED_START: Final = re.compile(
     rb"<\?xml\s|<(?:[A-Za-z][\w.-]{0,30}:)?(?:rss|feed|rdf|channel)[\s/>]", re.IGNORECASE
 )
-_FIRST_TAG: Final = re.compile(rb"<(!doctype\s+html|[A-Za-z][\w.:-]{0,60})", re.IGNORECASE)
+_DECLARATION_START: Final = re.compile(rb"<\?xml\s")
+_FEED_ROOTS: Final = frozenset(b"rss feed rdf channel entry".split())
+_PAGE_ROOTS: Final = frozenset(b"html head body".split())
+# What a page, a warning of PHP or other debug output begins with.
 _HTML_TAGS: Final = frozenset(
-    b"html head body title meta link script style div p h1 center table".split()
+    b"html head body title meta link script style noscript div p br hr b i em strong font span pre"
+    b" code center table ul ol h1 h2 h3 h4 img a iframe form main section nav header".split()
 )
 _JUNK_LIMIT: Final = 100_000
 
 _TITLE: Final = re.compile(r"<title[^>]{0,200}>([^<]{0,300})", re.IGNORECASE)
 _BOT_WALL: Final = re.compile(
     r"just a moment\.\.\.|attention required! \| cloudflare|cf-chl-|challenge-platform|ddos-guard"
-    r"|checking your browser|verify you are (?:a )?human|are you a robot|enable javascript and cookies"
-    r"|_incapsula_resource|px-captcha|datadome|g-recaptcha|h-captcha|hcaptcha|sucuri website firewall"
-    r"|access denied - sucuri|request unsuccessful\. incapsula|aws-waf|akamai[^<]{0,80}reference"
+    r"|checking your browser|verify(?:ing)? (?:that )?you are (?:a )?(?:not a robot|human)"
+    r"|are you a robot|enable javascript and cookies|_incapsula_resource|px-captcha"
+    r"|captcha-delivery\.com|sucuri website firewall|access denied - sucuri"
+    r"|request unsuccessful\. incapsula|aws-waf|awswaf|akamai[^<]{0,80}reference"
 )
+# Ordinary pages carry these in their comment forms; only a page with little else is a wall.
+_CAPTCHA: Final = re.compile(r"g-recaptcha|h-captcha|hcaptcha|cf-turnstile|datadome")
+_SMALL_PAGE: Final = 15_000
 _PASSWORD: Final = re.compile(r"""<input[^>]{0,300}type\s*=\s*["']?password""")
-_LOGIN_TITLE: Final = re.compile(r"\b(?:log ?-?in|sign ?-?in|anmelden|connexion|登录|ログイン)\b")
+_LOGIN_TITLE: Final = re.compile(
+    r"\b(?:log ?-?in|sign ?-?in|anmelden|anmeldung|connexion|iniciar sesi[oó]n|accedi|вход)\b"
+    r"|登录|登入|ログイン|로그인"
+)
 _ERROR_TITLE: Final = re.compile(
-    r"^\W*(?:error\b|[45]\d\d\b|(?:page )?not found|forbidden|bad gateway|service unavailable"
-    r"|internal server error|access denied|site (?:is )?(?:down|not found|offline)|account suspended)"
+    r"^\W*(?:error\b|[45]\d\d(?:\W*$|\s*[-|:–—(!]|\s+(?:error|page|not|forbidden|bad|service|internal|"
+    r"gateway|unauthori[sz]ed|gone|too|request))|(?:page |file )?not found|forbidden|bad gateway"
+    r"|service (?:temporarily )?unavailable|internal server error|gateway time-?out|access denied"
+    r"|site (?:is )?(?:down|not found|offline)|account suspended|bandwidth limit exceeded)"
+    r"|\b(?:error 4\d\d|error 5\d\d|page (?:could )?not (?:be )?found|404 not found)\b"
 )
 _ERROR_ROOTS: Final = frozenset(
     {"error", "errors", "fault", "envelope", "exception", "problem", "errorresponse", "response"}
@@ -50,28 +77,51 @@ _ERROR_ROOTS: Final = frozenset(
 
 def kind_of(body: bytes) -> Kind:
     """A first look at the bytes, before any decoding."""
-    head = body[:_JUNK_LIMIT].lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n\x0b\x0c")
+    start = _end_of_blank(body)
+    head = body[start : start + _JUNK_LIMIT]
     if not head:
         return "empty"
-    if any(head.startswith(magic) for magic, _ in _MAGIC):
+    if head.startswith(EBCDIC_MARK):
+        return "markup"
+    if _magic(body) is not None:
         return "binary"
     if head[:1] in (b"{", b"["):
         return "json"
     return _kind_of_markup(head.replace(b"\x00", b""))
 
 
-def feed_start(utf8: bytes) -> int:
-    """Where the feed begins: past white space, warnings and debug output; 0 if nobody can say."""
-    found = _FEED_START.search(utf8[:_JUNK_LIMIT])
-    return found.start() if found else 0
+def find_feed(utf8: bytes) -> tuple[int, Prolog]:
+    """Where the document begins, past warnings and debug output, and what its prolog holds.
+
+    What stands before a root that could be a page's is junk if a feed follows. An unknown root is
+    another kind of XML, whatever it contains, unless a declaration follows it.
+    """
+    start = max(utf8.find(b"<"), 0)
+    prolog = read_prolog(utf8, start)
+    name = _root_name(utf8, prolog)
+    if name in _FEED_ROOTS:
+        return start, prolog
+    pattern = _FEED_START if name is None or name in _HTML_TAGS else _DECLARATION_START
+    after = max(prolog.root, start + 1)
+    found = pattern.search(utf8, after, after + _JUNK_LIMIT)
+    if found is None:
+        return start, prolog
+    return found.start(), read_prolog(utf8, found.start())
+
+
+def declaration_start(body: bytes) -> int:
+    """Where an XML declaration stands, if there is one: at the start, or after junk."""
+    start = _end_of_blank(body)
+    if body.startswith((b"<?xml", b"{", b"["), start):
+        return start
+    found = _FEED_START.search(body, start, start + _JUNK_LIMIT)
+    return found.start() if found else start
 
 
 def name_binary(body: bytes) -> Unreadable:
     """Say which kind of file was served instead of a feed."""
-    for magic, what in _MAGIC:
-        if body.startswith(magic):
-            return Unreadable(reason="binary", detail=f"the body is {what}, not a feed")
-    return Unreadable(reason="binary", detail="the body is binary data, not a feed")
+    what = _magic(body) or "binary data"
+    return Unreadable(reason="binary", detail=f"the body is {what}, not a feed")
 
 
 def name_page(text: str) -> Unreadable:
@@ -104,28 +154,40 @@ def name_root(tag: str, text: str) -> Unreadable:
     return Unreadable(reason="not-a-feed", detail=f"XML whose root is <{local[:60]}>, not a feed")
 
 
+def _end_of_blank(body: bytes) -> int:
+    found = _BLANK.match(body)
+    return found.end() if found else 0
+
+
+def _magic(body: bytes) -> str | None:
+    for magic, what in _MAGIC:
+        if body.startswith(magic):
+            return what
+    return "an MP4 file" if body[4:8] == b"ftyp" else None
+
+
 def _kind_of_markup(head: bytes) -> Kind:
-    start = _FEED_START.search(head)
-    first = _FIRST_TAG.search(head)
-    if first is None:
-        return "markup" if start else "text"
-    name = first[1].lower()
-    if name.startswith(b"!doctype") or name in (b"html", b"head", b"body"):
-        return "html" if start is None or start.start() > first.start() else _under_xml(head, start)
-    if start is not None:
+    name = _root_name(head, read_prolog(head, 0))
+    if name in _FEED_ROOTS:
         return "markup"
+    if name in _PAGE_ROOTS:
+        return "html"
+    if _FEED_START.search(head):
+        return "markup"
+    if _CONTROL.search(head, 0, 512):
+        return "binary"
+    if name is None:
+        return "text"
     return "html" if name in _HTML_TAGS else "markup"
 
 
-def _under_xml(head: bytes, start: re.Match[bytes]) -> Kind:
-    """An XML declaration came first: XHTML unless a feed root follows it."""
-    root = _FEED_START.search(head, start.end())
-    first = _FIRST_TAG.search(head, start.end())
-    return "markup" if root and first and root.start() <= first.start() else "html"
+def _root_name(utf8: bytes, prolog: Prolog) -> bytes | None:
+    found = _NAME.match(utf8, prolog.root) if prolog.root >= 0 else None
+    return found[2].lower() if found else None
 
 
 def _page_reason(head: str, title: str) -> UnreadableReason:
-    if _BOT_WALL.search(head):
+    if _BOT_WALL.search(head) or (len(head) < _SMALL_PAGE and _CAPTCHA.search(head)):
         return "bot-wall"
     if _PASSWORD.search(head) or _LOGIN_TITLE.search(title):
         return "login-page"

@@ -1,0 +1,137 @@
+"""Names to addresses: the system's resolver, off the event loop, with a bounded memory.
+
+The system's answer carries no lifetime, so ours is a setting. Whatever comes out of here is
+shown to the guard and pinned: libcurl itself never resolves a name.
+"""
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Protocol
+
+from feedmill.engine.ports import Clock
+
+Lookup = Callable[[str], tuple[str, ...]]
+
+_THREADS = 32
+_FAILURE_SEC = 10.0  # a name that failed is not asked for again at once
+
+
+class Resolver(Protocol):
+    """The addresses of a host, best first; nothing when it has none or nobody can tell."""
+
+    async def resolve(self, host: str) -> tuple[str, ...]: ...
+    async def close(self) -> None: ...
+
+
+class SystemResolver:
+    """The machine's own resolver, asked once per host and lifetime however many want to know."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        timeout_sec: float,
+        cache_sec: float,
+        cache_hosts: int,
+        lookup: Lookup | None = None,
+    ) -> None:
+        self._clock = clock
+        self._timeout_sec = timeout_sec
+        self._cache_sec = cache_sec
+        self._cache_hosts = cache_hosts
+        self._lookup = lookup or look_up
+        self._known: OrderedDict[str, tuple[float, tuple[str, ...]]] = OrderedDict()
+        self._asked: dict[str, asyncio.Task[tuple[str, ...]]] = {}
+        self._threads = asyncio.Semaphore(_THREADS)
+
+    async def resolve(self, host: str) -> tuple[str, ...]:
+        if (literal := _as_literal(host)) is not None:
+            return (literal,)
+        known = self._known.get(host)
+        if known is not None and known[0] > self._clock.monotonic():
+            return known[1]
+        return await self._ask(host)
+
+    async def close(self) -> None:
+        """End the open questions; threads that still wait for a name server end with it."""
+        asked = list(self._asked.values())
+        for task in asked:
+            task.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+
+    async def _ask(self, host: str) -> tuple[str, ...]:
+        asked = self._asked.get(host)
+        if asked is None:
+            asked = asyncio.get_running_loop().create_task(self._look_up(host))
+            self._asked[host] = asked
+        try:
+            # Shielded: whoever gives up leaves the question to the others who wait for it.
+            return await asyncio.wait_for(asyncio.shield(asked), self._timeout_sec)
+        except TimeoutError:
+            return ()
+
+    async def _look_up(self, host: str) -> tuple[str, ...]:
+        try:
+            async with self._threads:
+                addresses = await _in_thread(self._lookup, host)
+            self._remember(host, addresses)
+            return addresses
+        finally:
+            self._asked.pop(host, None)
+
+    def _remember(self, host: str, addresses: tuple[str, ...]) -> None:
+        lifetime = self._cache_sec if addresses else min(self._cache_sec, _FAILURE_SEC)
+        self._known[host] = (self._clock.monotonic() + lifetime, addresses)
+        self._known.move_to_end(host)
+        while len(self._known) > self._cache_hosts:
+            self._known.popitem(last=False)
+
+
+def look_up(host: str) -> tuple[str, ...]:
+    """Every address the system knows for the name, in its order of preference; blocks."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):  # a gaierror is an OSError; an impossible name is the other
+        return ()
+    return tuple(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+
+
+def _as_literal(host: str) -> str | None:
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return None
+
+
+async def _in_thread(lookup: Lookup, host: str) -> tuple[str, ...]:
+    # A daemon of its own instead of a pool: a pool is waited for when the program ends, and a
+    # silent name server would hold it up for half a minute.
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[tuple[str, ...]] = loop.create_future()
+    threading.Thread(target=_work, args=(loop, answer, lookup, host), daemon=True).start()
+    return await answer
+
+
+def _work(
+    loop: asyncio.AbstractEventLoop,
+    answer: asyncio.Future[tuple[str, ...]],
+    lookup: Lookup,
+    host: str,
+) -> None:
+    addresses: tuple[str, ...] = ()
+    try:
+        addresses = lookup(host)
+    finally:
+        # The loop may have closed meanwhile: then nobody waits.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_settle, answer, addresses)
+
+
+def _settle(answer: asyncio.Future[tuple[str, ...]], addresses: tuple[str, ...]) -> None:
+    if not answer.done():
+        answer.set_result(addresses)

@@ -1,0 +1,146 @@
+"""What one request brings in: header lines and body octets, counted while they arrive.
+
+libcurl hands over every line and chunk as it comes. Whatever passes a limit ends the transfer
+here, with the reason kept; nothing raises inside libcurl's callbacks.
+"""
+
+import re
+
+from feedmill.adapters.http.decoders import BodyDecoder, DecodeError, readable_codings
+from feedmill.fetch.headers import header_list, header_value
+from feedmill.model.base import Value
+from feedmill.model.fetch import FailureReason, FetchLimits, Headers, RefusalReason
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+_STATUS_LINE = re.compile(rb"HTTP/[0-9.]+ +([1-9][0-9][0-9])")
+_NO_BODY = frozenset({204, 304})  # their Content-Length speaks of another answer
+_REDIRECT_BODY_BYTES = 65_536  # read for the sake of the connection, worth no more than that
+_STOP = -1  # tells libcurl to end the transfer
+
+
+class Answer(Value):
+    """What came of one request."""
+
+    status: int | None = None  # None: no complete header
+    headers: Headers = ()
+    body: bytes = b""
+    wire_length: int | None = None
+    truncated: bool = False
+    capped: bool = False
+    error: FailureReason | RefusalReason | None = None
+    detail: str = ""
+
+
+class Transfer:
+    """One answer while it arrives."""
+
+    def __init__(self, limits: FetchLimits) -> None:
+        self._limits = limits
+        self._lines: list[bytes] = []
+        self._header_bytes = 0
+        self._max_wire_bytes = limits.max_wire_bytes
+        self._wire_length = 0
+        self._decoder: BodyDecoder | None = None
+        self._headers: Headers = ()
+        self._status: int | None = None
+        self._capped = False
+        self.stopped: FailureReason | None = None
+
+    @property
+    def received(self) -> int:
+        """Octets so far, for the watch over the pace."""
+        return self._header_bytes + self._wire_length
+
+    @property
+    def has_header(self) -> bool:
+        return self._status is not None
+
+    @property
+    def ended_here(self) -> bool:
+        """We ended it; what libcurl says about the end is our own doing."""
+        return self._capped or self.stopped is not None
+
+    def take_line(self, line: bytes) -> int | None:
+        """Libcurl's header callback: one line with its line end."""
+        self._header_bytes += len(line)
+        if self._header_bytes > self._limits.max_header_bytes:
+            self.stopped = "headers-too-large"
+            return _STOP
+        if self._status is not None:  # trailers: they come too late to mean anything
+            return None
+        if line not in (b"\r\n", b"\n"):
+            self._lines.append(line)
+            return None
+        return self._end_of_header()
+
+    def take_chunk(self, chunk: bytes) -> int | None:
+        """Libcurl's body callback."""
+        room = self._max_wire_bytes - self._wire_length
+        if len(chunk) > room:
+            self._capped = True
+            chunk = chunk[:room]
+        self._wire_length += len(chunk)
+        decoder = self._decoder
+        if decoder is None:
+            decoder = self._decoder = self._new_decoder()
+        try:
+            wanted = decoder.feed(chunk)
+        except DecodeError:
+            self.stopped = "decode-failed"
+            return _STOP
+        self._capped = self._capped or not wanted
+        return _STOP if self._capped else None
+
+    def answer(
+        self, error: FailureReason | None = None, detail: str = "", *, cut: bool = False
+    ) -> Answer:
+        """What has arrived; `error` is how libcurl says that it ended."""
+        if self._status is None:
+            return Answer(error=self.stopped or error, detail=detail)
+        decoder = self._decoder
+        unfinished = decoder is not None and decoder.unfinished
+        return Answer(
+            status=self._status,
+            headers=self._headers,
+            body=b"" if decoder is None else decoder.body(),
+            wire_length=self._wire_length,
+            truncated=cut or (unfinished and not self.ended_here),
+            capped=self._capped,
+            error=self.stopped or error,
+            detail=detail,
+        )
+
+    def _end_of_header(self) -> int | None:
+        status, headers = _read_block(self._lines)
+        self._lines.clear()
+        if status < 200 and status != 101:  # 101: nobody asked to switch
+            return None
+        self._status, self._headers = status, headers
+        if status in REDIRECTS and header_value(headers, "location"):
+            self._max_wire_bytes = min(self._max_wire_bytes, _REDIRECT_BODY_BYTES)
+        elif status not in _NO_BODY and self._announced() > self._max_wire_bytes:
+            self._capped = True
+            return _STOP
+        return None
+
+    def _announced(self) -> int:
+        length = header_value(self._headers, "content-length") or ""
+        if header_value(self._headers, "transfer-encoding") is not None:
+            return 0
+        return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else 0
+
+    def _new_decoder(self) -> BodyDecoder:
+        codings = readable_codings(header_list(self._headers, "content-encoding"))
+        # A coding that we never offered stays on: the judge names it, the bytes are kept.
+        return BodyDecoder(codings or (), self._limits.max_body_bytes)
+
+
+def _read_block(lines: list[bytes]) -> tuple[int, Headers]:
+    """Status and fields; libcurl has vetted the form of each line and undone folding."""
+    begin = _STATUS_LINE.match(lines[0]) if lines else None
+    fields = []
+    for line in lines[1:]:
+        name, _, value = line.decode("latin-1").partition(":")
+        fields.append((name, value.strip(" \t\r\n")))
+    return (int(begin[1]) if begin else 0), tuple(fields)

@@ -1,0 +1,97 @@
+"""Connections to one SQLite file, and what its errors mean to us.
+
+WAL lets readers go on while one process writes. `synchronous=NORMAL` loses nothing that was
+committed when a process dies, kill -9 included: the pages are with the operating system by then.
+A power cut may take the last transactions (never the file's integrity); `full` syncs the log at
+every commit and survives that too, at a third of the speed with small transactions.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from typing import Final, Literal, TypeVar
+
+from feedmill.errors import StoreError
+
+T = TypeVar("T")
+
+Synchronous = Literal["normal", "full"]
+Connect = Callable[[], sqlite3.Connection]
+
+MEMORY: Final = ":memory:"
+PARAMETERS: Final = 500  # of one IN (…): far below SQLite's limit, and few shapes to prepare
+
+_BUSY_SLICE_SEC: Final = 1.0  # one wait inside SQLite; the writer repeats it up to its patience
+_REASONS: Final = {
+    sqlite3.SQLITE_BUSY: ("busy", "another program is holding the database; end it or wait"),
+    sqlite3.SQLITE_LOCKED: ("busy", "another program is holding the database; end it or wait"),
+    sqlite3.SQLITE_FULL: ("disk-full", "the disk is full; free some space, nothing was lost"),
+    sqlite3.SQLITE_IOERR: ("io-error", "the disk gave an error; check it, nothing was written"),
+    sqlite3.SQLITE_READONLY: ("read-only", "the file cannot be written; check its permissions"),
+    sqlite3.SQLITE_PERM: ("read-only", "the file cannot be written; check its permissions"),
+    sqlite3.SQLITE_CANTOPEN: (
+        "cannot-open",
+        "the file cannot be opened; check path and permissions",
+    ),
+    sqlite3.SQLITE_CORRUPT: ("corrupt", "the file is damaged; restore it from a copy"),
+    sqlite3.SQLITE_NOTADB: ("corrupt", "the file is no database; point feedmill somewhere else"),
+}
+
+
+def connect(path: str, *, synchronous: Synchronous = "normal") -> sqlite3.Connection:
+    """A connection that writes; transactions are begun by hand."""
+    return translated(path, lambda: _connect(path, synchronous=synchronous))
+
+
+def connect_reader(path: str) -> sqlite3.Connection:
+    """A connection that only reads; it never waits for a writer."""
+    connection = connect(path)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def translated(path: str, action: Callable[[], T]) -> T:
+    """What the action returns; SQLite's errors become StoreError."""
+    try:
+        return action()
+    except sqlite3.Error as error:
+        raise store_error(error, path) from error
+
+
+def store_error(error: BaseException, path: str = "the store") -> StoreError:
+    """The error in our words, with a stable reason."""
+    if isinstance(error, StoreError):
+        return error
+    reason, advice = _REASONS.get(error_code(error), ("failed", "this is a fault in feedmill"))
+    return StoreError(reason, f"{path}: {advice} ({type(error).__name__}: {error})")
+
+
+def error_code(error: BaseException) -> int:
+    """SQLite's primary result code, 0 for an error that is not SQLite's."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code & 0xFF if isinstance(code, int) else 0
+
+
+def is_busy(error: BaseException) -> bool:
+    """True when somebody else holds the lock: waiting helps."""
+    return error_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _connect(path: str, *, synchronous: Synchronous) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path,
+        timeout=_BUSY_SLICE_SEC,
+        isolation_level=None,
+        check_same_thread=False,  # a connection belongs to one thread, and is closed by another
+        cached_statements=256,
+    )
+    try:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.execute("PRAGMA cache_size = -65536")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        connection.execute("PRAGMA journal_size_limit = 67108864")
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,123 @@
+"""Bring a database to this version: numbered SQL files, each applied once in one transaction.
+
+A file that was applied is history: its SHA-256 is kept, and a changed one is refused. A database
+that a newer feedmill has migrated is refused as well, because we would not know what we break.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from feedmill.adapters.store.connections import is_busy
+from feedmill.errors import MigrationError
+
+MIGRATIONS: Final = Path(__file__).parent / "migrations" / "sqlite"
+
+_TRIES: Final = 60  # of one busy slice each
+_VERSIONS: Final = """CREATE TABLE IF NOT EXISTS schema_versions (
+  version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT"""
+
+
+class Migration(NamedTuple):
+    version: int
+    name: str
+    sql: str
+
+    @property
+    def sha256(self) -> str:
+        """What is compared with the file that was applied; line ends do not count."""
+        return sha256(self.sql.replace("\r\n", "\n").encode()).hexdigest()
+
+
+def migrate(connection: sqlite3.Connection, folder: Path = MIGRATIONS) -> int:
+    """Apply what is missing; the version that the database has now."""
+    migrations = read_migrations(folder)
+    _patiently(connection, "PRAGMA journal_mode = WAL")
+    while _apply_next(connection, migrations):
+        pass
+    return migrations[-1].version
+
+
+def read_migrations(folder: Path = MIGRATIONS) -> tuple[Migration, ...]:
+    """Every migration in order; numbers begin at 1 and have no gaps."""
+    paths = sorted(folder.glob("[0-9]*.sql"))
+    found = tuple(
+        Migration(int(path.name[:4]), path.stem, path.read_text(encoding="utf-8")) for path in paths
+    )
+    if not found or [one.version for one in found] != list(range(1, len(found) + 1)):
+        message = f"{folder}: migrations must be numbered from 0001 without gaps"
+        raise MigrationError("broken-migrations", message)
+    return found
+
+
+def _apply_next(connection: sqlite3.Connection, migrations: tuple[Migration, ...]) -> bool:
+    """One step in one transaction, so that two processes that open a new file take turns."""
+    _patiently(connection, "BEGIN IMMEDIATE")
+    try:
+        connection.execute(_VERSIONS)
+        applied = connection.execute(
+            "SELECT version, name, sha256 FROM schema_versions ORDER BY version"
+        ).fetchall()
+        _check(applied, migrations)
+        if len(applied) == len(migrations):
+            return False
+        _apply(connection, migrations[len(applied)])
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    return True
+
+
+def _check(applied: list[tuple[int, str, str]], migrations: tuple[Migration, ...]) -> None:
+    if len(applied) > len(migrations):
+        message = (
+            f"the database is at version {len(applied)}, this feedmill knows {len(migrations)}; "
+            "install the feedmill that wrote it, or a newer one"
+        )
+        raise MigrationError("newer-schema", message)
+    for (version, name, digest), ours in zip(applied, migrations, strict=False):
+        if (version, digest) != (ours.version, ours.sha256):
+            message = (
+                f"migration {name} is not the one that was applied to this database; "
+                "restore the file as it was released and add a new migration instead"
+            )
+            raise MigrationError("changed-migration", message)
+
+
+def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
+    for statement in _statements(migration.sql):
+        connection.execute(statement)
+    connection.execute(
+        "INSERT INTO schema_versions (version, name, sha256) VALUES (?, ?, ?)",
+        (migration.version, migration.name, migration.sha256),
+    )
+
+
+def _statements(sql: str) -> Iterator[str]:
+    """Statement by statement: executescript would commit before it begins."""
+    pending = ""
+    for line in sql.splitlines(keepends=True):
+        pending += line
+        if line.rstrip().endswith(";") or ";" in line.split("--")[0]:
+            if sqlite3.complete_statement(pending):
+                yield pending
+                pending = ""
+    if pending.strip() and not all(
+        not line.strip() or line.lstrip().startswith("--") for line in pending.splitlines()
+    ):
+        raise MigrationError("broken-migrations", f"a statement has no end: {pending[:80]!r}")
+
+
+def _patiently(connection: sqlite3.Connection, statement: str) -> None:
+    """Execute what needs the lock; each try waits a second inside SQLite."""
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or not tries_left:
+                raise
+        else:
+            return

@@ -1,0 +1,460 @@
+"""Values to rows and back: instants as microseconds, lists and structs as JSON, None as NULL."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from feedmill.model.entry import Author, EntryEnclosure
+from feedmill.model.event import Event, NewEvent, RawRef, Revision, StoredEntry
+from feedmill.model.feed import (
+    BlobRef,
+    Feed,
+    FeedOverrides,
+    HostPace,
+    MoveCandidate,
+    NewFeed,
+)
+from feedmill.model.fetch import Headers, Validators
+from feedmill.model.identity import Identified, IdentityKey, KnownEntry
+from feedmill.model.schedule import Cadence, Hints, ScheduleState
+
+Row = tuple[Any, ...]
+
+NEVER: Final = 253_402_300_799_000_000  # the end of the year 9999
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_NO_HINTS: Final = Hints()
+_NO_OVERRIDES: Final = FeedOverrides()
+
+# What a poll carries on; everything else of a feed belongs to the subscriber.
+STATE_COLUMNS: Final = (
+    "type", "title", "site_url", "etag", "last_modified", "validators_url", "vary", "vary_any",
+    "interval_sec", "consecutive_failures", "health", "gone_seen_at", "ewma_interarrival_sec",
+    "last_published_at", "hints", "reason", "last_decision_at", "last_fetch_at",
+    "last_success_at", "last_result", "last_status", "last_detail", "new_entries_last_fetch",
+    "body_sha256", "document_fetch_id", "reader_version", "same_bodies", "self_url", "hubs",
+    "ignored_guids", "ignored_links", "move",
+)  # fmt: skip
+FEED_COLUMNS: Final = ", ".join(
+    [f"f.{name}" for name in ("id", "url", "feed_key", "created_at", "tags", "paused", "overrides")]
+    + ["s.next_run_at"]
+    + [f"f.{name}" for name in STATE_COLUMNS]
+)
+PACE_COLUMNS: Final = (
+    "gap_ms, next_ok_at, blocked_reason, slow_down, failures, failing_with, limited_urls"
+)
+KNOWN_COLUMNS: Final = (
+    "e.entry_id, e.entry_uid, f.id, e.guid, e.canonical_link, e.title_hash, e.item_hash,"
+    " e.content_hash, e.content_version, e.field_digests, e.article_hash, e.slice_digest,"
+    " e.published, e.updated, e.removed_at"
+)
+# The same for what retention left of an entry.
+TOMBSTONE_COLUMNS: Final = (
+    "e.entry_id, e.entry_uid, f.id, e.guid, e.canonical_link, e.title_hash, e.item_hash,"
+    " NULL, NULL, NULL, e.article_hash, NULL, NULL, NULL, e.removed_at"
+)
+# An entry of the current document was last seen when the document was.
+STORED_COLUMNS: Final = (
+    "e.entry_uid, f.id, e.first_seen,"
+    " iif(e.in_document, max(e.last_seen, f.confirmed_at), e.last_seen),"
+    " iif(e.in_document, e.seen_count + f.confirmations - e.confirmation, e.seen_count),"
+    " e.content_hash, e.dedupe_key, e.match_confidence, e.guid, e.link, e.canonical_link, e.title,"
+    " e.summary, e.content, e.authors, e.categories, e.enclosures, e.published, e.updated,"
+    " e.published_effective, e.published_source, e.language, e.image, e.comments_url,"
+    " e.article_hash, e.revisions, e.removed_at, e.fetch_id, e.slice_offset, e.slice_length"
+)
+# What is written anew whenever an entry's content is.
+CONTENT_COLUMNS: Final = (
+    "dedupe_key", "match_confidence", "guid", "link", "canonical_link", "title", "summary",
+    "content", "authors", "categories", "enclosures", "published", "updated",
+    "published_effective", "published_source", "language", "image", "comments_url",
+    "content_hash", "content_version", "field_digests", "title_hash", "item_hash",
+    "article_hash", "fetch_id", "slice_offset", "slice_length", "slice_digest",
+)  # fmt: skip
+
+_encode: Final = msgspec.json.Encoder().encode
+_strings: Final = msgspec.json.Decoder(tuple[str, ...]).decode
+_headers: Final = msgspec.json.Decoder(Headers).decode
+_overrides: Final = msgspec.json.Decoder(FeedOverrides).decode
+_hints: Final = msgspec.json.Decoder(Hints).decode
+_move: Final = msgspec.json.Decoder(MoveCandidate).decode
+_authors: Final = msgspec.json.Decoder(tuple[Author, ...]).decode
+_enclosures: Final = msgspec.json.Decoder(tuple[EntryEnclosure, ...]).decode
+_digests: Final = msgspec.json.Decoder(tuple[tuple[str, str], ...]).decode
+_limited: Final = msgspec.json.Decoder(tuple[tuple[str, datetime], ...]).decode
+_data: Final = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def micros(at: datetime) -> int:
+    """The instant as the database keeps it."""
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def micros_or_none(at: datetime | None) -> int | None:
+    """The instant as the database keeps it, or NULL."""
+    return None if at is None else (at - _EPOCH) // _MICROSECOND
+
+
+def instant(value: int) -> datetime:
+    """The instant that the database keeps."""
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def instant_or_none(value: int | None) -> datetime | None:
+    """The instant that the database keeps, or None."""
+    return None if value is None else _EPOCH + timedelta(microseconds=value)
+
+
+def json_text(value: object) -> str:
+    """The value as JSON."""
+    return _encode(value).decode()
+
+
+def json_or_null(value: Sequence[object]) -> str | None:
+    """The list as JSON, or NULL when it is empty."""
+    return _encode(value).decode() if value else None
+
+
+def strings(text: str | None) -> tuple[str, ...]:
+    """A list of strings from its JSON."""
+    return _strings(text) if text else ()
+
+
+def feed_of_new(new: NewFeed) -> Feed:
+    """The feed that a subscription begins with; its key is frozen here (D7)."""
+    return Feed(
+        id=new.id,
+        url=new.url,
+        feed_key=new.url,
+        created_at=new.created_at,
+        next_poll_at=new.next_poll_at,
+        schedule=new.schedule,
+        title=new.title,
+        tags=new.tags,
+        overrides=new.overrides,
+    )
+
+
+def state_row(feed: Feed) -> Row:
+    """The feed's STATE_COLUMNS."""
+    schedule, validators, cadence = feed.schedule, feed.validators, feed.schedule.cadence
+    return (
+        feed.type,
+        feed.title,
+        feed.site_url,
+        *(_NO_VALIDATORS if validators is None else _validators_row(validators)),
+        schedule.interval_sec,
+        schedule.consecutive_failures,
+        schedule.health,
+        micros_or_none(schedule.gone_seen_at),
+        None if cadence is None else cadence.ewma_sec,
+        None if cadence is None else micros_or_none(cadence.last_published_at),
+        None if feed.hints == _NO_HINTS else json_text(feed.hints),
+        feed.reason,
+        micros_or_none(feed.last_decision_at),
+        micros_or_none(feed.last_fetch_at),
+        micros_or_none(feed.last_success_at),
+        feed.last_result,
+        feed.last_status,
+        feed.last_detail,
+        feed.new_entries_last_fetch,
+        feed.body_sha256,
+        feed.document_fetch_id,
+        feed.reader_version,
+        feed.same_bodies,
+        feed.self_url,
+        json_or_null(feed.hubs),
+        json_or_null(feed.ignored_guids),
+        json_or_null(feed.ignored_links),
+        None if feed.move is None else json_text(feed.move),
+    )
+
+
+def overrides_text(overrides: FeedOverrides) -> str | None:
+    """The overrides as JSON, NULL when there are none."""
+    return None if overrides == _NO_OVERRIDES else json_text(overrides)
+
+
+def feed_of(row: Row) -> Feed:
+    """The feed of a row of FEED_COLUMNS."""
+    (
+        feed_id, url, feed_key, created_at, tags, paused, overrides, next_run_at,
+        kind, title, site_url, etag, last_modified, validators_url, vary, vary_any,
+        interval_sec, failures, health, gone_seen_at, ewma_sec, last_published_at, hints,
+        reason, last_decision_at, last_fetch_at, last_success_at, last_result, last_status,
+        last_detail, new_entries, body_sha256, document_fetch_id, reader_version, same_bodies,
+        self_url, hubs, ignored_guids, ignored_links, move,
+    ) = row  # fmt: skip
+    return Feed(
+        id=feed_id,
+        url=url,
+        feed_key=feed_key,
+        created_at=instant(created_at),
+        next_poll_at=instant(next_run_at),
+        schedule=ScheduleState(
+            interval_sec=interval_sec,
+            consecutive_failures=failures,
+            health=health,
+            gone_seen_at=instant_or_none(gone_seen_at),
+            cadence=None if ewma_sec is None else _cadence(ewma_sec, last_published_at),
+        ),
+        type=kind,
+        title=title,
+        site_url=site_url,
+        tags=strings(tags),
+        paused=bool(paused),
+        overrides=_overrides(overrides) if overrides else _NO_OVERRIDES,
+        validators=None
+        if vary is None
+        else Validators(
+            etag=etag,
+            last_modified=last_modified,
+            url=validators_url,
+            vary=_headers(vary),
+            vary_any=bool(vary_any),
+        ),
+        hints=_hints(hints) if hints else _NO_HINTS,
+        reason=reason,
+        last_decision_at=instant_or_none(last_decision_at),
+        last_fetch_at=instant_or_none(last_fetch_at),
+        last_success_at=instant_or_none(last_success_at),
+        last_result=last_result,
+        last_status=last_status,
+        last_detail=last_detail,
+        new_entries_last_fetch=new_entries,
+        body_sha256=body_sha256,
+        document_fetch_id=document_fetch_id,
+        reader_version=reader_version,
+        same_bodies=same_bodies,
+        self_url=self_url,
+        hubs=strings(hubs),
+        ignored_guids=strings(ignored_guids),
+        ignored_links=strings(ignored_links),
+        move=_move(move) if move else None,
+    )
+
+
+def pace_row(pace: HostPace) -> Row:
+    """The PACE_COLUMNS of a lane."""
+    return (
+        pace.gap_ms,
+        micros_or_none(pace.next_ok_at),
+        pace.blocked_reason,
+        pace.slow_down,
+        pace.failures,
+        pace.failing_with,
+        json_or_null(pace.limited_urls),
+    )
+
+
+def pace_of(row: Row) -> HostPace:
+    """The pace of a row of PACE_COLUMNS."""
+    gap_ms, next_ok_at, blocked_reason, slow_down, failures, failing_with, limited = row
+    return HostPace(
+        gap_ms=gap_ms,
+        next_ok_at=instant_or_none(next_ok_at),
+        blocked_reason=blocked_reason,
+        slow_down=slow_down,
+        failures=failures,
+        failing_with=failing_with,
+        limited_urls=_limited(limited) if limited else (),
+    )
+
+
+def content_row(seen: Identified, fetch_id: str, first_seen: int) -> Row:
+    """The CONTENT_COLUMNS of an entry; an undated one stands where it was first seen (D11)."""
+    entry, piece = seen.entry, seen.entry.slice
+    effective = micros_or_none(entry.published_effective)
+    return (
+        seen.dedupe_key,
+        seen.match_confidence,
+        seen.guid,
+        entry.link,
+        seen.link,
+        entry.title,
+        entry.summary,
+        entry.content,
+        json_or_null(entry.authors),
+        json_or_null(entry.categories),
+        json_or_null(entry.enclosures),
+        micros_or_none(entry.published),
+        micros_or_none(entry.updated),
+        first_seen if effective is None else effective,
+        "first_seen" if effective is None else entry.published_source or "first_seen",
+        entry.language,
+        entry.image,
+        entry.comments_url,
+        seen.content_hash,
+        seen.content_version,
+        json_text(seen.field_digests),
+        seen.title_hash,
+        seen.item_hash,
+        seen.article_hash,
+        fetch_id,
+        None if piece is None else piece.offset,
+        None if piece is None else piece.length,
+        None if piece is None else piece.digest,
+    )
+
+
+def known_of(row: Row, keys: Sequence[tuple[Any, str]]) -> KnownEntry:
+    """What is known of an entry: a row of KNOWN_COLUMNS or TOMBSTONE_COLUMNS, and its keys."""
+    (
+        entry_id, entry_uid, feed_id, guid, canonical_link, title_hash, item_hash, content_hash,
+        content_version, field_digests, article_hash, slice_digest, published, updated, removed_at,
+    ) = row  # fmt: skip
+    return KnownEntry(
+        entry_id=entry_id,
+        entry_uid=entry_uid,
+        feed_id=feed_id,
+        guid=guid,
+        canonical_link=canonical_link,
+        keys=tuple(IdentityKey(type=kind, value=value) for kind, value in keys),
+        title_hash=title_hash,
+        item_hash=item_hash,
+        content_hash=content_hash,
+        content_version=content_version,
+        field_digests=_digests(field_digests) if field_digests else (),
+        article_hash=article_hash,
+        slice_digest=slice_digest,
+        published=instant_or_none(published),
+        updated=instant_or_none(updated),
+        removed=removed_at is not None,
+    )
+
+
+def stored_of(row: Row) -> StoredEntry:
+    """The entry of a row of STORED_COLUMNS."""
+    (
+        entry_uid, feed_id, first_seen, last_seen, seen_count, content_hash, dedupe_key,
+        match_confidence, guid, link, canonical_link, title, summary, content, authors, categories,
+        enclosures, published, updated, published_effective, published_source, language, image,
+        comments_url, article_hash, revisions, removed_at, fetch_id, offset, length,
+    ) = row  # fmt: skip
+    raw = () if fetch_id is None else (RawRef(fetch_id=fetch_id, offset=offset, length=length),)
+    return StoredEntry(
+        entry_uid=entry_uid,
+        feed_id=feed_id,
+        first_seen=instant(first_seen),
+        last_seen=instant(last_seen),
+        seen_count=seen_count,
+        content_hash=content_hash,
+        dedupe_key=dedupe_key,
+        match_confidence=match_confidence,
+        guid=guid,
+        link=link,
+        canonical_link=canonical_link,
+        title=title,
+        summary=summary,
+        content=content,
+        authors=_authors(authors) if authors else (),
+        categories=strings(categories),
+        enclosures=_enclosures(enclosures) if enclosures else (),
+        published=instant_or_none(published),
+        updated=instant_or_none(updated),
+        published_effective=instant(published_effective),
+        published_source=published_source,
+        language=language,
+        image=image,
+        comments_url=comments_url,
+        article_hash=article_hash,
+        revisions=revisions,
+        removed_at=instant_or_none(removed_at),
+        raw_refs=raw,
+    )
+
+
+def revision_of(row: Row) -> Revision:
+    """The revision of a row of entry_revisions, with the entry's public id first."""
+    (
+        entry_uid, number, replaced_at, changed, content_hash, title, summary, content,
+        canonical_link, published, updated, fetch_id,
+    ) = row  # fmt: skip
+    return Revision(
+        entry_uid=entry_uid,
+        number=number,
+        replaced_at=instant(replaced_at),
+        changed=strings(changed),
+        content_hash=content_hash,
+        title=title,
+        summary=summary,
+        content=content,
+        canonical_link=canonical_link,
+        published=instant_or_none(published),
+        updated=instant_or_none(updated),
+        fetch_id=fetch_id,
+    )
+
+
+def event_row(seq: int, event_id: str, event: NewEvent) -> Row:
+    """A row of the outbox."""
+    return (
+        seq,
+        event_id,
+        event.type,
+        event.feed_id,
+        event.entry_uid,
+        micros(event.occurred_at),
+        json_text(event.data),
+    )
+
+
+def event_of(row: Row) -> Event:
+    """The event of a row of the outbox."""
+    seq, event_id, kind, feed_id, entry_uid, occurred_at, data = row
+    return Event(
+        seq=seq,
+        id=event_id,
+        type=kind,
+        feed_id=feed_id,
+        entry_uid=entry_uid,
+        occurred_at=instant(occurred_at),
+        data=_data(data),
+    )
+
+
+def blob_row(ref: BlobRef) -> Row:
+    """A row of the raw store's index."""
+    return (
+        ref.sha256,
+        ref.segment,
+        ref.offset,
+        ref.length,
+        ref.coding,
+        ref.raw_length,
+        ref.prefix_sha256,
+    )
+
+
+def blob_of(row: Row) -> BlobRef:
+    """Where a body lies."""
+    sha256, segment, offset, length, coding, raw_length, prefix_sha256 = row
+    return BlobRef(
+        sha256=sha256,
+        segment=segment,
+        offset=offset,
+        length=length,
+        coding=coding,
+        raw_length=raw_length,
+        prefix_sha256=prefix_sha256,
+    )
+
+
+_NO_VALIDATORS: Final = (None, None, None, None, 0)
+
+
+def _validators_row(validators: Validators) -> Row:
+    return (
+        validators.etag,
+        validators.last_modified,
+        validators.url,
+        json_text(validators.vary) if validators.vary else "[]",
+        int(validators.vary_any),
+    )
+
+
+def _cadence(ewma_sec: float, last_published_at: int | None) -> Cadence:
+    return Cadence(ewma_sec=ewma_sec, last_published_at=instant_or_none(last_published_at))
