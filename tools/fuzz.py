@@ -17,9 +17,10 @@ from hashlib import sha256
 from pathlib import Path
 from random import Random  # noqa: TID251  # seeded: a run can be repeated
 
-from feedmill.model.parsed import ParsedFeed
 from tests.fuzz.laws import check, check_slices_alone
 from tests.fuzz.mutations import CORPUS, corpus, mutate
+
+from feedmill.model.parsed import ParsedFeed
 
 _CRASHERS = Path(__file__).parent.parent / "tests" / "fuzz" / "crashers"
 _MAX_BYTES = 60_000

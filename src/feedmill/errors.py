@@ -15,7 +15,9 @@ from collections.abc import Sequence
 
 
 class FeedmillError(Exception):
-    """Anything feedmill raises on purpose."""
+    """Anything feedmill raises on purpose; `reason` is the stable word for it."""
+
+    reason = "failed"
 
 
 class UsageError(FeedmillError, ValueError):

@@ -17,7 +17,7 @@ TOKENS: Final = (
     b" xmlns='u:x'", b" xmlns:dc='u:y'", b"<dc:creator>", b"<media:group>", b"<itunes:category>",
     b"<content type='xhtml'>", b"<content type='image/png'>", b"\x00", b"\xff", b"\xfe\xff", b"\xc3",
     b"\xed\xa0\x80", b"\xef\xbf\xbf", b"\xef\xbb\xbf", b"\x1b$B", b"\x0c", b"\xe2\x80\xae", b"{", b"}",
-    b"[", b"]", b'"items":[', b"NaN", b"-1e999", b"9" * 400, b'\\ud800', b"\\", b",", b":", b"null",
+    b"[", b"]", b'"items":[', b"NaN", b"-1e999", b"9" * 400, b"\\ud800", b"\\", b",", b":", b"null",
 )  # fmt: skip
 ENCODINGS: Final = ("utf-16", "utf-16-be", "utf-32", "latin-1", "gbk", "shift_jis", "cp1251")
 

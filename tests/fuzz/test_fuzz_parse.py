@@ -9,10 +9,10 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-from feedmill.model.parsed import ParsedFeed
 from tests.fuzz import mutations
 from tests.fuzz.laws import check, check_slices_alone
+
+from feedmill.model.parsed import ParsedFeed
 
 SEEDS: Final = mutations.corpus()
 CRASHERS: Final = sorted((Path(__file__).parent / "crashers").glob("*"))

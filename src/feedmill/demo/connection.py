@@ -10,7 +10,7 @@ import contextlib
 import socket
 import struct
 from collections.abc import Coroutine, Iterator
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 import msgspec
 
@@ -49,8 +49,8 @@ class Connection(asyncio.Protocol):
         self.address = ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's transports only look like asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
         self.address = str(transport.get_extra_info("sockname")[0])
         self.number = self._owner.arrived(self)
 

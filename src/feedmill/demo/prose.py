@@ -6,7 +6,7 @@ sentence in its language; a hundred pairings come before the first repetition.
 
 from typing import Final, Literal
 
-from feedmill.demo.chance import pick
+from feedmill.demo.chance import draw, pick
 from feedmill.model.base import Value
 
 Language = Literal["en", "de", "fr", "es", "ru", "ja", "zh", "zh-green", "ar"]
@@ -26,10 +26,11 @@ class Prose(Value):
 def headline(language: Language, seed: str, number: int) -> str:
     """The title of the number-th article; no two of one seed are the same."""
     stock = PROSE[language]
-    turn = int(pick("0123456789", seed, "headline"))
+    step = pick((1, 3, 7, 9), seed, "step")
+    first, second = (int(10 * draw(seed, "headline", part)) for part in "ab")
     # One actor per last digit and one deed per (tens, last digit): a bijection on a hundred.
-    actor = stock.actors[(7 * number + turn) % 10]
-    deed = stock.deeds[(number // 10 + 3 * number + turn) % 10]
+    actor = stock.actors[(step * number + first) % 10]
+    deed = stock.deeds[(number // 10 + 3 * number + second) % 10]
     again = f" ({number // 100 + 1})" if number >= 100 else ""
     return f"{actor}{stock.space}{deed}{again}"
 

@@ -78,7 +78,7 @@ def _cut(html: str, max_chars: int) -> str:
     """The beginning of the markup up to a whole word; the parser drops a tag that is cut off."""
     html = html[:max_chars]
     edge = max(html.rfind(" "), html.rfind(">") + 1)
-    return html[:edge] if edge > max_chars - _LONGEST_WORD else html
+    return html[:edge] if edge > max(max_chars - _LONGEST_WORD, 0) else html
 
 
 def _clean(html: str, base: str | None) -> str:

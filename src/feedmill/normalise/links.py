@@ -55,7 +55,7 @@ def web_address(reference: str | None, base: str | None) -> str | None:
     if not reference or len(reference) > MAX_URL_CHARS:
         return None
     address = resolve(reference, base)
-    serialised = _serialised(address)
+    serialised = http_url(address)
     if serialised is None or len(serialised) > MAX_URL_CHARS:
         return None
     return serialised if _UNSAFE.search(address) else address
@@ -66,13 +66,6 @@ def bad_link(field_name: str, reference: str | None) -> tuple[Finding, ...]:
     if not reference or not reference.strip():
         return ()
     return (Finding(code="bad-link", field=field_name, detail=describe(reference)),)
-
-
-def _serialised(address: str) -> str | None:
-    try:
-        return http_url(address)
-    except UnicodeEncodeError:  # a lone surrogate, from a JSON feed
-        return None
 
 
 def _candidates(entry: ParsedEntry) -> Iterator[str]:

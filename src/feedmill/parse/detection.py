@@ -9,8 +9,11 @@ from feedmill.config import ParseLimits
 from feedmill.parse.labels import WIDE, encoding_of_detector, is_allowed
 
 _HIGH: Final = re.compile(rb"[\x80-\xff]+")
+_TELLING: Final = re.compile(rb"[\x1b\x80-\xff]")
 # A sequence that begins as UTF-8 does and was cut: publishers shorten text by bytes.
-_CUT_SEQUENCE: Final = re.compile(rb"(?:[\xe1-\xef][\x80-\xbf]|[\xf1-\xf3][\x80-\xbf]{1,2})(?![\x80-\xff])")
+_CUT_SEQUENCE: Final = re.compile(
+    rb"(?:[\xe1-\xef][\x80-\xbf]|[\xf1-\xf3][\x80-\xbf]{1,2})(?![\x80-\xff])"
+)
 _FEW: Final = 20  # so many lone high bytes tell a detector something
 _WESTERN: Final = frozenset({"windows-1252", "iso-8859-15"})
 
@@ -27,7 +30,7 @@ def is_damaged_utf8(body: bytes, *, claimed: bool) -> bool:
 
 def detect(body: bytes, limits: ParseLimits) -> str | None:
     """The encoding that the bytes are in, if that can be said with confidence."""
-    first = _HIGH.search(body)
+    first = _TELLING.search(body)
     # The sample begins where the text does: 10 KiB of ASCII markup would only say "ASCII".
     start = first.start() if first else 0
     sample = body[start : start + limits.encoding_sample_size]

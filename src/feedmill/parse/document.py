@@ -17,9 +17,10 @@ from feedmill.config import ParseLimits
 from feedmill.model.document import RawDocument
 from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.parse import sniff
-from feedmill.parse.encoding import decode
+from feedmill.parse.encoding import Decoded, decode
 from feedmill.parse.jsonfeed import parse_json
 from feedmill.parse.markup import parse_markup
+from feedmill.parse.sniff import holds_feed
 
 _DEFAULTS: Final = ParseLimits()
 _NOTHING: Final[frozenset[str]] = frozenset()
@@ -46,9 +47,20 @@ def parse_document(
         return sniff.name_binary(body)
     decoded = decode(body, document.content_type, limits)
     if kind == "json":
-        return parse_json(document, decoded, limits, known)
+        return _parse_json(document, decoded, limits, known)
     if kind == "html":
         return sniff.name_page(decoded.utf8[:200_000].decode("utf-8", "replace"))
     if kind == "text":
         return Unreadable(reason="not-a-feed", detail="plain text without any markup")
     return parse_markup(document, decoded, limits, known)
+
+
+def _parse_json(
+    document: RawDocument, decoded: Decoded, limits: ParseLimits, known: frozenset[str]
+) -> ParsedFeed | Unreadable:
+    """Read JSON; "[warning] ..." only begins like it and may yet be junk before a feed."""
+    read = parse_json(document, decoded, limits, known)
+    if isinstance(read, ParsedFeed) or read.reason != "malformed":
+        return read
+    markup = parse_markup(document, decoded, limits, known) if holds_feed(decoded.utf8) else read
+    return markup if isinstance(markup, ParsedFeed) else read

@@ -12,6 +12,10 @@ from feedmill.model.parsed import RepairCode
 XML_BASE: Final = "{http://www.w3.org/XML/1998/namespace}base"
 XML_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
 
+_HTML_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+_NUMBER: Final = re.compile(
+    r"\s*[+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40})(?:[eE][+-]?\d{1,4})?\s*", re.ASCII
+)
 _CLOCK: Final = re.compile(r"(?:(\d{1,4}):)?(\d{1,5}):(\d{1,2})(?:\.\d{0,6})?")
 _ISO_DURATION: Final = re.compile(
     r"P(?:(\d{1,4})D)?T?(?:(\d{1,4})H)?(?:(\d{1,5})M)?(?:(\d{1,7})(?:\.\d{0,6})?S)?"
@@ -110,7 +114,8 @@ def inner_markup(element: etree._Element) -> str:
     for node in element.iter():
         tag = node.tag
         if tag[0] == "{" or ":" in tag:
-            node.tag = tag.rpartition("}")[2].rpartition(":")[2] or "span"
+            local = tag.rpartition("}")[2].rpartition(":")[2]
+            node.tag = local if _HTML_NAME.fullmatch(local) else "span"
     etree.cleanup_namespaces(element)
     pieces = [_escaped(element.text)]
     pieces += [etree.tostring(child, encoding="unicode", method="html") for child in element]
@@ -125,11 +130,10 @@ def integer(text: str | None) -> int | None:
 
 def decimal(text: str | None) -> float | None:
     """A finite number, else None."""
-    try:
-        number = float(text) if text else None
-    except ValueError:
+    if not text or not _NUMBER.fullmatch(text):
         return None
-    return number if number is not None and abs(number) < 1e15 else None
+    number = float(text)
+    return number if abs(number) < 1e15 else None
 
 
 def seconds(text: str | None) -> int | None:

@@ -166,12 +166,12 @@ def _is_disguised_utf8(body: bytes, encoding: str) -> bool:
 def _unclaimed(
     body: bytes, claims: list[_Claim], refused: tuple[Repair, ...], limits: ParseLimits
 ) -> Decoded:
-    if _strictly(body, "utf-8") is not None and b"\x1b$" not in body:  # ISO-2022-JP is all ASCII
+    valid = _strictly(body, "utf-8") is not None
+    if valid and b"\x1b$" not in body:  # the escape of ISO-2022-JP, which is all ASCII
         return Decoded(utf8=body, encoding="utf-8", source="utf-8", repairs=refused)
     claimed = [encoding for _, _, encoding in claims if encoding is not None]
-    guess = None
-    if not is_damaged_utf8(body, claimed="utf-8" in claimed):
-        guess = detect(body, limits)
+    damaged = not valid and is_damaged_utf8(body, claimed="utf-8" in claimed)
+    guess = None if damaged else detect(body, limits)
     found = _strictly(body, guess) if guess is not None else None
     if guess is None or found is None:
         return _best_replaced(body, claimed, refused)
@@ -189,6 +189,8 @@ def _best_replaced(body: bytes, claimed: list[str], refused: tuple[Repair, ...])
     """UTF-8 with replacement characters, or what was claimed where that needs fewer of them."""
     choices = [(_replaced(body, encoding), encoding) for encoding in ("utf-8", *claimed)]
     utf8, encoding = min(choices, key=lambda choice: choice[0].count(b"\xef\xbf\xbd"))
+    if utf8 == body:
+        return Decoded(utf8=body, encoding=encoding, source="utf-8", repairs=refused)
     repair = Repair(code="encoding-replaced", detail=f"bytes that are not {encoding}")
     return Decoded(
         utf8=utf8,

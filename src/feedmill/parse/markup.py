@@ -1,4 +1,8 @@
-"""RSS and Atom documents: the entries' slices, the tree, and the values of both."""
+"""RSS and Atom documents: the tree, the entries' slices, and the values of both.
+
+A sound tree gives the entries; a broken document gives them slice by slice. Entries that the
+caller knows are cut out before the tree is built (D31).
+"""
 
 import re
 from typing import Any, Final
@@ -9,15 +13,16 @@ from msgspec.structs import replace
 from feedmill.config import ParseLimits
 from feedmill.model.base import Value
 from feedmill.model.document import RawDocument
-from feedmill.model.parsed import ParsedEntry, ParsedFeed, Repair, RepairCode, Slice, Unreadable
-from feedmill.parse import slices, sniff, walk
+from feedmill.model.parsed import ParsedEntry, ParsedFeed, Repair, RepairCode, Unreadable
+from feedmill.parse import sniff, walk
 from feedmill.parse.elements import Scope
 from feedmill.parse.encoding import Decoded
-from feedmill.parse.prolog import read_prolog, without_doctype
-from feedmill.parse.xml import Tree, mend, parse_strictly, read_tree, recover
+from feedmill.parse.salvage import read_head, read_slices
+from feedmill.parse.source import Source, prepare, realigned
+from feedmill.parse.xml import Tree, read_tree
 
-_WRAPPING_BYTES: Final = 50_000_000  # what start tags around broken slices may cost in all
-_TAG_NAME: Final = re.compile(rb"<([^\s/>]+)")
+_ROOT_NAME: Final = re.compile(rb"<([^\s/>]+)")
+_INHERITED: Final = re.compile(rb"xml:(?:base|lang)")
 _NOTES: Final[dict[RepairCode, str]] = {
     "values-capped": "an entry repeats an element more often than the limit",
     "namespace-guessed": "a well-known prefix is bound to an unknown namespace",
@@ -25,168 +30,156 @@ _NOTES: Final[dict[RepairCode, str]] = {
 }
 
 
-class _Source(Value):
-    """The bytes to parse, and the entries that a scan found in them."""
+class _Reading(Value):
+    """A document that turned out to be a feed: its tree, its entries, and which of them to read."""
 
-    utf8: bytes
-    start: int
-    root: int
-    spans: tuple[tuple[int, int], ...]
-    cut_entry: bool
-    marks: tuple[str, ...]
-    places: tuple[Slice, ...] | None
-    repairs: tuple[Repair, ...]
+    document: RawDocument
+    decoded: Decoded
+    limits: ParseLimits
+    source: Source
+    tree: Tree
+    containers: list[etree._Element]
+    elements: list[etree._Element]
+    fresh: list[int]
 
 
 def parse_markup(
     document: RawDocument, decoded: Decoded, limits: ParseLimits, known: frozenset[str]
 ) -> ParsedFeed | Unreadable:
     """Read an XML feed, well-formed or not."""
-    source = _prepare(document, decoded)
+    source = prepare(document, decoded)
     if source is None:
-        return Unreadable(reason="not-a-feed", detail="markup without an element")
-    fresh = [number for number, mark in enumerate(source.marks) if mark not in known]
-    text = source.utf8[source.start :]
-    if len(fresh) < len(source.marks):
-        text = _without_known(source, frozenset(fresh))
-    tree = read_tree(text)
+        return Unreadable(reason="malformed", detail="markup without an element")
+    fresh = source.unknown(known)
+    if len(fresh) < len(source.spans) and source.scan.regular:
+        reading = _without_known(document, decoded, limits, source, fresh)
+        if reading is not None:
+            return _read(reading)
+    tree = read_tree(source.utf8[source.start :])
     if tree is None:
         return Unreadable(reason="malformed", detail="no element could be read")
     if walk.format_of(tree.root) is None:
-        return sniff.name_root(tree.root.tag, text[:200_000].decode("utf-8", "replace"))
-    feed = _read(document, decoded, limits, source, tree, fresh)
-    if feed is None:  # the cut-out entries were not where the scan saw them: read everything
-        return parse_markup(document, decoded, limits, frozenset())
-    return feed
+        head = source.utf8[source.start : source.start + 200_000]
+        return sniff.name_root(tree.root.tag, head.decode("utf-8", "replace"))
+    return _read(_whole(document, decoded, limits, source, tree, known))
 
 
-def _prepare(document: RawDocument, decoded: Decoded) -> _Source | None:
-    start = sniff.feed_start(decoded.utf8)
-    prolog = read_prolog(decoded.utf8, start)
-    if prolog.root < 0:
+def _without_known(
+    document: RawDocument, decoded: Decoded, limits: ParseLimits, source: Source, fresh: list[int]
+) -> _Reading | None:
+    """The reading of new entries alone; None when the tree does not bear out the scan."""
+    tree = read_tree(source.text_with(fresh))
+    if tree is None or walk.format_of(tree.root) is None:
         return None
-    repairs = list(decoded.repairs)
-    if decoded.utf8[:start].strip():
-        repairs.append(Repair(code="leading-junk", detail=f"{start} bytes before the document"))
-    elif start and decoded.utf8.startswith(b"<?xml", start):
-        repairs.append(Repair(code="leading-junk", detail="white space before the declaration"))
-    if prolog.doctypes:
-        repairs.append(Repair(code="doctype-ignored"))
-    utf8 = without_doctype(decoded.utf8, prolog)
-    scan = slices.scan_entries(utf8, prolog.root)
-    first = scan.spans[0][0] if scan.spans else len(utf8)
-    marks = slices.digests(utf8, scan.spans, slices.context_of(utf8, prolog.root, first))
-    return _Source(
-        utf8=utf8,
-        start=start,
-        root=prolog.root,
-        spans=scan.spans,
-        cut_entry=scan.cut,
-        marks=marks,
-        places=slices.raw_slices(scan.spans, marks, decoded, document.body),
-        repairs=tuple(repairs),
+    containers, elements = walk.split(tree.root)
+    if tree.sound and not _agree(source, elements, len(fresh)):
+        return None
+    return _Reading(
+        document=document,
+        decoded=decoded,
+        limits=limits,
+        source=source,
+        tree=tree,
+        containers=containers,
+        elements=elements,
+        fresh=fresh,
     )
 
 
-def _without_known(source: _Source, fresh: frozenset[int]) -> bytes:
-    """The document without the entries that the caller knows already."""
-    pieces: list[bytes] = []
-    position = source.start
-    for number, (start, end) in enumerate(source.spans):
-        if number not in fresh:
-            pieces.append(source.utf8[position:start])
-            position = end
-    pieces.append(source.utf8[position:])
-    return b"".join(pieces)
-
-
-def _read(
+def _whole(
     document: RawDocument,
     decoded: Decoded,
     limits: ParseLimits,
-    source: _Source,
+    source: Source,
     tree: Tree,
-    fresh: list[int],
-) -> ParsedFeed | None:
+    known: frozenset[str],
+) -> _Reading:
+    """The reading of a whole document; entries that are known are still not read again."""
+    containers, elements = walk.split(tree.root)
+    if tree.sound and not _agree(source, elements, len(source.spans)):
+        source = realigned(source, tree.root, elements, decoded, document.body)
+    fresh = source.unknown(known)
+    if len(fresh) < len(source.spans) == len(elements):
+        elements = [elements[number] for number in fresh]
+    return _Reading(
+        document=document,
+        decoded=decoded,
+        limits=limits,
+        source=source,
+        tree=tree,
+        containers=containers,
+        elements=elements,
+        fresh=fresh,
+    )
+
+
+def _agree(source: Source, elements: list[etree._Element], count: int) -> bool:
+    """True when a sound tree's entries are those that the scan saw, in number and in spelling."""
+    if len(elements) != count or not source.scan.regular:
+        return False
+    spellings = {(element.prefix, element.tag.rpartition("}")[2]) for element in elements}
+    prefix, _, local = source.scan.name.decode("utf-8", "replace").rpartition(":")
+    return spellings <= {(prefix or None, local)}
+
+
+def _read(reading: _Reading) -> ParsedFeed:
+    source, tree, limits = reading.source, reading.tree, reading.limits
     notes: set[RepairCode] = set()
     scope = Scope(
-        base=document.url,
+        base=reading.document.url,
         lang=None,
-        inherits=b"xml:base" in source.utf8 or b"xml:lang" in source.utf8,
+        inherits=_INHERITED.search(source.utf8) is not None,
         limits=limits,
         notes=notes,
     )
-    containers, elements = walk.split(tree.root)
-    form = walk.format_of(tree.root)
-    fields, inside = walk.read_feed(containers, scope)
-    if tree.sound:
-        if len(fresh) < len(source.marks) and len(elements) != len(fresh):
-            return None
-        entries = _read_elements(elements, inside, _places(source, fresh, len(elements)))
-    elif source.spans:
-        notes.add("items-salvaged")
-        entries = _read_slices(source, fresh[: limits.max_items], inside)
-    else:
-        entries = _read_elements(elements, inside, None)
-    if form is not None and form.startswith("atom"):
-        entries = _with_feed_authors(entries, fields)
     cut = _is_cut(tree, source)
-    capped = len(elements if tree.sound else fresh) > limits.max_items
+    count, fields, entries = _values(reading, scope, cut=cut)
+    form = walk.format_of(tree.root) or "rss20"
+    if form.startswith("atom"):
+        entries = _with_feed_authors(entries, fields)
+    capped = count > limits.max_items
     return ParsedFeed(
         **fields,
-        format=form or "rss20",
-        encoding=decoded.encoding,
-        encoding_source=decoded.source,
+        format=form,
+        encoding=reading.decoded.encoding,
+        encoding_source=reading.decoded.source,
         entries=entries,
-        touched=_touched(source, fresh),
+        touched=source.touched(reading.fresh),
         repairs=_repairs(source, tree, notes, limits, cut=cut, capped=capped),
         truncated=cut or capped,
     )
 
 
-def _places(source: _Source, fresh: list[int], elements: int) -> list[Slice] | None:
-    """The slices of the entries to read; None when scan and tree do not agree on them."""
-    if source.places is None or len(fresh) != elements:
-        return None
-    return [source.places[number] for number in fresh]
+def _values(
+    reading: _Reading, scope: Scope, *, cut: bool
+) -> tuple[int, dict[str, Any], tuple[ParsedEntry, ...]]:
+    """How many entries there are to read, the feed's fields, and the entries within the limit."""
+    source, fresh = reading.source, reading.fresh
+    if reading.tree.sound or not source.spans:
+        fields, inside = walk.read_feed(reading.containers, scope)
+        # Without slices nobody knows where a broken document was cut: in its last entry.
+        elements = reading.elements[:-1] if cut and not reading.tree.sound else reading.elements
+        return len(elements), fields, _read_elements(reading, elements, inside)
+    scope.notes.add("items-salvaged")
+    head = read_head(source)
+    containers = reading.containers if head is None else walk.split(head)[0]
+    fields, inside = walk.read_feed(containers, scope)
+    return len(fresh), fields, read_slices(source, fresh[: scope.limits.max_items], inside)
 
 
 def _read_elements(
-    elements: list[etree._Element], scope: Scope, places: list[Slice] | None
+    reading: _Reading, elements: list[etree._Element], scope: Scope
 ) -> tuple[ParsedEntry, ...]:
     elements = elements[: scope.limits.max_items]
-    if places is None:
+    places = reading.source.places
+    if places is None or len(reading.fresh) < len(elements):
         return tuple([walk.read_entry(element, scope, None) for element in elements])
     return tuple(
         [
-            walk.read_entry(element, scope, place)
-            for element, place in zip(elements, places, strict=False)
+            walk.read_entry(element, scope, places[number])
+            for element, number in zip(elements, reading.fresh, strict=False)
         ]
     )
-
-
-def _read_slices(source: _Source, fresh: list[int], scope: Scope) -> tuple[ParsedEntry, ...]:
-    """Every entry from its own bytes, wrapped in the root's start tag for its namespaces."""
-    tag = source.utf8[source.root : source.utf8.find(b">", source.root) + 1]
-    if len(tag) * len(fresh) > _WRAPPING_BYTES or tag.endswith(b"/>") or not tag:
-        tag = b"<feed>"
-    found = _TAG_NAME.match(tag)
-    end = b"</" + (found[1] if found else b"feed") + b">"
-    entries: list[ParsedEntry] = []
-    for number in fresh:
-        first, last = source.spans[number]
-        element = _read_slice(tag + source.utf8[first:last] + end)
-        if element is not None:
-            place = source.places[number] if source.places is not None else None
-            entries.append(walk.read_entry(element, scope, place))
-    return tuple(entries)
-
-
-def _read_slice(wrapped: bytes) -> etree._Element | None:
-    root = parse_strictly(wrapped)
-    if root is None:
-        root, _ = recover(mend(wrapped)[0])
-    return root[0] if root is not None and len(root) else None
 
 
 def _with_feed_authors(
@@ -208,24 +201,17 @@ def _source_authors(entry: ParsedEntry) -> tuple[object, ...]:
     return entry.source.authors if entry.source is not None else ()
 
 
-def _is_cut(tree: Tree, source: _Source) -> bool:
+def _is_cut(tree: Tree, source: Source) -> bool:
     """The document ended too early: the parser says so, and the root's end tag is missing."""
-    if not (tree.cut or tree.deep or source.cut_entry):
+    if not (tree.cut or tree.deep or source.scan.cut):
         return False
-    found = _TAG_NAME.match(source.utf8, source.root)
-    name = found[1] if found else b""
-    return tree.deep or source.utf8.rfind(b"</" + name) < source.root
-
-
-def _touched(source: _Source, fresh: list[int]) -> tuple[Slice, ...]:
-    if source.places is None or len(fresh) == len(source.marks):
-        return ()
-    unknown = frozenset(fresh)
-    return tuple([place for number, place in enumerate(source.places) if number not in unknown])
+    name = _ROOT_NAME.match(source.utf8, source.root)
+    last = source.spans[-1][1] if source.spans else source.root
+    return tree.deep or name is None or source.utf8.rfind(b"</" + name[1], last) < 0
 
 
 def _repairs(
-    source: _Source,
+    source: Source,
     tree: Tree,
     notes: set[RepairCode],
     limits: ParseLimits,

@@ -87,6 +87,7 @@ _GUESSABLE: Final = frozenset(
     ]
 )
 _CACHE_LIMIT: Final = 4096
+_CACHED_CHARS: Final = 200
 _cache: dict[str, str] = {}
 
 
@@ -96,8 +97,9 @@ def name_of(element: etree._Element) -> str:
     name = _cache.get(tag)
     if name is None:
         name = _name(tag, element.prefix)
-        if not name.startswith("?") and len(_cache) < _CACHE_LIMIT:
-            _cache[tag] = name
+        # A guess hangs on the prefix, which the tag does not show.
+        if len(tag) < _CACHED_CHARS and (tag[0] != "{" or _split(tag)[0] in _KEY_OF_URI):
+            _remember(tag, name)
     return name
 
 
@@ -105,6 +107,13 @@ def is_guess(element: etree._Element) -> bool:
     """True when the element is known to us by its prefix only."""
     uri, _, _ = _split(element.tag)
     return _KEY_OF_URI.get(uri) is None and not name_of(element).startswith(("?", "rss:"))
+
+
+def _remember(tag: str, name: str) -> None:
+    """Keep a name for the next element; strangers' inventions do not crowd out the rest."""
+    if len(_cache) >= _CACHE_LIMIT:
+        _cache.clear()
+    _cache[tag] = name
 
 
 def _name(tag: str, prefix: str | None) -> str:

@@ -90,6 +90,11 @@ def kind_of(body: bytes) -> Kind:
     return _kind_of_markup(head.replace(b"\x00", b""))
 
 
+def holds_feed(utf8: bytes) -> bool:
+    """True when something like a feed begins somewhere near the start."""
+    return _FEED_START.search(utf8, 0, _JUNK_LIMIT) is not None
+
+
 def find_feed(utf8: bytes) -> tuple[int, Prolog]:
     """Where the document begins, past warnings and debug output, and what its prolog holds.
 

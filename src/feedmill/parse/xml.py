@@ -5,14 +5,13 @@ at its default on purpose: with `collect_ids=False`, lxml 6.1.3 opens files that
 whatever the other switches say.
 """
 
-import re
-from html.entities import html5
 from typing import Final
 
 from lxml import etree
 
 from feedmill.model.base import Value
 from feedmill.model.parsed import Repair
+from feedmill.parse.mending import balance, mend, with_windows_characters
 
 _CUT: Final = frozenset(
     {
@@ -28,15 +27,6 @@ _CUT: Final = frozenset(
 _HARMLESS: Final = frozenset(
     {etree.ErrorTypes.ERR_DOCUMENT_END, etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE}
 )
-_MAX_MENDED: Final = 200_000  # beyond this the recovering parser, which is all C, does the rest
-
-_ILLEGAL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_OPAQUE: Final = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
-_REFERENCE: Final = re.compile(
-    r"&(?!(?:amp|lt|gt|quot|apos);)(?:#([0-9]{1,8}|[xX][0-9A-Fa-f]{1,7});|([A-Za-z][A-Za-z0-9]{1,31});)?"
-)
-# &#128; to &#159; are what old Windows programs wrote for windows-1252; feeds still carry them.
-_C1_REFERENCE: Final = re.compile(rb"&#(?:0*1(?:2[89]|[345][0-9])|[xX]0*[89][0-9A-Fa-f]);")
 
 
 class Tree(Value):
@@ -51,7 +41,7 @@ class Tree(Value):
 
 def read_tree(utf8: bytes) -> Tree | None:
     """Parse the bytes, mending what can be mended; None when no element is left."""
-    utf8, repairs = _with_windows_characters(utf8)
+    utf8, repairs = with_windows_characters(utf8)
     root = parse_strictly(utf8)
     if root is not None:
         return Tree(root=root, repairs=repairs)
@@ -71,41 +61,15 @@ def parse_strictly(utf8: bytes) -> etree._Element | None:
         return None
 
 
-def mend(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
-    """Remove characters that XML forbids and references that it does not know."""
-    repairs: list[Repair] = []
-    text, illegal = _ILLEGAL.subn("", utf8.decode("utf-8", "replace"))
-    if illegal:
-        repairs.append(Repair(code="illegal-characters", detail=f"{illegal} removed"))
-    counts = {"entities-decoded": 0, "stray-ampersands": 0, "illegal-characters": 0}
-    pieces: list[str] = []
-    position = 0
-    for opaque in _OPAQUE.finditer(text):
-        pieces.append(_mend_references(text[position : opaque.start()], counts))
-        pieces.append(opaque.group())
-        position = opaque.end()
-    pieces.append(_mend_references(text[position:], counts))
-    if counts["entities-decoded"]:
-        repairs.append(
-            Repair(code="entities-decoded", detail=f"{counts['entities-decoded']} references")
-        )
-    if counts["stray-ampersands"]:
-        repairs.append(
-            Repair(code="stray-ampersands", detail=f"{counts['stray-ampersands']} times")
-        )
-    if counts["illegal-characters"] and not illegal:
-        repairs.append(Repair(code="illegal-characters", detail="as character references"))
-    return "".join(pieces).encode("utf-8", "replace"), tuple(repairs)
-
-
-def recover(utf8: bytes) -> tuple[etree._Element | None, frozenset[int]]:
-    """Whatever tree the recovering parser can build, and the kinds of errors it met."""
-    parser = _parser(recovering=True)
-    try:
-        root = etree.fromstring(utf8, parser)
-    except etree.XMLSyntaxError:
-        root = None
-    return root, frozenset(error.type for error in parser.error_log)
+def read_fragment(utf8: bytes) -> etree._Element | None:
+    """The root of a piece of a broken document: what was left open in it is closed."""
+    utf8, _ = with_windows_characters(utf8)
+    root = parse_strictly(utf8)
+    if root is not None:
+        return root
+    mended, _ = mend(utf8)
+    root = parse_strictly(mended)
+    return root if root is not None else _recover(balance(mended))[0]
 
 
 def _parser(*, recovering: bool) -> etree.XMLParser:
@@ -124,8 +88,21 @@ def _parser(*, recovering: bool) -> etree.XMLParser:
 _strict: Final = _parser(recovering=False)
 
 
+def _recover(utf8: bytes) -> tuple[etree._Element | None, frozenset[int]]:
+    """Whatever tree the recovering parser can build, and the kinds of errors it met."""
+    parser = _parser(recovering=True)
+    try:
+        root = etree.fromstring(utf8, parser)
+    except etree.XMLSyntaxError:
+        root = None
+    if root is not None:
+        # A reference that was hidden from `mend` in something unclosed is a node of its own.
+        etree.strip_elements(root, etree.Entity, with_tail=False)
+    return root, frozenset(error.type for error in parser.error_log)
+
+
 def _recovered(mended: bytes, repairs: tuple[Repair, ...]) -> Tree | None:
-    root, errors = recover(mended)
+    root, errors = _recover(mended)
     if root is None:
         return None
     return Tree(
@@ -149,44 +126,3 @@ def _named(errors: frozenset[int]) -> tuple[Repair, ...]:
     if errors - _HARMLESS - {types.ERR_RESOURCE_LIMIT}:
         repairs.append(Repair(code="markup-recovered", detail="the XML is not well-formed"))
     return tuple(repairs)
-
-
-def _with_windows_characters(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
-    if _C1_REFERENCE.search(utf8) is None:
-        return utf8, ()
-    mended, count = _C1_REFERENCE.subn(_windows_character, utf8)
-    detail = f"{count} references to windows-1252 code points"
-    return mended, (Repair(code="entities-decoded", detail=detail),)
-
-
-def _windows_character(found: re.Match[bytes]) -> bytes:
-    number = found.group()[2:-1].lower()
-    code = int(number[1:], 16) if number.startswith(b"x") else int(number)
-    return bytes([code]).decode("cp1252", "replace").encode()
-
-
-def _mend_references(text: str, counts: dict[str, int]) -> str:
-    if "&" not in text:
-        return text
-
-    def mend_one(found: re.Match[str]) -> str:
-        number, name = found.groups()
-        if number is not None:
-            return _mend_number(found.group(), number, counts)
-        character = html5.get(name + ";") if name is not None else None
-        if character is not None:
-            counts["entities-decoded"] += 1
-            return character.replace("&", "&amp;").replace("<", "&lt;")
-        counts["stray-ampersands"] += 1
-        return "&amp;" + found.group()[1:]
-
-    return _REFERENCE.sub(mend_one, text, count=_MAX_MENDED)
-
-
-def _mend_number(reference: str, number: str, counts: dict[str, int]) -> str:
-    code = int(number[1:], 16) if number[0] in "xX" else int(number)
-    legal = 0x20 <= code < 0xD800 or code in (9, 10, 13) or 0xE000 <= code < 0xFFFE
-    if legal or 0x10000 <= code <= 0x10FFFF:
-        return reference
-    counts["illegal-characters"] += 1
-    return ""

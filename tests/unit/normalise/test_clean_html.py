@@ -42,7 +42,7 @@ def violations(html: str) -> list[str]:
 
 
 def _broken_rules(element: Element) -> list[str]:
-    if not isinstance(element.tag, str) or element.tag == "DOCUMENT_FRAGMENT":
+    if element.tag == "DOCUMENT_FRAGMENT":
         return []
     broken = [] if element.tag in TAGS else [f"element {element.tag}"]
     allowed = ATTRIBUTES["*"] | ATTRIBUTES.get(element.tag, frozenset()) | {"rel"}

@@ -76,7 +76,9 @@ def test_the_configured_tracking_parameters_shape_the_article_link() -> None:
     ("entry", "link"),
     [
         pytest.param(
-            ParsedEntry(link="/a", id="https://e.com/id"), "https://example.com/a", id="its own link"
+            ParsedEntry(link="/a", id="https://e.com/id"),
+            "https://example.com/a",
+            id="its own link",
         ),
         pytest.param(
             ParsedEntry(

@@ -32,7 +32,11 @@ def test_a_file_mentioned_twice_is_listed_once_with_all_that_is_known() -> None:
         enclosures=(Enclosure(url="https://E.com/a.mp3", length=10),),
         media=(
             MediaContent(
-                url="https://e.com/a.mp3", type="audio/mpeg", length=99, duration=5, title="<b>A</b>"
+                url="https://e.com/a.mp3",
+                type="audio/mpeg",
+                length=99,
+                duration=5,
+                title="<b>A</b>",
             ),
         ),
     )
@@ -72,9 +76,7 @@ def test_numbers_and_types_that_mean_nothing_are_left_out() -> None:
 
 
 def test_the_first_files_are_kept_when_there_are_too_many() -> None:
-    entry = ParsedEntry(
-        enclosures=tuple(Enclosure(url=f"https://e.com/{n}") for n in (1, 2, 3, 1))
-    )
+    entry = ParsedEntry(enclosures=tuple(Enclosure(url=f"https://e.com/{n}") for n in (1, 2, 3, 1)))
 
     files = entry_files(entry, BASE, 2)
 

@@ -4,15 +4,19 @@ import pycurl
 
 from feedmill.model.fetch import FailureReason, RefusalReason
 
+# Codes for which pycurl has an old name or none.
+_WEIRD_SERVER_REPLY = 8
+_TOO_LARGE = 100
+
 _REASONS: dict[int, FailureReason | RefusalReason] = {
     pycurl.E_UNSUPPORTED_PROTOCOL: "protocol-error",  # HTTP/0.9, among others
     pycurl.E_URL_MALFORMAT: "malformed-url",
     pycurl.E_LOGIN_DENIED: "malformed-url",  # credentials inside the URL
     pycurl.E_COULDNT_RESOLVE_PROXY: "dns-failure",
     pycurl.E_COULDNT_RESOLVE_HOST: "dns-failure",
-    pycurl.E_WEIRD_SERVER_REPLY: "protocol-error",
+    _WEIRD_SERVER_REPLY: "protocol-error",
     pycurl.E_BAD_CONTENT_ENCODING: "protocol-error",  # an unasked transfer-coding
-    pycurl.E_TOO_LARGE: "headers-too-large",
+    _TOO_LARGE: "headers-too-large",
     pycurl.E_SSL_CONNECT_ERROR: "tls-failure",
     pycurl.E_PEER_FAILED_VERIFICATION: "tls-failure",
     pycurl.E_SSL_CIPHER: "tls-failure",

@@ -93,11 +93,15 @@ class Transfer:
         return _STOP if self._capped else None
 
     def answer(
-        self, error: FailureReason | None = None, detail: str = "", *, cut: bool = False
+        self,
+        error: FailureReason | RefusalReason | None = None,
+        detail: str = "",
+        *,
+        cut: bool = False,
     ) -> Answer:
         """What has arrived; `error` is how libcurl says that it ended."""
         if self._status is None:
-            return Answer(error=self.stopped or error, detail=detail)
+            return Answer(error=self.stopped or error or "protocol-error", detail=detail)
         decoder = self._decoder
         unfinished = decoder is not None and decoder.unfinished
         return Answer(

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from feedmill.model.entry import Author, EntryEnclosure
-from feedmill.model.event import Event, NewEvent, RawRef, Revision, StoredEntry
+from feedmill.model.event import Event, NewEvent
 from feedmill.model.feed import (
     BlobRef,
     Feed,
@@ -17,7 +16,6 @@ from feedmill.model.feed import (
     NewFeed,
 )
 from feedmill.model.fetch import Headers, Validators
-from feedmill.model.identity import Identified, IdentityKey, KnownEntry
 from feedmill.model.schedule import Cadence, Hints, ScheduleState
 
 Row = tuple[Any, ...]
@@ -46,34 +44,6 @@ FEED_COLUMNS: Final = ", ".join(
 PACE_COLUMNS: Final = (
     "gap_ms, next_ok_at, blocked_reason, slow_down, failures, failing_with, limited_urls"
 )
-KNOWN_COLUMNS: Final = (
-    "e.entry_id, e.entry_uid, f.id, e.guid, e.canonical_link, e.title_hash, e.item_hash,"
-    " e.content_hash, e.content_version, e.field_digests, e.article_hash, e.slice_digest,"
-    " e.published, e.updated, e.removed_at"
-)
-# The same for what retention left of an entry.
-TOMBSTONE_COLUMNS: Final = (
-    "e.entry_id, e.entry_uid, f.id, e.guid, e.canonical_link, e.title_hash, e.item_hash,"
-    " NULL, NULL, NULL, e.article_hash, NULL, NULL, NULL, e.removed_at"
-)
-# An entry of the current document was last seen when the document was.
-STORED_COLUMNS: Final = (
-    "e.entry_uid, f.id, e.first_seen,"
-    " iif(e.in_document, max(e.last_seen, f.confirmed_at), e.last_seen),"
-    " iif(e.in_document, e.seen_count + f.confirmations - e.confirmation, e.seen_count),"
-    " e.content_hash, e.dedupe_key, e.match_confidence, e.guid, e.link, e.canonical_link, e.title,"
-    " e.summary, e.content, e.authors, e.categories, e.enclosures, e.published, e.updated,"
-    " e.published_effective, e.published_source, e.language, e.image, e.comments_url,"
-    " e.article_hash, e.revisions, e.removed_at, e.fetch_id, e.slice_offset, e.slice_length"
-)
-# What is written anew whenever an entry's content is.
-CONTENT_COLUMNS: Final = (
-    "dedupe_key", "match_confidence", "guid", "link", "canonical_link", "title", "summary",
-    "content", "authors", "categories", "enclosures", "published", "updated",
-    "published_effective", "published_source", "language", "image", "comments_url",
-    "content_hash", "content_version", "field_digests", "title_hash", "item_hash",
-    "article_hash", "fetch_id", "slice_offset", "slice_length", "slice_digest",
-)  # fmt: skip
 
 _encode: Final = msgspec.json.Encoder().encode
 _strings: Final = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -81,9 +51,6 @@ _headers: Final = msgspec.json.Decoder(Headers).decode
 _overrides: Final = msgspec.json.Decoder(FeedOverrides).decode
 _hints: Final = msgspec.json.Decoder(Hints).decode
 _move: Final = msgspec.json.Decoder(MoveCandidate).decode
-_authors: Final = msgspec.json.Decoder(tuple[Author, ...]).decode
-_enclosures: Final = msgspec.json.Decoder(tuple[EntryEnclosure, ...]).decode
-_digests: Final = msgspec.json.Decoder(tuple[tuple[str, str], ...]).decode
 _limited: Final = msgspec.json.Decoder(tuple[tuple[str, datetime], ...]).decode
 _data: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -261,131 +228,6 @@ def pace_of(row: Row) -> HostPace:
         failures=failures,
         failing_with=failing_with,
         limited_urls=_limited(limited) if limited else (),
-    )
-
-
-def content_row(seen: Identified, fetch_id: str, first_seen: int) -> Row:
-    """The CONTENT_COLUMNS of an entry; an undated one stands where it was first seen (D11)."""
-    entry, piece = seen.entry, seen.entry.slice
-    effective = micros_or_none(entry.published_effective)
-    return (
-        seen.dedupe_key,
-        seen.match_confidence,
-        seen.guid,
-        entry.link,
-        seen.link,
-        entry.title,
-        entry.summary,
-        entry.content,
-        json_or_null(entry.authors),
-        json_or_null(entry.categories),
-        json_or_null(entry.enclosures),
-        micros_or_none(entry.published),
-        micros_or_none(entry.updated),
-        first_seen if effective is None else effective,
-        "first_seen" if effective is None else entry.published_source or "first_seen",
-        entry.language,
-        entry.image,
-        entry.comments_url,
-        seen.content_hash,
-        seen.content_version,
-        json_text(seen.field_digests),
-        seen.title_hash,
-        seen.item_hash,
-        seen.article_hash,
-        fetch_id,
-        None if piece is None else piece.offset,
-        None if piece is None else piece.length,
-        None if piece is None else piece.digest,
-    )
-
-
-def known_of(row: Row, keys: Sequence[tuple[Any, str]]) -> KnownEntry:
-    """What is known of an entry: a row of KNOWN_COLUMNS or TOMBSTONE_COLUMNS, and its keys."""
-    (
-        entry_id, entry_uid, feed_id, guid, canonical_link, title_hash, item_hash, content_hash,
-        content_version, field_digests, article_hash, slice_digest, published, updated, removed_at,
-    ) = row  # fmt: skip
-    return KnownEntry(
-        entry_id=entry_id,
-        entry_uid=entry_uid,
-        feed_id=feed_id,
-        guid=guid,
-        canonical_link=canonical_link,
-        keys=tuple(IdentityKey(type=kind, value=value) for kind, value in keys),
-        title_hash=title_hash,
-        item_hash=item_hash,
-        content_hash=content_hash,
-        content_version=content_version,
-        field_digests=_digests(field_digests) if field_digests else (),
-        article_hash=article_hash,
-        slice_digest=slice_digest,
-        published=instant_or_none(published),
-        updated=instant_or_none(updated),
-        removed=removed_at is not None,
-    )
-
-
-def stored_of(row: Row) -> StoredEntry:
-    """The entry of a row of STORED_COLUMNS."""
-    (
-        entry_uid, feed_id, first_seen, last_seen, seen_count, content_hash, dedupe_key,
-        match_confidence, guid, link, canonical_link, title, summary, content, authors, categories,
-        enclosures, published, updated, published_effective, published_source, language, image,
-        comments_url, article_hash, revisions, removed_at, fetch_id, offset, length,
-    ) = row  # fmt: skip
-    raw = () if fetch_id is None else (RawRef(fetch_id=fetch_id, offset=offset, length=length),)
-    return StoredEntry(
-        entry_uid=entry_uid,
-        feed_id=feed_id,
-        first_seen=instant(first_seen),
-        last_seen=instant(last_seen),
-        seen_count=seen_count,
-        content_hash=content_hash,
-        dedupe_key=dedupe_key,
-        match_confidence=match_confidence,
-        guid=guid,
-        link=link,
-        canonical_link=canonical_link,
-        title=title,
-        summary=summary,
-        content=content,
-        authors=_authors(authors) if authors else (),
-        categories=strings(categories),
-        enclosures=_enclosures(enclosures) if enclosures else (),
-        published=instant_or_none(published),
-        updated=instant_or_none(updated),
-        published_effective=instant(published_effective),
-        published_source=published_source,
-        language=language,
-        image=image,
-        comments_url=comments_url,
-        article_hash=article_hash,
-        revisions=revisions,
-        removed_at=instant_or_none(removed_at),
-        raw_refs=raw,
-    )
-
-
-def revision_of(row: Row) -> Revision:
-    """The revision of a row of entry_revisions, with the entry's public id first."""
-    (
-        entry_uid, number, replaced_at, changed, content_hash, title, summary, content,
-        canonical_link, published, updated, fetch_id,
-    ) = row  # fmt: skip
-    return Revision(
-        entry_uid=entry_uid,
-        number=number,
-        replaced_at=instant(replaced_at),
-        changed=strings(changed),
-        content_hash=content_hash,
-        title=title,
-        summary=summary,
-        content=content,
-        canonical_link=canonical_link,
-        published=instant_or_none(published),
-        updated=instant_or_none(updated),
-        fetch_id=fetch_id,
     )
 
 

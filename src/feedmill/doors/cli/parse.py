@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import IO
 
 import click
 import msgspec
@@ -64,9 +63,7 @@ def parse(
 
 def _read(name: str, *, as_json: bool) -> bytes:
     try:
-        stream: IO[bytes] = sys.stdin.buffer if name == "-" else Path(name).open("rb")
-        with stream:
-            return stream.read()
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as problem:
         reason = problem.strerror or str(problem)
         fail("unreadable-file", f"{name}: {reason}", "check the path", as_json=as_json, status=2)

@@ -1,0 +1,43 @@
+"""A proxy that somebody chose for a feed; those of the environment do not count (D27).
+
+Names behind a proxy are resolved by the proxy. libcurl must not ask for them itself, so the
+SOCKS schemes always take their resolving form.
+"""
+
+import ada_url
+
+from feedmill.errors import UsageError
+from feedmill.model.base import Value
+
+_DEFAULT_PORTS = {"http": 80, "https": 443, "socks4a": 1080, "socks5h": 1080}
+_RESOLVING = {"socks": "socks5h", "socks5": "socks5h", "socks4": "socks4a"}
+
+
+class Proxy(Value):
+    url: str  # as libcurl takes it, with an explicit port and perhaps credentials
+    host: str
+    port: int
+
+
+def read_proxy(text: str) -> Proxy:
+    """The proxy that was configured, its credentials kept out of every message."""
+    try:
+        parsed = ada_url.URL(text)
+    except ValueError:
+        raise _unusable() from None
+    scheme = str(parsed.protocol).removesuffix(":")
+    scheme = _RESOLVING.get(scheme, scheme)
+    if scheme not in _DEFAULT_PORTS or not parsed.hostname:
+        raise _unusable()
+    port = int(parsed.port) if parsed.port else _DEFAULT_PORTS[scheme]
+    secret = f":{parsed.password}" if parsed.password else ""
+    login = f"{parsed.username}{secret}@" if parsed.username else ""
+    return Proxy(
+        url=f"{scheme}://{login}{parsed.hostname}:{port}",
+        host=str(parsed.hostname).strip("[]"),
+        port=port,
+    )
+
+
+def _unusable() -> UsageError:
+    return UsageError("the proxy cannot be used; expected e.g. http://proxy.example:3128")

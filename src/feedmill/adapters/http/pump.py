@@ -1,0 +1,156 @@
+"""libcurl on the event loop: one multi handle, woken by its sockets and its one timer.
+
+libcurl says which sockets it wants watched and when it wants to be called at the latest; the
+loop calls back; finished transfers are handed to whoever waits for them. Several transfers that
+begin in one turn of the loop are started together.
+"""
+
+import asyncio
+from typing import Any
+
+import pycurl
+
+from feedmill.model.base import Value
+
+
+class Ended(Value):
+    """How a transfer ended: libcurl's code, 0 for well, and its words."""
+
+    code: int = 0
+    message: str = ""
+
+
+class Pump:
+    """All transfers of one fetcher."""
+
+    def __init__(self, *, max_idle_connections: int) -> None:
+        self._multi = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_MAXCONNECTS, max_idle_connections)
+        self._multi.setopt(pycurl.M_PIPELINING, 0)
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
+        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
+        self._waiting: dict[Any, asyncio.Future[Ended]] = {}
+        self._running = 0
+        self._watched: dict[int, int] = {}
+        self._due_at: float | None = None
+        self._alarm: asyncio.TimerHandle | None = None
+        self._called = False
+        self._closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def perform(self, curl: pycurl.Curl) -> Ended:
+        """Run one prepared easy handle to its end; cancelling drops its connection."""
+        self._loop = asyncio.get_running_loop()
+        ended: asyncio.Future[Ended] = self._loop.create_future()
+        self._waiting[curl] = ended
+        self._running += 1
+        self._multi.add_handle(curl)
+        try:
+            return await ended
+        finally:
+            if self._waiting.pop(curl, None) is not None:
+                self._running -= 1
+            if not self._closed:
+                self._multi.remove_handle(curl)
+
+    def end(self, curl: pycurl.Curl) -> None:
+        """End a transfer from our side; its waiter resumes and takes it out."""
+        self._settle(curl, Ended(code=pycurl.E_ABORTED_BY_CALLBACK, message="ended by us"))
+
+    def close(self) -> None:
+        """Drop every connection and every transfer that is still under way."""
+        self._closed = True
+        for curl, ended in list(self._waiting.items()):
+            self._multi.remove_handle(curl)
+            ended.cancel()
+        self._waiting.clear()
+        self._forget_alarm()
+        self._multi.close()
+        for fd in list(self._watched):
+            self._watch(fd, pycurl.POLL_REMOVE)
+
+    def _on_socket(self, what: int, fd: int, _multi: object, _data: object) -> None:
+        self._watch(fd, what)
+
+    def _watch(self, fd: int, what: int) -> None:
+        loop = self._loop
+        assert loop is not None
+        wanted = 0 if what == pycurl.POLL_REMOVE else what
+        before = self._watched.get(fd, 0)
+        if wanted & pycurl.POLL_IN and not before & pycurl.POLL_IN:
+            loop.add_reader(fd, self._act, fd, pycurl.CSELECT_IN)
+        elif before & pycurl.POLL_IN and not wanted & pycurl.POLL_IN:
+            loop.remove_reader(fd)
+        if wanted & pycurl.POLL_OUT and not before & pycurl.POLL_OUT:
+            loop.add_writer(fd, self._act, fd, pycurl.CSELECT_OUT)
+        elif before & pycurl.POLL_OUT and not wanted & pycurl.POLL_OUT:
+            loop.remove_writer(fd)
+        if wanted:
+            self._watched[fd] = wanted
+        else:
+            self._watched.pop(fd, None)
+
+    def _on_timer(self, wait_ms: int) -> None:
+        loop = self._loop
+        assert loop is not None
+        if wait_ms < 0:
+            self._due_at = None
+            return
+        # A millisecond late rather than early: called early, libcurl finds nothing to do and
+        # does not ask again.
+        self._due_at = due_at = loop.time() + (wait_ms + 1) / 1000 if wait_ms else 0.0
+        if not wait_ms:
+            if not self._called:
+                self._called = True
+                loop.call_soon(self._on_time)
+        elif self._alarm is None or self._alarm.when() > due_at:
+            # An alarm that rings too soon is set anew when it rings: cheaper than each time.
+            self._forget_alarm()
+            self._alarm = loop.call_at(due_at, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._on_time()
+
+    def _on_time(self) -> None:
+        self._called = False
+        if self._due_at is None or self._closed:
+            return
+        assert self._loop is not None
+        if self._due_at > self._loop.time():
+            self._forget_alarm()
+            self._alarm = self._loop.call_at(self._due_at, self._ring)
+            return
+        self._due_at = None
+        self._act(pycurl.SOCKET_TIMEOUT, 0)
+
+    def _forget_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    def _act(self, fd: int, events: int) -> None:
+        _, running = self._multi.socket_action(fd, events)
+        if running < self._running:
+            self._collect()
+
+    def _collect(self) -> None:
+        while True:
+            left, well, badly = self._multi.info_read()
+            for curl in well:
+                self._settle(curl, _WELL)
+            for curl, code, message in badly:
+                self._settle(curl, Ended(code=code, message=message))
+            if not left:
+                return
+
+    def _settle(self, curl: pycurl.Curl, how: Ended) -> None:
+        ended = self._waiting.pop(curl, None)
+        if ended is None:
+            return
+        self._running -= 1
+        if not ended.done():
+            ended.set_result(how)
+
+
+_WELL = Ended()

@@ -1,0 +1,196 @@
+"""Settings from a TOML file and the environment, read once at the edge.
+
+A file has one table per part ([schedule], [fetch], …); the environment wins over the file. Every
+mistake is reported at once, each with its place, its value and what was expected.
+"""
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from feedmill.config import Config
+from feedmill.errors import ConfigError
+from feedmill.fetch.addresses import check_address
+
+CONFIG_NAME: Final = "feedmill.toml"
+PREFIX: Final = "FEEDMILL_"
+
+# Names that the seeds gave, and short ones; all others are FEEDMILL_<PART>_<FIELD>.
+ENVIRONMENT: Final[dict[str, tuple[str, str]]] = {
+    "FEEDMILL_HOME": ("store", "home"),
+    "FEEDMILL_EGRESS_ALLOW_CIDRS": ("fetch", "allow_cidrs"),
+    "FETCH_TIMEOUT_MS": ("fetch", "timeout_ms"),
+    "MAX_BODY_BYTES": ("fetch", "max_body_bytes"),
+    "SCHED_MIN_INTERVAL_SEC": ("schedule", "min_interval_sec"),
+    "SCHED_MAX_INTERVAL_SEC": ("schedule", "max_interval_sec"),
+    "SCHED_JITTER_RATIO": ("schedule", "jitter_ratio"),
+    "HOST_MAX_CONCURRENCY": ("host", "max_concurrency"),
+    "HOST_RPS": ("host", "rps"),
+    "HASH_SUMMARY_PREFIX_LEN": ("identify", "hash_summary_prefix_len"),
+    "LINK_TRACKING_PARAMS": ("normalise", "link_tracking_params"),
+    "SUMMARY_MAX_LEN": ("normalise", "summary_max_chars"),
+    "ALLOWED_ENCODINGS": ("parse", "allowed_encodings"),
+    "ENCODING_CONFIDENCE_MIN": ("parse", "encoding_confidence_min"),
+    "ENCODING_SAMPLE_SIZE": ("parse", "encoding_sample_size"),
+}
+
+
+def load_config(path: Path | None = None, environment: Mapping[str, str] = os.environ) -> Config:
+    """The settings in force: defaults, then the file, then the environment."""
+    mistakes: list[str] = []
+    given: dict[str, dict[str, Any]] = {}
+    for place, part, field, value in _from_file(path, environment, mistakes):
+        _take(given, mistakes, place, part, field, value)
+    for place, part, field, value in _from_environment(environment):
+        _take(given, mistakes, place, part, field, value)
+    config = Config(
+        **{part: msgspec.convert(fields, _part_type(part)) for part, fields in given.items()}
+    )
+    mistakes += _contradictions(config)
+    if mistakes:
+        raise ConfigError(mistakes)
+    return config
+
+
+def environment_name(part: str, field: str) -> str:
+    """The variable that sets a field."""
+    for name, target in ENVIRONMENT.items():
+        if target == (part, field):
+            return name
+    return f"{PREFIX}{part.upper()}_{field.upper()}"
+
+
+def fields_of(part: str) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """The fields of one part, with their types and defaults."""
+    return msgspec.structs.fields(_part_type(part))
+
+
+def parts() -> tuple[str, ...]:
+    """The names of all parts, in the order of the file."""
+    return tuple(field.name for field in msgspec.structs.fields(Config))
+
+
+def _from_file(
+    path: Path | None, environment: Mapping[str, str], mistakes: list[str]
+) -> Iterator[tuple[str, str, str, object]]:
+    chosen = path or _default_path(environment)
+    if chosen is None:
+        return
+    try:
+        tables = tomllib.loads(chosen.read_text("utf-8"))
+    except OSError as problem:
+        mistakes.append(f"{chosen}: cannot be read ({problem.strerror})")
+        return
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        mistakes.append(f"{chosen}: is not TOML ({problem})")
+        return
+    for part, fields in tables.items():
+        if not isinstance(fields, dict):
+            mistakes.append(
+                f"{chosen}: {part} stands outside any table; put it under one of: {', '.join(parts())}"
+            )
+            continue
+        for field, value in fields.items():
+            yield f"{chosen}: [{part}] {field}", part, field, value
+
+
+def _default_path(environment: Mapping[str, str]) -> Path | None:
+    named = environment.get("FEEDMILL_CONFIG")
+    if named:
+        return Path(named)
+    found = [
+        Path(CONFIG_NAME),
+        Path(environment.get("FEEDMILL_HOME", "feedmill-data")) / CONFIG_NAME,
+    ]
+    return next((path for path in found if path.is_file()), None)
+
+
+def _from_environment(
+    environment: Mapping[str, str],
+) -> Iterator[tuple[str, str, str, object]]:
+    for name, (part, field) in ENVIRONMENT.items():
+        if name in environment:
+            yield name, part, field, _spelled(environment[name], part, field)
+    for name, value in environment.items():
+        if not name.startswith(PREFIX) or name in ENVIRONMENT or name in _OTHER:
+            continue
+        part, _, field = name.removeprefix(PREFIX).lower().partition("_")
+        yield name, part, field, _spelled(value, part, field)
+
+
+_OTHER: Final = frozenset(
+    {"FEEDMILL_CONFIG", "FEEDMILL_CORPUS", "FEEDMILL_LOG", "FEEDMILL_LOG_JSON"}
+)
+
+
+def _spelled(text: str, part: str, field: str) -> object:
+    """Text from the environment in the shape of its field: lists are comma-separated."""
+    default = getattr(getattr(Config(), part, None), field, None)
+    if isinstance(default, tuple):
+        return [item.strip() for item in text.split(",") if item.strip()]
+    if isinstance(default, bool):
+        return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}.get(
+            text.strip().lower(), text
+        )
+    if isinstance(default, int | float):
+        try:
+            return float(text) if isinstance(default, float) else int(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _take(
+    given: dict[str, dict[str, Any]],
+    mistakes: list[str],
+    place: str,
+    part: str,
+    field: str,
+    value: object,
+) -> None:
+    if part not in parts():
+        mistakes.append(f"{place}: there is no part {part!r}; the parts are: {', '.join(parts())}")
+        return
+    known = {info.name: info for info in fields_of(part)}
+    if field not in known:
+        mistakes.append(f"{place}: [{part}] has no setting {field!r}; it has: {', '.join(known)}")
+        return
+    try:
+        msgspec.convert({field: value}, _part_type(part))
+    except msgspec.ValidationError as problem:
+        mistakes.append(f"{place}: {value!r} will not do: {str(problem).split(' - at')[0]}")
+        return
+    given.setdefault(part, {})[field] = value
+
+
+def _contradictions(config: Config) -> list[str]:
+    """Settings that are each fine and together make no sense."""
+    found: list[str] = []
+    schedule = config.schedule
+    if schedule.min_interval_sec > schedule.max_interval_sec:
+        found.append(
+            f"[schedule] min_interval_sec {schedule.min_interval_sec} is above "
+            f"max_interval_sec {schedule.max_interval_sec}"
+        )
+    if schedule.min_interval_sec <= 0:
+        found.append("[schedule] min_interval_sec must be positive")
+    if not 0 <= schedule.jitter_ratio < 1:
+        found.append(f"[schedule] jitter_ratio {schedule.jitter_ratio} must be from 0 to below 1")
+    if config.run.lease_sec * 1000 < config.fetch.timeout_ms + 5000:
+        found.append("[run] lease_sec must outlast [fetch] timeout_ms by five seconds")
+    if config.run.concurrency < 1:
+        found.append("[run] concurrency must be at least 1")
+    try:
+        check_address("192.0.2.1", allow_cidrs=config.fetch.allow_cidrs)
+    except ConfigError as problem:
+        found += [f"[fetch] {mistake}" for mistake in problem.mistakes]
+    return found
+
+
+def _part_type(part: str) -> type[Any]:
+    kind: type[Any] = type(getattr(Config(), part))
+    return kind

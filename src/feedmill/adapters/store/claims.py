@@ -1,0 +1,190 @@
+"""Lanes and leases: who may poll which host, and since when (research: lane leases).
+
+One lane per host, leased as a whole, so that politeness is local to whoever holds it. A claim
+raises the lane's epoch; whatever is committed or released under an older epoch is a no-op. The
+next run of every claimed feed is written in the same transaction, so that a crash costs one
+interval and never an early poll (D25).
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from zlib import crc32
+
+from msgspec.structs import replace
+
+from feedmill.adapters.store.rows import (
+    FEED_COLUMNS,
+    NEVER,
+    PACE_COLUMNS,
+    Row,
+    feed_of,
+    instant,
+    micros,
+    pace_of,
+    pace_row,
+)
+from feedmill.canonicalise.urls import http_url, split
+from feedmill.model.feed import Claim, Feed, HostPace, Lane
+
+SHARDS: Final = 1024
+
+_FREE_LANES: Final = (
+    f"SELECT lane_id, lane_key, epoch, {PACE_COLUMNS} FROM lanes"
+    " WHERE claim_at <= ? ORDER BY claim_at LIMIT ?"
+)
+_DUE_FEEDS: Final = (
+    f"SELECT f.feed_no, f.interval_sec, {FEED_COLUMNS}"
+    " FROM feed_sched s JOIN feeds f ON f.feed_no = s.feed_no"
+    " WHERE s.lane_id = ? AND s.paused = 0 AND s.next_run_at <= ? ORDER BY s.next_run_at LIMIT ?"
+)
+_FIRST_DUE: Final = (
+    "SELECT coalesce(min(next_run_at), ?) FROM feed_sched WHERE lane_id = ? AND paused = 0"
+)
+
+
+def lane_key_of(url: str) -> str:
+    """The host, with the port where it is not the scheme's own; both schemes share a lane."""
+    href = http_url(url)
+    if href is None:
+        return url
+    parts = split(href)
+    return f"{parts.host}:{parts.port}" if parts.port else parts.host
+
+
+def shard_of(lane_key: str) -> int:
+    """Where the lane would live in a store of many cells; never changes."""
+    return crc32(lane_key.encode()) & (SHARDS - 1)
+
+
+def lane_of(connection: sqlite3.Connection, url: str, gap_ms: int) -> int:
+    """The number of the lane that the URL belongs to, made when it is the first of its host."""
+    key = lane_key_of(url)
+    found = connection.execute("SELECT lane_id FROM lanes WHERE lane_key = ?", (key,)).fetchone()
+    if found is not None:
+        return int(found[0])
+    made = connection.execute(
+        "INSERT INTO lanes (shard, lane_key, claim_at, gap_ms) VALUES (?, ?, ?, ?)",
+        (shard_of(key), key, NEVER, gap_ms),
+    )
+    return made.lastrowid or 0
+
+
+def hasten(connection: sqlite3.Connection, lane_id: int, due_at: int) -> None:
+    """Let a free lane be claimed at `due_at` at the latest; a leased one sees to it at release."""
+    connection.execute(
+        "UPDATE lanes SET claim_at = min(claim_at, max(?, coalesce(next_ok_at, 0)))"
+        " WHERE lane_id = ? AND owner IS NULL",
+        (due_at, lane_id),
+    )
+
+
+def claim(
+    connection: sqlite3.Connection,
+    owner: str,
+    now: datetime,
+    lease_sec: float,
+    max_lanes: int,
+    max_feeds: int,
+) -> tuple[Claim, ...]:
+    """Lease lanes that have due feeds and may be asked; expired leases are free."""
+    until = now + timedelta(seconds=lease_sec)
+    claims: list[Claim] = []
+    while len(claims) < max_lanes:
+        rows = connection.execute(_FREE_LANES, (micros(now), max_lanes - len(claims))).fetchall()
+        if not rows:
+            break
+        for lane_id, key, epoch, *pace in rows:
+            lane = Lane(id=lane_id, key=key, epoch=epoch + 1, pace=pace_of(tuple(pace)))
+            due = _due(connection, lane, now, max_feeds)
+            if due:
+                claims.append(_lease(connection, lane, owner, now, until, due))
+            else:
+                _pass_over(connection, lane)
+    return tuple(claims)
+
+
+def renew(connection: sqlite3.Connection, lane: Lane, owner: str, until: datetime) -> bool:
+    """Hold the lane longer; False when it is no longer ours."""
+    done = connection.execute(
+        "UPDATE lanes SET claim_at = ? WHERE lane_id = ? AND epoch = ? AND owner = ?",
+        (micros(until), lane.id, lane.epoch, owner),
+    )
+    return done.rowcount == 1
+
+
+def release(
+    connection: sqlite3.Connection,
+    lane: Lane,
+    pace: HostPace,
+    deferred: Sequence[tuple[str, datetime]],
+) -> None:
+    """Give the lane back with the pace learnt; nothing happens when it was lost."""
+    done = connection.execute(
+        "UPDATE lanes SET owner = NULL, gap_ms = ?, next_ok_at = ?, blocked_reason = ?,"
+        " slow_down = ?, failures = ?, failing_with = ?, limited_urls = ?"
+        " WHERE lane_id = ? AND epoch = ?",
+        (*pace_row(pace), lane.id, lane.epoch),
+    )
+    if done.rowcount == 0:
+        return
+    connection.executemany(
+        "UPDATE feed_sched SET next_run_at = ?"
+        " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?)",
+        [(micros(due_at), feed_id) for feed_id, due_at in deferred],
+    )
+    _free(connection, lane.id, pace)
+
+
+def _due(connection: sqlite3.Connection, lane: Lane, now: datetime, max_feeds: int) -> list[Row]:
+    if lane.pace.next_ok_at is not None and lane.pace.next_ok_at > now:
+        return []
+    return connection.execute(_DUE_FEEDS, (lane.id, micros(now), max(1, max_feeds))).fetchall()
+
+
+def _lease(
+    connection: sqlite3.Connection,
+    lane: Lane,
+    owner: str,
+    now: datetime,
+    until: datetime,
+    due: Sequence[Row],
+) -> Claim:
+    connection.execute(
+        "UPDATE lanes SET claim_at = ?, epoch = ?, owner = ? WHERE lane_id = ?",
+        (micros(until), lane.epoch, owner, lane.id),
+    )
+    feeds: list[Feed] = []
+    scheduled_at: list[datetime] = []
+    provisional: list[tuple[int, int]] = []
+    for feed_no, interval_sec, *row in due:
+        feed = feed_of(tuple(row))
+        next_run_at = now + timedelta(seconds=interval_sec)
+        scheduled_at.append(feed.next_poll_at)
+        feeds.append(replace(feed, next_poll_at=next_run_at))
+        provisional.append((micros(next_run_at), feed_no))
+    connection.executemany("UPDATE feed_sched SET next_run_at = ? WHERE feed_no = ?", provisional)
+    return Claim(lane=lane, until=until, feeds=tuple(feeds), scheduled_at=tuple(scheduled_at))
+
+
+def _pass_over(connection: sqlite3.Connection, lane: Lane) -> None:
+    """A lane without due feeds, left by a process that died: fence that off, wait for the next."""
+    connection.execute(
+        "UPDATE lanes SET owner = NULL, epoch = ? WHERE lane_id = ?", (lane.epoch, lane.id)
+    )
+    _free(connection, lane.id, lane.pace)
+
+
+def _free(connection: sqlite3.Connection, lane_id: int, pace: HostPace) -> None:
+    (first_due,) = connection.execute(_FIRST_DUE, (NEVER, lane_id)).fetchone()
+    ok_at = 0 if pace.next_ok_at is None else micros(pace.next_ok_at)
+    connection.execute(
+        "UPDATE lanes SET claim_at = ? WHERE lane_id = ?", (max(first_due, ok_at), lane_id)
+    )
+
+
+def next_due_at(connection: sqlite3.Connection) -> datetime | None:
+    """When the next lane can be claimed: it is due, or its lease ends."""
+    (earliest,) = connection.execute("SELECT min(claim_at) FROM lanes").fetchone()
+    return None if earliest is None or earliest >= NEVER else instant(earliest)

@@ -1,0 +1,295 @@
+"""The Store on one SQLite file: one writer thread with group commit, readers apart.
+
+Two processes may share the file: each has its own writer, and BEGIN IMMEDIATE lets them take
+turns. In memory there is one connection for all, for a run that cannot have a file.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Self, TypeVar
+
+from feedmill.adapters.store import claims, identities, outbox, purge, queries, subscriptions
+from feedmill.adapters.store.commit import commit
+from feedmill.adapters.store.connections import (
+    MEMORY,
+    Synchronous,
+    connect,
+    connect_reader,
+    translated,
+)
+from feedmill.adapters.store.migrate import migrate
+from feedmill.adapters.store.readers import Readers
+from feedmill.adapters.store.rows import blob_row, micros
+from feedmill.adapters.store.writer import PATIENCE_SEC, Writer
+from feedmill.engine.ports import Committed, EntryFilter, Page, Refresh
+from feedmill.errors import StoreError
+from feedmill.model.event import Event, NewEvent, Revision, StoredEntry
+from feedmill.model.feed import BlobRef, Claim, Feed, FetchRecord, HostPace, Lane, NewFeed
+from feedmill.model.identity import IdentityKey, KnownEntry
+from feedmill.model.schedule import Decision
+
+T = TypeVar("T")
+
+
+class SqliteStore:
+    """Implements `engine.ports.Store`; made by `open`, ended by `close`."""
+
+    def __init__(self, writer: Writer, readers: Readers | None, *, gap_ms: int) -> None:
+        self._writer, self._readers, self._gap_ms = writer, readers, gap_ms
+
+    @classmethod
+    async def open(
+        cls,
+        path: str | Path,
+        *,
+        synchronous: Synchronous = "normal",
+        readers: int = 4,
+        gap_ms: int = 1_000,
+        patience_sec: float = PATIENCE_SEC,
+    ) -> Self:
+        """Open or create the file, bring it to this version and start its threads.
+
+        `gap_ms` is the pace of a host that nothing is known about; `patience_sec` is how long a
+        foreign writer may hold the file before a write fails as `busy`.
+        """
+        name = str(path)
+        connect_writer = partial(connect, name, synchronous=synchronous)
+        if name == MEMORY:
+            connection = connect_writer()
+            migrate(connection)
+            return cls(Writer(lambda: connection, name), None, gap_ms=gap_ms)
+        await asyncio.to_thread(_prepare, name)
+        writer = Writer(connect_writer, name, patience_sec=patience_sec)
+        pool = Readers(partial(connect_reader, name), name, threads=readers)
+        return cls(writer, pool, gap_ms=gap_ms)
+
+    async def close(self) -> None:
+        """Write what was asked, then close every connection."""
+        if self._readers is not None:
+            await self._readers.close()
+        await self._writer.close()
+
+    # feeds
+
+    async def add_feed(self, new: NewFeed, events: Sequence[NewEvent] = ()) -> tuple[Feed, bool]:
+        """The feed, and whether it is new; one known under any of its addresses is returned."""
+        return await self._write(lambda c: subscriptions.add_feed(c, new, events, self._gap_ms))
+
+    async def feed(self, feed_id: str) -> Feed | None:
+        """The feed of that id."""
+        return await self._read(lambda c: queries.feed(c, feed_id))
+
+    async def find_feed(self, urls: Sequence[str]) -> Feed | None:
+        """The feed that has one of the addresses."""
+        return await self._read(lambda c: subscriptions.find_feed(c, urls))
+
+    async def feeds(
+        self, *, tag: str | None = None, after: str | None = None, limit: int = 100
+    ) -> Page[Feed]:
+        """Feeds in the order in which they were added."""
+        return await self._read(lambda c: queries.feeds(c, tag, after, limit))
+
+    async def aliases(self, feed_id: str) -> tuple[str, ...]:
+        """Every address of the feed."""
+        return await self._read(lambda c: queries.aliases(c, feed_id))
+
+    async def change_feed(self, feed: Feed) -> None:
+        """Write what a subscriber decides; what polls carry on is left alone."""
+        await self._write(lambda c: subscriptions.change_feed(c, feed, self._gap_ms))
+
+    async def remove_feed(self, feed_id: str, events: Sequence[NewEvent] = ()) -> bool:
+        """Forget a feed with its entries; its events stay in the log."""
+        return await self._write(lambda c: subscriptions.remove_feed(c, feed_id, events))
+
+    async def make_due(self, feed_ids: Sequence[str] | None, now: datetime) -> int:
+        """Let feeds be polled now; how many are due. None: all that are not paused."""
+        return await self._write(lambda c: subscriptions.make_due(c, feed_ids, now))
+
+    # the schedule
+
+    async def claim(
+        self, owner: str, *, now: datetime, lease_sec: float, max_lanes: int, max_feeds: int
+    ) -> tuple[Claim, ...]:
+        """Lease lanes with due feeds; the next run of each feed is persisted with it (D25)."""
+        return await self._write(
+            lambda c: claims.claim(c, owner, now, lease_sec, max_lanes, max_feeds)
+        )
+
+    async def renew(self, lane: Lane, *, owner: str, until: datetime) -> bool:
+        """Hold the lane longer; False when it is no longer ours."""
+        return await self._write(lambda c: claims.renew(c, lane, owner, until))
+
+    async def release(
+        self,
+        lane: Lane,
+        pace: HostPace,
+        *,
+        now: datetime,  # noqa: ARG002  # of the port; a free lane is due when its feeds are
+        deferred: Sequence[tuple[str, datetime]] = (),
+    ) -> None:
+        """Give the lane back with the pace learnt; nothing happens when it was lost."""
+        await self._write(lambda c: claims.release(c, lane, pace, deferred))
+
+    async def next_due_at(self) -> datetime | None:
+        """When the next lane can be claimed: it is due, or its lease ends."""
+        return await self._read(claims.next_due_at)
+
+    async def commit(self, refresh: Refresh) -> Committed:
+        """Write what a refresh decided: all or nothing, once per run."""
+        return await self._write(lambda c: commit(c, refresh, self._gap_ms))
+
+    # identity
+
+    async def known(
+        self, feed_id: str, keys: Sequence[IdentityKey], digests: Sequence[str]
+    ) -> tuple[KnownEntry, ...]:
+        """Every row that holds one of the keys, or has one of the slices in this feed."""
+        return await self._read(lambda c: identities.known(c, feed_id, keys, digests))
+
+    async def current_document(self, feed_id: str) -> tuple[KnownEntry, ...]:
+        """The rows of the feed's last document."""
+        return await self._read(lambda c: identities.current_document(c, feed_id))
+
+    async def slice_digests(self, feed_id: str) -> frozenset[str]:
+        """The digests of the slices of the feed's last document."""
+        return await self._read(lambda c: identities.slice_digests(c, feed_id))
+
+    async def articles(self, hashes: Sequence[str]) -> frozenset[str]:
+        """Those of the hashes that somebody has published already."""
+        return await self._read(lambda c: identities.articles(c, hashes))
+
+    async def publications(self, feed_id: str, limit: int) -> tuple[datetime, ...]:
+        """When the feed's newest entries were published, the newest first."""
+        return await self._read(lambda c: identities.publications(c, feed_id, limit))
+
+    # reading
+
+    async def entries(
+        self, where: EntryFilter, *, after: str | None = None, limit: int = 100
+    ) -> Page[StoredEntry]:
+        """Entries that the filter lets through, the last that came in first."""
+        return await self._read(lambda c: queries.entries(c, where, after, limit))
+
+    async def entry(self, entry_uid: str) -> StoredEntry | None:
+        """The entry of that public id; None also when retention took it."""
+        return await self._read(lambda c: queries.entry(c, entry_uid))
+
+    async def revisions(self, entry_uid: str) -> tuple[Revision, ...]:
+        """Earlier states of an entry, the oldest first."""
+        return await self._read(lambda c: queries.revisions(c, entry_uid))
+
+    async def fetches(
+        self, feed_id: str, *, after: str | None = None, limit: int = 100
+    ) -> Page[FetchRecord]:
+        """Fetches of a feed, the newest first."""
+        return await self._read(lambda c: queries.fetches(c, feed_id, after, limit))
+
+    async def fetch(self, fetch_id: str) -> FetchRecord | None:
+        """The fetch of that id."""
+        return await self._read(lambda c: queries.fetch(c, fetch_id))
+
+    async def decisions(self, feed_id: str, limit: int = 20) -> tuple[Decision, ...]:
+        """Why the feed is polled as it is, the newest decision first."""
+        return await self._read(lambda c: queries.decisions(c, feed_id, limit))
+
+    async def events(self, *, after: int, limit: int = 1000) -> tuple[Event, ...]:
+        """Events after a number, in order."""
+        return await self._read(lambda c: queries.events(c, after, limit))
+
+    async def last_seq(self) -> int:
+        """The number of the newest event, 0 before the first."""
+        return await self._read(outbox.last_seq)
+
+    async def cursor(self, consumer: str) -> int:
+        """How far a consumer has read, 0 before it began."""
+        return await self._read(lambda c: queries.cursor(c, consumer))
+
+    async def set_cursor(self, consumer: str, seq: int) -> None:
+        """Remember how far a consumer has read; going back is allowed, to replay."""
+        statement = "INSERT OR REPLACE INTO consumer_cursors VALUES (?, ?)"
+        await self._write(lambda c: c.execute(statement, (consumer, seq)).rowcount)
+
+    async def counts(self) -> dict[str, int]:
+        """How many rows there are of each kind."""
+        return await self._read(queries.counts)
+
+    # the raw store's index
+
+    async def blob(self, sha256: str) -> BlobRef | None:
+        """Where a body lies."""
+        return await self._read(lambda c: queries.blob(c, sha256))
+
+    async def blobs(self, *, segment: str | None = None) -> tuple[BlobRef, ...]:
+        """Where all bodies lie, or those of one segment, in the order of the bytes."""
+        return await self._read(lambda c: queries.blobs(c, segment))
+
+    async def move_blobs(self, refs: Sequence[BlobRef]) -> None:
+        """Note that bodies lie elsewhere now; one that was forgotten meanwhile stays so."""
+        statement = (
+            "UPDATE blobs SET segment = ?, offset = ?, length = ?, coding = ?, raw_length = ?,"
+            " prefix_sha256 = ? WHERE sha256 = ?"
+        )
+        rows = [(*blob_row(ref)[1:], ref.sha256) for ref in refs]
+        await self._write(lambda c: c.executemany(statement, rows).rowcount)
+
+    async def forget_blobs(self, sha256s: Sequence[str]) -> None:
+        """Note that bodies are gone."""
+        rows = [(sha256,) for sha256 in sha256s]
+        await self._write(
+            lambda c: c.executemany("DELETE FROM blobs WHERE sha256 = ?", rows).rowcount
+        )
+
+    # housekeeping
+
+    async def purge(self, *, before: datetime, now: datetime) -> dict[str, int]:
+        """Let go of what was last seen before; how much of each kind went."""
+        gone = {
+            kind.name: await self._purge_kind(kind, micros(before), micros(now))
+            for kind in purge.KINDS
+        }
+        gone["lanes"] = await self._write(lambda c: purge.drop_lanes(c, micros(now)))
+        return gone
+
+    async def problems(self) -> tuple[str, ...]:
+        """What is wrong with the store, in words; nothing when all is well."""
+        return await self._read(purge.problems)
+
+    async def _purge_kind(self, kind: purge.Kind, before: int, now: int) -> int:
+        gone, after = 0, -1
+        while True:
+            bite = await self._read(partial(purge.find_old, kind=kind, after=after, before=before))
+            if not bite:
+                return gone
+            gone += await self._write(partial(kind.forget, ids=bite, before=before, now=now))
+            after = bite[-1]
+
+    async def _write(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        return await self._writer.run(job)
+
+    async def _read(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        if self._readers is None:
+            return await self._writer.run(query)
+        return await self._readers.run(query)
+
+
+async def in_memory_store(*, gap_ms: int = 1_000) -> SqliteStore:
+    """A store that forgets everything when it is closed: 000's degraded mode."""
+    return await SqliteStore.open(MEMORY, gap_ms=gap_ms)
+
+
+def _prepare(path: str) -> None:
+    """Create the folder and the file, and migrate it."""
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"{path}: its folder cannot be made; check path and permissions ({error})"
+        raise StoreError("cannot-open", message) from error
+    connection = connect(path)
+    try:
+        translated(path, lambda: migrate(connection))
+    finally:
+        connection.close()

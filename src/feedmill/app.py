@@ -1,0 +1,81 @@
+"""The only file that names concrete adapters: it puts the world together and takes it apart."""
+
+import os
+import socket
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from feedmill.adapters import settings
+from feedmill.adapters.blobs.segments import SegmentBlobs
+from feedmill.adapters.clock import SystemClock
+from feedmill.adapters.http.curl import CurlFetcher
+from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.adapters.taps.ndjson import NdjsonTap
+from feedmill.adapters.taps.stdout import StdoutTap
+from feedmill.config import Config
+from feedmill.engine.ports import Sink
+from feedmill.engine.world import World
+from feedmill.observe import log
+
+DATABASE: Final = "feedmill.db"
+RAW: Final = "raw"
+OUT: Final = "out"
+
+
+def load_config(path: Path | None = None, home: str | None = None) -> Config:
+    """The settings in force; `home` from the command line wins over file and environment."""
+    config = settings.load_config(path)
+    if home is None:
+        return config
+    return replace(config, store=replace(config.store, home=home))
+
+
+def set_up_logging(verbose: int, *, as_json: bool) -> None:
+    """Warnings by default, one line per refresh with -v, everything with -vv."""
+    named = os.environ.get("FEEDMILL_LOG")
+    level = named or ("warning", "info", "debug")[min(verbose, 2)]
+    log.set_up(level, as_json=as_json or os.environ.get("FEEDMILL_LOG_JSON") == "1")  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def open_world(config: Config) -> AsyncIterator[World]:
+    """Store, raw bytes and fetcher under the home folder, closed again whatever happens."""
+    home = Path(config.store.home)
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+        home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240  # once, before anything waits
+        store = await SqliteStore.open(home / DATABASE)
+        stack.push_async_callback(store.close)
+        blobs = await SegmentBlobs.open(home / RAW)
+        stack.push_async_callback(blobs.close)
+        fetcher = CurlFetcher(config.fetch, clock)
+        stack.push_async_callback(fetcher.close)
+        _warn_about_egress(config)
+        yield World(clock=clock, fetcher=fetcher, blobs=blobs, store=store, config=config)
+
+
+def owner_name() -> str:
+    """Who holds a lane: this process on this machine."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def ndjson_tap(config: Config, folder: Path | None = None) -> Sink:
+    """The file tap of 002 §9.3."""
+    return NdjsonTap(folder or Path(config.store.home) / OUT)
+
+
+def stdout_tap() -> Sink:
+    """Events on standard output."""
+    return StdoutTap()
+
+
+def _warn_about_egress(config: Config) -> None:
+    """Private addresses are open only by configuration, and that is said loudly (D27)."""
+    if config.fetch.allow_cidrs:
+        log.logger("egress").warning(
+            "private networks are open to feeds", allow_cidrs=",".join(config.fetch.allow_cidrs)
+        )

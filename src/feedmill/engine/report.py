@@ -1,0 +1,71 @@
+"""What is said about each refresh: one wide log line and the metrics (002 §4.9)."""
+
+from typing import Any
+
+from feedmill.engine.ports import Committed, Refresh
+from feedmill.fetch.guard import shown
+from feedmill.model.feed import Feed
+from feedmill.observe.metrics import Metrics
+
+
+class Report:
+    """Listens to a run; `log` is a structured logger, `metrics` may be shared with a page."""
+
+    def __init__(self, log: Any, metrics: Metrics) -> None:  # noqa: ANN401
+        self.log = log
+        self.metrics = metrics
+
+    def refreshed(self, before: Feed, result: Refresh, committed: Committed) -> None:
+        """One line and the counters for one refresh."""
+        fetch, decision = result.fetch, result.decision
+        failed = fetch.outcome not in ("fresh", "unchanged", "same-body")
+        self.log.log(
+            30 if failed else 20,
+            "refreshed",
+            feed_id=result.feed.id,
+            url=shown(result.feed.url),
+            outcome=fetch.outcome,
+            http_status=fetch.http_status,
+            elapsed_ms=fetch.elapsed_ms,
+            bytes=fetch.wire_length,
+            new=fetch.entries_new,
+            updated=fetch.entries_updated,
+            decision_reason=decision.reason if decision else None,
+            interval_before=round(before.schedule.interval_sec),
+            interval_after=round(result.feed.schedule.interval_sec),
+            next_poll_at=result.feed.next_poll_at.isoformat(),
+            repairs=",".join(fetch.repairs) or None,
+            detail=fetch.detail[:200] or None,
+            fenced=committed.fenced or None,
+        )
+        self._count(result, committed)
+
+    def surprised(self, feed: Feed, problem: Exception) -> None:
+        """A fault of our own: the line carries the trace, the feed and nothing of its content."""
+        self.metrics.surprises.inc()
+        self.log.error(
+            "surprised", feed_id=feed.id, url=shown(feed.url), exc_info=problem, op="refresh"
+        )
+
+    def _count(self, result: Refresh, committed: Committed) -> None:
+        fetch, metrics = result.fetch, self.metrics
+        metrics.fetches.labels(fetch.outcome).inc()
+        status = f"{fetch.http_status // 100}xx" if fetch.http_status else "none"
+        metrics.statuses.labels("304" if fetch.http_status == 304 else status).inc()
+        metrics.bytes_in.inc(fetch.wire_length or 0)
+        metrics.bytes_decoded.inc(fetch.content_length or 0)
+        metrics.latency.observe(fetch.elapsed_ms / 1000)
+        metrics.entries.labels("new").inc(fetch.entries_new)
+        metrics.entries.labels("updated").inc(fetch.entries_updated)
+        for code in fetch.repairs:
+            metrics.repairs.labels(code).inc()
+        if result.decision is not None:
+            metrics.decisions.labels(result.decision.reason).inc()
+            metrics.interval.observe(result.decision.interval_sec)
+        cadence = result.feed.schedule.cadence
+        if cadence is not None:
+            metrics.ewma.observe(cadence.ewma_sec)
+        if committed.fenced:
+            metrics.fenced.inc()
+        if committed.last_seq:
+            metrics.last_seq.set(committed.last_seq)

@@ -1,0 +1,56 @@
+"""Structured lines on standard error: key=value for people, JSON for machines.
+
+One wide line per refresh. Never a body, never a credential, never a raw newline: values are
+quoted, so that one record is always one line.
+"""
+
+import sys
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Literal
+
+import structlog
+
+
+def set_up(
+    level: Literal["debug", "info", "warning", "error"] = "warning", *, as_json: bool = False
+) -> None:
+    """Configure logging once, at the edge of the process."""
+    numbers = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+    renderer: Any = (
+        structlog.processors.JSONRenderer(ensure_ascii=True)
+        if as_json
+        else structlog.processors.LogfmtRenderer(
+            key_order=["timestamp", "level", "event"], bool_as_flag=False
+        )
+    )
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            _one_line,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(numbers[level]),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+
+
+def logger(component: str) -> Any:  # noqa: ANN401  # structlog's own type
+    """A logger that names the part of the program it speaks for."""
+    return structlog.get_logger(component=component)
+
+
+def _one_line(_: object, __: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
+    """Escape line ends and control characters: a feed cannot write our log (xss-d008)."""
+    return {
+        key: _escaped(value) if isinstance(value, str) else value for key, value in event.items()
+    }
+
+
+def _escaped(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)

@@ -1,0 +1,82 @@
+"""Counters and histograms of 002 §4.9, without per-feed labels: those figures live in the store."""
+
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+_SECONDS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_INTERVALS: Final = (300, 900, 1800, 3600, 7200, 14400, 43200, 86400)
+
+
+class Metrics:
+    """The numbers of one process; each instance has a registry of its own, so tests do not meet."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.fetches = Counter(
+            "feedmill_fetches",
+            "Fetches by outcome: fresh, unchanged, same-body or the reason of a failure.",
+            ["outcome"],
+            registry=self.registry,
+        )
+        self.statuses = Counter(
+            "feedmill_http_statuses", "Answers by status class.", ["status"], registry=self.registry
+        )
+        self.bytes_in = Counter(
+            "feedmill_bytes_in", "Octets of bodies as transferred.", registry=self.registry
+        )
+        self.bytes_decoded = Counter(
+            "feedmill_bytes_decoded", "Octets of bodies after decoding.", registry=self.registry
+        )
+        self.latency = Histogram(
+            "feedmill_fetch_seconds",
+            "Time from request to the end of the answer.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.interval = Histogram(
+            "feedmill_interval_seconds",
+            "Interval that the scheduler chose.",
+            buckets=_INTERVALS,
+            registry=self.registry,
+        )
+        self.ewma = Histogram(
+            "feedmill_ewma_interval_seconds",
+            "Publication cadence that the scheduler saw.",
+            buckets=_INTERVALS,
+            registry=self.registry,
+        )
+        self.entries = Counter(
+            "feedmill_entries",
+            "Entries by what happened to them.",
+            ["change"],
+            registry=self.registry,
+        )
+        self.decisions = Counter(
+            "feedmill_decisions",
+            "Schedule decisions by reason.",
+            ["reason"],
+            registry=self.registry,
+        )
+        self.repairs = Counter(
+            "feedmill_repairs", "Documents that needed a repair.", ["code"], registry=self.registry
+        )
+        self.surprises = Counter(
+            "feedmill_surprises", "Faults of our own while refreshing.", registry=self.registry
+        )
+        self.fenced = Counter(
+            "feedmill_fenced_commits", "Commits under a lost lease.", registry=self.registry
+        )
+        self.feeds = Gauge(
+            "feedmill_feeds",
+            "Subscriptions by state of health.",
+            ["health"],
+            registry=self.registry,
+        )
+        self.last_seq = Gauge(
+            "feedmill_log_seq", "Number of the newest event.", registry=self.registry
+        )
+
+    def page(self) -> bytes:
+        """The text that /metrics serves."""
+        return generate_latest(self.registry)

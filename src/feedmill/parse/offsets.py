@@ -1,0 +1,85 @@
+"""The way back: where a span of the UTF-8 text lies in the raw bytes of another encoding (D14).
+
+Every answer was checked by decoding the raw bytes again, except where a character is a byte.
+"""
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from feedmill.parse.encoding import Decoded
+from feedmill.parse.labels import ONE_BYTE
+
+Spans = tuple[tuple[int, int], ...]
+
+_BOUNDARY: Final = re.compile(rb"(?=<)|(?<=>)|(?=\{)|(?<=\})|\Z")
+
+
+def raw_spans(spans: Spans, decoded: Decoded, raw: bytes) -> Spans | None:
+    """The spans in the raw body's own bytes; None when the way back is not exact."""
+    if decoded.encoding == "utf-8" and decoded.lossless:
+        return _shifted(spans, decoded.bom_length)
+    body = raw[decoded.bom_length :]
+    if decoded.encoding in ONE_BYTE:
+        return _shifted(tuple(_in_characters(spans, decoded.utf8)), decoded.bom_length)
+    places = tuple(_by_encoding(spans, decoded))
+    if not _fit(places, spans, decoded, body):
+        places = tuple(_by_decoding(spans, decoded, body))
+        if not _fit(places, spans, decoded, body):
+            return None
+    return _shifted(places, decoded.bom_length)
+
+
+def _shifted(spans: Spans, length: int) -> Spans:
+    return tuple([(start + length, end + length) for start, end in spans]) if length else spans
+
+
+def _in_characters(spans: Spans, utf8: bytes) -> Iterator[tuple[int, int]]:
+    """The spans counted in characters instead of UTF-8 bytes."""
+    position = count = 0
+    for start, end in spans:
+        first = count + _characters(utf8, position, start)
+        count = first + _characters(utf8, start, end)
+        position = end
+        yield first, count
+
+
+def _characters(utf8: bytes, start: int, end: int) -> int:
+    return len(utf8[start:end].decode("utf-8", "replace"))
+
+
+def _by_encoding(spans: Spans, decoded: Decoded) -> Iterator[tuple[int, int]]:
+    """Measured by encoding the text again: right unless the publisher's encoder differs."""
+    position = offset = 0
+    for start, end in spans:
+        first = offset + _length(decoded, position, start)
+        offset = first + _length(decoded, start, end)
+        position = end
+        yield first, offset
+
+
+def _length(decoded: Decoded, start: int, end: int) -> int:
+    text = decoded.utf8[start:end].decode("utf-8", "replace")
+    return len(text.encode(decoded.codec, "replace"))
+
+
+def _by_decoding(spans: Spans, decoded: Decoded, body: bytes) -> Iterator[tuple[int, int]]:
+    """Measured by decoding from tag to tag: slower, and indifferent to damage and odd escapes."""
+    decoder = codecs.getincrementaldecoder(decoded.codec)("replace")
+    offsets: dict[int, int] = {}
+    position = count = 0
+    for boundary in _BOUNDARY.finditer(body):
+        count += len(decoder.decode(body[position : boundary.start()]))
+        position = boundary.start()
+        offsets.setdefault(count, position)
+    for first, last in _in_characters(spans, decoded.utf8):
+        yield offsets.get(first, 0), offsets.get(last, 0)
+
+
+def _fit(places: Spans, spans: Spans, decoded: Decoded, body: bytes) -> bool:
+    return all(
+        body[first:last].decode(decoded.codec, "replace").encode("utf-8", "replace")
+        == decoded.utf8[start:end]
+        for (first, last), (start, end) in zip(places, spans, strict=True)
+    )

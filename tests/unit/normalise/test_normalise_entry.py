@@ -1,0 +1,263 @@
+"""One entry through all rules: what is taken from where, and what is told about it."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from feedmill.config import NormaliseConfig
+from feedmill.model.entry import Author, Entry
+from feedmill.model.parsed import (
+    Category,
+    Content,
+    Enclosure,
+    ParsedEntry,
+    Person,
+    Slice,
+    Text,
+)
+from feedmill.normalise.entry import FeedContext, normalise_entry
+
+SEEN = datetime(2025, 10, 14, 9, 30, 5, tzinfo=UTC)
+FEED = FeedContext(base="https://example.com/feed.xml", language="de")
+DEFAULTS = NormaliseConfig()
+
+
+def entry_of(parsed: ParsedEntry, config: NormaliseConfig = DEFAULTS) -> Entry:
+    return normalise_entry(parsed, FEED, config, SEEN)
+
+
+def findings_of(entry: Entry) -> list[tuple[str, str]]:
+    return [(finding.code, finding.field) for finding in entry.findings]
+
+
+def test_a_whole_entry_comes_out_clean() -> None:
+    parsed = ParsedEntry(
+        id=" post-1 ",
+        link="/post/1?utm_source=rss",
+        title=Text(value="<b>Hello</b> &amp; welcome", kind="html"),
+        summary=Text(value="<p>Short</p>", kind="html"),
+        contents=(Content(value='<p onclick="x">Long <a href="more">text</a></p>'),),
+        authors=(Person(name="Jane Doe"),),
+        categories=(Category(term="b"), Category(term="A"), Category(term="B")),
+        published="Tue, 14 Oct 2025 09:00:00 +0000",
+        updated="2025-10-14T09:10:00Z",
+        enclosures=(Enclosure(url="/a.mp3", type="audio/mpeg"),),
+        image="/i.png",
+        comments="/post/1#comments",
+        lang="en_US",
+        slice=Slice(offset=1, length=2, digest="x"),
+    )
+
+    entry = entry_of(parsed)
+
+    assert entry.guid == "post-1"
+    assert entry.link == "https://example.com/post/1?utm_source=rss"
+    assert entry.canonical_link == "https://example.com/post/1"
+    assert entry.article_link == "https://example.com/post/1"
+    assert entry.title == "Hello & welcome"
+    assert entry.summary == "Short"
+    assert entry.content == (
+        '<p>Long <a href="https://example.com/post/more" rel="noopener noreferrer nofollow">text'
+        "</a></p>"
+    )
+    assert entry.content_from == "content"
+    assert entry.authors == (Author(name="Jane Doe"),)
+    assert entry.categories == ("A", "b")
+    assert [file.url for file in entry.enclosures] == ["https://example.com/a.mp3"]
+    assert entry.published == datetime(2025, 10, 14, 9, 0, tzinfo=UTC)
+    assert entry.updated == datetime(2025, 10, 14, 9, 10, tzinfo=UTC)
+    assert entry.published_effective == entry.published
+    assert entry.published_source == "published"
+    assert entry.image == "https://example.com/i.png"
+    assert entry.comments_url == "https://example.com/post/1#comments"
+    assert entry.language == "en-US"
+    assert entry.slice == parsed.slice
+    assert findings_of(entry) == [("event-handler", "content")]
+    assert entry.modified == ("title", "summary", "content", "link", "categories")
+
+
+def test_nothing_is_invented_for_an_empty_entry() -> None:
+    entry = entry_of(ParsedEntry())
+
+    assert entry == Entry(language="de", published_effective=SEEN, published_source="first_seen")
+
+
+def test_a_clean_entry_is_not_modified() -> None:
+    parsed = ParsedEntry(
+        link="https://e.com/",
+        title=Text(value="Title"),
+        summary=Text(value="Summary"),
+        contents=(Content(value="<p>Text</p>"),),
+        authors=(Person(name="Jane"),),
+        categories=(Category(term="a"),),
+    )
+
+    assert entry_of(parsed).modified == ()
+
+
+@pytest.mark.parametrize(
+    ("contents", "content"),
+    [
+        pytest.param(
+            (Content(value="<i>short</i>"), Content(value="<p>much longer</p>")),
+            "<p>much longer</p>",
+            id="the longest",
+        ),
+        pytest.param(
+            (
+                Content(value="plain text that is long", type="text/plain"),
+                Content(value="<b>x</b>"),
+            ),
+            "<b>x</b>",
+            id="HTML before text",
+        ),
+        pytest.param(
+            (Content(value="a < b\n\nc", type="text"),),
+            "<p>a &lt; b</p><p>c</p>",
+            id="text as HTML",
+        ),
+        pytest.param(
+            (Content(value="<p>a<a/>b</p>", type="application/xhtml+xml; x=y"),),
+            '<p>a<a rel="noopener noreferrer nofollow"></a>b</p>',
+            id="XHTML as it was meant",
+        ),
+        pytest.param(
+            (Content(value="<p>a</p>", type="HTML"),), "<p>a</p>", id="a type in capitals"
+        ),
+        pytest.param((Content(value="R0lG", type="image/gif"),), None, id="pictures are no text"),
+        pytest.param((Content(value=" ", src="https://e.com/x"),), None, id="what is elsewhere"),
+        pytest.param((Content(value="<script>x</script>"),), None, id="nothing that may be shown"),
+        pytest.param((), None, id="none"),
+    ],
+)
+def test_the_best_content_is_chosen(contents: tuple[Content, ...], content: str | None) -> None:
+    entry = entry_of(ParsedEntry(contents=contents))
+
+    assert entry.content == content
+    assert entry.content_from == (None if content is None else "content")
+
+
+@pytest.mark.parametrize(
+    ("summary", "content"),
+    [
+        pytest.param(Text(value="<p>a</p>", kind="html"), "<p>a</p>", id="markup"),
+        pytest.param(Text(value="<p>a<i/>b</p>", kind="xhtml"), "<p>a<i></i>b</p>", id="XHTML"),
+        pytest.param(Text(value="a &amp; b", kind="html"), None, id="HTML that is only text"),
+        pytest.param(Text(value="a <b> c", kind="text"), None, id="text is text"),
+        pytest.param(Text(value="<script>a</script>", kind="html"), None, id="nothing to show"),
+        pytest.param(None, None, id="none"),
+    ],
+)
+def test_a_summary_in_markup_stands_in_for_the_content(
+    summary: Text | None, content: str | None
+) -> None:
+    entry = entry_of(ParsedEntry(summary=summary))
+
+    assert entry.content == content
+    assert entry.content_from == (None if content is None else "summary")
+
+
+def test_the_summary_stands_in_when_nothing_of_the_content_may_be_shown() -> None:
+    parsed = ParsedEntry(
+        contents=(Content(value="<script>x</script>"),),
+        summary=Text(value="<p>a</p>", kind="html"),
+    )
+
+    entry = entry_of(parsed)
+
+    assert entry.content == "<p>a</p>"
+    assert entry.content_from == "summary"
+    assert findings_of(entry) == [("script", "content")]
+
+
+def test_without_a_summary_the_content_is_summarised_by_its_beginning() -> None:
+    parsed = ParsedEntry(contents=(Content(value="<p>one</p><script>x</script><p>two three</p>"),))
+
+    entry = entry_of(parsed, NormaliseConfig(summary_max_chars=8))
+
+    assert entry.summary == "one two"
+    assert "summary" not in entry.modified
+
+
+def test_relative_addresses_are_resolved_against_the_nearest_base() -> None:
+    content = Content(value='<img src="a.png">', base="https://e.com/content/")
+    parsed = ParsedEntry(link="b", base="https://e.com/entry/", contents=(content,))
+
+    entry = entry_of(parsed)
+
+    assert entry.link == "https://e.com/entry/b"
+    assert entry.content == '<img src="https://e.com/content/a.png">'
+
+
+def test_oversized_and_deep_fields_are_cut_and_reported() -> None:
+    parsed = ParsedEntry(
+        title=Text(value="x" * 200),
+        summary=Text(value="<p>y</p>" * 50, kind="html"),
+        contents=(Content(value="<div>" * 300 + "z" * 3000),),
+    )
+
+    entry = entry_of(
+        parsed,
+        NormaliseConfig(
+            title_max_chars=10, summary_max_chars=10, content_max_chars=2000, html_max_depth=3
+        ),
+    )
+
+    assert entry.title == "x" * 10
+    assert entry.summary == "y y y y y"
+    assert entry.content is not None
+    assert entry.content.count("<div>") == 3
+    assert findings_of(entry) == [
+        ("oversized", "title"),
+        ("oversized", "summary"),
+        ("oversized", "content"),
+        ("too-deep", "content"),
+    ]
+
+
+def test_a_deep_summary_in_place_of_the_content_is_reported() -> None:
+    parsed = ParsedEntry(summary=Text(value="<div>" * 300 + "x", kind="html"))
+
+    assert ("too-deep", "content") in findings_of(
+        entry_of(parsed, NormaliseConfig(html_max_depth=3))
+    )
+
+
+def test_what_cannot_be_used_is_reported() -> None:
+    parsed = ParsedEntry(
+        link="javascript:x",
+        title=Text(value="<script>x</script>"),
+        comments="data:x",
+        published="some day",
+        enclosures=(Enclosure(url="ftp://e.com/x"),),
+    )
+
+    entry = entry_of(parsed)
+
+    assert findings_of(entry) == [
+        ("script", "title"),
+        ("bad-link", "link"),
+        ("bad-link", "enclosures"),
+        ("bad-date", "published"),
+        ("bad-link", "comments_url"),
+    ]
+    assert entry.modified == ("title", "link")
+
+
+def test_the_date_of_creation_stands_in_for_that_of_publication() -> None:
+    entry = entry_of(ParsedEntry(created="2003-12-13T08:29:29-04:00"))
+
+    assert entry.published == datetime(2003, 12, 13, 12, 29, 29, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("lang", "language"),
+    [
+        pytest.param("pt-BR", "pt-BR", id="a tag"),
+        pytest.param(" en_us ", "en-us", id="a locale"),
+        pytest.param("English (US)", "de", id="words are no tag: the feed's"),
+        pytest.param(None, "de", id="none: the feed's"),
+    ],
+)
+def test_the_language_is_a_tag_or_that_of_the_feed(lang: str | None, language: str) -> None:
+    assert entry_of(ParsedEntry(lang=lang)).language == language
