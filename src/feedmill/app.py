@@ -5,11 +5,13 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final
+from tempfile import TemporaryDirectory
+from typing import Any, Final
 
+from msgspec import json, to_builtins
 from msgspec.structs import replace
 
-from feedmill.adapters import settings
+from feedmill.adapters import settings, surroundings
 from feedmill.adapters.blobs.segments import SegmentBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.curl import CurlFetcher
@@ -19,11 +21,13 @@ from feedmill.adapters.taps.stdout import StdoutTap
 from feedmill.config import Config
 from feedmill.engine.ports import Sink
 from feedmill.engine.world import World
+from feedmill.errors import StoreError
 from feedmill.observe import log
 
 DATABASE: Final = "feedmill.db"
 RAW: Final = "raw"
 OUT: Final = "out"
+_CANNOT_OPEN: Final = "cannot-open"
 
 
 def load_config(path: Path | None = None, home: str | None = None) -> Config:
@@ -42,12 +46,17 @@ def set_up_logging(verbose: int, *, as_json: bool) -> None:
 
 
 @asynccontextmanager
-async def open_world(config: Config) -> AsyncIterator[World]:
-    """Store, raw bytes and fetcher under the home folder, closed again whatever happens."""
+async def open_world(config: Config, *, memory: bool = False) -> AsyncIterator[World]:
+    """Store, raw bytes and fetcher under the home folder, closed again whatever happens.
+
+    With `memory` nothing outlives the world: the degraded mode of seed 000.
+    """
     home = Path(config.store.home)
     clock = SystemClock()
     async with AsyncExitStack() as stack:
-        home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240  # once, before anything waits
+        if memory:
+            home = Path(stack.enter_context(TemporaryDirectory(prefix="feedmill-")))
+        _make_home(home)
         store = await SqliteStore.open(home / DATABASE)
         stack.push_async_callback(store.close)
         blobs = await SegmentBlobs.open(home / RAW)
@@ -56,6 +65,27 @@ async def open_world(config: Config) -> AsyncIterator[World]:
         stack.push_async_callback(fetcher.close)
         _warn_about_egress(config)
         yield World(clock=clock, fetcher=fetcher, blobs=blobs, store=store, config=config)
+
+
+async def examine(config: Config) -> list[dict[str, Any]]:
+    """What `feedmill doctor` found; a bad configuration has been refused before."""
+    checks = await surroundings.examine(Path(config.store.home), now=SystemClock().now())
+    first = {"name": "configuration", "ok": True, "detail": "every setting can be used"}
+    return [first, *(to_builtins(check) for check in checks)]
+
+
+def config_reference() -> list[dict[str, str]]:
+    """Every setting with its variable and default, for people and for the reference."""
+    return [
+        {
+            "part": part,
+            "field": field.name,
+            "variable": settings.environment_name(part, field.name),
+            "default": json.encode(field.default).decode(),
+        }
+        for part in settings.parts()
+        for field in settings.fields_of(part)
+    ]
 
 
 def owner_name() -> str:
@@ -71,6 +101,14 @@ def ndjson_tap(config: Config, folder: Path | None = None) -> Sink:
 def stdout_tap() -> Sink:
     """Events on standard output."""
     return StdoutTap()
+
+
+def _make_home(home: Path) -> None:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        message = f"{home} cannot be created ({problem.strerror}); choose another with --home"
+        raise StoreError(_CANNOT_OPEN, message) from problem
 
 
 def _warn_about_egress(config: Config) -> None:

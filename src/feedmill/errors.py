@@ -42,7 +42,7 @@ class ConfigError(FeedmillError):
 class StoreError(FeedmillError):
     """The store cannot remember or recall; nothing of what was asked was written."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, message: str, *, reason: str) -> None:
         self.reason = reason  # busy, disk-full, io-error, read-only, corrupt, cannot-open, …
         super().__init__(message)
 

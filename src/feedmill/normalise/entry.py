@@ -1,13 +1,14 @@
 """One parsed entry made clean: the rules of 003 §3 as D10, D11 and D18 read them."""
 
 from datetime import datetime
+from functools import lru_cache
 
 from msgspec.structs import replace
 
 from feedmill.config import NormaliseConfig
 from feedmill.model.base import Value
 from feedmill.model.entry import Author, Entry, Finding
-from feedmill.model.parsed import ParsedEntry, Text
+from feedmill.model.parsed import ParsedEntry, Person, Text
 from feedmill.normalise.body import Body, content_body, summary_body
 from feedmill.normalise.fields import clean_language, field_findings, field_text
 from feedmill.normalise.links import bad_link, entry_links, web_address
@@ -17,6 +18,8 @@ from feedmill.normalise.people import clean_authors
 from feedmill.normalise.suspicious import find_suspicious
 from feedmill.normalise.tags import clean_tags
 from feedmill.normalise.text import remove_surrogates
+
+_SHORT_CHARS = 200  # what is longer is not worth remembering
 
 
 class FeedContext(Value):
@@ -57,7 +60,7 @@ def normalise_entry(
         summary=_summary(parsed, html, config.summary_max_chars),
         content=html,
         content_from=None if html is None else "summary" if fallback else "content",
-        authors=clean_authors(parsed.authors, config.max_authors),
+        authors=_authors(parsed.authors, config.max_authors),
         categories=clean_tags(parsed.categories, config.max_categories),
         enclosures=files.enclosures,
         published=moments.published,
@@ -80,6 +83,23 @@ def normalise_entry(
         ),
     )
     return replace(entry, modified=_modified(parsed, entry, body))
+
+
+def _authors(persons: tuple[Person, ...], max_authors: int) -> tuple[Author, ...]:
+    if len(persons) == 1 and _is_short(persons[0]):
+        return _lone_author(persons[0], max_authors)
+    return clean_authors(persons, max_authors)
+
+
+@lru_cache(maxsize=256)
+def _lone_author(person: Person, max_authors: int) -> tuple[Author, ...]:
+    """Remembered, because the author of one entry is mostly that of the next."""
+    return clean_authors((person,), max_authors)
+
+
+def _is_short(person: Person) -> bool:
+    fields = (person.name, person.email, person.uri)
+    return all(field is None or len(field) <= _SHORT_CHARS for field in fields)
 
 
 def _bodies(

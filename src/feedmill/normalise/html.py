@@ -13,6 +13,7 @@ import nh3
 
 from feedmill.model.base import Value
 from feedmill.normalise.allowlist import ATTRIBUTES, LINK_REL, REMOVED, TAGS, URL_SCHEMES
+from feedmill.normalise.flatten import flatten
 from feedmill.normalise.nesting import tame
 from feedmill.normalise.text import remove_surrogates
 
@@ -27,6 +28,11 @@ _SELF_CLOSED = re.compile(
     r"<([A-Za-z][\w.-]*+)((?:\s++[^\s=<>/\"']++\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+)\s*+/>"
 )
 _LONGEST_WORD = 100
+
+# Every & may become &amp;, and every link gets its rel. What grows more was nested wrongly on
+# purpose, and rebuilt over and over.
+_MAX_GROWTH = 5
+_GROWTH_ALLOWANCE = 10_000
 
 
 class Sanitised(Value):
@@ -52,8 +58,10 @@ def sanitise(html: str, *, base: str | None, max_chars: int, max_depth: int) -> 
     """
     cut = len(html) > max_chars
     tamed = tame(_cut(html, max_chars) if cut else html, max_depth)
-    cleaned = _without_controls(_clean(tamed.html, base))
-    return Sanitised(html=cleaned, cut=cut, flattened=tamed.flattened)
+    cleaned, flattened = _clean(tamed.html, base), tamed.flattened
+    if len(cleaned) > _MAX_GROWTH * len(tamed.html) + _GROWTH_ALLOWANCE:
+        cleaned, flattened = _clean(flatten(tamed.html, max_depth), base), True
+    return Sanitised(html=_without_controls(cleaned), cut=cut, flattened=flattened)
 
 
 def from_xhtml(markup: str) -> str:

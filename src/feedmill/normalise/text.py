@@ -75,10 +75,10 @@ def _strip(text: str) -> str:
 def _strip_simple(text: str) -> str | None:
     """The text without its tags, in one pass; None when there is more than finished tags."""
     pieces = TAG.split(text)
-    names = [name.lower() for name in pieces[1::3]]
+    names = " ".join(pieces[1::3]).lower().split(" ")  # no name holds a blank
     if "" in pieces[2::3] or not DROPPED.isdisjoint(names):
         return None
-    pieces[1::3] = [" " if name in BLOCKS else "" for name in names]
+    pieces[1::3] = [" " if name in BLOCKS else "" for name in names[: len(pieces) // 3]]
     del pieces[2::3]
     stripped = "".join(pieces)
     return None if _TAG_OPENER.search(stripped) else stripped

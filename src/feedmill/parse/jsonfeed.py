@@ -43,15 +43,16 @@ def parse_json(
     form = _format(read.fields) if read is not None else None
     if read is None or form is None:
         return _name(utf8)
-    marks = slices.digests(utf8, read.spans, b"json")
-    places = slices.raw_slices(read.spans, marks, decoded, document.body)
+    spans = read.spans[: limits.max_items]
+    marks = slices.digests(utf8, spans, b"json")
+    places = slices.raw_slices(spans, marks, decoded, document.body)
     fresh = [number for number, mark in enumerate(marks) if places is None or mark not in known]
-    capped = len(fresh) > limits.max_items
+    capped = len(read.spans) > limits.max_items
     reader = _Reader(url=document.url, limits=limits)
     entries = [
         reader.entry(raw, places[number] if places is not None else None)
-        for number in fresh[: limits.max_items]
-        if isinstance(raw := value_of(utf8[slice(*read.spans[number])]), dict)
+        for number in fresh
+        if isinstance(raw := value_of(utf8[slice(*spans[number])]), dict)
     ]
     return ParsedFeed(
         **reader.feed(read.fields),

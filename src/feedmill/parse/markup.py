@@ -47,7 +47,7 @@ def parse_markup(
     document: RawDocument, decoded: Decoded, limits: ParseLimits, known: frozenset[str]
 ) -> ParsedFeed | Unreadable:
     """Read an XML feed, well-formed or not."""
-    source = prepare(document, decoded)
+    source = prepare(document, decoded, limits.max_items)
     if source is None:
         return Unreadable(reason="malformed", detail="markup without an element")
     fresh = source.unknown(known)
@@ -97,9 +97,9 @@ def _whole(
     """The reading of a whole document; entries that are known are still not read again."""
     containers, elements = walk.split(tree.root)
     if tree.sound and not _agree(source, elements, len(source.spans)):
-        source = realigned(source, tree.root, elements, decoded, document.body)
+        source = realigned(source, tree.root, elements, decoded, document, limits.max_items)
     fresh = source.unknown(known)
-    if len(fresh) < len(source.spans) == len(elements):
+    if tree.sound and source.spans:
         elements = [elements[number] for number in fresh]
     return _Reading(
         document=document,
@@ -115,7 +115,7 @@ def _whole(
 
 def _agree(source: Source, elements: list[etree._Element], count: int) -> bool:
     """True when a sound tree's entries are those that the scan saw, in number and in spelling."""
-    if len(elements) != count or not source.scan.regular:
+    if len(elements) != count + source.scan.more or not source.scan.regular:
         return False
     spellings = {(element.prefix, element.tag.rpartition("}")[2]) for element in elements}
     prefix, _, local = source.scan.name.decode("utf-8", "replace").rpartition(":")
@@ -133,11 +133,11 @@ def _read(reading: _Reading) -> ParsedFeed:
         notes=notes,
     )
     cut = _is_cut(tree, source)
-    count, fields, entries = _values(reading, scope, cut=cut)
+    fields, entries = _values(reading, scope, cut=cut)
     form = walk.format_of(tree.root) or "rss20"
     if form.startswith("atom"):
         entries = _with_feed_authors(entries, fields)
-    capped = count > limits.max_items
+    capped = source.scan.more > 0
     return ParsedFeed(
         **fields,
         format=form,
@@ -152,19 +152,19 @@ def _read(reading: _Reading) -> ParsedFeed:
 
 def _values(
     reading: _Reading, scope: Scope, *, cut: bool
-) -> tuple[int, dict[str, Any], tuple[ParsedEntry, ...]]:
-    """How many entries there are to read, the feed's fields, and the entries within the limit."""
-    source, fresh = reading.source, reading.fresh
+) -> tuple[dict[str, Any], tuple[ParsedEntry, ...]]:
+    """The feed's fields, and the entries within the limit."""
+    source = reading.source
     if reading.tree.sound or not source.spans:
         fields, inside = walk.read_feed(reading.containers, scope)
         # Without slices nobody knows where a broken document was cut: in its last entry.
         elements = reading.elements[:-1] if cut and not reading.tree.sound else reading.elements
-        return len(elements), fields, _read_elements(reading, elements, inside)
+        return fields, _read_elements(reading, elements, inside)
     scope.notes.add("items-salvaged")
     head = read_head(source)
     containers = reading.containers if head is None else walk.split(head)[0]
     fields, inside = walk.read_feed(containers, scope)
-    return len(fresh), fields, read_slices(source, fresh[: scope.limits.max_items], inside)
+    return fields, read_slices(source, reading.fresh, inside)
 
 
 def _read_elements(

@@ -66,6 +66,7 @@ def _length(decoded: Decoded, start: int, end: int) -> int:
 
 def _by_decoding(spans: Spans, decoded: Decoded, body: bytes) -> Iterator[tuple[int, int]]:
     """Measured by decoding from tag to tag: slower, and indifferent to damage and odd escapes."""
+    wanted = list(_in_characters(spans, decoded.utf8))
     decoder = codecs.getincrementaldecoder(decoded.codec)("replace")
     offsets: dict[int, int] = {}
     position = count = 0
@@ -73,7 +74,9 @@ def _by_decoding(spans: Spans, decoded: Decoded, body: bytes) -> Iterator[tuple[
         count += len(decoder.decode(body[position : boundary.start()]))
         position = boundary.start()
         offsets.setdefault(count, position)
-    for first, last in _in_characters(spans, decoded.utf8):
+        if count > wanted[-1][1]:
+            break
+    for first, last in wanted:
         yield offsets.get(first, 0), offsets.get(last, 0)
 
 

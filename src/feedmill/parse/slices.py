@@ -11,6 +11,8 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from feedmill.model.base import Value
 from feedmill.model.parsed import Slice
 from feedmill.parse.encoding import Decoded
@@ -43,6 +45,7 @@ class Scan(Value):
     spans: Spans
     cut: bool = False  # the last one was never closed, and neither was the document
     regular: bool = True  # none began before the one before it had ended
+    more: int = 0  # entries beyond the limit, which have no spans here
 
 
 def scan_entries(utf8: bytes, root: int) -> Scan:
@@ -79,6 +82,13 @@ def scan_entries(utf8: bytes, root: int) -> Scan:
     return _closed(utf8, root, name, spans, opened, regular=regular)
 
 
+def limited(scan: Scan, max_items: int) -> Scan:
+    """The same scan with the spans of the first entries only."""
+    if len(scan.spans) <= max_items:
+        return scan
+    return replace(scan, spans=scan.spans[:max_items], more=len(scan.spans) - max_items)
+
+
 def spans_of(utf8: bytes, root: int, numbers: list[int]) -> Spans | None:
     """The spans of a sound document's elements, given by their number in document order."""
     wanted = frozenset(numbers)
@@ -104,6 +114,8 @@ def spans_of(utf8: bytes, root: int, numbers: list[int]) -> Spans | None:
 
 def end_of_tag(utf8: bytes, position: int) -> int:
     """Past the > of a tag, minding quoted values; the first > where the quotes are broken."""
+    if utf8[position : position + 1] == b">":
+        return position + 1
     end = utf8.find(b">", position)
     if end < 0:
         return len(utf8)

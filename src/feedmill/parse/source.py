@@ -63,7 +63,7 @@ class Source(Value):
         return b"".join(pieces)
 
 
-def prepare(document: RawDocument, decoded: Decoded) -> Source | None:
+def prepare(document: RawDocument, decoded: Decoded, max_items: int) -> Source | None:
     """Find the root and the entries; None when there is no element at all."""
     start, prolog = find_feed(decoded.utf8)
     if prolog.root < 0:
@@ -76,7 +76,7 @@ def prepare(document: RawDocument, decoded: Decoded) -> Source | None:
     if prolog.doctypes:
         repairs.append(Repair(code="doctype-ignored"))
     utf8 = without_doctype(decoded.utf8, prolog)
-    scan = slices.scan_entries(utf8, prolog.root)
+    scan = slices.limited(slices.scan_entries(utf8, prolog.root), max_items)
     marks = _marks(utf8, prolog.root, scan.spans)
     return Source(
         utf8=utf8,
@@ -94,17 +94,18 @@ def realigned(
     tree: etree._Element,
     elements: list[etree._Element],
     decoded: Decoded,
-    raw: bytes,
+    document: RawDocument,
+    max_items: int,
 ) -> Source:
     """The source with the spans of a sound tree's own entries, in place of those of the scan."""
     numbers = {element: number for number, element in enumerate(tree.iter("*"))}
-    wanted = [numbers[element] for element in elements]
+    wanted = [numbers[element] for element in elements[:max_items]]
     spans = slices.spans_of(source.utf8, source.root, wanted) or ()
     marks = _marks(source.utf8, source.root, spans)
     return replace(
         source,
-        scan=slices.Scan(name=source.scan.name, spans=spans),
-        places=slices.raw_slices(spans, marks, decoded, raw),
+        scan=slices.Scan(name=source.scan.name, spans=spans, more=len(elements) - len(spans)),
+        places=slices.raw_slices(spans, marks, decoded, document.body),
         marks=marks,
     )
 

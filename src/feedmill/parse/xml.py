@@ -27,6 +27,7 @@ _CUT: Final = frozenset(
 _HARMLESS: Final = frozenset(
     {etree.ErrorTypes.ERR_DOCUMENT_END, etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE}
 )
+_MAX_BALANCED: Final = 1_000_000  # a longer entry is left to the recovering parser
 
 
 class Tree(Value):
@@ -69,7 +70,11 @@ def read_fragment(utf8: bytes) -> etree._Element | None:
         return root
     mended, _ = mend(utf8)
     root = parse_strictly(mended)
-    return root if root is not None else _recover(balance(mended))[0]
+    if root is not None:
+        return root
+    if len(mended) <= _MAX_BALANCED:
+        mended = balance(mended)
+    return _recover(mended, _lenient)
 
 
 def _parser(*, recovering: bool) -> etree.XMLParser:
@@ -86,25 +91,27 @@ def _parser(*, recovering: bool) -> etree.XMLParser:
 
 
 _strict: Final = _parser(recovering=False)
+_lenient: Final = _parser(recovering=True)
 
 
-def _recover(utf8: bytes) -> tuple[etree._Element | None, frozenset[int]]:
-    """Whatever tree the recovering parser can build, and the kinds of errors it met."""
-    parser = _parser(recovering=True)
+def _recover(utf8: bytes, parser: etree.XMLParser) -> etree._Element | None:
+    """Whatever tree the recovering parser can build."""
     try:
         root = etree.fromstring(utf8, parser)
     except etree.XMLSyntaxError:
-        root = None
+        return None
     if root is not None:
         # A reference that was hidden from `mend` in something unclosed is a node of its own.
         etree.strip_elements(root, etree.Entity, with_tail=False)
-    return root, frozenset(error.type for error in parser.error_log)
+    return root
 
 
 def _recovered(mended: bytes, repairs: tuple[Repair, ...]) -> Tree | None:
-    root, errors = _recover(mended)
+    parser = _parser(recovering=True)  # of its own, because its log is read
+    root = _recover(mended, parser)
     if root is None:
         return None
+    errors = frozenset(error.type for error in parser.error_log)
     return Tree(
         root=root,
         repairs=repairs + _named(errors),

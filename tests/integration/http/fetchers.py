@@ -29,6 +29,8 @@ class TableResolver:
 
     async def resolve(self, host: str) -> tuple[str, ...]:
         self.asked.append(host)
+        if host[0].isdigit():
+            return (host,)
         answers = self._table.get(host, [()])
         return answers.pop(0) if len(answers) > 1 else answers[0]
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.normalise.html import clean_html
+from feedmill.normalise.html import clean_html, sanitise
 from feedmill.normalise.nesting import tame
 
 DEPTH = 20
-FILLER = "<br>" * 201  # enough tags for a look
+FILLER = "<br>" * 1_001  # enough tags for a look
 
 PIECES = st.sampled_from(
     [
@@ -50,19 +50,20 @@ def test_no_repetition_of_anything_gets_deep(soup: str, times: int) -> None:
 def test_no_mixture_makes_the_tree_grow_out_of_proportion(first: str, second: str) -> None:
     tamed = tame(FILLER + first * 10 + second * 30, DEPTH)
 
-    assert size_of(tamed.html) <= 201 + 40 * 13 * (DEPTH + 3)
+    assert size_of(tamed.html) <= 1_001 + 40 * 13 * (DEPTH + 3)
 
 
 @pytest.mark.parametrize(
     "markup",
     [
         pytest.param("<p>Hello</p>", id="little markup is not even looked at"),
-        pytest.param("<p>Hello <b>you</b></p>" * 200, id="well nested"),
-        pytest.param("<p>Hello" * 300, id="paragraphs that nobody closed"),
-        pytest.param("<ul>" + "<li>one" * 300 + "</ul>", id="items that nobody closed"),
-        pytest.param("<blockquote><p>x</blockquote>" * 200, id="closed by their holder"),
-        pytest.param("<script>x</script><p>y</p>" * 150, id="scripts"),
-        pytest.param("<b>" + "<p>x</p>" * 300 + "</b>", id="one element around it all"),
+        pytest.param("<p>Hello <b>you</b></p>" * 500, id="well nested"),
+        pytest.param("<P>Hello <B>you</B></P>" * 500, id="in capitals"),
+        pytest.param("<p>Hello" * 1_001, id="paragraphs that nobody closed"),
+        pytest.param("<ul>" + "<li>one" * 1_001 + "</ul>", id="items that nobody closed"),
+        pytest.param("<blockquote><p>x</blockquote>" * 500, id="closed by their holder"),
+        pytest.param("<script>x</script><p>y</p>" * 500, id="scripts"),
+        pytest.param("<b>" + "<p>x</p>" * 501 + "</b>", id="one element around it all"),
     ],
 )
 def test_ordinary_markup_is_not_touched(markup: str) -> None:
@@ -91,7 +92,7 @@ def test_ordinary_markup_is_not_touched(markup: str) -> None:
     ],
 )  # fmt: skip
 def test_flattened_markup_reads_the_same(markup: str, flat: str) -> None:
-    tamed = tame("<svg></svg>" * 201 + markup, 2)
+    tamed = tame("<svg></svg>" * 501 + markup, 2)
 
     assert tamed.html == flat
     assert tamed.flattened
@@ -114,23 +115,31 @@ def test_flattened_markup_reads_the_same(markup: str, flat: str) -> None:
     ],
 )
 def test_no_trick_hides_depth(unit: str) -> None:
-    tamed = tame(unit * 400, DEPTH)
+    tamed = tame(unit * 1_001, DEPTH)
 
     assert tamed.flattened
     assert depth_of(tamed.html) <= 3 * DEPTH
 
 
-def test_formatting_is_not_rebuilt_without_end() -> None:
-    unclosed = "".join(f"<b lang={'x' * 3000} a{n}>" for n in range(10))
-    markup = f"<p>{unclosed}</p>" + "<p>x" * 1000
+@pytest.mark.parametrize(
+    ("letters", "paragraphs"),
+    [
+        pytest.param(3_000, 5_000, id="seen before"),
+        pytest.param(1_000, 500, id="too little to look at, seen afterwards"),
+    ],
+)
+def test_formatting_is_not_rebuilt_without_end(letters: int, paragraphs: int) -> None:
+    unclosed = "".join(f"<b lang={'x' * letters} a{n}>" for n in range(10))
+    markup = f"<p>{unclosed}</p>" + "<p>x" * paragraphs
 
-    html = clean_html(markup, max_depth=200)
+    result = sanitise(markup, base=None, max_chars=512_000, max_depth=200)
 
-    assert len(html) < 3 * len(markup)
+    assert len(result.html) < 5 * len(markup)
+    assert result.flattened
 
 
 def test_an_over_long_tag_keeps_what_is_allowed_and_the_rest_of_the_markup_is_not_touched() -> None:
-    many = " ".join(f"data-{n}" for n in range(3000))
+    many = " ".join(f"data-{n}" for n in range(4000))
     tag = f'<img {many} src="http://e.com/a.png" alt="{"x" * 5000}">'
 
     tamed = tame(f"<p CLASS=a>before{tag}after", DEPTH)
@@ -140,7 +149,7 @@ def test_an_over_long_tag_keeps_what_is_allowed_and_the_rest_of_the_markup_is_no
 
 
 def test_an_over_long_tag_that_nothing_ends_is_dropped() -> None:
-    tamed = tame("before<p " + "a " * 5000, DEPTH)
+    tamed = tame("before<p " + "a " * 20_000, DEPTH)
 
     assert tamed.html == "before"
 

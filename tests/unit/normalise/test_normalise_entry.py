@@ -193,13 +193,13 @@ def test_oversized_and_deep_fields_are_cut_and_reported() -> None:
     parsed = ParsedEntry(
         title=Text(value="x" * 200),
         summary=Text(value="<p>y</p>" * 50, kind="html"),
-        contents=(Content(value="<div>" * 300 + "z" * 3000),),
+        contents=(Content(value="<div>" * 1_001 + "z" * 3000),),
     )
 
     entry = entry_of(
         parsed,
         NormaliseConfig(
-            title_max_chars=10, summary_max_chars=10, content_max_chars=2000, html_max_depth=3
+            title_max_chars=10, summary_max_chars=10, content_max_chars=6_000, html_max_depth=3
         ),
     )
 
@@ -216,7 +216,7 @@ def test_oversized_and_deep_fields_are_cut_and_reported() -> None:
 
 
 def test_a_deep_summary_in_place_of_the_content_is_reported() -> None:
-    parsed = ParsedEntry(summary=Text(value="<div>" * 300 + "x", kind="html"))
+    parsed = ParsedEntry(summary=Text(value="<div>" * 1_001 + "x", kind="html"))
 
     assert ("too-deep", "content") in findings_of(
         entry_of(parsed, NormaliseConfig(html_max_depth=3))
@@ -248,6 +248,24 @@ def test_the_date_of_creation_stands_in_for_that_of_publication() -> None:
     entry = entry_of(ParsedEntry(created="2003-12-13T08:29:29-04:00"))
 
     assert entry.published == datetime(2003, 12, 13, 12, 29, 29, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("persons", "authors"),
+    [
+        pytest.param((Person(name=" Jane "),), (Author(name="Jane"),), id="one"),
+        pytest.param(
+            (Person(name="Jane"), Person(name="John")),
+            (Author(name="Jane"), Author(name="John")),
+            id="several",
+        ),
+        pytest.param(
+            (Person(name="Jane", uri="x" * 300),), (Author(name="Jane"),), id="one with too much"
+        ),
+    ],
+)
+def test_authors_are_clean(persons: tuple[Person, ...], authors: tuple[Author, ...]) -> None:
+    assert entry_of(ParsedEntry(authors=persons)).authors == authors
 
 
 @pytest.mark.parametrize(

@@ -215,8 +215,9 @@ def _answer(transfer: Transfer, ended: Ended, handle: Handle) -> Answer:
         return Answer(error="private-address", detail=handle.refused)
     if transfer.has_header and is_cut(ended.code):
         return transfer.answer(cut=True)
-    connected = handle.curl.getinfo(pycurl.PRETRANSFER_TIME) > 0
-    reason = reason_of(ended.code, connected=connected)
+    # libcurl's own times do not tell a handshake that hangs from an answer that does.
+    asked = handle.curl.getinfo(pycurl.REQUEST_SIZE) > 0
+    reason = reason_of(ended.code, asked=asked)
     return transfer.answer(reason, _printable(ended.message), cut=transfer.has_header)
 
 

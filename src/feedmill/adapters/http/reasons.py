@@ -28,10 +28,10 @@ _REASONS: dict[int, FailureReason | RefusalReason] = {
 _CUTS = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_RECV_ERROR, pycurl.E_GOT_NOTHING})
 
 
-def reason_of(code: int, *, connected: bool) -> FailureReason | RefusalReason:
-    """The stable word for a failed transfer; `connected`: there was a line to the server."""
+def reason_of(code: int, *, asked: bool) -> FailureReason | RefusalReason:
+    """The stable word for a failed transfer; `asked`: the request had gone out."""
     if code == pycurl.E_OPERATION_TIMEDOUT:
-        return "timeout" if connected else "timeout-connect"
+        return "timeout" if asked else "timeout-connect"
     return _REASONS.get(code, "connection-failed")
 
 

@@ -101,7 +101,8 @@ class Transfer:
     ) -> Answer:
         """What has arrived; `error` is how libcurl says that it ended."""
         if self._status is None:
-            return Answer(error=self.stopped or error or "protocol-error", detail=detail)
+            # libcurl is content with a header that breaks off; we are not.
+            return Answer(error=self.stopped or error or "connection-failed", detail=detail)
         decoder = self._decoder
         unfinished = decoder is not None and decoder.unfinished
         return Answer(
@@ -118,8 +119,8 @@ class Transfer:
     def _end_of_header(self) -> int | None:
         status, headers = _read_block(self._lines)
         self._lines.clear()
-        if status < 200 and status != 101:  # 101: nobody asked to switch
-            return None
+        if status < 200:
+            return self._end_of_informational(status)
         self._status, self._headers = status, headers
         if status in REDIRECTS and header_value(headers, "location"):
             self._max_wire_bytes = min(self._max_wire_bytes, _REDIRECT_BODY_BYTES)
@@ -127,6 +128,11 @@ class Transfer:
             self._capped = True
             return _STOP
         return None
+
+    def _end_of_informational(self, status: int) -> int | None:
+        if status == 101:  # nobody asked to switch, and no HTTP follows
+            self.stopped = "protocol-error"
+        return None if self.stopped is None else _STOP
 
     def _announced(self) -> int:
         length = header_value(self._headers, "content-length") or ""

@@ -5,6 +5,8 @@ counts how often its current document was confirmed, and an entry in it was seen
 lately as that. Only what enters, leaves or changes is written (D31).
 """
 
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
 import sqlite3
 from collections.abc import Collection, Sequence
 from typing import Final

@@ -6,6 +6,8 @@ next run of every claimed feed is written in the same transaction, so that a cra
 interval and never an early poll (D25).
 """
 
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime, timedelta

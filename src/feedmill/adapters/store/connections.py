@@ -62,7 +62,7 @@ def store_error(error: BaseException, path: str = "the store") -> StoreError:
     if isinstance(error, StoreError):
         return error
     reason, advice = _REASONS.get(error_code(error), ("failed", "this is a fault in feedmill"))
-    return StoreError(reason, f"{path}: {advice} ({type(error).__name__}: {error})")
+    return StoreError(f"{path}: {advice} ({type(error).__name__}: {error})", reason=reason)
 
 
 def error_code(error: BaseException) -> int:

@@ -6,6 +6,8 @@ is lost and a 304 costs some forty bytes of headers. The URL asked for and the f
 blocks like two more header fields.
 """
 
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
 import sqlite3
 from typing import Final
 

@@ -48,7 +48,7 @@ def read_migrations(folder: Path = MIGRATIONS) -> tuple[Migration, ...]:
     )
     if not found or [one.version for one in found] != list(range(1, len(found) + 1)):
         message = f"{folder}: migrations must be numbered from 0001 without gaps"
-        raise MigrationError("broken-migrations", message)
+        raise MigrationError(message, reason="broken-migrations")
     return found
 
 
@@ -77,14 +77,14 @@ def _check(applied: list[tuple[int, str, str]], migrations: tuple[Migration, ...
             f"the database is at version {len(applied)}, this feedmill knows {len(migrations)}; "
             "install the feedmill that wrote it, or a newer one"
         )
-        raise MigrationError("newer-schema", message)
+        raise MigrationError(message, reason="newer-schema")
     for (version, name, digest), ours in zip(applied, migrations, strict=False):
         if (version, digest) != (ours.version, ours.sha256):
             message = (
                 f"migration {name} is not the one that was applied to this database; "
                 "restore the file as it was released and add a new migration instead"
             )
-            raise MigrationError("changed-migration", message)
+            raise MigrationError(message, reason="changed-migration")
 
 
 def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
@@ -101,14 +101,12 @@ def _statements(sql: str) -> Iterator[str]:
     pending = ""
     for line in sql.splitlines(keepends=True):
         pending += line
-        if line.rstrip().endswith(";") or ";" in line.split("--")[0]:
-            if sqlite3.complete_statement(pending):
-                yield pending
-                pending = ""
-    if pending.strip() and not all(
-        not line.strip() or line.lstrip().startswith("--") for line in pending.splitlines()
-    ):
-        raise MigrationError("broken-migrations", f"a statement has no end: {pending[:80]!r}")
+        if ";" in line and sqlite3.complete_statement(pending):
+            yield pending
+            pending = ""
+    if any(line.strip() and not line.lstrip().startswith("--") for line in pending.splitlines()):
+        message = f"a statement has no end: {pending[:80]!r}"
+        raise MigrationError(message, reason="broken-migrations")
 
 
 def _patiently(connection: sqlite3.Connection, statement: str) -> None:

@@ -5,6 +5,8 @@ document never does; its identities always stay, with a tombstone for them to po
 done in small bites, so that a purge never holds up a refresh.
 """
 
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
 import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
@@ -48,43 +50,37 @@ _EMPTY_LANES: Final = (
     "DELETE FROM lanes WHERE owner IS NULL AND coalesce(next_ok_at, 0) < ?"
     " AND lane_id NOT IN (SELECT lane_id FROM feed_sched)"
 )
-_PROBLEMS: Final = (
-    (
-        "SELECT count(*) FROM entry_identities i"
-        " WHERE NOT EXISTS (SELECT 1 FROM entries e WHERE e.entry_id = i.entry_id)"
-        " AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.entry_id = i.entry_id)",
-        "identities point at no entry",
-    ),
-    (
-        "SELECT count(*) FROM entries e WHERE NOT EXISTS"
-        " (SELECT 1 FROM entry_identities i WHERE i.entry_id = e.entry_id)",
-        "entries have no identity",
-    ),
-    (
-        "SELECT count(*) FROM entries e JOIN tombstones t ON t.entry_id = e.entry_id",
-        "entries are alive and expired at once",
-    ),
-    (
-        "SELECT coalesce(max(seq) - min(seq) + 1 - count(*), 0) FROM outbox",
-        "events are missing from the log",
-    ),
-    (
-        "SELECT count(*) FROM feeds f WHERE NOT EXISTS"
-        " (SELECT 1 FROM feed_sched s WHERE s.feed_no = f.feed_no)",
-        "feeds have no schedule",
-    ),
-    (
-        "SELECT count(*) FROM feed_sched s JOIN lanes l ON l.lane_id = s.lane_id"
-        " WHERE s.paused = 0 AND l.owner IS NULL"
-        " AND l.claim_at > max(s.next_run_at, coalesce(l.next_ok_at, 0))",
-        "feeds would be polled late: their lane sleeps too long",
-    ),
-    (
-        "SELECT count(*) FROM feeds f WHERE NOT EXISTS"
-        " (SELECT 1 FROM feed_aliases a WHERE a.url = f.url AND a.feed_no = f.feed_no)",
-        "feeds are not known under their own address",
-    ),
-)
+_PROBLEMS: Final = {
+    "identities point at no entry": """
+        SELECT count(*) FROM entry_identities i
+         WHERE NOT EXISTS (SELECT 1 FROM entries e WHERE e.entry_id = i.entry_id)
+           AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.entry_id = i.entry_id)""",
+    "entries have no identity": """
+        SELECT count(*) FROM entries e WHERE NOT EXISTS
+               (SELECT 1 FROM entry_identities i WHERE i.entry_id = e.entry_id)""",
+    "entries are alive and expired at once": """
+        SELECT count(*) FROM entries e JOIN tombstones t ON t.entry_id = e.entry_id""",
+    "events are missing from the log": """
+        SELECT coalesce(max(seq) - min(seq) + 1 - count(*), 0) FROM outbox""",
+    "feeds have no schedule": """
+        SELECT count(*) FROM feeds f WHERE NOT EXISTS
+               (SELECT 1 FROM feed_sched s WHERE s.feed_no = f.feed_no)""",
+    "feeds would be polled late, because their lane sleeps too long": """
+        SELECT count(*) FROM feed_sched s JOIN lanes l ON l.lane_id = s.lane_id
+         WHERE s.paused = 0 AND l.owner IS NULL
+           AND l.claim_at > max(s.next_run_at, coalesce(l.next_ok_at, 0))""",
+    "feeds are not known under their own address": """
+        SELECT count(*) FROM feeds f WHERE NOT EXISTS
+               (SELECT 1 FROM feed_aliases a WHERE a.url = f.url AND a.feed_no = f.feed_no)""",
+}
+
+
+class Bite(NamedTuple):
+    """Some rows to let go of in one transaction, if they are still old."""
+
+    ids: Sequence[int]
+    before: int
+    now: int
 
 
 class Kind(NamedTuple):
@@ -92,7 +88,7 @@ class Kind(NamedTuple):
 
     name: str
     find: str  # after which number, before which instant, how many
-    forget: Callable[[sqlite3.Connection, Sequence[int], int, int], int]
+    forget: Callable[[sqlite3.Connection, Bite], int]
 
 
 def find_old(
@@ -115,42 +111,39 @@ def problems(connection: sqlite3.Connection) -> tuple[str, ...]:
     found += [
         f"{table}: row {row} points at nothing in {parent}" for table, row, parent, _ in broken
     ]
-    for statement, words in _PROBLEMS:
+    for words, statement in _PROBLEMS.items():
         (count,) = connection.execute(statement).fetchone()
         if count:
             found.append(f"{count} {words}")
     return tuple(found)
 
 
-def _bury(connection: sqlite3.Connection, ids: Sequence[int], before: int, now: int) -> int:
+def _bury(connection: sqlite3.Connection, bite: Bite) -> int:
     """Leave a tombstone for each entry that is still old: it may have been seen meanwhile."""
     buried = 0
-    for entry_id in ids:
-        if connection.execute(_BURY, (now, entry_id, before)).rowcount == 1:
+    for entry_id in bite.ids:
+        if connection.execute(_BURY, (bite.now, entry_id, bite.before)).rowcount == 1:
             connection.execute("DELETE FROM entries WHERE entry_id = ?", (entry_id,))
             buried += 1
     return buried
 
 
-def _forget_fetches(
-    connection: sqlite3.Connection, ids: Sequence[int], before: int, now: int
-) -> int:
-    rows = [(number,) for number in ids]
-    return connection.executemany("DELETE FROM fetches WHERE fetch_no = ?", rows).rowcount
+def _forget_fetches(connection: sqlite3.Connection, bite: Bite) -> int:
+    return _forget(connection, "DELETE FROM fetches WHERE fetch_no = ?", bite)
 
 
-def _forget_blocks(
-    connection: sqlite3.Connection, ids: Sequence[int], before: int, now: int
-) -> int:
-    statement = f"DELETE FROM header_blocks AS h WHERE h.block_id = ? AND {_UNUSED}"  # noqa: S608
-    return connection.executemany(statement, [(number,) for number in ids]).rowcount
+def _forget_blocks(connection: sqlite3.Connection, bite: Bite) -> int:
+    return _forget(
+        connection, f"DELETE FROM header_blocks AS h WHERE h.block_id = ? AND {_UNUSED}", bite
+    )
 
 
-def _forget_events(
-    connection: sqlite3.Connection, ids: Sequence[int], before: int, now: int
-) -> int:
-    rows = [(number,) for number in ids]
-    return connection.executemany("DELETE FROM outbox WHERE seq = ?", rows).rowcount
+def _forget_events(connection: sqlite3.Connection, bite: Bite) -> int:
+    return _forget(connection, "DELETE FROM outbox WHERE seq = ?", bite)
+
+
+def _forget(connection: sqlite3.Connection, statement: str, bite: Bite) -> int:
+    return connection.executemany(statement, [(number,) for number in bite.ids]).rowcount
 
 
 # In this order: header blocks are free once their fetches are gone.

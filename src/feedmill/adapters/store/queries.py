@@ -5,6 +5,8 @@ Cursors are opaque to callers: `first_seen.entry_id`, a fetch's `fetched_at.fetc
 number.
 """
 
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
 import re
 import sqlite3
 from collections.abc import Callable
@@ -160,7 +162,7 @@ def counts(connection: sqlite3.Connection) -> dict[str, int]:
     """How many rows there are of each kind."""
     found = {}
     for name, table in _TABLES.items():
-        (found[name],) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608
+        (found[name],) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
     (found["paused"],) = connection.execute(
         "SELECT count(*) FROM feed_sched WHERE paused = 1"
     ).fetchone()
@@ -177,7 +179,7 @@ def blobs(connection: sqlite3.Connection, segment: str | None) -> tuple[BlobRef,
     """Where all bodies lie, or those of one segment, in the order of the bytes."""
     chosen = "" if segment is None else "WHERE segment = ?"
     rows = connection.execute(
-        f"SELECT * FROM blobs {chosen} ORDER BY segment, offset",  # noqa: S608  # two fixed texts
+        f"SELECT * FROM blobs {chosen} ORDER BY segment, offset",
         () if segment is None else (segment,),
     )
     return tuple(blob_of(row) for row in rows)

@@ -26,7 +26,8 @@ class Readers:
     async def run(self, query: Callable[[sqlite3.Connection], T]) -> T:
         """What the query returned: one state of the database, however many statements it has."""
         if self._closed:
-            raise StoreError("closed", f"{self._path}: the store is closed")
+            message = f"{self._path}: the store is closed"
+            raise StoreError(message, reason="closed")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, self._read, query)
 

@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from feedmill.adapters.store import claims, identities, outbox, purge, queries, subscriptions
+from feedmill.adapters.store import claims, identities, outbox, queries, subscriptions
+from feedmill.adapters.store import purge as retention
 from feedmill.adapters.store.commit import commit
 from feedmill.adapters.store.connections import (
     MEMORY,
@@ -249,23 +250,28 @@ class SqliteStore:
         """Let go of what was last seen before; how much of each kind went."""
         gone = {
             kind.name: await self._purge_kind(kind, micros(before), micros(now))
-            for kind in purge.KINDS
+            for kind in retention.KINDS
         }
-        gone["lanes"] = await self._write(lambda c: purge.drop_lanes(c, micros(now)))
+        gone["lanes"] = await self._write(lambda c: retention.drop_lanes(c, micros(now)))
         return gone
 
     async def problems(self) -> tuple[str, ...]:
         """What is wrong with the store, in words; nothing when all is well."""
-        return await self._read(purge.problems)
+        return await self._read(retention.problems)
 
-    async def _purge_kind(self, kind: purge.Kind, before: int, now: int) -> int:
+    async def _purge_kind(self, kind: retention.Kind, before: int, now: int) -> int:
         gone, after = 0, -1
         while True:
-            bite = await self._read(partial(purge.find_old, kind=kind, after=after, before=before))
-            if not bite:
+            ids = await self._read(
+                partial(retention.find_old, kind=kind, after=after, before=before)
+            )
+            if not ids:
                 return gone
-            gone += await self._write(partial(kind.forget, ids=bite, before=before, now=now))
-            after = bite[-1]
+            gone += await self._forget(kind, retention.Bite(ids, before, now))
+            after = ids[-1]
+
+    async def _forget(self, kind: retention.Kind, bite: retention.Bite) -> int:
+        return await self._write(lambda c: kind.forget(c, bite))
 
     async def _write(self, job: Callable[[sqlite3.Connection], T]) -> T:
         return await self._writer.run(job)
@@ -287,7 +293,7 @@ def _prepare(path: str) -> None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         message = f"{path}: its folder cannot be made; check path and permissions ({error})"
-        raise StoreError("cannot-open", message) from error
+        raise StoreError(message, reason="cannot-open") from error
     connection = connect(path)
     try:
         translated(path, lambda: migrate(connection))

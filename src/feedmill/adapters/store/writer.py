@@ -65,7 +65,8 @@ class Writer:
     async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """What the job returned, once it is committed."""
         if self._closed:
-            raise StoreError("closed", f"{self._path}: the store is closed")
+            message = f"{self._path}: the store is closed"
+            raise StoreError(message, reason="closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._queue.put(Job(job, future, loop))

@@ -1,0 +1,128 @@
+"""How many refreshes the SQLite store commits per second, and whether that stays flat.
+
+    python -m benchmarks.store [--feeds 1000 10000 100000] [--polls 40000] [--synchronous full]
+
+Three loads: 304s, documents of 30 known entries, documents of 30 new entries; each through the
+store's own port, in waves of concurrent commits as the engine has them, decisions included.
+"""
+
+import argparse
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from tests.integration.store.refreshes import (
+    HOUR,
+    NOON,
+    a_refresh,
+    an_entry,
+    claim_all,
+    new_feed,
+    read,
+)
+
+from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.engine.ports import Refresh
+from feedmill.model.feed import Feed
+
+WAVE = 1_000
+ENTRIES = 30
+
+
+def main() -> None:
+    """Print one line per size of the store."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--feeds", type=int, nargs="+", default=[1_000, 10_000, 100_000])
+    parser.add_argument("--polls", type=int, default=40_000)
+    parser.add_argument("--synchronous", choices=["normal", "full"], default="normal")
+    options = parser.parse_args()
+    print(f"{'feeds':>8} {'304/s':>8} {'30 known/s':>10} {'30 new/s':>9} {'claimed/s':>9} {'B/304':>6}")
+    for feeds in options.feeds:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "store.db"
+            figures = asyncio.run(measure(path, feeds, options.polls, options.synchronous))
+        print("{:8d} {:8.0f} {:10.0f} {:9.0f} {:9.0f} {:6.0f}".format(feeds, *figures), flush=True)
+
+
+async def measure(path: Path, count: int, polls: int, synchronous: str) -> tuple[float, ...]:
+    """Refreshes per second of each load, feeds claimed per second, and bytes per 304."""
+    store = await SqliteStore.open(path, synchronous="full" if synchronous == "full" else "normal")
+    feeds = await _subscribe(store, count)
+    claiming = time.perf_counter()
+    claims = 0
+    while found := await claim_all(store, lanes=200):
+        claims += sum(len(one.feeds) for one in found)
+    claimed = claims / (time.perf_counter() - claiming)
+    await _commit(store, _unchanged(feeds, min(polls, count), 0))  # the first learns the headers
+    size = await asyncio.to_thread(_size, path)
+    unchanged = await _commit(store, _unchanged(feeds, polls, 1))
+    grown = (await asyncio.to_thread(_size, path)) - size
+    some = feeds[:: max(1, count // 1_000)][:1_000]
+    fresh = await _commit(store, await _documents(store, some, 1_000, ENTRIES))
+    known = [
+        refresh
+        for run in range(2_000, 2_005)
+        for refresh in await _documents(store, some, run, ENTRIES)
+    ]
+    touched = await _commit(store, known)
+    await store.close()
+    return unchanged, touched, fresh, claimed, grown / polls
+
+
+async def _subscribe(store: SqliteStore, count: int) -> list[Feed]:
+    feeds: list[Feed] = []
+    for first in range(0, count, WAVE):
+        numbers = range(first, min(first + WAVE, count))
+        added = await asyncio.gather(*(store.add_feed(_new(number)) for number in numbers))
+        feeds += [feed for feed, _ in added]
+    return feeds
+
+
+def _new(number: int):  # type: ignore[no-untyped-def]  # noqa: ANN202  # as new_feed
+    return new_feed(number, host=f"host{number % 20_000}.example")
+
+
+def _unchanged(feeds: Sequence[Feed], polls: int, first_run: int) -> list[Refresh]:
+    """Polls over all feeds in an order that jumps about, as due times do."""
+    count, step = len(feeds), 7_919
+    refreshes = []
+    for number in range(polls):
+        feed, run = feeds[number * step % count], first_run + number // count
+        refreshes.append(a_refresh(feed, run, at=_instant(run, number)))
+    return refreshes
+
+
+async def _documents(
+    store: SqliteStore, feeds: Iterable[Feed], run: int, entries: int
+) -> list[Refresh]:
+    refreshes = []
+    for number, feed in enumerate(feeds):
+        named = [an_entry(f"{feed.id}-{one}") for one in range(entries)]
+        changes = await read(store, feed, named)
+        refreshes.append(a_refresh(feed, run, at=_instant(run, number), changes=changes))
+    return refreshes
+
+
+def _instant(run: int, number: int) -> datetime:
+    return NOON + HOUR * run + timedelta(microseconds=number)
+
+
+async def _commit(store: SqliteStore, refreshes: Sequence[Refresh]) -> float:
+    began = time.perf_counter()
+    for first in range(0, len(refreshes), WAVE):
+        wave = refreshes[first : first + WAVE]
+        for done in await asyncio.gather(*(store.commit(refresh) for refresh in wave)):
+            assert not done.fenced
+            assert not done.duplicate
+    return len(refreshes) / (time.perf_counter() - began)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""The active segment of this process: groups of bodies appended, each group durable at once.
+
+Blocking; one thread at a time. A group is all or nothing: when the disk refuses a part of it, the
+segment is cut back to where it was, so it stays valid and the next group may succeed.
+"""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+
+from feedmill.adapters.blobs import folder as disk
+from feedmill.adapters.blobs.faults import blob_error
+from feedmill.adapters.blobs.folder import Folder
+from feedmill.adapters.blobs.record import HEADER_BYTES, write_header
+from feedmill.engine.ports import Clock
+from feedmill.errors import BlobError
+from feedmill.model.feed import BlobRef
+
+_ATTEMPTS = 3  # at a name that nobody takes for a dead process's
+
+
+class Appender:
+    """Appends bodies as they are: they are made small later, all versions of a feed together."""
+
+    def __init__(
+        self, folder: Folder, clock: Clock, *, segment_bytes: int, segment_age_sec: float
+    ) -> None:
+        self._folder, self._clock = folder, clock
+        self._segment_bytes, self._segment_age_sec = segment_bytes, segment_age_sec
+        self._active: _Active | None = None
+
+    def append(self, bodies: Sequence[tuple[str, bytes]]) -> list[BlobRef]:
+        """Where the (sha256, body) pairs lie, durable; a body that lies here already is not repeated."""
+        if self._active is not None and self.seconds_left() == 0:
+            self.seal()
+        active = self._active = self._active or self._begin()
+        group = _Group(active)
+        refs = [group.add(sha256, body) for sha256, body in bodies]
+        self._write(active, b"".join(group.chunks))
+        active.end = group.end
+        active.known |= group.added
+        if active.end >= self._segment_bytes:
+            with suppress(BlobError):  # what was asked is durable; recovery seals what we could not
+                self.seal()
+        return refs
+
+    def seal(self) -> str | None:
+        """Close the active segment for good and say its name; the next body begins another."""
+        active, self._active = self._active, None
+        if active is None:
+            return None
+        try:
+            self._folder.seal(active.name, active.file)
+        except OSError as error:
+            raise blob_error(error, f"segment {active.name}") from error
+        finally:
+            os.close(active.file)
+        return active.name
+
+    def seconds_left(self) -> float | None:
+        """Until the active segment is old enough to be sealed; None without one."""
+        if self._active is None:
+            return None
+        age = self._clock.monotonic() - self._active.begun
+        return max(0.0, self._segment_age_sec - age)
+
+    def _begin(self) -> "_Active":
+        for attempt in range(1, _ATTEMPTS + 1):
+            name = self._clock.new_id()
+            try:
+                return _Active(name, self._folder.create(name), self._clock.monotonic())
+            except (BlockingIOError, FileNotFoundError) as error:
+                if attempt == _ATTEMPTS:
+                    raise blob_error(error, str(self._folder.path)) from error
+            except OSError as error:
+                raise blob_error(error, str(self._folder.path)) from error
+        raise AssertionError
+
+    def _write(self, active: "_Active", data: bytes) -> None:
+        if not data:
+            return
+        try:
+            write_all(active.file, data, active.end)
+        except OSError as error:
+            if not _cut_back(active):
+                self._abandon(active)
+            raise blob_error(error, f"segment {active.name}") from error
+        try:
+            disk.sync_data(active.file)
+        except OSError as error:
+            # After a failed sync the kernel may call lost pages clean; no later sync of this file
+            # proves anything. What was acknowledged before is safe, the rest goes elsewhere.
+            _cut_back(active)
+            self._abandon(active)
+            raise blob_error(error, f"segment {active.name}") from error
+
+    def _abandon(self, active: "_Active") -> None:
+        self._active = None
+        os.close(active.file)
+
+
+def write_all(file: int, data: bytes, offset: int) -> None:
+    """Every byte at its place, however many calls the system wants."""
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(file, view, offset)
+        view, offset = view[written:], offset + written
+
+
+class _Active:
+    def __init__(self, name: str, file: int, begun: float) -> None:
+        self.name, self.file, self.begun = name, file, begun
+        self.end = 0  # of what is durable
+        self.known: dict[str, BlobRef] = {}
+
+
+class _Group:
+    """Records on their way to the end of a segment."""
+
+    def __init__(self, active: _Active) -> None:
+        self._active = active
+        self.end = active.end
+        self.added: dict[str, BlobRef] = {}
+        self.chunks: list[bytes] = []
+
+    def add(self, sha256: str, body: bytes) -> BlobRef:
+        known = self._active.known.get(sha256) or self.added.get(sha256)
+        if known is not None:
+            return known
+        name = self._active.name
+        header = write_header(
+            body, segment=name, sha256=sha256, coding="raw", raw_length=len(body)
+        )
+        ref = BlobRef(
+            sha256=sha256,
+            segment=name,
+            offset=self.end,
+            length=HEADER_BYTES + len(body),
+            coding="raw",
+            raw_length=len(body),
+        )
+        self.chunks += (header, body)
+        self.added[sha256] = ref
+        self.end += ref.length
+        return ref
+
+
+def _cut_back(active: _Active) -> bool:
+    try:
+        os.ftruncate(active.file, active.end)
+    except OSError:
+        return False
+    return True

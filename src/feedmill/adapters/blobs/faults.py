@@ -1,0 +1,40 @@
+"""What the disk's errors mean to us: one stable reason each, and the way out."""
+
+import errno
+from typing import Final
+
+from feedmill.errors import BlobError, BlobMoved
+
+_FULL: Final = ("disk-full", "no space is left; free some, feedmill goes on by itself")
+_READ_ONLY: Final = ("read-only", "it cannot be written; check permissions and the mount")
+_GONE: Final = ("cannot-open", "the folder is not there any more; restore it")
+_REASONS: Final = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _FULL,  # a limit on the size of files
+    errno.EROFS: _READ_ONLY,
+    errno.EACCES: _READ_ONLY,
+    errno.EPERM: _READ_ONLY,
+    errno.ENOENT: _GONE,
+    errno.ENOTDIR: _GONE,
+    errno.EMFILE: ("cannot-open", "too many files are open; raise the limit (ulimit -n)"),
+    errno.ENFILE: ("cannot-open", "too many files are open on this machine"),
+}
+_OTHER: Final = ("io-error", "the disk gave an error; check it")
+
+
+def blob_error(error: OSError, what: str) -> BlobError:
+    """The disk's error in our words."""
+    reason, advice = _REASONS.get(error.errno or 0, _OTHER)
+    return BlobError(reason, f"{what}: {advice} ({error.strerror or error})")
+
+
+def damaged(segment: str, offset: int, problem: str) -> BlobError:
+    """A record that is not what was written."""
+    where = f"segment {segment} at {offset}"
+    return BlobError("damaged", f"{where}: {problem}; fetch the document again")
+
+
+def moved(segment: str) -> BlobMoved:
+    """A segment that is not there: it was re-encoded or dropped since the index was asked."""
+    return BlobMoved("moved", f"segment {segment} is gone; ask the index again")

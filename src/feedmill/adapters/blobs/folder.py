@@ -1,0 +1,189 @@
+"""The folder of segments: names, locks, and directory entries that survive a power cut.
+
+    <name>.open       a process appends to it, and holds an exclusive flock as long as it lives
+    <name>.seg        sealed: complete, never written again
+    <name>.condemned  the instant since which nothing points into the sealed segment
+
+A name is a fresh id, so two processes never write one file; `-packed` marks what was re-encoded.
+"""
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from feedmill.adapters.blobs.faults import blob_error, moved
+from feedmill.adapters.blobs.record import ReadAt
+from feedmill.errors import BlobError
+from feedmill.model.segment import Segment
+
+OPEN: Final = ".open"
+SEALED: Final = ".seg"
+CONDEMNED: Final = ".condemned"
+PACKED: Final = "-packed"
+
+_NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,99}")
+
+sync_data = getattr(os, "fdatasync", os.fsync)  # macOS has only fsync
+
+
+class Folder:
+    """Where the segments of one raw store lie; every method touches the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def make(self) -> None:
+        """Create the folder, so that it outlives a power cut."""
+        missing = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+        self.path.mkdir(parents=True, exist_ok=True)
+        for folder in missing:
+            _sync_folder(folder.parent)
+
+    def create(self, name: str) -> int:
+        """A new open segment, locked; the descriptor is the lock."""
+        path = self._file(name, OPEN)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        try:
+            # Between creating and locking, another process may take the file for a dead one's and
+            # remove it; then our lock or this comparison fails, and nothing was written yet.
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.stat(path)
+            _sync_folder(self.path)
+        except BaseException:
+            os.close(file)
+            raise
+        return file
+
+    def seal(self, name: str, file: int) -> None:
+        """Make a complete segment immutable; closing the descriptor gives up the lock."""
+        sync_data(file)
+        self._file(name, OPEN).rename(self._file(name, SEALED))
+        _sync_folder(self.path)
+
+    def discard(self, name: str) -> None:
+        """Remove an open segment, locked by us, of which nothing is wanted."""
+        self._file(name, OPEN).unlink(missing_ok=True)
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[tuple[ReadAt, int]]:
+        """Bytes by range, and how many there are; BlobMoved when the segment is gone."""
+        file = self._open(name)
+        try:
+            yield lambda offset, length: os.pread(file, length, offset), os.fstat(file).st_size
+        except OSError as error:
+            raise blob_error(error, f"segment {name}") from error
+        finally:
+            os.close(file)
+
+    @contextmanager
+    def abandoned(self, name: str) -> Iterator[int | None]:
+        """The open segment of a dead process, locked; None while its writer lives."""
+        path = self._file(name, OPEN)
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:  # somebody else has sealed it
+            yield None
+            return
+        try:
+            yield file if _locked(file) and path.exists() else None
+        finally:
+            os.close(file)
+
+    def segments(self) -> list[Segment]:
+        """All segments, oldest first."""
+        found = [self._segment(path) for path in self._files() if path.suffix in (OPEN, SEALED)]
+        return sorted((one for one in found if one is not None), key=lambda one: one.name)
+
+    def strangers(self) -> list[str]:
+        """Names of things in the folder that feedmill did not put there."""
+        return sorted(path.name for path in self._files() if not self._is_ours(path))
+
+    def is_sealed(self, name: str) -> bool:
+        """True for a complete segment; BlobMoved when it is gone."""
+        if self._file(name, SEALED).exists():
+            return True
+        if self._file(name, OPEN).exists():
+            return False
+        raise moved(name)
+
+    def condemned_at(self, name: str) -> datetime | None:
+        """Since when nothing points into the segment, if anybody noted it."""
+        try:
+            return datetime.fromisoformat(self._file(name, CONDEMNED).read_text("ascii"))
+        except (FileNotFoundError, ValueError):  # half a note is no note
+            return None
+
+    def condemn(self, name: str, now: datetime) -> None:
+        """Note that nothing points into the segment."""
+        self._file(name, CONDEMNED).write_text(now.isoformat(), "ascii")
+
+    def absolve(self, name: str) -> None:
+        """Something points into the segment after all."""
+        self._file(name, CONDEMNED).unlink(missing_ok=True)
+
+    def remove(self, name: str) -> None:
+        """Delete a sealed segment; one that is gone already is fine."""
+        self._file(name, SEALED).unlink(missing_ok=True)
+        self._file(name, CONDEMNED).unlink(missing_ok=True)
+        _sync_folder(self.path)
+
+    def _open(self, name: str) -> int:
+        for suffix in (SEALED, OPEN, SEALED):  # it may be sealed between the first two looks
+            try:
+                return os.open(self._file(name, suffix), os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise blob_error(error, f"segment {name}") from error
+        raise moved(name)
+
+    def _file(self, name: str, suffix: str) -> Path:
+        if not _NAME.fullmatch(name):  # an index row is data; it never leads out of the folder
+            raise BlobError("damaged", f"{name!r} is not the name of a segment")
+        return self.path / f"{name}{suffix}"
+
+    def _files(self) -> list[Path]:
+        try:
+            return list(self.path.iterdir())
+        except OSError as error:
+            raise blob_error(error, str(self.path)) from error
+
+    def _is_ours(self, path: Path) -> bool:
+        known = path.suffix in (OPEN, SEALED, CONDEMNED) and _NAME.fullmatch(path.stem) is not None
+        return known and path.is_file()
+
+    def _segment(self, path: Path) -> Segment | None:
+        if not self._is_ours(path):
+            return None
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:  # sealed or dropped since the folder was listed
+            return None
+        return Segment(
+            name=path.stem,
+            size_bytes=size,
+            sealed=path.suffix == SEALED,
+            packed=path.stem.endswith(PACKED),
+            condemned_at=self.condemned_at(path.stem),
+        )
+
+
+def _locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _sync_folder(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

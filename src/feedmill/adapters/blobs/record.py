@@ -1,0 +1,168 @@
+"""The record: how one body lies in a segment, and how a segment is walked.
+
+    offset  bytes  what
+         0      4  magic "fmRB"
+         4      1  version, 1
+         5      1  coding: 0 raw, 1 zstd, 2 zstd with a prefix
+         6      2  zero
+         8     32  SHA-256 of the body
+        40      8  length of the payload
+        48      8  length of the body
+        56     32  SHA-256 of the prefix body, or zeros
+        88     16  offset and length of the prefix's record, always earlier in the same segment
+       104      4  CRC-32 of the payload
+       108      4  CRC-32 of the 108 bytes before
+       112         the payload
+
+Numbers are little-endian. Both checksums start from the CRC-32 of the segment's name, which
+nobody outside knows: a body that imitates a record inside itself is never mistaken for one, and a
+file under a wrong name is noticed.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Final, Literal
+from zlib import crc32
+
+from feedmill.errors import BlobError
+from feedmill.model.base import Value
+from feedmill.model.feed import BlobRef
+
+Coding = Literal["raw", "zstd", "zstd-prefix"]
+ReadAt = Callable[[int, int], bytes]  # (offset, length); short at the end of the segment
+
+MAGIC: Final = b"fmRB"
+VERSION: Final = 1
+_HEAD: Final = struct.Struct("<4sBBxx32sQQ32sQQI")
+_CRC: Final = struct.Struct("<I")
+HEADER_BYTES: Final = _HEAD.size + _CRC.size
+
+_CODINGS: Final[tuple[Coding, ...]] = ("raw", "zstd", "zstd-prefix")
+_NO_PREFIX: Final = bytes(32)
+_WINDOW_BYTES: Final = 1 << 20
+
+
+class Header(Value):
+    """What a record says about itself."""
+
+    sha256: str
+    coding: Coding
+    payload_length: int
+    raw_length: int
+    payload_crc: int
+    prefix_sha256: str | None = None
+    prefix_offset: int = 0
+    prefix_length: int = 0
+
+    @property
+    def length(self) -> int:
+        """Of the whole record."""
+        return HEADER_BYTES + self.payload_length
+
+
+class Found(Value):
+    """An intact record."""
+
+    offset: int
+    header: Header
+
+
+class Damage(Value):
+    """Bytes that are no record."""
+
+    offset: int
+    length: int
+
+
+def write_header(
+    payload: bytes,
+    *,
+    segment: str,
+    sha256: str,
+    coding: Coding,
+    raw_length: int,
+    prefix: BlobRef | None = None,
+) -> bytes:
+    """The bytes that go before the payload."""
+    seed = crc32(segment.encode())
+    head = _HEAD.pack(
+        MAGIC,
+        VERSION,
+        _CODINGS.index(coding),
+        bytes.fromhex(sha256),
+        len(payload),
+        raw_length,
+        bytes.fromhex(prefix.sha256) if prefix else _NO_PREFIX,
+        prefix.offset if prefix else 0,
+        prefix.length if prefix else 0,
+        crc32(payload, seed),
+    )
+    return head + _CRC.pack(crc32(head, seed))
+
+
+def read_header(data: bytes, segment: str) -> Header | None:
+    """What the first bytes say; None when they are not a record of this segment."""
+    if len(data) < HEADER_BYTES or not data.startswith(MAGIC):
+        return None
+    head = data[: _HEAD.size]
+    if _CRC.unpack_from(data, _HEAD.size)[0] != crc32(head, crc32(segment.encode())):
+        return None
+    _, version, coding, sha, payload, raw, prefix, at, length, crc = _HEAD.unpack(head)
+    if version != VERSION or coding >= len(_CODINGS):
+        message = f"segment {segment} was written by a newer feedmill; use that one"
+        raise BlobError("unknown-version", message)
+    return Header(
+        sha256=sha.hex(),
+        coding=_CODINGS[coding],
+        payload_length=payload,
+        raw_length=raw,
+        payload_crc=crc,
+        prefix_sha256=None if prefix == _NO_PREFIX else prefix.hex(),
+        prefix_offset=at,
+        prefix_length=length,
+    )
+
+
+def payload_of(data: bytes, header: Header, segment: str) -> bytes | None:
+    """The payload of a whole record; None when it is short or was altered."""
+    payload = data[HEADER_BYTES : header.length]
+    intact = crc32(payload, crc32(segment.encode())) == header.payload_crc
+    return payload if intact and len(payload) == header.payload_length else None
+
+
+def walk(
+    read_at: ReadAt, size: int, segment: str, *, payloads: bool = True
+) -> Iterator[Found | Damage]:
+    """Every record and every hole, in order; `payloads=False` looks at headers only."""
+    offset = 0
+    while offset < size:
+        step = _step(read_at, offset, size, segment, payloads=payloads)
+        yield step
+        offset += step.header.length if isinstance(step, Found) else step.length
+
+
+def _step(
+    read_at: ReadAt, offset: int, size: int, segment: str, *, payloads: bool
+) -> Found | Damage:
+    data = read_at(offset, HEADER_BYTES)
+    header = read_header(data, segment)
+    if header is None:
+        return Damage(offset=offset, length=_next_record(read_at, offset + 1, size, segment) - offset)
+    if offset + header.length > size:
+        return Damage(offset=offset, length=size - offset)
+    if payloads and payload_of(read_at(offset, header.length), header, segment) is None:
+        return Damage(offset=offset, length=header.length)
+    return Found(offset=offset, header=header)
+
+
+def _next_record(read_at: ReadAt, offset: int, size: int, segment: str) -> int:
+    """Where the next header stands, or the end: damage in the middle hides nothing behind it."""
+    while offset < size:
+        window = read_at(offset, _WINDOW_BYTES + HEADER_BYTES)
+        at = window.find(MAGIC)
+        while 0 <= at < _WINDOW_BYTES:
+            if read_header(window[at : at + HEADER_BYTES], segment) is not None:
+                return offset + at
+            at = window.find(MAGIC, at + 1)
+        offset += _WINDOW_BYTES
+    return size
