@@ -32,7 +32,7 @@ from feedmill.model.fetch import Validators
 HOSTS = 64
 BODY = gzip.compress(b"<rss>" + b"".join(b"<item>%d</item>" % n for n in range(4_000)))
 HEAD = (
-    b"Date: Tue, 14 Oct 2025 08:00:00 GMT\r\nServer: bench\r\nETag: \"abc\"\r\n"
+    b'Date: Tue, 14 Oct 2025 08:00:00 GMT\r\nServer: bench\r\nETag: "abc"\r\n'
     b"Cache-Control: max-age=300\r\nVary: Accept-Encoding\r\n"
 )
 ANSWERS = {
@@ -79,7 +79,10 @@ def _measure(name: str, urls: list[str], config: FetchConfig, options: argparse.
 
 
 async def _load(
-    urls: list[str], config: FetchConfig, options: argparse.Namespace, profile: cProfile.Profile | None
+    urls: list[str],
+    config: FetchConfig,
+    options: argparse.Namespace,
+    profile: cProfile.Profile | None,
 ) -> tuple[int, float, float]:
     fetcher = CurlFetcher(config, SystemClock())
     counts: dict[object, int] = {}
@@ -89,7 +92,9 @@ async def _load(
         while time.monotonic() < until:
             plan = plan_fetch(urls[number % len(urls)], VALIDATORS, config)
             response = await fetcher.fetch(plan)
-            counts[response.error or response.status] = counts.get(response.error or response.status, 0) + 1
+            counts[response.error or response.status] = (
+                counts.get(response.error or response.status, 0) + 1
+            )
             number += options.concurrency
 
     async def round_of(seconds: float) -> None:
@@ -140,7 +145,7 @@ async def _listen(pipe: Connection, context: ssl.SSLContext) -> None:
 
 class _Answering(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one by shape only
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is one by shape only
 
     def data_received(self, data: bytes) -> None:
         path = data.split(b" ", 2)[1]

@@ -142,7 +142,7 @@ def ratio(times: Times, slower: Contender, faster: Contender) -> float:
     return total(times, slower, both) / total(times, faster, both)
 
 
-def total(times: Times, contender: Contender, documents: "set[str]") -> float:
+def total(times: Times, contender: Contender, documents: set[str]) -> float:
     """Seconds for all of these documents."""
     return sum(times[contender.name][document] for document in documents)
 

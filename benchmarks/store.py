@@ -10,7 +10,7 @@ import argparse
 import asyncio
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from tests.integration.store.refreshes import (
 
 from feedmill.adapters.store.sqlite import SqliteStore
 from feedmill.engine.ports import Refresh
-from feedmill.model.feed import Feed
+from feedmill.model.feed import Feed, Lane, NewFeed
 
 WAVE = 1_000
 ENTRIES = 30
@@ -39,7 +39,9 @@ def main() -> None:
     parser.add_argument("--polls", type=int, default=40_000)
     parser.add_argument("--synchronous", choices=["normal", "full"], default="normal")
     options = parser.parse_args()
-    print(f"{'feeds':>8} {'304/s':>8} {'30 known/s':>10} {'30 new/s':>9} {'claimed/s':>9} {'B/304':>6}")
+    print(
+        f"{'feeds':>8} {'304/s':>8} {'30 known/s':>10} {'30 new/s':>9} {'claimed/s':>9} {'B/304':>6}"
+    )
     for feeds in options.feeds:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "store.db"
@@ -52,13 +54,13 @@ async def measure(path: Path, count: int, polls: int, synchronous: str) -> tuple
     store = await SqliteStore.open(path, synchronous="full" if synchronous == "full" else "normal")
     feeds = await _subscribe(store, count)
     claiming = time.perf_counter()
-    claims = 0
+    lanes: dict[str, Lane] = {}
     while found := await claim_all(store, lanes=200):
-        claims += sum(len(one.feeds) for one in found)
-    claimed = claims / (time.perf_counter() - claiming)
-    await _commit(store, _unchanged(feeds, min(polls, count), 0))  # the first learns the headers
+        lanes.update((feed.id, claim.lane) for claim in found for feed in claim.feeds)
+    claimed = len(lanes) / (time.perf_counter() - claiming)
+    await _commit(store, _unchanged(feeds, lanes, count, 0))  # the first learns the headers
     size = await asyncio.to_thread(_size, path)
-    unchanged = await _commit(store, _unchanged(feeds, polls, 1))
+    unchanged = await _commit(store, _unchanged(feeds, lanes, polls, 1))
     grown = (await asyncio.to_thread(_size, path)) - size
     some = feeds[:: max(1, count // 1_000)][:1_000]
     fresh = await _commit(store, await _documents(store, some, 1_000, ENTRIES))
@@ -81,17 +83,19 @@ async def _subscribe(store: SqliteStore, count: int) -> list[Feed]:
     return feeds
 
 
-def _new(number: int):  # type: ignore[no-untyped-def]  # noqa: ANN202  # as new_feed
+def _new(number: int) -> NewFeed:
     return new_feed(number, host=f"host{number % 20_000}.example")
 
 
-def _unchanged(feeds: Sequence[Feed], polls: int, first_run: int) -> list[Refresh]:
+def _unchanged(
+    feeds: Sequence[Feed], lanes: Mapping[str, Lane], polls: int, first_run: int
+) -> list[Refresh]:
     """Polls over all feeds in an order that jumps about, as due times do."""
     count, step = len(feeds), 7_919
     refreshes = []
     for number in range(polls):
         feed, run = feeds[number * step % count], first_run + number // count
-        refreshes.append(a_refresh(feed, run, at=_instant(run, number)))
+        refreshes.append(a_refresh(feed, run, at=_instant(run, number), lane=lanes[feed.id]))
     return refreshes
 
 

@@ -2,11 +2,11 @@
 
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import json, to_builtins
 from msgspec.structs import replace
@@ -19,6 +19,8 @@ from feedmill.adapters.store.sqlite import SqliteStore
 from feedmill.adapters.taps.ndjson import NdjsonTap
 from feedmill.adapters.taps.stdout import StdoutTap
 from feedmill.config import Config
+from feedmill.demo.publisher import Publisher
+from feedmill.demo.village import Village, about
 from feedmill.engine.ports import Sink
 from feedmill.engine.world import World
 from feedmill.errors import StoreError
@@ -65,6 +67,21 @@ async def open_world(config: Config, *, memory: bool = False) -> AsyncIterator[W
         stack.push_async_callback(fetcher.close)
         _warn_about_egress(config)
         yield World(clock=clock, fetcher=fetcher, blobs=blobs, store=store, config=config)
+
+
+class VillageOnLoopback(NamedTuple):
+    """The demonstration's feeds: their addresses, and what each of them shows."""
+
+    addresses: Callable[[], dict[str, str]]
+    about: Callable[[], dict[str, str]]
+
+
+@asynccontextmanager
+async def open_village() -> AsyncIterator[VillageOnLoopback]:
+    """The demonstration publisher with its living feeds, on loopback."""
+    village = Village(start=SystemClock().now(), pace=60.0, hosts=40)
+    async with Publisher(village, addresses=40):
+        yield VillageOnLoopback(addresses=village.addresses, about=about)
 
 
 async def examine(config: Config) -> list[dict[str, Any]]:

@@ -149,6 +149,7 @@ class StoreConfig(Value):
     home: str = "feedmill-data"  # FEEDMILL_HOME
     segment_bytes: int = 64 * 1024 * 1024
     segment_age_sec: float = 3_600.0
+    segment_grace_sec: float = 3_600.0  # from the last pointer into a segment to its end
 
 
 class Config(Value):

@@ -4,8 +4,10 @@
     ├── UsageError          a caller passed something that has no meaning
     │   └── UnknownPolicyError   no URL policy of that name
     ├── ConfigError         the settings cannot be used; lists every mistake at once
-    └── StoreError          the store cannot remember or recall; `reason` is the stable word
-        └── MigrationError  the database does not fit this version of feedmill
+    ├── StoreError          the store cannot remember or recall; `reason` is the stable word
+    │   └── MigrationError  the database does not fit this version of feedmill
+    └── BlobError           the raw store cannot keep or give bytes; `reason` is the stable word
+        └── BlobMoved       the segment is gone: ask the index again, once
 
 A stranger's bad feed, address or answer is not a surprise: it is a value with a short, stable
 reason (`Unreadable`, `Refused`, `Failed`).
@@ -49,3 +51,15 @@ class StoreError(FeedmillError):
 
 class MigrationError(StoreError):
     """The database does not fit this version of feedmill."""
+
+
+class BlobError(FeedmillError):
+    """The raw store cannot keep or give bytes; of a body that was to be kept, nothing was."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason  # disk-full, io-error, read-only, cannot-open, too-slow, damaged, …
+        super().__init__(message)
+
+
+class BlobMoved(BlobError):  # noqa: N818  # nothing is wrong: look again
+    """The segment is gone: re-encoded or dropped since the index was asked; ask it again, once."""

@@ -135,7 +135,8 @@ class Connection(asyncio.Protocol):
 
     async def _play(self, request: Request, answer: Answer) -> None:
         # With no buffer of our own, a write counts once the kernel has it: a reset loses nothing.
-        self._transport.set_write_buffer_limits(high=0)
+        # Not high=0: over TLS, asyncio would pause for ever.
+        self._transport.set_write_buffer_limits(high=1, low=0)
         if answer.delay_sec > 0:
             await self._rest(answer.delay_sec)
         if self._gone.is_set():

@@ -86,8 +86,9 @@ class Publisher:
             server.close()
         for connection in tuple(self._connections):
             connection.abort()
-        # Every wait of an answer ends with its connection, so the tasks end here by themselves.
-        await self._tasks.__aexit__(kind, problem, trace)
+        # Every wait of an answer ends with its connection, so the tasks end by themselves. The
+        # group is not told about the caller's exception: it would wrap it.
+        await self._tasks.__aexit__(None, None, None)
         await self._until(lambda: not self._connections, _LONGEST_FAREWELL_SEC)
         if self._failures and problem is None:
             msg = "answers could not be computed"

@@ -23,6 +23,7 @@ class Steady:
     """One answer that never changes, with its 304, both built once."""
 
     def __init__(self, answer: Answer) -> None:
+        self.answer = answer
         etag = header_of(answer.headers, "etag") if answer.conditional else None
         modified = header_of(answer.headers, "last-modified") if answer.conditional else None
         self._etag = etag.encode("latin-1") if etag is not None else None
@@ -69,7 +70,8 @@ class Board(Site):
                 script = self._scripts.get((name, target))
                 if script is not None:
                     return script.answer(request)
-        return None
+        steady = self._steady.get(request.target.encode("latin-1"))
+        return None if steady is None else steady.answer
 
 
 def field(head: bytes, lower_name: bytes) -> bytes | None:

@@ -17,6 +17,7 @@ from feedmill.model.feed import BlobRef, Claim, Feed, FetchRecord, HostPace, Lan
 from feedmill.model.fetch import FetchPlan, RawResponse
 from feedmill.model.identity import Changes, IdentityKey, KnownEntry, Removed
 from feedmill.model.schedule import Decision
+from feedmill.model.segment import BlobProblem, Fate, Segment
 
 T = TypeVar("T")
 
@@ -45,6 +46,17 @@ class Blobs(Protocol):
 
     async def put(self, body: bytes, *, sha256: str) -> BlobRef: ...  # durable when it returns
     async def get(self, ref: BlobRef, prefix: bytes | None = None) -> bytes: ...
+
+    # housekeeping: re-encode → move the index → sweep the old segment until it is dropped
+    async def seal(self) -> str | None: ...  # the segment that this process was filling
+    async def segments(self) -> tuple[Segment, ...]: ...
+    async def reencode(
+        self,
+        bodies: Sequence[tuple[BlobRef, str | None]],  # with the feed's previous body, oldest first
+    ) -> tuple[BlobRef, ...]: ...  # without those that cannot be read any more
+    async def sweep(self, segment: str, live: Sequence[BlobRef]) -> Fate: ...
+    async def drop(self, segment: str) -> None: ...  # at once, whoever still reads it
+    async def verify(self, refs: Sequence[BlobRef]) -> tuple[BlobProblem, ...]: ...
     async def close(self) -> None: ...
 
 

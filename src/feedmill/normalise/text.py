@@ -20,6 +20,7 @@ _NOISE = re.compile(
     r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\u2060\ufeff\ufff9-\ufffb\ufffe\uffff]+"
     r"|(?<![\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\u200b+"
 )
+_ASCII_NOISE = bytes([*range(0x09), 0x0B, *range(0x0E, 0x20), 0x7F])
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _TAG_OPENER = re.compile(r"<(?=[A-Za-z/!?])")
 _CUT_TAG = re.compile(r"</?(?:[A-Za-z][\w:-]*(?:\s+[\w:-]*)?)?\Z")
@@ -45,11 +46,20 @@ def remove_surrogates(text: str) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    return "<" not in text and "&" not in text and text.isprintable()
+    return "<" not in text and "&" not in text and _is_quiet(text)
+
+
+def _is_quiet(text: str) -> bool:
+    """Whether there is surely no noise in it; the quickest way to tell depends on the script."""
+    if not text.isascii():
+        return text.isprintable()
+    encoded = text.encode()
+    return len(encoded.translate(None, _ASCII_NOISE)) == len(encoded)
 
 
 def _settle(text: str) -> str:
-    text = " ".join(text.split())
+    if not text.isascii():
+        text = " ".join(text.split())  # line ends are not printable: see _is_quiet
     for _ in range(_MAX_ROUNDS):
         before = text
         text = _strip(decode_references(_remove_noise(text)))
@@ -60,7 +70,7 @@ def _settle(text: str) -> str:
 
 
 def _remove_noise(text: str) -> str:
-    if text.isprintable():
+    if _is_quiet(text):
         return text
     return _NOISE.sub("", remove_surrogates(text))
 

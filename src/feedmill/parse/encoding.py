@@ -166,13 +166,16 @@ def _is_disguised_utf8(body: bytes, encoding: str) -> bool:
 def _unclaimed(
     body: bytes, claims: list[_Claim], refused: tuple[Repair, ...], limits: ParseLimits
 ) -> Decoded:
+    plain = Decoded(utf8=body, encoding="utf-8", source="utf-8", repairs=refused)
     valid = _strictly(body, "utf-8") is not None
     if valid and b"\x1b$" not in body:  # the escape of ISO-2022-JP, which is all ASCII
-        return Decoded(utf8=body, encoding="utf-8", source="utf-8", repairs=refused)
+        return plain
     claimed = [encoding for _, _, encoding in claims if encoding is not None]
     damaged = not valid and is_damaged_utf8(body, claimed="utf-8" in claimed)
     guess = None if damaged else detect(body, limits)
     found = _strictly(body, guess) if guess is not None else None
+    if valid and (found is None or guess != "iso-2022-jp"):
+        return plain
     if guess is None or found is None:
         return _best_replaced(body, claimed, refused)
     repair = Repair(code="encoding-detected", detail=f"the bytes look like {guess}")
@@ -189,8 +192,6 @@ def _best_replaced(body: bytes, claimed: list[str], refused: tuple[Repair, ...])
     """UTF-8 with replacement characters, or what was claimed where that needs fewer of them."""
     choices = [(_replaced(body, encoding), encoding) for encoding in ("utf-8", *claimed)]
     utf8, encoding = min(choices, key=lambda choice: choice[0].count(b"\xef\xbf\xbd"))
-    if utf8 == body:
-        return Decoded(utf8=body, encoding=encoding, source="utf-8", repairs=refused)
     repair = Repair(code="encoding-replaced", detail=f"bytes that are not {encoding}")
     return Decoded(
         utf8=utf8,

@@ -137,7 +137,7 @@ def _read(reading: _Reading) -> ParsedFeed:
     form = walk.format_of(tree.root) or "rss20"
     if form.startswith("atom"):
         entries = _with_feed_authors(entries, fields)
-    capped = source.scan.more > 0
+    capped = source.scan.more > 0 or len(entries) < len(reading.elements) > limits.max_items
     return ParsedFeed(
         **fields,
         format=form,
@@ -158,7 +158,7 @@ def _values(
     if reading.tree.sound or not source.spans:
         fields, inside = walk.read_feed(reading.containers, scope)
         # Without slices nobody knows where a broken document was cut: in its last entry.
-        elements = reading.elements[:-1] if cut and not reading.tree.sound else reading.elements
+        elements = reading.elements[:-1] if cut else reading.elements
         return fields, _read_elements(reading, elements, inside)
     scope.notes.add("items-salvaged")
     head = read_head(source)
@@ -170,13 +170,13 @@ def _values(
 def _read_elements(
     reading: _Reading, elements: list[etree._Element], scope: Scope
 ) -> tuple[ParsedEntry, ...]:
-    elements = elements[: scope.limits.max_items]
-    places = reading.source.places
-    if places is None or len(reading.fresh) < len(elements):
+    source = reading.source
+    if not source.spans:
+        elements = elements[: scope.limits.max_items]
         return tuple([walk.read_entry(element, scope, None) for element in elements])
     return tuple(
         [
-            walk.read_entry(element, scope, places[number])
+            walk.read_entry(element, scope, source.place(number))
             for element, number in zip(elements, reading.fresh, strict=False)
         ]
     )

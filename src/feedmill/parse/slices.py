@@ -32,7 +32,7 @@ _ENTRY: Final = re.compile(
 )
 # No "<" in a value (XML 1.0 §3.1): a quote that was never closed does not run away.
 _TAG_REST: Final = re.compile(rb"""(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>""")
-_ANY_TAG: Final = re.compile(rb"<(?:!\[CDATA\[|!--|\?|/|(?=[^\s<>!?/]))")
+_ANY_TAG: Final = re.compile(rb"<(?:!\[CDATA\[|!--|\?|/|(?=[A-Za-z_:\x80-\xff]))")
 _CHANNEL: Final = re.compile(rb"<(?:[A-Za-z_][\w.-]*:)?channel(?=[\s>])", re.IGNORECASE)
 _AUTHOR: Final = re.compile(rb"<(?:[A-Za-z_][\w.-]*:)?author(?=[\s/>])")
 _MAX_CONTEXT: Final = 65_536

@@ -104,7 +104,9 @@ def realigned(
     marks = _marks(source.utf8, source.root, spans)
     return replace(
         source,
-        scan=slices.Scan(name=source.scan.name, spans=spans, more=len(elements) - len(spans)),
+        scan=slices.Scan(
+            name=source.scan.name, spans=spans, more=max(len(elements) - max_items, 0)
+        ),
         places=slices.raw_slices(spans, marks, decoded, document.body),
         marks=marks,
     )

@@ -226,7 +226,7 @@ async def _until_reset(port: int) -> bytes:
     loop = asyncio.get_running_loop()
     received = b""
     with socket.socket() as sock:
-        sock.setblocking(False)
+        sock.setblocking(False)  # noqa: FBT003
         await loop.sock_connect(sock, ("127.0.0.1", port))
         await loop.sock_sendall(sock, GET)
         while True:

@@ -3,7 +3,6 @@
 import asyncio
 import ssl
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 
 import pytest
 import trustme
@@ -152,7 +151,7 @@ def test_a_port_that_is_taken_is_an_error_that_says_what_to_do() -> None:
         asyncio.run(story())
 
 
-def test_it_speaks_tls_with_the_certificate_it_is_given(tmp_path: Path) -> None:
+def test_it_speaks_tls_with_the_certificate_it_is_given() -> None:
     authority = trustme.CA()
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("village.test").configure_cert(server)

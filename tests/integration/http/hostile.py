@@ -31,7 +31,11 @@ class Line:
     """One connection, seen from the server."""
 
     def __init__(
-        self, server: "Server", reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int
+        self,
+        server: "Server",
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        number: int,
     ) -> None:
         self._server = server
         self._reader = reader
@@ -63,9 +67,29 @@ class Line:
         while await self._reader.read(1024):
             pass
 
+    async def relay(self, port: int) -> None:
+        """Pass on whatever either side says until one of them has gone."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            await asyncio.wait(
+                {
+                    asyncio.ensure_future(_pour(self._reader, writer)),
+                    asyncio.ensure_future(_pour(reader, self._writer)),
+                },
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            writer.close()
+
     @property
     def session_reused(self) -> bool:
         return bool(self._writer.get_extra_info("ssl_object").session_reused)
+
+
+async def _pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(65_536):
+            writer.write(data)
 
 
 Script = Callable[[Line], Awaitable[None]]

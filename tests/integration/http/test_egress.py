@@ -1,6 +1,10 @@
 """No redirect, name or environment leads a request to where the guard would not let it go."""
 
+import ssl
+from pathlib import Path
+
 import pytest
+import trustme
 from tests.integration.http.fetchers import LOOPBACK, fetching, get
 from tests.integration.http.hostile import Line, always, answer, by_path, redirect, run, serving
 
@@ -199,7 +203,14 @@ def test_without_the_setting_loopback_is_out_of_bounds() -> None:
 
 
 def test_proxies_of_the_environment_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+    for name in (
+        "http_proxy",
+        "HTTP_PROXY",
+        "https_proxy",
+        "HTTPS_PROXY",
+        "all_proxy",
+        "ALL_PROXY",
+    ):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
 
     async def story() -> None:
@@ -218,13 +229,53 @@ def test_a_feeds_own_proxy_is_asked_and_resolves_the_name(monkeypatch: pytest.Mo
     async def story() -> None:
         async with serving(always(answer(body=b"by proxy"))) as proxy, fetching(table) as fetcher:
             address = proxy.url("", host="proxy.example").replace("//", "//me:secret@")
+            before = await get(fetcher, proxy.url(host="127.0.0.1"))
             response = await get(fetcher, "http://nowhere.example/feed", proxy=address)
             direct = await get(fetcher, "http://nowhere.example/feed")
 
         assert response.body == b"by proxy"
-        assert proxy.heard[0].target == "http://nowhere.example/feed"
-        assert proxy.heard[0].value("Proxy-Authorization") is not None
+        assert before.error is None
+        assert proxy.heard[1].target == "http://nowhere.example/feed"
+        assert proxy.heard[1].value("Proxy-Authorization") is not None
         assert direct.error == "dns-failure"  # the next fetch does not inherit the proxy
+
+    run(story)
+
+
+def test_https_goes_through_a_proxy_untouched(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("feeds.example").configure_cert(tls)
+
+    async def story() -> None:
+        async with serving(always(answer(200, "X: real", body=b"x")), tls=tls) as server:
+
+            async def tunnel(line: Line) -> None:
+                await line.hear()
+                await line.say(b"HTTP/1.1 200 Go\r\nX: from the proxy\r\n\r\n")
+                await line.relay(server.port)
+
+            async with (
+                serving(tunnel) as proxy,
+                fetching({}, ca_file=str(tmp_path / "ca.pem")) as fetcher,
+            ):
+                url = server.url(host="feeds.example")
+                response = await get(fetcher, url, proxy=proxy.url(""))
+
+        assert (response.body, response.headers[0]) == (b"x", ("X", "real"))
+        assert proxy.heard[0].method == "CONNECT"
+        assert proxy.heard[0].target == f"feeds.example:{server.port}"
+
+    run(story)
+
+
+def test_a_proxy_that_will_not_connect_is_no_answer_of_the_server() -> None:
+    async def story() -> None:
+        async with serving(always(answer(403, body=b"no"))) as proxy, fetching() as fetcher:
+            response = await get(fetcher, "https://feeds.example/", proxy=proxy.url(""))
+
+        assert (response.error, response.status) == ("connection-failed", None)
 
     run(story)
 

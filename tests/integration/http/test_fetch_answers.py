@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 from tests.integration.http.fetchers import LOOPBACK, fetching, get
 from tests.integration.http.hostile import Line, always, answer, by_path, once, run, serving
 
@@ -53,9 +54,8 @@ def test_what_was_sent_is_what_is_recorded() -> None:
     own = (("X-Key", "secret"), ("X-Empty", ""), ("X-Key", "again"))
 
     async def story() -> None:
-        async with serving(always(answer(body=b"x"))) as server:
-            async with fetching() as fetcher:
-                response = await get(fetcher, server.url(), headers=own)
+        async with serving(always(answer(body=b"x"))) as server, fetching() as fetcher:
+            response = await get(fetcher, server.url(), headers=own)
 
         host, *rest = server.heard[0].headers
         assert host == ("Host", f"127.0.0.1:{server.port}")
@@ -65,13 +65,24 @@ def test_what_was_sent_is_what_is_recorded() -> None:
     run(story)
 
 
+def test_no_field_is_added_or_left_over_from_another_request() -> None:
+    async def story() -> None:
+        async with serving(always(answer(body=b"x"))) as server, fetching() as fetcher:
+            await get(fetcher, server.url(), headers=(("Authorization", "Basic eDp5"),))
+            plan = plan_fetch(server.url(), None, LOOPBACK)
+            await fetcher.fetch(msgspec.structs.replace(plan, headers=()))
+
+        assert [name for name, _ in server.heard[1].headers] == ["Host"]
+
+    run(story)
+
+
 def test_nothing_is_asked_but_a_plain_get_of_the_exact_target() -> None:
     target = "/a//b/%2e%2E/?q=1&&x=%e9|[]"
 
     async def story() -> None:
-        async with serving(always(answer(body=b"x"))) as server:
-            async with fetching() as fetcher:
-                response = await get(fetcher, server.url(target))
+        async with serving(always(answer(body=b"x"))) as server, fetching() as fetcher:
+            response = await get(fetcher, server.url(target))
 
         assert response.final_url.endswith(server.heard[0].target)
         assert server.heard[0].method == "GET"
@@ -164,12 +175,12 @@ def test_idle_connections_are_capped() -> None:
     hosts = [f"h{n}.example" for n in range(6)]
 
     async def story() -> None:
-        async with serving(always(answer(body=b"x"))) as server:
-            async with fetching(
-                {host: [("127.0.0.1",)] for host in hosts}, max_idle_connections=2
-            ) as fetcher:
-                for host in (*hosts, hosts[-1], hosts[0]):
-                    await get(fetcher, server.url(host=host))
+        async with (
+            serving(always(answer(body=b"x"))) as server,
+            fetching({host: [("127.0.0.1",)] for host in hosts}, max_idle_connections=2) as fetcher,
+        ):
+            for host in (*hosts, hosts[-1], hosts[0]):
+                await get(fetcher, server.url(host=host))
 
         assert server.heard[6].connection == server.heard[5].connection
         assert server.heard[7].connection == 7  # the first one had been given up

@@ -214,7 +214,11 @@ def test_endless_chunks_end_at_the_wire_limit_to_the_octet() -> None:
         async with serving(script) as server, fetching() as fetcher:
             response = await get(fetcher, server.url(), max_wire_bytes=100_000)
 
-        assert (response.capped, len(response.body), response.wire_length) == (True, 100_000, 100_000)
+        assert (response.capped, len(response.body), response.wire_length) == (
+            True,
+            100_000,
+            100_000,
+        )
         assert not response.truncated
 
     run(story)

@@ -51,9 +51,7 @@ def test_a_certificate_that_fits_is_accepted_and_the_connection_kept(
 
     async def story() -> None:
         async with serving(always(GOOD), tls=tls) as server, fetching(ca_file=ca_file) as fetcher:
-            bodies = [
-                (await get(fetcher, server.url(host="feeds.example"))).body for _ in range(3)
-            ]
+            bodies = [(await get(fetcher, server.url(host="feeds.example"))).body for _ in range(3)]
 
         assert bodies == [b"private"] * 3
         assert server.connections == 1

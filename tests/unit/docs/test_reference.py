@@ -60,7 +60,9 @@ def shown(default: object) -> str:
     """A default as the page spells it: lists as in the environment."""
     if isinstance(default, tuple):
         return ",".join(default) or "empty"
-    return {None: "none", True: "true", False: "false"}.get(default, str(default))  # type: ignore[call-overload,no-any-return]  # most defaults are no key
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "none" if default is None else str(default)
 
 
 def commands() -> list[click.Command]:

@@ -252,3 +252,12 @@ def test_lone_surrogates_can_be_hashed() -> None:
     assert fallback_hash(entry, "feed") != fallback_hash(Entry(), "feed")
     assert article_hash(entry) is not None
     assert content_hash(field_digests(entry))
+
+
+def test_a_lone_surrogate_is_hashed_like_any_other_text() -> None:
+    entry = Entry(guid="1", title="\ud800", authors=(Author(name="\ud800"),))
+
+    first, again = field_digests(entry), field_digests(entry)
+
+    assert first == again
+    assert dict(first)["authors"] != dict(field_digests(Entry(guid="1")))["authors"]

@@ -6,14 +6,12 @@ segment is cut back to where it was, so it stays valid and the next group may su
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 
 from feedmill.adapters.blobs import folder as disk
 from feedmill.adapters.blobs.faults import blob_error
 from feedmill.adapters.blobs.folder import Folder
 from feedmill.adapters.blobs.record import HEADER_BYTES, write_header
 from feedmill.engine.ports import Clock
-from feedmill.errors import BlobError
 from feedmill.model.feed import BlobRef
 
 _ATTEMPTS = 3  # at a name that nobody takes for a dead process's
@@ -31,17 +29,12 @@ class Appender:
 
     def append(self, bodies: Sequence[tuple[str, bytes]]) -> list[BlobRef]:
         """Where the (sha256, body) pairs lie, durable; a body that lies here already is not repeated."""
-        if self._active is not None and self.seconds_left() == 0:
-            self.seal()
         active = self._active = self._active or self._begin()
         group = _Group(active)
         refs = [group.add(sha256, body) for sha256, body in bodies]
         self._write(active, b"".join(group.chunks))
         active.end = group.end
         active.known |= group.added
-        if active.end >= self._segment_bytes:
-            with suppress(BlobError):  # what was asked is durable; recovery seals what we could not
-                self.seal()
         return refs
 
     def seal(self) -> str | None:
@@ -58,9 +51,11 @@ class Appender:
         return active.name
 
     def seconds_left(self) -> float | None:
-        """Until the active segment is old enough to be sealed; None without one."""
+        """Until the active segment is to be sealed, 0 for one that is full; None without one."""
         if self._active is None:
             return None
+        if self._active.end >= self._segment_bytes:
+            return 0.0
         age = self._clock.monotonic() - self._active.begun
         return max(0.0, self._segment_age_sec - age)
 
@@ -128,9 +123,7 @@ class _Group:
         if known is not None:
             return known
         name = self._active.name
-        header = write_header(
-            body, segment=name, sha256=sha256, coding="raw", raw_length=len(body)
-        )
+        header = write_header(body, segment=name, sha256=sha256, coding="raw", raw_length=len(body))
         ref = BlobRef(
             sha256=sha256,
             segment=name,

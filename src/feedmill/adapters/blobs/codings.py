@@ -34,7 +34,7 @@ def expand(payload: bytes, header: Header, prefix: bytes | None) -> bytes | None
     try:
         if zstandard.frame_content_size(payload) != header.raw_length:
             return None
-        dictionary = _dictionary(prefix) if prefix else None
+        dictionary = _dictionary(prefix) if header.coding == "zstd-prefix" and prefix else None
         return zstandard.ZstdDecompressor(dict_data=dictionary).decompress(payload)
     except zstandard.ZstdError:
         return None

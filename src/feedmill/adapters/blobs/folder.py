@@ -16,9 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from feedmill.adapters.blobs.faults import blob_error, moved
+from feedmill.adapters.blobs.faults import blob_error, moved, not_a_segment
 from feedmill.adapters.blobs.record import ReadAt
-from feedmill.errors import BlobError
 from feedmill.model.segment import Segment
 
 OPEN: Final = ".open"
@@ -50,9 +49,9 @@ class Folder:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         try:
             # Between creating and locking, another process may take the file for a dead one's and
-            # remove it; then our lock or this comparison fails, and nothing was written yet.
+            # remove it; then our lock or this look fails, and nothing was written yet.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.stat(path)
+            path.stat()
             _sync_folder(self.path)
         except BaseException:
             os.close(file)
@@ -73,10 +72,15 @@ class Folder:
     def reading(self, name: str) -> Iterator[tuple[ReadAt, int]]:
         """Bytes by range, and how many there are; BlobMoved when the segment is gone."""
         file = self._open(name)
+
+        def read_at(offset: int, length: int) -> bytes:
+            try:
+                return os.pread(file, length, offset)
+            except OSError as error:
+                raise blob_error(error, f"segment {name}") from error
+
         try:
-            yield lambda offset, length: os.pread(file, length, offset), os.fstat(file).st_size
-        except OSError as error:
-            raise blob_error(error, f"segment {name}") from error
+            yield read_at, os.fstat(file).st_size
         finally:
             os.close(file)
 
@@ -143,8 +147,8 @@ class Folder:
         raise moved(name)
 
     def _file(self, name: str, suffix: str) -> Path:
-        if not _NAME.fullmatch(name):  # an index row is data; it never leads out of the folder
-            raise BlobError("damaged", f"{name!r} is not the name of a segment")
+        if not _NAME.fullmatch(name):
+            raise not_a_segment(name)
         return self.path / f"{name}{suffix}"
 
     def _files(self) -> list[Path]:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal
 from zlib import crc32
 
-from feedmill.errors import BlobError
+from feedmill.adapters.blobs.faults import too_new
 from feedmill.model.base import Value
 from feedmill.model.feed import BlobRef
 
@@ -109,8 +109,7 @@ def read_header(data: bytes, segment: str) -> Header | None:
         return None
     _, version, coding, sha, payload, raw, prefix, at, length, crc = _HEAD.unpack(head)
     if version != VERSION or coding >= len(_CODINGS):
-        message = f"segment {segment} was written by a newer feedmill; use that one"
-        raise BlobError("unknown-version", message)
+        raise too_new(segment)
     return Header(
         sha256=sha.hex(),
         coding=_CODINGS[coding],
@@ -147,7 +146,9 @@ def _step(
     data = read_at(offset, HEADER_BYTES)
     header = read_header(data, segment)
     if header is None:
-        return Damage(offset=offset, length=_next_record(read_at, offset + 1, size, segment) - offset)
+        return Damage(
+            offset=offset, length=_next_record(read_at, offset + 1, size, segment) - offset
+        )
     if offset + header.length > size:
         return Damage(offset=offset, length=size - offset)
     if payloads and payload_of(read_at(offset, header.length), header, segment) is None:

@@ -6,11 +6,12 @@ So a busy store syncs in large groups, and an idle one answers after a single sy
 import asyncio
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from feedmill.adapters.blobs.appender import Appender
-from feedmill.errors import BlobError
+from feedmill.adapters.blobs.faults import closed, too_slow
 from feedmill.model.feed import BlobRef
 
 T = TypeVar("T")
@@ -21,13 +22,16 @@ GROUP_BYTES: Final = 8 * 1024 * 1024
 class _Put(NamedTuple):
     sha256: str
     body: bytes
-    future: "asyncio.Future[BlobRef]"
+    future: "asyncio.Future[Any]"
     loop: asyncio.AbstractEventLoop
 
 
 class _Seal(NamedTuple):
-    future: "asyncio.Future[str | None]"
+    future: "asyncio.Future[Any]"
     loop: asyncio.AbstractEventLoop
+
+
+_Outcome = tuple[_Put | _Seal, BlobRef | str | None, Exception | None]
 
 
 class Scribe:
@@ -61,34 +65,73 @@ class Scribe:
 
     async def _ask(self, job: _Put | _Seal, future: "asyncio.Future[T]") -> T:
         if self._closed:
-            raise BlobError("closed", "the raw store is closed")
+            raise closed()
         self._queue.put(job)
         try:
             async with asyncio.timeout(self._patience_sec):
                 return await future
         except TimeoutError as error:
-            message = f"the raw store's disk did not answer within {self._patience_sec:g} s"
-            raise BlobError("too-slow", message) from error
+            raise too_slow(self._patience_sec) from error
 
     def _work(self) -> None:
         """The thread's whole life: one group after the other, until the end mark."""
-        job: _Put | _Seal | None = self._next()
-        while job is not None:
-            if isinstance(job, _Put):
-                group, job = self._gather(job)
-                self._append(group)
-                if job is _NOTHING:
-                    job = self._next()
-            else:
-                self._seal(job)
-                job = self._next()
-        self._seal(None)
+        going_on = True
+        while going_on:
+            jobs = self._gather()
+            self._append([job for job in jobs if isinstance(job, _Put)])
+            going_on = None not in jobs
+            asked = [job for job in jobs if isinstance(job, _Seal)]
+            if asked or not going_on or self._appender.seconds_left() == 0:
+                self._seal(asked)
 
-    def _next(self) -> "_Put | _Seal | None":
-        """The next job; a segment that gets too old meanwhile is sealed."""
-        while True:
-            try:
-                return self._queue.get(timeout=self._appender.seconds_left())
-            except Empty:
-                if self._appender.seconds_left() == 0:
-                    self._seal(None)
+    def _gather(self) -> list[_Put | _Seal | None]:
+        """The next job and all that wait behind it; none when the segment gets old meanwhile."""
+        jobs: list[_Put | _Seal | None] = []
+        size = 0
+        with suppress(Empty):
+            job = self._queue.get(timeout=self._appender.seconds_left())
+            while True:
+                jobs.append(job)
+                size += len(job.body) if isinstance(job, _Put) else 0
+                if size >= GROUP_BYTES or job is None:
+                    break
+                job = self._queue.get_nowait()
+        return jobs
+
+    def _append(self, puts: Sequence[_Put]) -> None:
+        if not puts:
+            return
+        try:
+            refs = self._appender.append([(put.sha256, put.body) for put in puts])
+        except Exception as error:  # noqa: BLE001  # the edge of a task: told to all who wait
+            _tell([(put, None, error) for put in puts])
+        else:
+            _tell([(put, ref, None) for put, ref in zip(puts, refs, strict=True)])
+
+    def _seal(self, asked: Sequence[_Seal]) -> None:
+        try:
+            name = self._appender.seal()
+        except Exception as error:  # noqa: BLE001  # recovery seals what we could not
+            _tell([(job, None, error) for job in asked])
+        else:
+            _tell([(job, name, None) for job in asked])
+
+
+def _tell(outcomes: Sequence[_Outcome]) -> None:
+    """Wake those who wait, one call per event loop; a loop that has ended waits for nothing."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
+    for outcome in outcomes:
+        by_loop.setdefault(outcome[0].loop, []).append(outcome)
+    for loop, told in by_loop.items():
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_resolve, told)
+
+
+def _resolve(outcomes: Sequence[_Outcome]) -> None:
+    for job, value, error in outcomes:
+        if job.future.done():  # whoever asked has given up
+            continue
+        if error is None:
+            job.future.set_result(value)
+        else:
+            job.future.set_exception(error)

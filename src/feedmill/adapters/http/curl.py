@@ -59,6 +59,7 @@ class CurlFetcher:
         self._pace = PaceWatch(clock, read_timeout_sec=config.read_timeout_ms / 1000)
         self._sessions = SessionCaches(config.tls_sessions)
         self._idle: list[Handle] = []
+        self._busy: set[Handle] = set()
         self._closed = False
 
     async def fetch(
@@ -94,9 +95,10 @@ class CurlFetcher:
         await self._resolver.close()
         self._pace.close()
         self._pump.close()
-        for handle in self._idle:
+        for handle in (*self._idle, *self._busy):
             handle.close()
         self._idle.clear()
+        self._busy.clear()
         self._sessions.close()
 
     def _step(
@@ -183,7 +185,7 @@ class CurlFetcher:
     async def _transfer(self, request: Request, target: Allowed, way: _Way) -> Answer:
         """One request on one handle, from the dial to the last octet."""
         transfer = Transfer(way.plan.limits)
-        handle = self._idle.pop() if self._idle else self._new_handle()
+        handle = self._take_handle()
         sessions = self._sessions.of(target.host) if target.url.startswith("https") else None
         try:
             handle.aim(request, transfer, sessions)
@@ -194,15 +196,23 @@ class CurlFetcher:
             self._pace.leave(transfer)
             self._put_back(handle)
 
-    def _new_handle(self) -> Handle:
-        return Handle(ca_file=self._ca_file, allow_cidrs=self._config.allow_cidrs)
+    def _take_handle(self) -> Handle:
+        if self._idle:
+            handle = self._idle.pop()
+        else:
+            handle = Handle(ca_file=self._ca_file, allow_cidrs=self._config.allow_cidrs)
+        self._busy.add(handle)
+        return handle
 
     def _put_back(self, handle: Handle) -> None:
+        if self._closed:  # and the handle with us
+            return
+        self._busy.discard(handle)
         handle.rest()
-        if self._closed or len(self._idle) >= _MAX_IDLE_HANDLES:
-            handle.close()
-        else:
+        if len(self._idle) < _MAX_IDLE_HANDLES:
             self._idle.append(handle)
+        else:
+            handle.close()
 
     def _left_sec(self, way: _Way) -> float:
         return way.deadline - self._clock.monotonic()

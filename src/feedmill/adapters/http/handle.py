@@ -14,6 +14,7 @@ from feedmill.adapters.http.proxies import Proxy
 from feedmill.adapters.http.transfer import Transfer
 from feedmill.errors import UsageError
 from feedmill.fetch.addresses import check_address, read_address
+from feedmill.fetch.headers import is_sendable
 from feedmill.model.base import Value
 from feedmill.model.fetch import Headers
 
@@ -81,10 +82,12 @@ class Handle:
             # Any host, any port: this address. A kept connection is reused for the same
             # origin *and* the same address only, so a name that moved is dialled anew.
             self._change(pycurl.CONNECT_TO, [f"::{_bracketed(addresses[0])}:"])
-        else:
-            self._change(pycurl.CONNECT_TO, [])
-            known = ",".join(_bracketed(address) for address in addresses)
-            self.curl.setopt(pycurl.RESOLVE, [f"+{proxy.host}:{proxy.port}:{known}"])
+            return
+        # An empty list would be ignored, and the last request's address dialled.
+        self.curl.unsetopt(pycurl.CONNECT_TO)
+        self._set.pop(pycurl.CONNECT_TO, None)
+        known = ",".join(_bracketed(address) for address in addresses)
+        self.curl.setopt(pycurl.RESOLVE, [f"+{proxy.host}:{proxy.port}:{known}"])
 
     def _share(self, sessions: pycurl.CurlShare) -> None:
         if self._sessions is not None:
@@ -136,14 +139,16 @@ class _Dialled:
 
 
 def _lines(headers: Headers) -> list[bytes]:
+    if not all(is_sendable(name) and is_sendable(value) for name, value in headers):
+        msg = "a request header cannot be sent; take headers from plan_fetch, which leaves such out"
+        raise UsageError(msg)
     # libcurl reads "Name:" as "leave it out" and "Name;" as "send it empty".
     lines = [
-        (f"{name}: {value}" if value else f"{name};").encode("latin-1") for name, value in headers
+        (f"{name}: {value}" if value.strip(" \t") else f"{name};").encode("latin-1")
+        for name, value in headers
     ]
-    if any(b"\n" in line or b"\r" in line or b"\0" in line for line in lines):
-        msg = "a request header holds a line end; headers come from plan_fetch, which refuses it"
-        raise UsageError(msg)
-    return lines
+    # Without one libcurl adds its own; and a list must not be empty, or the last one stays.
+    return lines if any(name.lower() == "accept" for name, _ in headers) else [*lines, b"Accept:"]
 
 
 def _bracketed(address: str) -> str:

@@ -203,7 +203,7 @@ async def _sync(
         await world.store.make_due(chosen, world.clock.now())
     counts: Counter[str] = Counter()
     failures: list[dict[str, Any]] = []
-    total = (await world.store.counts()).get("due", 0)
+    total = len(chosen) if chosen else (await world.store.counts())["feeds"]
     report = Report(logger("engine"), Metrics())
     with progress(total, "polling", hide=hide) as step:
 

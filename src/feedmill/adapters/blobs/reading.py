@@ -1,0 +1,104 @@
+"""Bodies out of segments: by range, with both checksums and the hash checked every time.
+
+A packed segment is self-contained: a record names the place of its prefix in the same segment, so
+a body can be read although its predecessor was forgotten by the index.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from hashlib import sha256
+from typing import Final
+
+from feedmill.adapters.blobs.codings import expand
+from feedmill.adapters.blobs.faults import damaged
+from feedmill.adapters.blobs.folder import Folder
+from feedmill.adapters.blobs.record import Header, ReadAt, payload_of, read_header
+from feedmill.model.feed import BlobRef
+
+MAX_CHAIN: Final = 20  # bodies from one that stands alone to the last that leans on it
+_KEPT_BYTES: Final = 32 * 1024 * 1024
+
+
+class Reader:
+    """Reads many bodies in one go; consecutive versions of a feed are decoded once each."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._sources: dict[str, ReadAt] = {}
+        self._open = ExitStack()
+        self._kept: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+        self._kept_bytes = 0
+
+    def body(self, ref: BlobRef, prefix: bytes | None = None) -> bytes:
+        """The exact bytes; BlobMoved when the segment is gone, BlobError when they are spoiled."""
+        chain = [self._link(ref.segment, ref.offset, ref.length)]
+        header = chain[0].header
+        if (header.sha256, header.raw_length) != (ref.sha256, ref.raw_length):
+            raise damaged(ref.segment, ref.offset, "another body lies there")
+        body = prefix
+        while body is None and chain[-1].header.prefix_sha256 is not None:
+            last = chain[-1]
+            body = self._kept.get((ref.segment, last.header.prefix_offset))
+            if body is None:
+                chain.append(self._before(last, ref.segment, len(chain)))
+        for link in reversed(chain):
+            body = link.decode(body, ref.segment)
+            self._keep((ref.segment, link.offset), body)
+        assert body is not None
+        return body
+
+    def close(self) -> None:
+        """Give the segments back."""
+        self._open.close()
+
+    def _before(self, last: "_Link", segment: str, depth: int) -> "_Link":
+        header = last.header
+        if header.prefix_offset >= last.offset or depth >= MAX_CHAIN:
+            raise damaged(segment, last.offset, "its prefix is not where it can be")
+        return self._link(segment, header.prefix_offset, header.prefix_length)
+
+    def _link(self, segment: str, offset: int, length: int) -> "_Link":
+        data = self._source(segment)(offset, length)
+        header = read_header(data, segment)
+        if header is None:
+            raise damaged(segment, offset, "no record begins there")
+        payload = payload_of(data, header, segment)
+        if payload is None or header.length != length:
+            raise damaged(segment, offset, "the record is cut off or altered")
+        return _Link(offset, header, payload)
+
+    def _source(self, segment: str) -> ReadAt:
+        if segment not in self._sources:
+            self._sources[segment], _ = self._open.enter_context(self._folder.reading(segment))
+        return self._sources[segment]
+
+    def _keep(self, place: tuple[str, int], body: bytes) -> None:
+        self._kept_bytes += len(body) - len(self._kept.pop(place, b""))
+        self._kept[place] = body
+        while self._kept_bytes > _KEPT_BYTES and len(self._kept) > 1:
+            _, oldest = self._kept.popitem(last=False)
+            self._kept_bytes -= len(oldest)
+
+
+@contextmanager
+def reader(folder: Folder) -> Iterator[Reader]:
+    """A reader that gives its segments back at the end."""
+    made = Reader(folder)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+class _Link:
+    """One record of a chain, checked but not decoded."""
+
+    def __init__(self, offset: int, header: Header, payload: bytes) -> None:
+        self.offset, self.header, self.payload = offset, header, payload
+
+    def decode(self, prefix: bytes | None, segment: str) -> bytes:
+        body = expand(self.payload, self.header, prefix)
+        if body is None or sha256(body).hexdigest() != self.header.sha256:
+            raise damaged(segment, self.offset, "the body does not match its hash")
+        return body

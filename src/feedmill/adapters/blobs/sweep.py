@@ -1,0 +1,51 @@
+"""What becomes of a segment, given what the index still points to in it.
+
+A process may have read a pointer just before the index forgot it, and commit it just after. So a
+segment without pointers is condemned first, and goes when it is still without them after the
+grace period, which is much longer than any refresh.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from feedmill.adapters.blobs.folder import PACKED, Folder
+from feedmill.adapters.blobs.record import Found, walk
+from feedmill.model.feed import BlobRef
+from feedmill.model.segment import Fate
+
+MIN_LIVE: Final = 0.5
+
+
+def sweep(
+    folder: Folder, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
+) -> Fate:
+    """Condemn, drop or absolve a segment, and say which; `rewrite` asks the caller to re-encode."""
+    if not folder.is_sealed(name):
+        return "open"
+    since = folder.condemned_at(name)
+    if live:
+        if since is not None:
+            folder.absolve(name)
+        return "kept" if name.endswith(PACKED) and _dense(folder, name, live) else "rewrite"
+    if since is None:
+        folder.condemn(name, now)
+        since = now
+    if now - since < grace:
+        return "condemned"
+    folder.remove(name)
+    return "dropped"
+
+
+def _dense(folder: Folder, name: str, live: Sequence[BlobRef]) -> bool:
+    """True when the live bodies are at least half of it, stored or decoded.
+
+    Decoded lengths decide: of a chain, the oldest body goes first and is most of the stored bytes,
+    while the others still need it. Rewriting at that moment would be rewriting for ever.
+    """
+    with folder.reading(name) as (read_at, size):
+        if sum(ref.length for ref in live) >= MIN_LIVE * size:
+            return True
+        steps = walk(read_at, size, name, payloads=False)
+        total = sum(step.header.raw_length for step in steps if isinstance(step, Found))
+    return sum(ref.raw_length for ref in live) >= MIN_LIVE * total

@@ -1,0 +1,89 @@
+"""The proof that index and bytes agree, both ways."""
+
+from collections.abc import Iterator, Sequence
+
+from feedmill.adapters.blobs.folder import Folder
+from feedmill.adapters.blobs.reading import Reader, reader
+from feedmill.adapters.blobs.record import Damage, Found, walk
+from feedmill.errors import BlobError, BlobMoved
+from feedmill.model.feed import BlobRef
+from feedmill.model.segment import BlobFault, BlobProblem
+
+_FAULTS: dict[str, BlobFault] = {"moved": "missing", "damaged": "damaged"}
+
+
+def verify(folder: Folder, refs: Sequence[BlobRef]) -> tuple[BlobProblem, ...]:
+    """Every index row read and hashed, every record of every sealed segment accounted for.
+
+    Segments that are still written are checked through the index only: their last records may be
+    on their way into it. A row that is `missing` may have moved since it was listed.
+    """
+    by_segment: dict[str, list[BlobRef]] = {}
+    for ref in refs:
+        by_segment.setdefault(ref.segment, []).append(ref)
+    problems: list[BlobProblem] = []
+    for rows in by_segment.values():
+        problems += _rows(folder, sorted(rows, key=lambda ref: ref.offset))
+    indexed = {ref.sha256 for ref in refs}
+    told = {(problem.segment, problem.offset) for problem in problems}
+    for segment in folder.segments():
+        if segment.sealed:
+            found = _records(folder, segment.name, indexed)
+            problems += [one for one in found if (one.segment, one.offset) not in told]
+    problems += [
+        BlobProblem(fault="foreign", segment=name, detail="feedmill did not put this here")
+        for name in folder.strangers()
+    ]
+    return tuple(problems)
+
+
+def _rows(folder: Folder, refs: Sequence[BlobRef]) -> Iterator[BlobProblem]:
+    with reader(folder) as source:
+        for ref in refs:
+            problem = _row(source, ref)
+            if problem is not None:
+                yield problem
+
+
+def _row(source: Reader, ref: BlobRef) -> BlobProblem | None:
+    try:
+        source.body(ref)
+    except BlobError as error:
+        return BlobProblem(
+            fault=_FAULTS.get(error.reason, "unreadable"),
+            segment=ref.segment,
+            detail=str(error),
+            offset=ref.offset,
+            sha256=ref.sha256,
+        )
+    return None
+
+
+def _records(folder: Folder, name: str, indexed: set[str]) -> list[BlobProblem]:
+    """Damage and orphans of one segment; a body on which another leans is no orphan."""
+    try:
+        with folder.reading(name) as (read_at, size):
+            steps = list(walk(read_at, size, name))
+    except BlobMoved:  # dropped since the folder was listed
+        return []
+    except BlobError as error:
+        return [BlobProblem(fault="unreadable", segment=name, detail=str(error))]
+    known = {step.header.prefix_sha256 for step in steps if isinstance(step, Found)} | indexed
+    return [
+        _unaccounted(name, step)
+        for step in steps
+        if isinstance(step, Damage) or step.header.sha256 not in known
+    ]
+
+
+def _unaccounted(name: str, step: Found | Damage) -> BlobProblem:
+    if isinstance(step, Damage):
+        detail = f"{step.length} bytes that are no record"
+        return BlobProblem(fault="damaged", segment=name, detail=detail, offset=step.offset)
+    return BlobProblem(
+        fault="orphan",
+        segment=name,
+        detail="the index does not know this body",
+        offset=step.offset,
+        sha256=step.header.sha256,
+    )

@@ -1,0 +1,141 @@
+"""A fetch that is given up leaves nothing behind, and neither does the fetcher."""
+
+import asyncio
+import gc
+from pathlib import Path
+
+import pytest
+from tests.integration.http.fetchers import LOOPBACK, fetching, get
+from tests.integration.http.hostile import Line, always, answer, run, serving
+
+from feedmill.adapters.clock import SystemClock
+from feedmill.adapters.http.curl import CurlFetcher
+from feedmill.adapters.http.handle import Handle, Request
+from feedmill.adapters.http.pump import Pump
+from feedmill.adapters.http.tls import trust_store
+from feedmill.adapters.http.transfer import Transfer
+from feedmill.errors import UsageError
+from feedmill.fetch.plan import plan_fetch
+
+BODY = answer(body=b"x")
+
+
+async def _silence(line: Line) -> None:
+    await line.hear()
+    await line.hold()
+
+
+async def _until(condition: object) -> None:
+    """Wait for something that the other side will notice soon."""
+    assert callable(condition)
+    while not condition():
+        await asyncio.sleep(0.005)
+
+
+def test_a_cancelled_fetch_drops_its_connection_and_spares_the_others() -> None:
+    gone = []
+
+    async def script(line: Line) -> None:
+        heard = await line.hear()
+        if heard.target == "/quick":
+            await line.say(BODY)
+        await line.hold()
+        gone.append(heard.target)
+
+    async def story() -> None:
+        async with serving(script) as server, fetching() as fetcher:
+            slow = asyncio.create_task(get(fetcher, server.url("/slow")))
+            await _until(lambda: server.heard)
+            slow.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await slow
+            await _until(lambda: gone)
+            response = await get(fetcher, server.url("/quick"))
+
+        assert gone[0] == "/slow"
+        assert response.status == 200
+
+    run(story)
+
+
+def test_an_outer_deadline_ends_a_fetch_cleanly() -> None:
+    async def story() -> None:
+        async with serving(_silence) as server, fetching() as fetcher:
+            for _ in range(3):
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(0.05):
+                        await get(fetcher, server.url())
+
+    run(story)
+
+
+def test_closing_ends_what_is_under_way_and_frees_every_descriptor() -> None:
+    async def story() -> None:
+        async with serving(_silence) as silent, serving(always(BODY)) as server:
+            before = len(list(Path("/proc/self/fd").iterdir()))
+            fetcher = CurlFetcher(LOOPBACK, SystemClock())
+            for _ in range(3):
+                await get(fetcher, server.url())
+            hanging = [asyncio.create_task(get(fetcher, silent.url())) for _ in range(5)]
+            await _until(lambda: len(silent.heard) == 5)
+            await fetcher.close()
+            ends = await asyncio.gather(*hanging, return_exceptions=True)
+            await asyncio.sleep(0.05)  # the servers notice
+            del fetcher
+            gc.collect()
+            after = len(list(Path("/proc/self/fd").iterdir()))
+
+        assert all(isinstance(end, asyncio.CancelledError) for end in ends)
+        assert after <= before
+
+    run(story)
+
+
+def test_an_idle_fetcher_holds_no_body() -> None:
+    async def story() -> None:
+        async with serving(always(answer(body=b"y" * 1_000_000))) as server, fetching() as fetcher:
+            await get(fetcher, server.url())
+
+            assert not [o for o in gc.get_objects() if isinstance(o, Transfer)]
+
+    run(story)
+
+
+def test_the_address_that_is_dialled_is_checked_whatever_was_pinned() -> None:
+    plan = plan_fetch("http://feeds.example/", None, LOOPBACK)
+
+    async def story() -> None:
+        async with serving(always(BODY), host="0.0.0.0") as server:
+            handle = Handle(ca_file=trust_store(None), allow_cidrs=LOOPBACK.allow_cidrs)
+            pump = Pump(max_idle_connections=4)
+            request = Request(
+                url=server.url(host="feeds.example"),
+                headers=plan.headers,
+                addresses=("127.0.0.1",),
+                timeout_ms=2_000,
+                connect_timeout_ms=2_000,
+            )
+            handle.aim(request, Transfer(plan.limits), None)
+            handle.curl.setopt(handle.curl.CONNECT_TO, ["::127.0.0.2:"])  # as if tricked
+            ended = await pump.perform(handle.curl)
+            pump.close()
+            handle.close()
+
+        assert (ended.code != 0, handle.refused) == (True, "127.0.0.2")
+        assert server.connections == 0
+
+    run(story)
+
+
+def test_a_header_with_a_line_end_is_a_mistake_of_the_caller() -> None:
+    plan = plan_fetch("http://127.0.0.1:9/", None, LOOPBACK)
+    evil = type(plan)(
+        url=plan.url, headers=(("X", "a\r\nY: b"),), conditional=False, limits=plan.limits
+    )
+
+    async def story() -> None:
+        async with fetching() as fetcher:
+            with pytest.raises(UsageError, match="header"):
+                await fetcher.fetch(evil)
+
+    run(story)
