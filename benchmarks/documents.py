@@ -58,8 +58,8 @@ def load(folder: Path, count: int) -> list[Document]:
     """Up to `count` documents of a folder, spread evenly over its files in order of size."""
     files = sorted((path.stat().st_size, path) for path in folder.rglob("*") if path.is_file())
     usable = [path for size, path in files if _SMALLEST <= size <= _LARGEST]
-    step = max(1, len(usable) // count)
-    return [_loaded(path) for path in usable[::step][:count]]
+    taken = min(count, len(usable))
+    return [_loaded(usable[number * len(usable) // taken]) for number in range(taken)]
 
 
 def _kinds(count: int, chance: Random) -> list[str]:

@@ -25,6 +25,7 @@ from feedmill.engine.ports import Sink
 from feedmill.engine.world import World
 from feedmill.errors import StoreError
 from feedmill.observe import log
+from feedmill.schedule.pace import gap_ms
 
 DATABASE: Final = "feedmill.db"
 RAW: Final = "raw"
@@ -59,9 +60,9 @@ async def open_world(config: Config, *, memory: bool = False) -> AsyncIterator[W
         if memory:
             home = Path(stack.enter_context(TemporaryDirectory(prefix="feedmill-")))
         _make_home(home)
-        store = await SqliteStore.open(home / DATABASE)
+        store = await SqliteStore.open(home / DATABASE, gap_ms=gap_ms(config.host))
         stack.push_async_callback(store.close)
-        blobs = await SegmentBlobs.open(home / RAW)
+        blobs = await SegmentBlobs.open(home / RAW, clock, config.store)
         stack.push_async_callback(blobs.close)
         fetcher = CurlFetcher(config.fetch, clock)
         stack.push_async_callback(fetcher.close)
@@ -125,7 +126,7 @@ def _make_home(home: Path) -> None:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         message = f"{home} cannot be created ({problem.strerror}); choose another with --home"
-        raise StoreError(_CANNOT_OPEN, message) from problem
+        raise StoreError(message, reason=_CANNOT_OPEN) from problem
 
 
 def _warn_about_egress(config: Config) -> None:

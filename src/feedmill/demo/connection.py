@@ -21,11 +21,12 @@ from feedmill.demo.wire import closes, for_request, framed, head, pieces, read_h
 _END: Final = b"\r\n\r\n"
 _MAX_HEAD_BYTES: Final = 65_536
 _MAX_WAITING_BYTES: Final = 16 * 1024 * 1024
-_LONGEST_STALL_SEC: Final = 300.0
 
 
 class Owner(Protocol):
     """What a connection needs of its publisher."""
+
+    patience_sec: float
 
     def arrived(self, connection: "Connection") -> int: ...
     def left(self, connection: "Connection") -> None: ...
@@ -139,7 +140,7 @@ class Connection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=1, low=0)
         if answer.delay_sec > 0:
             await self._rest(answer.delay_sec)
-        if self._gone.is_set():
+        if self._transport.is_closing():
             return
         if answer.fault is not None and answer.fault_at is None:
             await self._break(answer)
@@ -149,7 +150,7 @@ class Connection(asyncio.Protocol):
             await self._drain()
             if answer.pause_sec > 0:
                 await self._rest(answer.pause_sec)
-            if self._gone.is_set():
+            if self._transport.is_closing():
                 return
         if answer.fault is not None:
             await self._break(answer)
@@ -160,8 +161,9 @@ class Connection(asyncio.Protocol):
 
     async def _drain(self) -> None:
         """Wait until the kernel took everything; a client that never reads is cut off."""
+        await asyncio.sleep(0)  # a socket that takes everything must not starve the others
         try:
-            async with asyncio.timeout(_LONGEST_STALL_SEC):
+            async with asyncio.timeout(self._owner.patience_sec):
                 await self._writable.wait()
         except TimeoutError:
             self._transport.abort()
@@ -174,7 +176,7 @@ class Connection(asyncio.Protocol):
 
     async def _break(self, answer: Answer) -> None:
         if answer.fault == "stall":
-            await self._rest(_LONGEST_STALL_SEC)
+            await self._rest(self._owner.patience_sec)
         if answer.fault == "reset":
             self.reset()
         else:

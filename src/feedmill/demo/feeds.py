@@ -9,7 +9,7 @@ or passes by itself, one `gap` per change.
 """
 
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
@@ -114,6 +114,8 @@ class LivingFeed:
                 return "0"
             case "none":
                 return None
+            case _:
+                assert_never(self.style.ids)
 
     def edition(self) -> Edition:
         """What the document shows now."""

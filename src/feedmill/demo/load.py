@@ -10,6 +10,7 @@ from typing import Final
 from zlib import crc32
 
 from feedmill.demo.feeds import EPOCH, LivingFeed
+from feedmill.demo.script import Answer, Request
 from feedmill.demo.site import Site, field
 from feedmill.demo.writing import http_date
 
@@ -43,6 +44,12 @@ class LoadSite(Site):
             return b"HTTP/1.1 304 Not Modified\r\nETag: %b\r\n\r\n" % etag
         self.fresh += 1
         return self._whole(number, version, etag)
+
+    def answer(self, request: Request) -> Answer | None:
+        # Only what the hot path does not take comes here: clients that close.
+        lines = (f"{name}: {value}\r\n" for name, value in request.headers)
+        octets = self.prebuilt(request.target.encode(), f"\r\n{''.join(lines)}".encode())
+        return None if octets is None else Answer(raw=octets)
 
     def _version(self, number: bytes) -> int:
         if self._fresh_every == 0:

@@ -22,8 +22,7 @@ def _edit(feed: LivingFeed, at: datetime) -> None:
 
 
 def _withdraw(feed: LivingFeed, at: datetime) -> None:
-    if len(feed.articles) > 3:
-        feed.withdraw(feed.articles[-1], at=at)
+    feed.withdraw(feed.articles[-1], at=at)
 
 
 def _rekey(feed: LivingFeed, at: datetime) -> None:  # noqa: ARG001
@@ -190,7 +189,7 @@ _IDENTITY: Final = (
          ways={"feed": manners.validated}),
     Plot(name="tombstones", title="The Regretful", about="withdraws entries and says so (RFC 6721)",
          kind="atom10", style=Style(ids="tag"),
-         habits=(_publishes(20), Habit(act=_withdraw, every_sec=20)), ways={"feed": manners.validated}),
+         habits=(_publishes(15), Habit(act=_withdraw, every_sec=25)), ways={"feed": manners.validated}),
     Plot(name="undated", title="Timeless", about="no dates anywhere", style=Style(dates="none"),
          habits=(_publishes(35),), ways={"feed": manners.validated}),
     Plot(name="future", title="The Prophet", about="dates a year ahead", style=Style(dates="future"),

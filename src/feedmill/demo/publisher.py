@@ -37,8 +37,9 @@ class Publisher:
     """Serves a site and the scripts that are put up on it, from entering to leaving `async with`.
 
     `addresses` is how many further loopback addresses are served on the same port (at most 254),
-    `record` how many requests are remembered (0 for load tests). A script that raises is answered
-    with 500 and its exception is raised again on leaving: a broken test never looks green.
+    `record` how many requests are remembered (0 for load tests), `patience_sec` how long a stalled
+    answer, or a client that does not read, is waited for. A script that raises is answered with
+    500 and its exception is raised again on leaving: a broken test never looks green.
     """
 
     def __init__(
@@ -49,8 +50,10 @@ class Publisher:
         addresses: int = 0,
         tls: ssl.SSLContext | None = None,
         record: int = 100_000,
+        patience_sec: float = 300.0,
     ) -> None:
         self.port = port
+        self.patience_sec = patience_sec
         self.addresses = ("127.0.0.1", *(f"127.0.1.{last}" for last in range(1, addresses + 1)))
         self.accepted = 0  # connections so far
         self._site = site or Site()
@@ -207,7 +210,7 @@ def _placed(request: Request, offset_sec: float, connection: int, address: str) 
     )
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # pragma: no cover  # the tests run it as a process
     from feedmill.demo.process import main
 
     main()

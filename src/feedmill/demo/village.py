@@ -12,6 +12,7 @@ many), so that politeness towards one host does not hold up the whole village.
 
 from datetime import datetime
 from html import escape
+from typing import Final
 
 from feedmill.demo.feeds import EPOCH
 from feedmill.demo.house import House, Plot
@@ -19,20 +20,24 @@ from feedmill.demo.plots import PLOTS
 from feedmill.demo.script import Answer, Request
 from feedmill.demo.site import Site
 
+_BY_NAME: Final = {plot.name: plot for plot in PLOTS}
+
 
 class Village(Site):
-    """The demonstration's site; `houses` are there once the publisher is open."""
+    """The demonstration's site. A house is built when it is first asked for."""
 
     def __init__(self, *, start: datetime = EPOCH, pace: float = 1.0, hosts: int = 0) -> None:
-        self.houses: dict[str, House] = {}
         self._hosts = hosts
         self._start = start
         self._pace = pace
         self._skipped_sec = 0.0
+        self._homes: dict[str, str] = {}
+        self._houses: dict[str, House] = {}
+        self._opml = b""
 
     def opened(self, origin: str) -> None:
-        homes = _homes(origin, self._hosts)
-        self.houses = {plot.name: House(plot, homes, self._start, self._pace) for plot in PLOTS}
+        self._homes = _homes(origin, self._hosts)
+        self._houses = {}
         self._opml = village_opml(origin, self._hosts).encode()
 
     def skip(self, seconds: float) -> None:
@@ -45,14 +50,19 @@ class Village(Site):
                 headers=(("Content-Type", "text/x-opml; charset=utf-8"),), body=self._opml
             )
         _, name, way = (*request.path.split("/", 2), "", "")[:3]
-        house = self.houses.get(name)
-        if house is None:
+        if name not in self._homes:
             return None
-        return house.answer(way, request, request.offset_sec + self._skipped_sec)
+        return self.house(name).answer(way, request, request.offset_sec + self._skipped_sec)
+
+    def house(self, name: str) -> House:
+        """The house of that name, with its feed as it is at the last request."""
+        if name not in self._houses:
+            self._houses[name] = House(_BY_NAME[name], self._homes, self._start, self._pace)
+        return self._houses[name]
 
     def addresses(self) -> dict[str, str]:
-        """The address of every feed by the name of its house."""
-        return {name: f"{house.address}feed" for name, house in self.houses.items()}
+        """The address of every feed by the name of its house; empty before the publisher is open."""
+        return {name: f"{home}feed" for name, home in self._homes.items()}
 
 
 def about() -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from email.utils import format_datetime
 from html import escape
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
@@ -148,6 +148,8 @@ def _atom10_content(edition: Edition, article: Article) -> str:
             return f'<content type="text">{_text(article.summary)}</content>'
         case "html" | "hostile":
             return f'<content type="html">{_text(article.html)}</content>'
+        case _:
+            assert_never(edition.style.markup)
 
 
 def _json11(edition: Edition) -> str:

@@ -1,26 +1,20 @@
-"""Getting raw bytes back: through the index, along prefixes, and past a segment that has moved."""
+"""Getting raw bytes back: through the index, and past a segment that has moved meanwhile."""
 
 from feedmill.engine.world import World
-from feedmill.errors import FeedmillError
-from feedmill.model.feed import BlobRef
-
-_MAX_CHAIN = 64  # a body may need the one before it as its prefix; chains are kept far shorter
+from feedmill.errors import BlobMoved, UsageError
 
 
 async def body_of(sha256: str, world: World) -> bytes:
     """The exact bytes of a document, checked against their hash."""
+    try:
+        return await _read(sha256, world)
+    except BlobMoved:  # re-encoded since the index was asked: its new place is known by now
+        return await _read(sha256, world)
+
+
+async def _read(sha256: str, world: World) -> bytes:
     ref = await world.store.blob(sha256)
-    chain: list[BlobRef] = []
-    while ref is not None and len(chain) < _MAX_CHAIN:
-        chain.append(ref)
-        if ref.prefix_sha256 is None:
-            break
-        ref = await world.store.blob(ref.prefix_sha256)
-    if not chain or ref is None:
-        message = f"the raw store has no document {sha256[:12]}…; it was dropped by retention"
-        raise FeedmillError(message)
-    body: bytes | None = None
-    for link in reversed(chain):
-        body = await world.blobs.get(link, body)
-    assert body is not None
-    return body
+    if ref is None:
+        message = f"the raw document {sha256[:12]}… is not kept any more; retention let it go"
+        raise UsageError(message)
+    return await world.blobs.get(ref)

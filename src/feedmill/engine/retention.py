@@ -8,10 +8,8 @@ bytes go when no kept fetch refers to them.
 from datetime import timedelta
 from typing import Any
 
-from feedmill.engine.rawbytes import body_of
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
-from feedmill.errors import FeedmillError
 
 _EVERY_SEC = 3600.0
 
@@ -25,9 +23,13 @@ async def purge(world: World) -> dict[str, int]:
 
 
 async def tidy_raw(world: World) -> int:
-    """Drop segments that hold nothing any more; their number."""
-    refs = await world.store.blobs()
-    return await world.blobs.sweep({ref.segment for ref in refs})
+    """Sweep segments into which the index no longer points; the number that went."""
+    gone = 0
+    for segment in await world.blobs.segments():
+        live = await world.store.blobs(segment=segment.name)
+        if await world.blobs.sweep(segment.name, live) == "dropped":
+            gone += 1
+    return gone
 
 
 async def keep_tidy(world: World, watch: Watch) -> None:
@@ -40,11 +42,7 @@ async def keep_tidy(world: World, watch: Watch) -> None:
 
 async def verify(world: World) -> dict[str, Any]:
     """Read every raw document and hash it; check the store; list what is wrong."""
-    problems = list(await world.store.problems())
     refs = await world.store.blobs()
-    for ref in refs:
-        try:
-            await body_of(ref.sha256, world)
-        except FeedmillError as problem:
-            problems.append(f"{ref.sha256[:16]}… in {ref.segment}: {problem}")
+    found = await world.blobs.verify(refs)
+    problems = [*(await world.store.problems()), *(str(problem) for problem in found)]
     return {"documents": len(refs), "problems": problems}

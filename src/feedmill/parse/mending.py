@@ -34,7 +34,7 @@ _WORDS: Final[dict[RepairCode, str]] = {
     "entities-decoded": "named entities that XML does not know",
     "stray-ampersands": "read as text",
     "illegal-characters": "removed",
-    "markup-recovered": "a < that begins no tag, or a value without quotes",
+    "markup-recovered": "a < that begins no tag, a ]]> that ends no CDATA, or a value without quotes",
 }
 
 
@@ -91,6 +91,8 @@ def _outside_cdata(text: str, mend_piece: Callable[[str], str]) -> str:
 
 def _mend_piece(text: str, counts: Counter[RepairCode]) -> str:
     text, stray = _STRAY_LESS_THAN.subn("&lt;", text)
+    stray += text.count("]]>")  # XML 1.0 §2.4: only to end a CDATA section
+    text = text.replace("]]>", "]]&gt;")
     quoted = _TAG_WITH_VALUES.sub(_quote_values, text)
     counts["markup-recovered"] += stray + (quoted != text)
     text = quoted

@@ -73,7 +73,10 @@ def _by_decoding(spans: Spans, decoded: Decoded, body: bytes) -> Iterator[tuple[
     for boundary in _BOUNDARY.finditer(body):
         count += len(decoder.decode(body[position : boundary.start()]))
         position = boundary.start()
-        offsets.setdefault(count, position)
+        # Half a character in front of a tag counts as the one that replaces it; in ISO-2022-JP
+        # what looks like a tag may be the other half.
+        half = decoded.encoding != "iso-2022-jp" and decoder.getstate()[0] != b""
+        offsets.setdefault(count + half, position)
         if count > wanted[-1][1]:
             break
     for first, last in wanted:

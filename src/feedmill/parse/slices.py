@@ -44,7 +44,7 @@ class Scan(Value):
     name: bytes
     spans: Spans
     cut: bool = False  # the last one was never closed, and neither was the document
-    regular: bool = True  # none began before the one before it had ended
+    regular: bool = True  # nothing was seen that could have misled the scan
     more: int = 0  # entries beyond the limit, which have no spans here
 
 
@@ -65,6 +65,8 @@ def scan_entries(utf8: bytes, root: int) -> Scan:
         if kind == 0x21:  # a CDATA section or a comment
             end = find(b"]]>" if utf8[position - 1] == 0x5B else b"-->", position)
             position = len(utf8) if end < 0 else end + 3
+        elif kind == 0x3F:  # an instruction, which may hold anything: only a tree can tell
+            regular = False
         elif kind == 0x2F:  # a closing tag
             position = _after(utf8, b">", position)
             if opened >= 0:
@@ -127,7 +129,7 @@ def end_of_tag(utf8: bytes, position: int) -> int:
 
 def start_tags(utf8: bytes, root: int, first_entry: int) -> tuple[bytes, ...]:
     """The start tags around an entry: the root's, and the channel's if it is inside one."""
-    end = end_of_tag(utf8, root)
+    end = end_of_tag(utf8, root + 1)
     tags = [utf8[root:end]]
     channel = _CHANNEL.search(utf8, end, first_entry)
     if channel:
@@ -188,7 +190,7 @@ def _entry_name(utf8: bytes, root: int) -> bytes | None:
 
 @lru_cache(maxsize=64)
 def _tokens(name: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb"<(?:/?" + re.escape(name) + rb"(?=[\s/>])|!\[CDATA\[|!--)")
+    return re.compile(rb"<(?:/?" + re.escape(name) + rb"(?=[\s/>])|!\[CDATA\[|!--|\?)")
 
 
 def _after(utf8: bytes, mark: bytes, position: int) -> int:

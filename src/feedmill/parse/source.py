@@ -1,5 +1,6 @@
 """A markup document made ready for reading: where it begins, and where its entries stand."""
 
+from functools import partial
 from typing import Final
 
 from lxml import etree
@@ -101,6 +102,8 @@ def realigned(
     numbers = {element: number for number, element in enumerate(tree.iter("*"))}
     wanted = [numbers[element] for element in elements[:max_items]]
     spans = slices.spans_of(source.utf8, source.root, wanted) or ()
+    if not all(map(partial(_begins_with, source.utf8), spans, elements)):
+        spans = ()
     marks = _marks(source.utf8, source.root, spans)
     return replace(
         source,
@@ -110,6 +113,13 @@ def realigned(
         places=slices.raw_slices(spans, marks, decoded, document.body),
         marks=marks,
     )
+
+
+def _begins_with(utf8: bytes, span: tuple[int, int], element: etree._Element) -> bool:
+    """True when the element's own name stands there, which it does not where tags were mended."""
+    local = element.tag.rpartition("}")[2]
+    name = f"{element.prefix}:{local}" if element.prefix else local
+    return utf8.startswith(b"<" + name.encode(), span[0])
 
 
 def _marks(utf8: bytes, root: int, spans: Spans) -> tuple[str, ...]:

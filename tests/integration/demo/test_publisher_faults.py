@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 
 import msgspec
 import pytest
+import uvloop
 
 from feedmill.demo.publisher import Publisher
 from feedmill.demo.script import Answer, Fault, hang_up, silence
@@ -99,7 +100,10 @@ def test_a_fault_beyond_the_end_strikes_after_the_body(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("fault_at", [None, 0, 4])
-def test_a_reset_is_a_reset_and_not_an_end(fault_at: int | None) -> None:
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_reset_is_a_reset_and_not_an_end(
+    fault_at: int | None, loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
     answer = msgspec.structs.replace(TEN, fault="reset", fault_at=fault_at)
 
     async def story() -> bytes:
@@ -107,8 +111,10 @@ def test_a_reset_is_a_reset_and_not_an_end(fault_at: int | None) -> None:
             publisher.script("/feed", answer)
             return await _until_reset(publisher.port)
 
-    sent = b"" if fault_at is None else HEAD + TEN.body[:fault_at]
-    assert asyncio.run(story()) == sent
+    with asyncio.Runner(loop_factory=loop) as runner:
+        received = runner.run(story())
+
+    assert received == (b"" if fault_at is None else HEAD + TEN.body[:fault_at])
 
 
 @pytest.mark.parametrize(("fault", "ending"), [("cut", b""), ("stall", b"")])
@@ -183,6 +189,35 @@ def test_an_endless_body_is_sent_as_fast_as_it_is_read_and_ends_with_the_client(
             return received
 
     assert asyncio.run(story()) == 5_000_000
+
+
+@pytest.mark.parametrize(
+    "answer", [Answer(body=b"x" * 65_536, repeat=1_000_000), silence()], ids=["endless", "silent"]
+)
+def test_patience_has_an_end(answer: Answer) -> None:
+    async def story() -> None:
+        async with Publisher(patience_sec=0.05) as publisher:
+            publisher.script("/feed", answer)
+            _, writer = await asyncio.open_connection("127.0.0.1", publisher.port)
+            writer.write(GET)
+            await publisher.seen("/feed")
+
+            await publisher.idle()  # although the client neither reads nor leaves
+
+            writer.transport.abort()
+
+    asyncio.run(story())
+
+
+def test_a_body_larger_than_any_buffer_arrives_whole(ask: Ask) -> None:
+    body = bytes(range(256)) * 80_000
+
+    async def story() -> bytes:
+        async with Publisher() as publisher:
+            publisher.script("/feed", Answer(body=body, piece_bytes=8_000_000))
+            return await ask(publisher)
+
+    assert asyncio.run(story()).partition(b"\r\n\r\n")[2] == body
 
 
 def test_a_repeated_body_has_the_length_of_all_its_repetitions(ask: Ask) -> None:

@@ -126,11 +126,11 @@ class Server:
 
 @asynccontextmanager
 async def serving(
-    script: Script, *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1"
+    script: Script, *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1", port: int = 0
 ) -> AsyncIterator[Server]:
     server = Server(script)
     server.scheme = "http" if tls is None else "https"
-    listener = await asyncio.start_server(server.serve, host, 0, ssl=tls)
+    listener = await asyncio.start_server(server.serve, host, port, ssl=tls)
     server.port = listener.sockets[0].getsockname()[1]
     try:
         yield server

@@ -8,8 +8,9 @@ import trustme
 from tests.integration.http.fetchers import LOOPBACK, fetching, get
 from tests.integration.http.hostile import Line, always, answer, by_path, redirect, run, serving
 
+from feedmill.fetch.guard import check_url
 from feedmill.fetch.plan import plan_fetch
-from feedmill.model.fetch import Hop, Validators
+from feedmill.model.fetch import Hop, Refused, Validators
 
 
 def test_redirects_are_followed_one_by_one_and_recorded() -> None:
@@ -56,7 +57,7 @@ def test_redirects_are_followed_one_by_one_and_recorded() -> None:
 def test_a_redirect_out_of_bounds_ends_the_chain_with_its_reason(
     location: str, reason: str
 ) -> None:
-    table = {
+    table: dict[str, list[tuple[str, ...]]] = {
         "feeds.example": [("127.0.0.1",)],
         "inside.example": [("192.168.1.1",)],
         "mixed.example": [("127.0.0.1", "10.1.1.1")],
@@ -198,6 +199,25 @@ def test_without_the_setting_loopback_is_out_of_bounds() -> None:
 
         assert (by_name.error, literal.error) == ("private-address", "private-address")
         assert server.connections == 0
+
+    run(story)
+
+
+@pytest.mark.parametrize("addresses", [
+    ("93.184.216.34", "10.0.0.1"), ("::1",), ("not an address",), ("64:ff9b::7f00:1",), (),
+])  # fmt: skip
+def test_the_guard_says_the_same_with_and_without_opened_networks(
+    addresses: tuple[str, ...],
+) -> None:
+    url = "http://feeds.example/"
+    verdict = check_url(url, addresses)
+
+    async def story() -> None:
+        async with fetching({"feeds.example": [addresses]}, allow_cidrs=()) as fetcher:
+            response = await get(fetcher, url)
+
+        assert isinstance(verdict, Refused)
+        assert response.error == (verdict.reason if addresses else "dns-failure")
 
     run(story)
 

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import tracemalloc
 import zlib
+from typing import Any
 
 import brotli
 import pytest
@@ -14,7 +15,7 @@ from tests.integration.http.hostile import Line, Script, always, answer, once, r
 from feedmill.model.fetch import RawResponse
 
 OK = b"HTTP/1.1 200 OK\r\n"
-SHORT = {"timeout_ms": 700}
+SHORT: dict[str, Any] = {"timeout_ms": 700}
 
 
 def outcome(response: RawResponse) -> str:

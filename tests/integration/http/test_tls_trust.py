@@ -129,10 +129,12 @@ def test_sessions_of_many_hosts_are_resumed(
 
     async def story() -> None:
         table = {host: [("127.0.0.1",)] for host in hosts}
-        async with serving(once(closing), tls=tls) as server:
-            async with fetching(table, ca_file=ca_file) as fetcher:
-                for host in (*hosts, *hosts):
-                    assert (await get(fetcher, server.url(host=host))).body == b"x"
+        async with (
+            serving(once(closing), tls=tls) as server,
+            fetching(table, ca_file=ca_file) as fetcher,
+        ):
+            for host in (*hosts, *hosts):
+                assert (await get(fetcher, server.url(host=host))).body == b"x"
 
         assert server.resumed == [False] * 40 + [True] * 40
 
@@ -176,6 +178,25 @@ def test_a_port_without_tls_has_a_reason(script: Script, reason: str) -> None:
 
         assert response.error == reason
         assert server.connections == 1
+
+    run(story)
+
+
+def test_an_address_that_hangs_leaves_time_for_the_next_one(
+    authority: trustme.CA, ca_file: str
+) -> None:
+    tls = _context(authority.issue_cert("feeds.example"))
+    table = {"feeds.example": [("127.0.0.2", "127.0.0.1")]}
+
+    async def story() -> None:
+        async with (
+            serving(always(GOOD), tls=tls) as good,
+            serving(_never_shakes_hands, host="127.0.0.2", port=good.port) as hanging,
+            fetching(table, ca_file=ca_file, connect_timeout_ms=900) as fetcher,
+        ):
+            response = await get(fetcher, good.url(host="feeds.example"))
+
+        assert (response.body, hanging.connections) == (b"private", 1)
 
     run(story)
 

@@ -4,6 +4,7 @@ import doctest
 import re
 import shlex
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +14,8 @@ from feedmill.doors.cli.main import cli
 ROOT = Path(__file__).parents[3]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Also inside a list, where a block is indented.
+BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -24,7 +26,8 @@ in_every_page = pytest.mark.parametrize(
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    return [code for kind, code in BLOCK.findall(page.read_text("utf-8")) if kind == language]
+    found = BLOCK.findall(page.read_text("utf-8"))
+    return [dedent(code) for _, kind, code in found if kind == language]
 
 
 def anchors(page: Path) -> set[str]:

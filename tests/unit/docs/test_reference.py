@@ -13,7 +13,7 @@ import pytest
 
 from feedmill import api
 from feedmill.adapters.settings import environment_name, fields_of, parts
-from feedmill.doors.cli import main as cli
+from feedmill.doors.cli.main import cli
 from feedmill.model import entry, event, fetch, identity, parsed, schedule
 
 ROOT = Path(__file__).parents[3]
@@ -65,10 +65,17 @@ def shown(default: object) -> str:
     return "none" if default is None else str(default)
 
 
-def commands() -> list[click.Command]:
-    context = click.Context(cli.cli)
-    found = (cli.cli.get_command(context, name) for name in cli.cli.list_commands(context))
-    return [command for command in found if command is not None]
+def commands(group: click.Group, above: str = "") -> dict[str, click.Command]:
+    """Every command by its whole name, those of groups included."""
+    context = click.Context(group)
+    found: dict[str, click.Command] = {}
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        found[f"{above}{name}"] = command
+        if isinstance(command, click.Group):
+            found |= commands(command, f"{above}{name} ")
+    return found
 
 
 @pytest.mark.parametrize("part", parts())
@@ -135,18 +142,19 @@ def test_every_smaller_value_is_documented_with_its_fields() -> None:
 
 def test_every_command_has_a_section_with_all_its_options() -> None:
     pages = sections(REFERENCE / "cli.md")
+    found = commands(cli)
 
     missing = [
-        (command.name, option)
-        for command in commands()
+        (name, option)
+        for name, command in found.items()
         for parameter in command.params
         if isinstance(parameter, click.Option)
-        for option in parameter.opts
-        if option.startswith("--") and option not in pages.get(str(command.name), "")
+        for option in (*parameter.opts, *parameter.secondary_opts)
+        if not re.search(rf"`{option}[` ]", pages.get(name, ""))
     ]
 
     assert missing == []
-    assert {str(command.name) for command in commands()} <= set(pages)
+    assert set(pages) == set(found)
 
 
 def test_every_direct_dependency_has_a_reason() -> None:

@@ -68,11 +68,12 @@ def _records(folder: Folder, name: str, indexed: set[str]) -> list[BlobProblem]:
         return []
     except BlobError as error:
         return [BlobProblem(fault="unreadable", segment=name, detail=str(error))]
-    known = {step.header.prefix_sha256 for step in steps if isinstance(step, Found)} | indexed
+    needed = {step.header.prefix_sha256 for step in steps if isinstance(step, Found)}
     return [
         _unaccounted(name, step)
         for step in steps
-        if isinstance(step, Damage) or step.header.sha256 not in known
+        if isinstance(step, Damage)
+        or not (step.header.sha256 in indexed or step.header.sha256 in needed)
     ]
 
 

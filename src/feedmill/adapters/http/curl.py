@@ -6,7 +6,7 @@ these addresses and nowhere else. A stranger's fault is a RawResponse with its r
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 import msgspec
 import pycurl
@@ -22,6 +22,7 @@ from feedmill.adapters.http.transfer import REDIRECTS, Answer, Transfer
 from feedmill.config import FetchConfig
 from feedmill.engine.ports import Clock
 from feedmill.errors import UsageError
+from feedmill.fetch.addresses import check_address
 from feedmill.fetch.guard import check_url
 from feedmill.fetch.headers import header_value
 from feedmill.fetch.plan import headers_for_hop
@@ -91,6 +92,8 @@ class CurlFetcher:
 
     async def close(self) -> None:
         """Drop all connections, transfers and questions to the resolver."""
+        if self._closed:
+            return
         self._closed = True
         await self._resolver.close()
         self._pace.close()
@@ -137,10 +140,18 @@ class CurlFetcher:
             addresses = await self._resolve(verdict.host, way)
             if not addresses:
                 return Answer(error="dns-failure", detail=f"no address for {verdict.host}")
-            verdict = check_url(url, addresses, allow_cidrs=allow_cidrs)
+            verdict = self._with_addresses(verdict, addresses)
         if isinstance(verdict, Refused):
             return Answer(error=verdict.reason, detail=verdict.detail)
         return verdict
+
+    def _with_addresses(self, verdict: Allowed, addresses: tuple[str, ...]) -> Allowed | Refused:
+        if self._config.allow_cidrs:  # names and ports may be open because of where they lead
+            return check_url(verdict.url, addresses, allow_cidrs=self._config.allow_cidrs)
+        # What check_url says about the URL does not change; only the addresses are new. Reading
+        # the URL a second time would cost as much as everything else here together.
+        refusals = (refusal for a in addresses if (refusal := _refusal(a)) is not None)
+        return next(refusals, None) or msgspec.structs.replace(verdict, addresses=addresses)
 
     async def _resolve(self, host: str, way: _Way) -> tuple[str, ...]:
         try:
@@ -156,28 +167,36 @@ class CurlFetcher:
         wait_sec = self._config.retry_wait_ms / 1000
         answer = Answer(error="connection-failed")
         for attempt in range(self._config.connection_attempts):
-            if attempt and attempt % len(addresses) == 0:
+            lap, number = divmod(attempt, len(addresses))
+            if lap and number == 0:
                 if answer.error != "connection-failed" or self._left_sec(way) <= wait_sec:
                     return answer
                 await self._clock.sleep(wait_sec)
                 wait_sec *= 2
-            address = addresses[attempt % len(addresses)]
-            answer = await self._transfer(
-                self._request(target, (address,), headers, way), target, way
-            )
+            last = number == len(addresses) - 1
+            request = self._request(target, (addresses[number],), headers, way, patient=last)
+            answer = await self._transfer(request, target, way)
             if answer.error not in _UNREACHED or self._left_sec(way) <= 0:
                 return answer
         return answer
 
     def _request(
-        self, target: Allowed, addresses: tuple[str, ...], headers: Headers, way: _Way
+        self,
+        target: Allowed,
+        addresses: tuple[str, ...],
+        headers: Headers,
+        way: _Way,
+        *,
+        patient: bool = True,
     ) -> Request:
+        # An address that does not answer must leave time for the next one: IPv6 is often broken.
+        connect_timeout_ms = self._config.connect_timeout_ms
         return Request(
             url=target.url,
             headers=headers,
             addresses=addresses,
             timeout_ms=max(1, int(self._left_sec(way) * 1000)),
-            connect_timeout_ms=self._config.connect_timeout_ms,
+            connect_timeout_ms=connect_timeout_ms if patient else connect_timeout_ms // 3,
             verify_tls=way.verify_tls,
             proxy=way.proxy,
         )
@@ -216,6 +235,9 @@ class CurlFetcher:
 
     def _left_sec(self, way: _Way) -> float:
         return way.deadline - self._clock.monotonic()
+
+
+_refusal = lru_cache(maxsize=4_096)(check_address)
 
 
 def _answer(transfer: Transfer, ended: Ended, handle: Handle) -> Answer:

@@ -172,10 +172,10 @@ class _Brotli:
                 raise DecodeError(str(broken)) from None
             data = b""
             self.finished = self._decompressor.is_finished()
-            if piece:
-                yield piece
-            if self._decompressor.can_accept_more_data() and not self.finished:
+            # Output may wait inside although more input would be taken: ask until none comes.
+            if not piece:
                 return
+            yield piece
 
 
 class _Zstd:

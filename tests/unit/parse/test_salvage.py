@@ -1,0 +1,277 @@
+"""Broken documents: what can be read is read, and one broken entry costs one entry at most."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedmill.config import ParseLimits
+from feedmill.model.document import RawDocument
+from feedmill.model.parsed import ParsedEntry, ParsedFeed
+from feedmill.parse.document import parse_document
+
+URL = "https://example.com/feed"
+SECOND = "<item><guid>g2</guid><title>two</title></item>"
+HEAD = "<title>Feed</title><link>https://example.com/</link>"
+ATOM = "http://www.w3.org/2005/Atom"
+
+
+def rss(items: str, head: str = HEAD) -> str:
+    return f'<?xml version="1.0"?><rss version="2.0"><channel>{head}{items}</channel></rss>'
+
+
+def read(body: str | bytes) -> ParsedFeed:
+    raw = body.encode() if isinstance(body, str) else body
+    feed = parse_document(RawDocument(body=raw, url=URL))
+    assert isinstance(feed, ParsedFeed)
+    return feed
+
+
+def codes(feed: ParsedFeed) -> list[str]:
+    return [repair.code for repair in feed.repairs]
+
+
+def title(entry: ParsedEntry) -> str | None:
+    return entry.title.value if entry.title else None
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        pytest.param("<title>a &nbsp;&eacute; &mdash; b</title>", "a \xa0é — b", id="entities"),
+        pytest.param("<title>a &nosuch; b</title>", "a &nosuch; b", id="an unknown entity"),
+        pytest.param("<title>R&D & more</title>", "R&D & more", id="bare ampersands"),
+        pytest.param("<title>a < b <3 <= c</title>", "a < b <3 <= c", id="a < in text"),
+        pytest.param("<title>it&#146;s &#x93;x&#X94;</title>", "it’s “x”", id="C1 references"),
+        pytest.param("<title>&#X41;&#0;&#xD83D;b</title>", "Ab", id="references to nothing"),
+        pytest.param("<title>a\x01\x0bb\x00</title>", "ab", id="control characters"),
+        pytest.param("<title>a ]]> b</title>", "a ]]> b", id="the end of no CDATA section"),
+        pytest.param(
+            "<title><![CDATA[a <![CDATA[ b ]]> c ]]></title>", "a <![CDATA[ b  c ]]>", id="nested"
+        ),
+        pytest.param("<title a=1 b='2' c=x/y>t</title>", "t", id="values without quotes"),
+        pytest.param('<title a="1" a="2">t</title>', "t", id="an attribute twice"),
+        pytest.param("<title a>t</title>", "t", id="an attribute without a value"),
+        pytest.param("<x:y>z</x:y><title>t</title>", "t", id="an undeclared prefix"),
+        pytest.param("<title>t</title><b>bold</title></i>", "t", id="mismatched tags"),
+        pytest.param("<title>t</title><description>a<br>b</description>", "t", id="HTML"),
+        pytest.param("<title>t</title><description>a<p>b", "t", id="left open"),
+        pytest.param("<title>t</title><!-- a -- b -->", "t", id="a comment with dashes"),
+        pytest.param("<title>t</title><foo", "t", id="half a tag"),
+    ],
+)
+def test_a_mistake_in_one_entry_costs_nothing_else(first: str, expected: str) -> None:
+    feed = read(rss(f"<item><guid>g1</guid>{first}</item>{SECOND}"))
+
+    assert [title(entry) for entry in feed.entries] == [expected, "two"]
+    assert [entry.id for entry in feed.entries] == ["g1", "g2"]
+    assert feed.repairs
+    assert feed.title is not None
+    assert feed.title.value == "Feed"
+    assert not feed.truncated
+    assert all(entry.slice is not None for entry in feed.entries)
+
+
+def test_a_bare_ampersand_does_not_change_a_link() -> None:
+    feed = read(rss(f"<item><link>http://a.example/?a=1&b=2&copy=3</link></item>{SECOND}"))
+
+    assert feed.entries[0].link == "http://a.example/?a=1&b=2&copy=3"
+    assert codes(feed) == ["stray-ampersands"]
+
+
+def test_entities_in_attributes_cannot_end_them() -> None:
+    feed = read(rss('<item><enclosure url="https://a.example/?&QUOT;&LT;&nbsp;x"/></item>'))
+
+    assert feed.entries[0].enclosures[0].url == 'https://a.example/?"<\xa0x'
+    assert codes(feed) == ["entities-decoded"]
+
+
+def test_fields_after_a_mistake_are_kept_in_their_entry() -> None:
+    feed = read(rss(f"<item><description>a<br>b<img src=x></description><guid>g1</guid></item>{SECOND}"))
+
+    assert [entry.id for entry in feed.entries] == ["g1", "g2"]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        pytest.param(f"<item><guid>g1</guid>{SECOND}", id="the first"),
+        pytest.param("<item><guid>g1</guid></item><item><guid>g2</guid>", id="the last"),
+        pytest.param("<item><guid>g1</guid><item><guid>g2</guid>", id="both"),
+        pytest.param(f"<item><guid>g1</guid></item></item>{SECOND}", id="one closed twice"),
+    ],
+)
+def test_an_item_that_is_never_closed_ends_where_the_next_begins(items: str) -> None:
+    feed = read(rss(items))
+
+    assert [entry.id for entry in feed.entries] == ["g1", "g2"]
+    assert not feed.truncated
+
+
+def test_an_entry_that_is_never_closed_ends_with_its_feed() -> None:
+    feed = read(f'<a:feed xmlns:a="{ATOM}"><a:entry><a:id>1</a:id></a:feed>')
+
+    assert [entry.id for entry in feed.entries] == ["1"]
+    assert not feed.truncated
+
+
+ITEMS = "<item><guid>g1</guid></item>"
+
+
+@pytest.mark.parametrize(
+    ("cut", "ids"),
+    [
+        pytest.param(f"{HEAD}{ITEMS}<item><guid>g2</gu", ["g1"], id="in a tag of an item"),
+        pytest.param(f"{HEAD}{ITEMS}<item><title>a te", ["g1"], id="in the text of an item"),
+        pytest.param(f"{HEAD}{ITEMS}<item><x><![CDATA[a <b", ["g1"], id="in CDATA"),
+        pytest.param(f"{HEAD}{ITEMS}<item><!-- a", ["g1"], id="in a comment of an item"),
+        pytest.param(f"{HEAD}{ITEMS}<item><a b='c", ["g1"], id="in an attribute"),
+        pytest.param(f"{HEAD}{ITEMS}<ite", ["g1"], id="in the name of an item"),
+        pytest.param(f"{HEAD}{ITEMS}", ["g1"], id="between items"),
+        pytest.param(f"{HEAD}{ITEMS}<!-- x", ["g1"], id="in a comment between items"),
+        pytest.param(f"{HEAD}{ITEMS}{ITEMS[:-1]}", ["g1"], id="in the last end tag"),
+        pytest.param(f"{HEAD}<item><guid>g1</guid>", [], id="in the first item"),
+        pytest.param(f"{HEAD}<entry><guid>g1</guid></entry><ENTRY><guid>g2", ["g1"], id="odd"),
+        pytest.param("<title>Feed</ti", [], id="in the head"),
+        pytest.param("", [], id="at the very start"),
+        pytest.param(
+            f"{HEAD}<item><guid>g1</guid><x><![CDATA[</rss>]]></x></item><item>", ["g1"], id="quoted"
+        ),
+    ],
+)
+def test_a_cut_document_keeps_what_is_whole(cut: str, ids: list[str]) -> None:
+    feed = read(f'<rss version="2.0"><channel>{cut}')
+
+    assert [entry.id for entry in feed.entries] == ids
+    assert feed.truncated
+    assert codes(feed)[-1] == "truncated"
+
+
+def test_a_document_cut_in_its_root_is_a_feed_without_anything() -> None:
+    feed = read('<?xml version="1.0"?><rss vers')
+
+    assert (feed.entries, feed.truncated) == ((), True)
+
+
+def test_entries_without_a_name_we_can_scan_for_are_read_from_the_tree() -> None:
+    feed = read("<rss><channel><ïtem/><b></channel></rss>")
+
+    assert feed.entries == ()
+    assert not feed.truncated
+
+
+def test_trailing_junk_is_mentioned_and_ignored() -> None:
+    feed = read(rss(SECOND) + "<script>alert(1)</script>\n<!-- cached -->")
+
+    assert [entry.id for entry in feed.entries] == ["g2"]
+    assert codes(feed) == ["trailing-junk"]
+
+
+def test_a_broken_entry_cannot_disturb_the_feeds_own_fields() -> None:
+    broken = "<item><title>x</channel></rss><channel><title>not me</title>"
+
+    feed = read(rss(f"{broken}</item>{SECOND}"))
+
+    assert feed.title is not None
+    assert feed.title.value == "Feed"
+    assert feed.link == "https://example.com/"
+
+
+def test_an_unclosed_title_of_the_feed_does_not_swallow_its_entries() -> None:
+    feed = read(rss(SECOND, head="<title>Feed<link>https://example.com/</link>"))
+
+    assert feed.title is not None
+    assert "two" not in feed.title.value
+    assert [entry.id for entry in feed.entries] == ["g2"]
+
+
+def test_namespaces_of_the_root_and_the_channel_hold_in_salvaged_entries() -> None:
+    item = "<item><d:creator>Ann</d:creator><c:encoded>text</c:encoded><b></item>"
+    feed = read(
+        '<rss xmlns:d="http://purl.org/dc/elements/1.1/" a="x>y"><channel '
+        f'xmlns:c="http://purl.org/rss/1.0/modules/content/">{item}</channel></rss>'
+    )
+
+    (entry,) = feed.entries
+    assert [person.name for person in entry.authors] == ["Ann"]
+    assert [content.value for content in entry.contents] == ["text"]
+
+
+def test_a_root_that_closes_itself_still_holds_what_follows() -> None:
+    feed = read(f"<rss/><channel>{SECOND}<b></channel></rss>")
+
+    assert [entry.id for entry in feed.entries] in (["g2"], [])
+
+
+def test_start_tags_too_long_to_repeat_are_left_out() -> None:
+    root = f'<rss note="{"x" * 60_000}"><channel>'
+
+    feed = read(root + "<item><guid>g</guid></b></item>" * 1_000 + "</channel></rss>")
+
+    assert {entry.id for entry in feed.entries} == {"g"}
+    assert len(feed.entries) == 1_000
+
+
+def test_a_very_long_broken_entry_is_left_to_the_recovering_parser() -> None:
+    long = "<title>t</title>" + "<b>x</i>" * 150_000
+
+    feed = read(rss(f"<item><guid>g1</guid>{long}</item>{SECOND}"))
+
+    assert [entry.id for entry in feed.entries] == ["g1", "g2"]
+
+
+def test_a_slice_in_which_nothing_can_be_read_costs_itself_only() -> None:
+    deep = "<a>" * 300 + "</a>" * 300
+
+    feed = read(rss(f"<item><guid>g1</guid>{deep}</item>{SECOND}"))
+
+    assert "depth-capped" in codes(feed)
+    assert feed.entries[-1].id == "g2"
+    assert feed.truncated
+
+
+@pytest.mark.parametrize("reference", ["&foo;", "&", "&#1;", "&eacute;"])
+def test_more_references_than_are_looked_at_one_by_one_do_no_harm(reference: str) -> None:
+    text = reference * 200_001
+
+    feed = read(rss(f"<item><guid>g1</guid><title>x{text}</title></item>{SECOND}"))
+
+    assert [entry.id for entry in feed.entries] == ["g1", "g2"]
+    first = title(feed.entries[0])
+    assert first is not None
+    assert first.startswith("x")
+
+
+def test_references_hidden_in_something_unclosed_do_no_harm() -> None:
+    feed = read(rss(f"<item><guid>g1</guid><![CDATA[ &foo; </item><b>{SECOND}"))
+
+    assert isinstance(feed, ParsedFeed)
+
+
+PIECES = st.sampled_from(
+    ["<item>", "</item>", "<item/>", "<guid>g</guid>", "<title>", "</title>", "<![CDATA[", "]]>",
+     "<!--", "-->", "&", "&nbsp;", "&#0;", "&#xD800;", "<", ">", "<b a=1>", "</b>", "<br>", "é", "\x00",
+     "<?x", "?>", "<!DOCTYPE x [", "]>", "</channel>", "</rss>", "<a:b>", "<x:1b>", "text", '"', "'",
+     "<entry>", "</entry>", "<channel>", "<description>", "</description>", "<link/>", "xml:base='/x'"]
+)  # fmt: skip
+
+
+@given(pieces=st.lists(PIECES, max_size=25), at=st.integers(0, 10), mark=st.binary(max_size=2))
+def test_no_broken_document_raises_and_every_slice_lies_in_the_body(
+    pieces: list[str], at: int, mark: bytes
+) -> None:
+    text = "<rss><channel>" + "".join(pieces) + "</channel></rss>"
+    body = text[:at].encode() + mark + text[at:].encode()
+
+    feed = parse_document(RawDocument(body=body, url=URL), ParseLimits(max_items=20))
+
+    for entry in feed.entries if isinstance(feed, ParsedFeed) else ():
+        assert str(entry).encode().find(b"\x00") < 0
+        if entry.slice is not None:
+            assert 0 <= entry.slice.offset <= entry.slice.offset + entry.slice.length <= len(body)
+            assert entry.slice.length > 0
+
+
+@given(body=st.binary(max_size=200))
+def test_no_bytes_raise(body: bytes) -> None:
+    for prefix in (b"", b"<rss>", b"{", b"<feed xmlns='http://www.w3.org/2005/Atom'><entry>"):
+        parse_document(RawDocument(body=prefix + body, url=URL))
