@@ -31,6 +31,7 @@ DATABASE: Final = "feedmill.db"
 RAW: Final = "raw"
 OUT: Final = "out"
 _CANNOT_OPEN: Final = "cannot-open"
+_LEVELS: Final = {-1: "error", 0: "warning", 1: "info", 2: "debug"}
 
 
 def load_config(path: Path | None = None, home: str | None = None) -> Config:
@@ -42,10 +43,10 @@ def load_config(path: Path | None = None, home: str | None = None) -> Config:
 
 
 def set_up_logging(verbose: int, *, as_json: bool) -> None:
-    """Warnings by default, one line per refresh with -v, everything with -vv."""
-    named = os.environ.get("FEEDMILL_LOG")
-    level = named or ("warning", "info", "debug")[min(verbose, 2)]
-    log.set_up(level, as_json=as_json or os.environ.get("FEEDMILL_LOG_JSON") == "1")  # type: ignore[arg-type]
+    """Warnings by default, one line per refresh with -v, everything with -vv, errors with -1."""
+    named = os.environ.get("FEEDMILL_LOG", "")
+    level = named if named in log.LEVELS else _LEVELS[min(verbose, 2)]
+    log.set_up(level, as_json=as_json or os.environ.get("FEEDMILL_LOG_JSON") == "1")
 
 
 @asynccontextmanager
@@ -80,7 +81,7 @@ class VillageOnLoopback(NamedTuple):
 @asynccontextmanager
 async def open_village() -> AsyncIterator[VillageOnLoopback]:
     """The demonstration publisher with its living feeds, on loopback."""
-    village = Village(start=SystemClock().now(), pace=60.0, hosts=40)
+    village = Village(start=SystemClock().now(), pace=1.0, hosts=40)
     async with Publisher(village, addresses=40):
         yield VillageOnLoopback(addresses=village.addresses, about=about)
 

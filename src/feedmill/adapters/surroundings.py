@@ -75,9 +75,7 @@ async def _names(host: str) -> Check:
         async with asyncio.timeout(5):
             found = await loop.getaddrinfo(host, 443, type=socket.SOCK_STREAM)
     except (OSError, TimeoutError) as problem:
-        detail = (
-            f"{host} does not resolve ({str(problem) or 'no answer in 5 s'}); is this machine online?"
-        )
+        detail = f"{host} does not resolve ({str(problem) or 'no answer in 5 s'}); is this machine online?"
         return Check(name="dns", ok=False, detail=detail)
     return Check(name="dns", ok=True, detail=f"{host} is {found[0][4][0]}")
 

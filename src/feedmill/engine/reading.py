@@ -107,6 +107,16 @@ def read_document(
     )
 
 
+def name_document(document: RawDocument | None, config: Config) -> NotAFeed | None:
+    """What a page is that was served instead of a feed: a login, a challenge, an error."""
+    if document is None:
+        return None
+    parsed = parse_document(document, config.parse)
+    if isinstance(parsed, Unreadable):
+        return NotAFeed(reason=parsed.reason, detail=parsed.detail)
+    return None
+
+
 def compare(
     document: Document,
     known: tuple[KnownEntry, ...],

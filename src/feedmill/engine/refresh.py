@@ -20,7 +20,15 @@ from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.engine.ports import Refresh
-from feedmill.engine.reading import READER, NotAFeed, Read, SameBody, compare, read_document
+from feedmill.engine.reading import (
+    READER,
+    NotAFeed,
+    Read,
+    SameBody,
+    compare,
+    name_document,
+    read_document,
+)
 from feedmill.engine.world import World
 from feedmill.fetch.headers import without_secrets
 from feedmill.fetch.judge import judge
@@ -147,6 +155,8 @@ async def _keep(verdict: Verdict, digest: str | None, feed: Feed, world: World) 
 async def _read(
     verdict: Verdict, digest: str | None, feed: Feed, world: World, *, now: datetime
 ) -> Reading:
+    if isinstance(verdict, Failed) and verdict.reason == "not-a-feed":
+        return name_document(verdict.document, world.config)
     if not isinstance(verdict, Fresh):
         return None
     if digest == feed.body_sha256 and feed.reader_version == READER:
@@ -175,9 +185,10 @@ async def _publications(feed: Feed, reading: Reading, world: World) -> tuple[dat
 
 def _outcome(verdict: Verdict, reading: Reading) -> Outcome:
     match verdict:
+        case _ if isinstance(reading, NotAFeed):
+            status = getattr(verdict, "status", None)
+            return Outcome(kind="failed", http_status=status, reason=reading.reason)
         case Fresh(status=status):
-            if isinstance(reading, NotAFeed):
-                return Outcome(kind="failed", http_status=status, reason=reading.reason)
             new = reading.changes.summary.added if isinstance(reading, Read) else 0
             return Outcome(kind="fresh", http_status=status, new_entries=new)
         case Unchanged():

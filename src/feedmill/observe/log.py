@@ -6,16 +6,15 @@ quoted, so that one record is always one line.
 
 import sys
 from collections.abc import Mapping, MutableMapping
-from typing import Any, Literal
+from typing import Any, Final
 
 import structlog
 
+LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
-def set_up(
-    level: Literal["debug", "info", "warning", "error"] = "warning", *, as_json: bool = False
-) -> None:
+
+def set_up(level: str = "warning", *, as_json: bool = False) -> None:
     """Configure logging once, at the edge of the process."""
-    numbers = {"debug": 10, "info": 20, "warning": 30, "error": 40}
     renderer: Any = (
         structlog.processors.JSONRenderer(ensure_ascii=True)
         if as_json
@@ -32,7 +31,7 @@ def set_up(
             _one_line,
             renderer,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(numbers[level]),
+        wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=False,
     )

@@ -89,6 +89,11 @@ def run(story: Coroutine[Any, Any, None]) -> None:
     asyncio.run(limited())
 
 
+def names_in(folder: Path) -> list[str]:
+    """What lies in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
 def digest_of(body: bytes) -> str:
     """The name under which a body is kept."""
     return sha256(body).hexdigest()

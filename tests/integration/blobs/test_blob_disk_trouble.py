@@ -7,6 +7,8 @@ import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
+from zlib import crc32
 
 import pytest
 
@@ -18,6 +20,7 @@ from feedmill.errors import BlobError
 from tests.integration.blobs.raw_stores import (
     digest_of,
     keep,
+    names_in,
     noise,
     opened,
     run,
@@ -105,7 +108,7 @@ def test_a_disk_that_fills_up_while_reencoding_leaves_everything_as_it_was(tmp_p
                 await blobs.reencode([(ref, None) for ref in refs])
             assert caught.value.reason == "disk-full"
 
-            assert [path.name for path in tmp_path.iterdir()] == [f"{refs[0].segment}.seg"]
+            assert names_in(tmp_path) == [f"{refs[0].segment}.seg"]
             assert [await blobs.get(ref) for ref in refs] == bodies
 
     run(story())
@@ -159,7 +162,7 @@ def test_recovery_that_fails_is_told_and_tried_again(
     async def story() -> None:
         async with opened(tmp_path) as blobs:
             (ref,) = await keep(blobs, [b"body"])
-        (path,) = tmp_path.iterdir()
+        path = tmp_path / f"{ref.segment}.seg"
         path.rename(path.with_suffix(".open"))
 
         with failing(monkeypatch, errno.EIO):
@@ -262,8 +265,6 @@ def test_things_that_are_not_ours_are_named(tmp_path: Path) -> None:
 
 def test_a_segment_of_a_newer_version_is_neither_read_nor_cut(tmp_path: Path) -> None:
     async def story() -> None:
-        from zlib import crc32
-
         async with opened(tmp_path) as blobs:
             (ref,) = await keep(blobs, [b"future"])
         path = tmp_path / f"{ref.segment}.seg"
@@ -314,7 +315,7 @@ def test_an_idle_segment_is_sealed_when_it_gets_old(tmp_path: Path) -> None:
         async with opened(tmp_path, SystemClock(), config) as blobs:
             (ref,) = await keep(blobs, [b"old"])
 
-            while not (await blobs.segments())[0].sealed:
+            while not (await blobs.segments())[0].sealed:  # noqa: ASYNC110  # another thread seals
                 await asyncio.sleep(0.01)
             assert await blobs.get(ref) == b"old"
 
@@ -324,8 +325,6 @@ def test_an_idle_segment_is_sealed_when_it_gets_old(tmp_path: Path) -> None:
 def test_a_disk_that_hangs_is_not_waited_for_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from threading import Event
-
     hanging = Event()
 
     async def story() -> None:

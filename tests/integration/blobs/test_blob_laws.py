@@ -6,6 +6,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from feedmill.engine.ports import Blobs
+
 from tests.integration.blobs.raw_stores import Index, digest_of, keep, opened, run, successions
 
 _bodies = st.binary(max_size=400) | st.binary(min_size=1, max_size=30).map(lambda part: part * 40)
@@ -34,10 +36,7 @@ def test_put_seal_and_reencode_never_change_a_byte(feeds: list[list[bytes]], res
         run(story(Path(folder)))
 
 
-async def _pack(index: Index, blobs: "object", plan: list[tuple[bytes, str | None]]) -> None:
-    from feedmill.adapters.blobs.segments import SegmentBlobs
-
-    assert isinstance(blobs, SegmentBlobs)
+async def _pack(index: Index, blobs: Blobs, plan: list[tuple[bytes, str | None]]) -> None:
     await blobs.seal()
     rows = [(index.rows[digest_of(body)], before) for body, before in plan]
     index.move(await blobs.reencode(rows))

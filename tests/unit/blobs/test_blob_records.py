@@ -133,4 +133,4 @@ def test_headers_alone_are_enough_to_count() -> None:
     data[HEADER_BYTES] ^= 1
 
     assert len([step for step in walked(bytes(data)) if isinstance(step, Found)]) == 1
-    assert len([step for step in walked(bytes(data), payloads=False)]) == 2
+    assert len(walked(bytes(data), payloads=False)) == 2

@@ -69,7 +69,7 @@ def test_every_python_block_runs_and_shows_what_it_says(
 
 
 @in_every_page
-def test_every_python_block_is_written_as_a_session(page: Path) -> None:
+def test_every_python_block_is_written_with_prompts(page: Path) -> None:
     silent = [code for code in blocks(page, "python") if ">>> " not in code]
 
     assert silent == []

@@ -12,7 +12,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from feedmill.app import open_village, open_world
+from feedmill.app import open_village, open_world, set_up_logging
 from feedmill.config import Config, HostConfig, RunConfig, ScheduleConfig
 from feedmill.doors.cli.output import paint
 from feedmill.doors.cli.session import config_of, run_story
@@ -43,6 +43,7 @@ def demo(ctx: click.Context, duration: float, keep: Path | None) -> None:
     each line is one refresh, what it brought, when the next one is due and why.
     """
     config = config_of(ctx, as_json=False)
+    set_up_logging(-1, as_json=False)  # each refresh is shown below; the log would say it twice
 
     async def tell() -> None:
         with TemporaryDirectory(prefix="feedmill-demo-") as folder:
