@@ -2,8 +2,8 @@
 
     python benchmarks/fetcher.py [--seconds 3] [--concurrency 64] [--profile]
 
-Four loads: 304s on kept connections, 304s each on a new connection, compressed 200s, and https
-with a new connection each (a resumed session). The server is a process of its own, so the figures
+Five loads: 304s on kept connections, 304s each on a new connection, compressed 200s, and https on
+kept and on new connections (resumed sessions). The server is a process of its own, so the figures
 are the client's alone. Everything stops by itself.
 """
 

@@ -56,7 +56,7 @@ class Plot(Value):
 
 
 class House:
-    """A built plot. `moment` is the village's time, `age_sec` the demonstration's."""
+    """A built plot; `age_sec` is how old the demonstration is, in its own compressed time."""
 
     def __init__(self, plot: Plot, homes: Mapping[str, str], start: datetime, pace: float) -> None:
         self.plot = plot
@@ -64,7 +64,6 @@ class House:
         self.asked = 0
         self.memory: dict[str, float] = {}  # what a manner remembers between requests
         self.age_sec = 0.0
-        self.moment = start
         self._start = start
         self.pace = pace
         self._seed = plot.same_as or plot.name
@@ -85,7 +84,6 @@ class House:
     def catch_up(self, elapsed_sec: float) -> None:
         """Let everything happen that is due by now, in order."""
         self.age_sec = elapsed_sec * self.pace
-        self.moment = self._at(self.age_sec)
         while self._due and self._due[0][0] <= self.age_sec:
             due, number, turn = heapq.heappop(self._due)
             habit = self.plot.habits[number]

@@ -1,7 +1,7 @@
 """A whole parsed document made clean: the feed's own facts and its entries in order.
 
 `feedmill.normalise` at the top level is this function; it hides the attribute of the same name
-that the package would have, and `import feedmill.normalise.text` works all the same.
+that the package would have; `from feedmill.normalise.text import clean_text` works all the same.
 """
 
 from datetime import datetime

@@ -58,8 +58,7 @@ def _is_quiet(text: str) -> bool:
 
 
 def _settle(text: str) -> str:
-    if not text.isascii():
-        text = " ".join(text.split())  # line ends are not printable: see _is_quiet
+    text = " ".join(text.split())  # line ends are not printable: see _is_quiet
     for _ in range(_MAX_ROUNDS):
         before = text
         text = _strip(decode_references(_remove_noise(text)))

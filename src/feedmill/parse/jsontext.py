@@ -157,9 +157,14 @@ def _walk(utf8: bytes) -> _Walk:
                 break
         elif depth == 1 and token == b",":
             comma = found.start()
-        elif depth == 1 and first < 0 and token == b'"items"' and _COLON_LIST.match(utf8, position):
+        elif depth == 1 and first < 0 and _is_items(token) and _COLON_LIST.match(utf8, position):
             first = utf8.find(b"[", position) + 1
     return _Walk(spans=tuple(spans), first=first, last=last, comma=comma, cut=depth > 0)
+
+
+def _is_items(token: bytes) -> bool:
+    """True for the key, with or without escapes in it."""
+    return token == b'"items"' or (b"\\u" in token[:32] and value_of(token) == "items")
 
 
 def _stored(found: re.Match[str]) -> str:

@@ -44,9 +44,8 @@ def _wrapping(source: Source, count: int) -> tuple[bytes, bytes]:
 
 def _read_slice(wrapped: bytes) -> etree._Element | None:
     root = read_fragment(wrapped)
-    if root is None:
-        return None
-    return next((one for one in root.iterdescendants("*") if _is_entry(one.tag)), None)
+    inside = root.iterdescendants("*") if root is not None else ()
+    return next((one for one in inside if _is_entry(one.tag)), None)
 
 
 def _is_entry(tag: str) -> bool:

@@ -51,8 +51,6 @@ class Source(Value):
 
     def text_with(self, numbers: list[int]) -> bytes:
         """The document with only some of its entries."""
-        if len(numbers) == len(self.spans):
-            return self.utf8[self.start :]
         kept = frozenset(numbers)
         pieces: list[bytes] = []
         position = self.start

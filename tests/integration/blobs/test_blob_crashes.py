@@ -13,14 +13,23 @@ from typing import IO
 
 import msgspec
 import pytest
+from tests.integration.blobs.raw_stores import (
+    Index,
+    digest_of,
+    keep,
+    names_in,
+    noise,
+    opened,
+    run,
+    versions,
+)
+from tests.integration.blobs.writing_child import body_of
 
 from feedmill.adapters.blobs.record import write_header
 from feedmill.adapters.blobs.segments import SegmentBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import StoreConfig
 from feedmill.model.feed import BlobRef
-from tests.integration.blobs.raw_stores import Index, digest_of, keep, names_in, noise, opened, run, versions
-from tests.integration.blobs.writing_child import body_of
 
 _CHILD = Path(__file__).with_name("writing_child.py")
 

@@ -6,17 +6,12 @@ import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fcntl import flock
 from pathlib import Path
 from threading import Event
 from zlib import crc32
 
 import pytest
-
-from feedmill.adapters.blobs import folder as disk
-from feedmill.adapters.blobs.segments import SegmentBlobs
-from feedmill.adapters.clock import SystemClock
-from feedmill.config import StoreConfig
-from feedmill.errors import BlobError
 from tests.integration.blobs.raw_stores import (
     digest_of,
     keep,
@@ -28,6 +23,15 @@ from tests.integration.blobs.raw_stores import (
     versions,
 )
 
+from feedmill.adapters.blobs import folder as disk
+from feedmill.adapters.blobs.folder import Folder
+from feedmill.adapters.blobs.record import write_header
+from feedmill.adapters.blobs.segments import SegmentBlobs
+from feedmill.adapters.clock import SystemClock
+from feedmill.config import StoreConfig
+from feedmill.errors import BlobError
+from feedmill.model.feed import BlobRef
+
 
 @contextmanager
 def files_no_larger_than(size: int) -> Iterator[None]:
@@ -38,6 +42,17 @@ def files_no_larger_than(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@contextmanager
+def no_more_files() -> Iterator[None]:
+    """The system refuses to open anything."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @contextmanager
@@ -177,6 +192,124 @@ def test_recovery_that_fails_is_told_and_tried_again(
     run(story())
 
 
+def test_too_many_open_files_is_an_error_with_a_reason_and_passes(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path) as blobs:
+            (ref,) = await keep(blobs, [b"body"])
+            await blobs.seal()
+            with no_more_files():
+                for attempt in (keep(blobs, [b"x"]), blobs.get(ref)):
+                    with pytest.raises(BlobError, match="ulimit") as caught:
+                        await attempt
+                    assert caught.value.reason == "cannot-open"
+
+            assert await blobs.get(ref) == b"body"
+            assert await keep(blobs, [b"x"])
+
+    run(story())
+
+
+def test_a_new_segment_taken_for_a_dead_one_is_given_up_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locks: list[int] = []
+
+    def lock(file: int, how: int) -> None:
+        locks.append(file)
+        if len(locks) == 1:
+            raise BlockingIOError
+        flock(file, how)
+
+    async def story() -> None:
+        async with opened(tmp_path) as blobs:
+            monkeypatch.setattr("fcntl.flock", lock)
+            (ref,) = await keep(blobs, [b"body"])
+
+            assert len(names_in(tmp_path)) == 2
+            assert [one.name for one in await blobs.segments()] == [ref.segment]
+            assert names_in(tmp_path) == [f"{ref.segment}.open"]
+            assert await blobs.get(ref) == b"body"
+
+    run(story())
+
+
+def test_a_segment_that_can_neither_be_written_nor_cut_is_left_for_recovery(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_file: int, _size: int) -> None:
+        raise OSError(errno.EIO, "broken")
+
+    async def story() -> None:
+        async with opened(tmp_path) as blobs:
+            (before,) = await keep(blobs, [b"before"])
+            with files_no_larger_than(1_000), monkeypatch.context() as patch:
+                patch.setattr(os, "ftruncate", refuse)
+                with pytest.raises(BlobError):
+                    await keep(blobs, [noise(5_000)])
+            (after,) = await keep(blobs, [noise(5_000)])
+
+            assert after.segment != before.segment
+            await blobs.seal()
+            assert all(segment.sealed for segment in await blobs.segments())
+            assert await blobs.verify([before, after]) == ()
+
+    run(story())
+
+
+def test_a_prefix_that_is_not_earlier_in_the_segment_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        ref = BlobRef(
+            sha256=digest_of(b"x"),
+            segment="0000-packed",
+            offset=0,
+            length=113,
+            coding="zstd-prefix",
+            raw_length=1,
+        )
+        header = write_header(
+            b"x",
+            segment=ref.segment,
+            sha256=ref.sha256,
+            coding="zstd-prefix",
+            raw_length=1,
+            prefix=ref,
+        )
+        (tmp_path / "0000-packed.seg").write_bytes(header + b"x")
+
+        async with opened(tmp_path) as blobs:
+            with pytest.raises(BlobError, match="prefix"):
+                await blobs.get(ref)
+
+    run(story())
+
+
+def test_large_bodies_are_reencoded_within_bounded_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("feedmill.adapters.blobs.reading._KEPT_BYTES", 1_000_000)
+
+    async def story() -> None:
+        bodies = [noise(3_000_000, f"large {number}") for number in range(3)]
+        async with opened(tmp_path) as blobs:
+            refs = await keep(blobs, bodies)
+            await blobs.seal()
+            packed = await blobs.reencode(
+                [(ref, refs[at - 1].sha256 if at else None) for at, ref in enumerate(refs)]
+            )
+
+            assert [await blobs.get(ref) for ref in packed] == bodies
+
+    run(story())
+
+
+def test_a_segment_that_vanishes_while_the_folder_is_listed_is_passed_over(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+
+    assert folder._segment(tmp_path / "0000.open") is None
+    with folder.abandoned("0000") as file:
+        assert file is None
+
+
 def test_every_flipped_bit_is_noticed(tmp_path: Path) -> None:
     async def story() -> None:
         body = b"<rss>" + noise(60) + b"</rss>"
@@ -280,8 +413,11 @@ def test_a_segment_of_a_newer_version_is_neither_read_nor_cut(tmp_path: Path) ->
         with pytest.raises(BlobError) as caught:
             await blobs.get(ref)
         assert caught.value.reason == "unknown-version"
-        await blobs.close()
         assert path.with_suffix(".open").read_bytes() == data
+        path.with_suffix(".open").rename(path)
+        (problem,) = await blobs.verify([])
+        assert problem.fault == "unreadable"
+        await blobs.close()
 
     run(story())
 

@@ -8,11 +8,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-
-from feedmill.adapters.blobs.record import MAGIC, write_header
-from feedmill.config import StoreConfig
-from feedmill.engine.ports import Blobs
-from feedmill.errors import BlobError, BlobMoved, UsageError
 from tests.integration.blobs.raw_stores import (
     IMPLEMENTATIONS,
     Index,
@@ -25,6 +20,11 @@ from tests.integration.blobs.raw_stores import (
     successions,
     versions,
 )
+
+from feedmill.adapters.blobs.record import MAGIC, write_header
+from feedmill.config import StoreConfig
+from feedmill.engine.ports import Blobs
+from feedmill.errors import BlobError, BlobMoved, UsageError
 
 Opened = Callable[..., AbstractAsyncContextManager[Blobs]]
 
@@ -407,8 +407,7 @@ def test_readers_follow_the_index_while_everything_is_reencoded(raw_store: Opene
         async with raw_store() as blobs, raw_store() as other:
             index = Index(await keep(blobs, bodies))
             await blobs.seal()
-            moves = asyncio.Semaphore(0)
-            done = asyncio.Event()
+            read_one, done = asyncio.Event(), asyncio.Event()
 
             async def move() -> None:
                 for _ in range(20):
@@ -417,14 +416,15 @@ def test_readers_follow_the_index_while_everything_is_reencoded(raw_store: Opene
                     index.move(await other.reencode(rows))
                     for segment in old:
                         await other.drop(segment)
-                    await moves.acquire()  # one move per read: asking again once is enough
+                    read_one.clear()  # one move per read: asking again once is enough
+                    await read_one.wait()
                 done.set()
 
             async def read() -> None:
                 while not done.is_set():
                     for body in bodies:
                         assert await index.body(blobs, digest_of(body)) == body
-                    moves.release()
+                        read_one.set()
 
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(move())

@@ -10,6 +10,7 @@ from tests.integration.http.fetchers import LOOPBACK, fetching, get
 from tests.integration.http.hostile import Line, always, answer, run, serving
 
 from feedmill.adapters.clock import SystemClock
+from feedmill.adapters.http import wires
 from feedmill.adapters.http.curl import CurlFetcher
 from feedmill.adapters.http.handle import Handle, Request
 from feedmill.adapters.http.pump import Pump
@@ -123,6 +124,50 @@ def test_the_address_that_is_dialled_is_checked_whatever_was_pinned() -> None:
 
         assert (ended.code != 0, handle.refused) == (True, "127.0.0.2")
         assert server.connections == 0
+
+    run(story)
+
+
+def test_a_dial_that_the_guard_vetoes_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Handle, "_may_dial", lambda *_: False)
+
+    async def story() -> None:
+        async with serving(always(BODY)) as server, fetching() as fetcher:
+            response = await get(fetcher, server.url())
+
+        assert (response.error, response.detail) == ("private-address", "127.0.0.1")
+        assert server.connections == 0
+
+    run(story)
+
+
+def test_no_more_handles_are_kept_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wires, "_MAX_IDLE_HANDLES", 1)
+
+    async def story() -> None:
+        async with serving(always(BODY)) as server, fetching() as fetcher:
+            await asyncio.gather(*(get(fetcher, server.url()) for _ in range(5)))
+
+            assert len(fetcher._wires._idle) == 1
+
+    run(story)
+
+
+def test_a_resolver_that_hangs_is_held_to_the_deadline() -> None:
+    class Hanging:
+        async def resolve(self, host: str) -> tuple[str, ...]:
+            await asyncio.Event().wait()
+            return (host,)
+
+        async def close(self) -> None:
+            """Nothing to close."""
+
+    async def story() -> None:
+        fetcher = CurlFetcher(LOOPBACK, SystemClock(), resolver=Hanging())
+        response = await get(fetcher, "http://feeds.example/", timeout_ms=50)
+        await fetcher.close()
+
+        assert response.error == "dns-failure"
 
     run(story)
 

@@ -20,6 +20,7 @@ from tests.integration.http.hostile import (
 )
 
 from feedmill.adapters.clock import SystemClock
+from feedmill.adapters.http import tls as tls_module
 from feedmill.adapters.http.curl import CurlFetcher
 from feedmill.config import FetchConfig
 from feedmill.errors import ConfigError
@@ -204,3 +205,17 @@ def test_an_address_that_hangs_leaves_time_for_the_next_one(
 def test_a_trust_store_that_is_not_there_is_a_mistake_of_the_settings() -> None:
     with pytest.raises(ConfigError, match="ca_file"):
         CurlFetcher(FetchConfig(ca_file="nowhere.pem"), SystemClock())
+
+
+def test_a_machine_without_a_trust_store_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ca_file: str
+) -> None:
+    nothing = tmp_path / "nothing.pem"
+    paths = ssl.get_default_verify_paths()._replace(cafile=str(nothing))
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: paths)
+    monkeypatch.setattr(tls_module, "_KNOWN_PLACES", (str(nothing), ca_file))
+    assert tls_module.trust_store(None) == ca_file
+
+    monkeypatch.setattr(tls_module, "_KNOWN_PLACES", (str(nothing),))
+    with pytest.raises(ConfigError, match="install ca-certificates"):
+        tls_module.trust_store(None)

@@ -128,7 +128,7 @@ def fetch_record(
     """A fetch with the headers of a common server."""
     body = None if changes is None else hashlib.sha256(f"{feed.id}/{run}".encode()).hexdigest()
     return FetchRecord(
-        fetch_id=f"fetch-{feed.id}-{run}",
+        fetch_id=f"{at:%Y%m%d%H%M%S%f}-{feed.id}-{run}",  # in the order of time, as a clock gives
         feed_id=feed.id,
         scheduled_at=scheduled_at,
         fetched_at=at,

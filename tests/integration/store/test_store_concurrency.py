@@ -68,11 +68,11 @@ async def check(path: Path, acknowledged: list[str]) -> None:
     runs = [tuple(line.split()[:2]) for line in acknowledged]
     assert len(runs) == len(set(runs))
     fetches = {
-        one.fetch_id
+        (one.feed_id, one.fetch_id.rpartition("-")[2])
         for number in range(FEEDS)
         for one in (await store.fetches(f"feed-{number:08d}", limit=1_000)).items
     }
-    assert {f"fetch-{feed}-{run}" for feed, run in runs} <= fetches
+    assert set(runs) <= fetches
     events = await store.events(after=0, limit=100_000)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     page = await store.entries(EntryFilter(), limit=100_000)

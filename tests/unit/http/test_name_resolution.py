@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.resolver import SystemResolver, look_up
+from feedmill.adapters.http.resolver import SystemResolver, _settle, look_up
 
 
 class StandingClock(SystemClock):
@@ -101,6 +101,18 @@ def test_a_silent_name_server_is_not_waited_for() -> None:
 
     run(story)
     lookups.answering.set()
+
+
+def test_an_answer_that_nobody_waits_for_any_more_is_dropped() -> None:
+    async def story() -> None:
+        given_up: asyncio.Future[tuple[str, ...]] = asyncio.get_running_loop().create_future()
+        given_up.cancel()
+
+        _settle(given_up, ("192.0.2.1",))
+
+        assert given_up.cancelled()
+
+    run(story)
 
 
 def test_the_memory_is_bounded_and_forgets_the_oldest() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from feedmill.adapters.clock import SystemClock
@@ -96,3 +97,17 @@ def test_silence_before_the_first_octet_has_its_own_limit() -> None:
 
     assert asyncio.run(story()) == 20
     assert transfer.stopped == "timeout"
+
+
+def test_the_shortest_limit_sets_the_rounds() -> None:
+    async def story() -> list[float]:
+        watch = PaceWatch(StandingClock(), read_timeout_sec=20)
+        intervals = []
+        for window_sec in (10, 1, 5):
+            limits = msgspec.structs.replace(LIMITS, min_throughput_window_sec=window_sec)
+            watch.begin(Transfer(limits), limits, lambda: None)
+            intervals.append(watch._interval_sec)
+        watch.close()
+        return intervals
+
+    assert asyncio.run(story()) == [1.0, 0.1, 0.1]

@@ -135,7 +135,7 @@ def test_durations_are_seconds(text: str | None, length: int | None) -> None:
         (None, None),
     ],
 )
-def test_flags_are_yes_no_or_nothing(text: str | None, value: bool | None) -> None:  # noqa: FBT001
+def test_flags_are_yes_no_or_nothing(text: str | None, value: bool | None) -> None:
     assert flag(text) is value
 
 

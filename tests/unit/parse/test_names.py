@@ -66,5 +66,5 @@ def test_invented_names_do_not_fill_the_memory() -> None:
         ("<r xmlns:x='urn:x'><x:y/></r>", False),
     ],
 )
-def test_a_name_known_by_prefix_only_is_a_guess(xml: str, guess: bool) -> None:  # noqa: FBT001
+def test_a_name_known_by_prefix_only_is_a_guess(xml: str, guess: bool) -> None:
     assert is_guess(element(xml)) is guess

@@ -86,7 +86,9 @@ def test_entities_in_attributes_cannot_end_them() -> None:
 
 
 def test_fields_after_a_mistake_are_kept_in_their_entry() -> None:
-    feed = read(rss(f"<item><description>a<br>b<img src=x></description><guid>g1</guid></item>{SECOND}"))
+    feed = read(
+        rss(f"<item><description>a<br>b<img src=x></description><guid>g1</guid></item>{SECOND}")
+    )
 
     assert [entry.id for entry in feed.entries] == ["g1", "g2"]
 
@@ -126,6 +128,7 @@ ITEMS = "<item><guid>g1</guid></item>"
         pytest.param(f"{HEAD}{ITEMS}<item><!-- a", ["g1"], id="in a comment of an item"),
         pytest.param(f"{HEAD}{ITEMS}<item><a b='c", ["g1"], id="in an attribute"),
         pytest.param(f"{HEAD}{ITEMS}<ite", ["g1"], id="in the name of an item"),
+        pytest.param(f"{HEAD}{ITEMS}<item rdf:ab", ["g1"], id="in the start tag of an item"),
         pytest.param(f"{HEAD}{ITEMS}", ["g1"], id="between items"),
         pytest.param(f"{HEAD}{ITEMS}<!-- x", ["g1"], id="in a comment between items"),
         pytest.param(f"{HEAD}{ITEMS}{ITEMS[:-1]}", ["g1"], id="in the last end tag"),
@@ -134,7 +137,9 @@ ITEMS = "<item><guid>g1</guid></item>"
         pytest.param("<title>Feed</ti", [], id="in the head"),
         pytest.param("", [], id="at the very start"),
         pytest.param(
-            f"{HEAD}<item><guid>g1</guid><x><![CDATA[</rss>]]></x></item><item>", ["g1"], id="quoted"
+            f"{HEAD}<item><guid>g1</guid><x><![CDATA[</rss>]]></x></item><item>",
+            ["g1"],
+            id="quoted",
         ),
     ],
 )
@@ -217,6 +222,13 @@ def test_a_very_long_broken_entry_is_left_to_the_recovering_parser() -> None:
     feed = read(rss(f"<item><guid>g1</guid>{long}</item>{SECOND}"))
 
     assert [entry.id for entry in feed.entries] == ["g1", "g2"]
+
+
+def test_a_start_tag_that_cannot_be_read_costs_its_entry() -> None:
+    feed = read(rss(f'<item a="<guid>g1</guid></item>{SECOND}'))
+
+    assert [entry.id for entry in feed.entries] == ["g2"]
+    assert "markup-recovered" in codes(feed)
 
 
 def test_a_slice_in_which_nothing_can_be_read_costs_itself_only() -> None:

@@ -43,8 +43,8 @@ def texts(body: str) -> list[str]:
         pytest.param(rss("<item />" + FIRST), ["<item />", FIRST], id="with a blank"),
         pytest.param(rss("<item\n>x</item >"), ["<item\n>x</item >"], id="blanks in tags"),
         pytest.param(
-            rss('<item a="x/>" b=\'>\'><guid>1</guid></item>'),
-            ['<item a="x/>" b=\'>\'><guid>1</guid></item>'],
+            rss("<item a=\"x/>\" b='>'><guid>1</guid></item>"),
+            ["<item a=\"x/>\" b='>'><guid>1</guid></item>"],
             id="signs in attributes",
         ),
         pytest.param(
@@ -193,6 +193,12 @@ def test_a_damaged_document_has_slices_too() -> None:
     assert found == [b"<item>\xc3\xa9 \xff\xfe \xe6\x97\xa5\xe6\x9c</item>", SECOND.encode()]
 
 
+def test_a_damaged_entry_can_be_the_whole_document() -> None:
+    body = f'<entry xmlns="{ATOM}"><id>日本語 @</id></entry>'.encode().replace(b"@", b"\xff")
+
+    assert slices_of(body) == [body]
+
+
 def test_escapes_that_another_program_would_not_write_do_not_move_slices() -> None:
     item = b"<item>\x1b$B\x1b(B\x1b$BF|K\\\x1b(B</item>"
     body = b'<?xml version="1.0" encoding="iso-2022-jp"?><rss><channel>%s%s</channel></rss>'
@@ -210,9 +216,7 @@ def test_escapes_that_another_program_would_not_write_do_not_move_slices() -> No
         pytest.param("shift_jis", b"\x93\xfa\x96{\x8c\xea\x81", id="Shift_JIS"),
     ],
 )
-def test_half_a_character_in_front_of_an_entry_does_not_move_it(
-    encoding: str, half: bytes
-) -> None:
+def test_half_a_character_in_front_of_an_entry_does_not_move_it(encoding: str, half: bytes) -> None:
     body = b"<?xml version='1.0' encoding='%s'?><rss><channel>%s%s%s</channel></rss>" % (
         encoding.encode(),
         FIRST.encode(),

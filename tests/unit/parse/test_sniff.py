@@ -122,7 +122,9 @@ def test_the_title_of_a_page_is_shown() -> None:
         pytest.param("<urlset xmlns='http://x/'><url/></urlset>", "not-a-feed", id="sitemap"),
         pytest.param("<sitemapindex/>", "not-a-feed", id="an index of sitemaps"),
         pytest.param("<svg xmlns='http://www.w3.org/2000/svg'/>", "not-a-feed", id="a picture"),
-        pytest.param("<h:html xmlns:h='http://www.w3.org/1999/xhtml'/>", "html-page", id="prefixed"),
+        pytest.param(
+            "<h:html xmlns:h='http://www.w3.org/1999/xhtml'/>", "html-page", id="prefixed"
+        ),
         pytest.param("<Error><Code>AccessDenied</Code></Error>", "error-document", id="S3"),
         pytest.param(
             "<s:Envelope xmlns:s='http://schemas.xmlsoap.org/soap/envelope/'><s:Body>"
@@ -139,6 +141,8 @@ def test_the_title_of_a_page_is_shown() -> None:
         pytest.param("if a < b then c", "not-a-feed", id="text with a sign in it"),
         pytest.param('<?xml version="1.0"', "malformed", id="cut in the declaration"),
         pytest.param(f"{XML}<!-- nothing -->", "malformed", id="only a comment"),
+        pytest.param(f"{XML}< rss>", "malformed", id="no tag"),
+        pytest.param(f"{XML}<тег/>", "not-a-feed", id="XML in another script"),
     ],
 )
 def test_other_documents_are_named(body: str, reason: str) -> None:

@@ -107,7 +107,7 @@ def test_text_is_mended_outside_of_cdata_and_comments(broken: str, mended: str) 
 
 
 def test_nothing_is_mended_in_what_is_sound() -> None:
-    text = '<a b="c=d" e=\'>\'>&amp;&#8217;<![CDATA[&]]></a>'.encode()
+    text = b"<a b=\"c=d\" e='>'>&amp;&#8217;<![CDATA[&]]></a>"
 
     assert mend(text) == (text, ())
 

@@ -60,16 +60,15 @@ class Appender:
         return max(0.0, self._segment_age_sec - age)
 
     def _begin(self) -> "_Active":
-        for attempt in range(1, _ATTEMPTS + 1):
+        attempts = _ATTEMPTS
+        while True:
             name = self._clock.new_id()
             try:
                 return _Active(name, self._folder.create(name), self._clock.monotonic())
-            except (BlockingIOError, FileNotFoundError) as error:
-                if attempt == _ATTEMPTS:
-                    raise blob_error(error, str(self._folder.path)) from error
             except OSError as error:
-                raise blob_error(error, str(self._folder.path)) from error
-        raise AssertionError
+                attempts -= 1
+                if attempts == 0 or not isinstance(error, BlockingIOError | FileNotFoundError):
+                    raise blob_error(error, str(self._folder.path)) from error
 
     def _write(self, active: "_Active", data: bytes) -> None:
         if not data:

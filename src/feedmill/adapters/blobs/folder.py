@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from stat import S_ISREG
 from typing import Final
 
 from feedmill.adapters.blobs.faults import blob_error, moved, not_a_segment
@@ -100,7 +101,7 @@ class Folder:
 
     def segments(self) -> list[Segment]:
         """All segments, oldest first."""
-        found = [self._segment(path) for path in self._files() if path.suffix in (OPEN, SEALED)]
+        found = (self._segment(path) for path in self._files() if path.suffix in (OPEN, SEALED))
         return sorted((one for one in found if one is not None), key=lambda one: one.name)
 
     def strangers(self) -> list[str]:
@@ -162,15 +163,15 @@ class Folder:
         return known and path.is_file()
 
     def _segment(self, path: Path) -> Segment | None:
-        if not self._is_ours(path):
-            return None
         try:
-            size = path.stat().st_size
+            status = path.stat()
         except FileNotFoundError:  # sealed or dropped since the folder was listed
+            return None
+        if not (S_ISREG(status.st_mode) and self._is_ours(path)):
             return None
         return Segment(
             name=path.stem,
-            size_bytes=size,
+            size_bytes=status.st_size,
             sealed=path.suffix == SEALED,
             packed=path.stem.endswith(PACKED),
             condemned_at=self.condemned_at(path.stem),

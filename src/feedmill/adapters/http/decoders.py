@@ -78,11 +78,8 @@ class BodyDecoder:
                 continue
             # An inner coding that swallows without yielding would never meet the limit.
             self._between += len(piece)
-            if self._between > self._max_bytes:
-                self.capped = True
-                yield b""
-                return
-            yield from self._through(number + 1, piece)
+            self.capped = self._between > self._max_bytes
+            yield from (b"",) if self.capped else self._through(number + 1, piece)
 
 
 def readable_codings(field: str) -> tuple[str, ...] | None:

@@ -60,14 +60,14 @@ class Pump:
     def close(self) -> None:
         """Drop every connection and every transfer that is still under way."""
         self._closed = True
+        self._forget_alarm()
+        for fd in list(self._watched):
+            self._watch(fd, pycurl.POLL_REMOVE)
         for curl, ended in list(self._waiting.items()):
             self._multi.remove_handle(curl)
             ended.cancel()
         self._waiting.clear()
-        self._forget_alarm()
         self._multi.close()
-        for fd in list(self._watched):
-            self._watch(fd, pycurl.POLL_REMOVE)
 
     def _on_socket(self, what: int, fd: int, _multi: object, _data: object) -> None:
         self._watch(fd, what)
@@ -135,21 +135,18 @@ class Pump:
             self._collect()
 
     def _collect(self) -> None:
-        while True:
-            left, well, badly = self._multi.info_read()
-            for curl in well:
-                self._settle(curl, _WELL)
-            for curl, code, message in badly:
-                self._settle(curl, Ended(code=code, message=message))
-            if not left:
-                return
+        _, well, badly = self._multi.info_read()
+        for curl in well:
+            self._settle(curl, _WELL)
+        for curl, code, message in badly:
+            self._settle(curl, Ended(code=code, message=message))
 
     def _settle(self, curl: pycurl.Curl, how: Ended) -> None:
         ended = self._waiting.pop(curl, None)
-        if ended is None:
+        if ended is None:  # ended from both sides at once
             return
         self._running -= 1
-        if not ended.done():
+        if not ended.done():  # its waiter may have been cancelled in the same turn
             ended.set_result(how)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from feedmill.adapters.store import outbox
 from feedmill.adapters.store.changes import Document, write_changes
 from feedmill.adapters.store.fetch_rows import Blocks, insert_fetch
-from feedmill.adapters.store.rows import STATE_COLUMNS, blob_row, json_text, micros, state_row
+from feedmill.adapters.store.rows import STATE_COLUMNS, blob_row, micros, state_row
 from feedmill.adapters.store.subscriptions import add_aliases, relocate, reschedule
 from feedmill.engine.ports import Committed, Refresh
 
@@ -53,7 +53,7 @@ def _write(
     feed_no, confirmations, confirmed_at, request_id, response_id, request, response = found[:7]
     feed, fetch = refresh.feed, refresh.fetch
     blocks = Blocks(request_id, response_id, request, response)
-    fetch_no = insert_fetch(connection, feed_no, fetch, blocks)
+    insert_fetch(connection, feed_no, fetch, refresh.decision, blocks)
     document = Document(
         feed_no=feed_no,
         fetch_id=fetch.fetch_id,
@@ -72,9 +72,6 @@ def _write(
     if refresh.blob is not None:
         row = blob_row(refresh.blob)
         connection.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    if refresh.decision is not None:
-        decided = (fetch_no, json_text(refresh.decision))
-        connection.execute("INSERT INTO schedule_decisions VALUES (?, ?)", decided)
     events = [
         event
         for event in refresh.events

@@ -13,9 +13,11 @@ from typing import Final
 
 import msgspec
 
+from feedmill.adapters.store.decision_rows import decision_text
 from feedmill.adapters.store.rows import Row, instant, json_or_null, micros, strings
 from feedmill.model.feed import FetchRecord
 from feedmill.model.fetch import Headers, Hop
+from feedmill.model.schedule import Decision
 
 FETCH_COLUMNS: Final = (
     "fetch_id", "scheduled_at", "fetched_at", "outcome", "http_status", "elapsed_ms",
@@ -31,8 +33,8 @@ FETCH_SELECT: Final = (
 )
 
 _INSERT: Final = (
-    f"INSERT INTO fetches (feed_no, request_block, response_block, {', '.join(FETCH_COLUMNS)})"
-    f" VALUES ({', '.join('?' * (len(FETCH_COLUMNS) + 3))})"
+    "INSERT INTO fetches (feed_no, request_block, response_block, decision,"
+    f" {', '.join(FETCH_COLUMNS)}) VALUES ({', '.join('?' * (len(FETCH_COLUMNS) + 4))})"
 )
 _URL: Final = ":url"
 _FINAL_URL: Final = ":final_url"
@@ -53,19 +55,31 @@ class Blocks(msgspec.Struct):
 
 
 def insert_fetch(
-    connection: sqlite3.Connection, feed_no: int, fetch: FetchRecord, blocks: Blocks
-) -> int:
-    """Write the row; its number. `blocks` are brought up to date."""
+    connection: sqlite3.Connection,
+    feed_no: int,
+    fetch: FetchRecord,
+    decision: Decision | None,
+    blocks: Blocks,
+) -> None:
+    """Write the row, with what was decided after it; `blocks` are brought up to date."""
     request = ((_URL, fetch.url), *fetch.request_headers)
     response = ((_FINAL_URL, fetch.final_url), *fetch.response_headers)
-    delta = difference(blocks.request, request)
-    if delta is None or blocks.request_id is None:
-        blocks.request_id, delta = _insert_block(connection, feed_no, request), ""
-    answer = difference(blocks.response, response)
-    if answer is None or blocks.response_id is None:
-        blocks.response_id, answer = _insert_block(connection, feed_no, response), ""
-    row = (feed_no, blocks.request_id, blocks.response_id, *_row(fetch, delta, answer))
-    return connection.execute(_INSERT, row).lastrowid or 0
+    asked = difference(blocks.request, request)
+    if asked is None or blocks.request_id is None:
+        blocks.request_id, asked = _insert_block(connection, feed_no, request), ""
+    answered = difference(blocks.response, response)
+    if answered is None or blocks.response_id is None:
+        blocks.response_id, answered = _insert_block(connection, feed_no, response), ""
+    connection.execute(
+        _INSERT,
+        (
+            feed_no,
+            blocks.request_id,
+            blocks.response_id,
+            None if decision is None else decision_text(decision),
+            *_row(fetch, asked, answered),
+        ),
+    )
 
 
 def difference(block: str | None, headers: Headers) -> str | None:

@@ -1,8 +1,8 @@
 """What programs and people read, page by page.
 
 A page is found by its key, never by counting rows, so the thousandth costs what the first does.
-Cursors are opaque to callers: `first_seen.entry_id`, a fetch's `fetched_at.fetch_no`, a feed's
-number.
+Cursors are opaque to callers: `first_seen.entry_id`, a fetch's
+`scheduled_at`, a feed's number.
 """
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
@@ -12,8 +12,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-import msgspec
-
+from feedmill.adapters.store.decision_rows import decision_of
 from feedmill.adapters.store.entry_rows import STORED_COLUMNS, revision_of, stored_of
 from feedmill.adapters.store.fetch_rows import FETCH_SELECT, fetch_of
 from feedmill.adapters.store.rows import NEVER, blob_of, event_of, feed_of, micros
@@ -42,7 +41,6 @@ _TABLES: Final = {
 _ENTRIES: Final = (
     f"SELECT {STORED_COLUMNS}, e.entry_id FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
 )
-_decision: Final = msgspec.json.Decoder(Decision).decode
 
 
 def feed(connection: sqlite3.Connection, feed_id: str) -> Feed | None:
@@ -113,16 +111,15 @@ def revisions(connection: sqlite3.Connection, entry_uid: str) -> tuple[Revision,
 def fetches(
     connection: sqlite3.Connection, feed_id: str, after: str | None, limit: int
 ) -> Page[FetchRecord]:
-    """Fetches of a feed, the newest first."""
-    fetched_at, fetch_no = _position(after, 2) or (NEVER, NEVER)
-    select = FETCH_SELECT.replace("SELECT ", "SELECT x.fetched_at, x.fetch_no, ", 1)
+    """Fetches of a feed, the newest run first."""
+    (scheduled_at,) = _position(after, 1) or (NEVER,)
+    select = FETCH_SELECT.replace("SELECT ", "SELECT x.scheduled_at, ", 1)
     rows = connection.execute(
         f"{select} WHERE x.feed_no = (SELECT feed_no FROM feeds WHERE id = ?)"
-        " AND (x.fetched_at, x.fetch_no) < (?, ?)"
-        " ORDER BY x.fetched_at DESC, x.fetch_no DESC LIMIT ?",
-        (feed_id, fetched_at, fetch_no, limit + 1),
+        " AND x.scheduled_at < ? ORDER BY x.scheduled_at DESC LIMIT ?",
+        (feed_id, scheduled_at, limit + 1),
     ).fetchall()
-    return _page(rows, limit, lambda row: fetch_of(row[2:]), lambda row: f"{row[0]}.{row[1]}")
+    return _page(rows, limit, lambda row: fetch_of(row[1:]), lambda row: f"{row[0]}")
 
 
 def fetch(connection: sqlite3.Connection, fetch_id: str) -> FetchRecord | None:
@@ -134,12 +131,12 @@ def fetch(connection: sqlite3.Connection, fetch_id: str) -> FetchRecord | None:
 def decisions(connection: sqlite3.Connection, feed_id: str, limit: int) -> tuple[Decision, ...]:
     """Why the feed is polled as it is, the newest decision first (D23)."""
     rows = connection.execute(
-        "SELECT d.decision FROM fetches x JOIN schedule_decisions d ON d.fetch_no = x.fetch_no"
-        " WHERE x.feed_no = (SELECT feed_no FROM feeds WHERE id = ?)"
-        " ORDER BY x.fetched_at DESC LIMIT ?",
+        "SELECT decision FROM schedule_decisions"
+        " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?)"
+        " ORDER BY scheduled_at DESC LIMIT ?",
         (feed_id, limit),
     )
-    return tuple(_decision(text) for (text,) in rows)
+    return tuple(decision_of(feed_id, text) for (text,) in rows)
 
 
 def events(connection: sqlite3.Connection, after: int, limit: int) -> tuple[Event, ...]:

@@ -141,7 +141,7 @@ class SqliteStore:
 
     async def commit(self, refresh: Refresh) -> Committed:
         """Write what a refresh decided: all or nothing, once per run."""
-        return await self._write(lambda c: commit(c, refresh, self._gap_ms))
+        return await self._writer.run(lambda c: commit(c, refresh, self._gap_ms))
 
     # identity
 

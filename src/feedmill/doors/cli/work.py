@@ -126,7 +126,7 @@ def ingest_one(
     normalize: bool,
     as_json: bool,
 ) -> None:
-    """Take in one feed once and count what happened (seed 003).
+    """Take in one feed once and count what happened.
 
     With --no-normalize texts are stored as published instead of cleaned; HTML is sanitised
     either way.

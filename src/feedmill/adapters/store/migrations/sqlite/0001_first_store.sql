@@ -120,15 +120,17 @@ CREATE TABLE fetches (
   entries_new     INTEGER NOT NULL DEFAULT 0,
   entries_updated INTEGER NOT NULL DEFAULT 0,
   repairs         TEXT,
-  truncated       INTEGER NOT NULL DEFAULT 0
+  truncated       INTEGER NOT NULL DEFAULT 0,
+  decision        TEXT                       -- when the feed is asked next, and why
 ) STRICT;
-CREATE UNIQUE INDEX fetches_once_per_run ON fetches (feed_no, scheduled_at);
-CREATE INDEX fetches_by_feed ON fetches (feed_no, fetched_at DESC);
+-- Runs are fetched in the order in which they were scheduled, so this also lists them newest first
+-- (002: RawFetch(feed_id, fetched_at desc)); a second index would cost a page of log per poll.
+CREATE UNIQUE INDEX fetches_once_per_run ON fetches (feed_no, scheduled_at DESC);
 
-CREATE TABLE schedule_decisions (
-  fetch_no INTEGER PRIMARY KEY REFERENCES fetches (fetch_no) ON DELETE CASCADE,
-  decision TEXT    NOT NULL
-) STRICT;
+-- Every poll has one decision, so it stands in the same row; this is the table that readers see.
+CREATE VIEW schedule_decisions AS
+  SELECT fetch_no, feed_no, fetch_id, scheduled_at, fetched_at AS decided_at, decision
+    FROM fetches WHERE decision IS NOT NULL;
 
 -- An entry in the feed's current document is seen whenever that document is confirmed: its own
 -- last_seen and seen_count are those of confirmation number `confirmation`.

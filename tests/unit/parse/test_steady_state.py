@@ -1,0 +1,277 @@
+"""Reading only what is new: known entries are touched, everything else is as ever (D31)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from feedmill.config import ParseLimits
+from feedmill.model.document import RawDocument
+from feedmill.model.parsed import ParsedFeed, Person, Slice
+from feedmill.parse.document import parse_document
+
+URL = "https://example.com/feed"
+ATOM = "http://www.w3.org/2005/Atom"
+NOTHING: frozenset[str] = frozenset()
+
+
+def item(number: int | str) -> str:
+    return f"<item><guid>g{number}</guid><title>t{number}</title></item>"
+
+
+def rss(*items: str, root: str = "", head: str = "<title>T</title><ttl>60</ttl>") -> bytes:
+    return f"<rss{root}><channel>{head}{''.join(items)}</channel></rss>".encode()
+
+
+def atom(*entries: str, root: str = "", head: str = "<title>T</title>") -> bytes:
+    return f'<feed xmlns="{ATOM}"{root}>{head}{"".join(entries)}</feed>'.encode()
+
+
+def read(body: bytes, known: frozenset[str] = NOTHING) -> ParsedFeed:
+    feed = parse_document(RawDocument(body=body, url=URL), known=known)
+    assert isinstance(feed, ParsedFeed)
+    return feed
+
+
+def marks(feed: ParsedFeed) -> frozenset[str]:
+    return frozenset(entry.slice.digest for entry in feed.entries if entry.slice is not None)
+
+
+def ids(feed: ParsedFeed) -> list[str | None]:
+    return [entry.id for entry in feed.entries]
+
+
+def places(slices: tuple[Slice, ...], body: bytes) -> list[str]:
+    return [body[one.offset : one.offset + one.length].decode() for one in slices]
+
+
+def head(feed: ParsedFeed) -> ParsedFeed:
+    return replace(feed, entries=(), touched=(), repairs=())
+
+
+def test_only_new_entries_are_read_and_the_rest_is_touched() -> None:
+    known = marks(read(rss(item(1), item(2))))
+    body = rss(item(3), item(1), item(2), item(4))
+
+    feed = read(body, known)
+
+    assert ids(feed) == ["g3", "g4"]
+    assert places(tuple(e.slice for e in feed.entries if e.slice), body) == [item(3), item(4)]
+    assert places(feed.touched, body) == [item(1), item(2)]
+    assert head(feed) == head(read(body))
+
+
+def test_when_everything_is_known_the_feeds_own_fields_are_still_read() -> None:
+    body = rss(item(1), item(2))
+
+    feed = read(body, marks(read(body)))
+
+    assert feed.entries == ()
+    assert places(feed.touched, body) == [item(1), item(2)]
+    assert head(feed) == head(read(body))
+
+
+def test_a_changed_entry_is_new() -> None:
+    known = marks(read(rss(item(1), item(2))))
+
+    feed = read(rss(item(1).replace("t1", "changed"), item(2)), known)
+
+    assert ids(feed) == ["g1"]
+
+
+def test_the_same_entry_twice_in_one_document_is_touched_twice() -> None:
+    body = rss(item(1), item(2), item(1))
+
+    feed = read(body, marks(read(rss(item(1)))))
+
+    assert ids(feed) == ["g2"]
+    assert [one.offset for one in feed.touched] == [body.index(b"<item>"), body.rindex(b"<item>")]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(rss(item(1), root=' xml:base="/x/"'), id="another base"),
+        pytest.param(rss(item(1), root=' xmlns:dc="urn:x"'), id="another namespace"),
+        pytest.param(rss(item(1), root=' a="x>y" xml:lang="de"'), id="behind a sign in a value"),
+        pytest.param(
+            rss(item(1)).replace(b"<channel>", b'<channel xml:lang="de">'), id="another channel"
+        ),
+    ],
+)
+def test_a_start_tag_around_an_entry_is_part_of_it(changed: bytes) -> None:
+    known = marks(read(rss(item(1))))
+
+    assert ids(read(changed, known)) == ["g1"]
+
+
+def test_what_else_changes_in_the_head_does_not_make_entries_new() -> None:
+    known = marks(read(rss(item(1))))
+
+    feed = read(rss(item(1), head="<title>Other</title><lastBuildDate>now</lastBuildDate>"), known)
+
+    assert feed.entries == ()
+    assert feed.title is not None
+    assert feed.title.value == "Other"
+
+
+ENTRY = "<entry><id>{}</id></entry>"
+ANN = "<author><name>Ann</name></author>"
+BEN = "<author><name>Ben</name></author>"
+
+
+def test_entries_inherit_the_feeds_author_however_few_are_read() -> None:
+    known = marks(read(atom(ENTRY.format(1), head=ANN)))
+
+    feed = read(atom(ENTRY.format(1), ENTRY.format(2), head=ANN), known)
+
+    assert ids(feed) == ["2"]
+    assert feed.entries[0].authors == (Person(name="Ann"),)
+
+
+def test_another_author_of_the_feed_makes_its_entries_new() -> None:
+    known = marks(read(atom(ENTRY.format(1), head=ANN)))
+
+    feed = read(atom(ENTRY.format(1), head=BEN), known)
+
+    assert feed.entries[0].authors == (Person(name="Ben"),)
+
+
+@pytest.mark.parametrize(
+    ("own", "name"),
+    [
+        pytest.param(BEN, "Ben", id="its own"),
+        pytest.param(f"<source><title>s</title>{BEN}</source>", "Ben", id="its source's"),
+        pytest.param("<source><title>s</title></source>", "Ann", id="the feed's"),
+    ],
+)
+def test_an_entry_has_its_own_author_or_its_sources_or_the_feeds(own: str, name: str) -> None:
+    feed = read(atom(f"<entry><id>1</id>{own}</entry>", head=ANN))
+
+    assert feed.entries[0].authors == (Person(name=name),)
+
+
+def test_an_entry_without_anybody_has_no_author() -> None:
+    assert read(atom(ENTRY.format(1))).entries[0].authors == ()
+
+
+def test_a_broken_entry_is_new_once() -> None:
+    broken = "<item><guid>g9</guid><title>a<b></title></item>"
+    known = marks(read(rss(item(1), broken)))
+    body = rss(item(1), broken, item(2))
+
+    feed = read(body, known)
+
+    assert ids(feed) == ["g2"]
+    assert places(feed.touched, body) == [item(1), broken]
+
+
+def test_in_a_broken_document_only_new_entries_are_read() -> None:
+    known = marks(read(rss(item(1))))
+    body = rss(item(1), "<item><guid>g9</guid><title>a<b></title></item>", item(2))
+
+    feed = read(body, known)
+
+    assert ids(feed) == ["g9", "g2"]
+    assert places(feed.touched, body) == [item(1)]
+
+
+def test_a_cut_document_is_cut_whatever_is_known() -> None:
+    known = marks(read(rss(item(1))))
+    body = rss(item(1), item(2))[: -len("g2</guid><title>t2</title></item></channel></rss>")]
+
+    feed = read(body, known)
+
+    assert (feed.entries, feed.truncated) == ((), True)
+    assert places(feed.touched, body) == [item(1)]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(f"<item><guid>g1</guid><x>{item(9)}</x></item>", id="one within another"),
+        pytest.param("<ITEM><guid>g1</guid></ITEM>", id="another spelling"),
+        pytest.param("<item><guid>g1</guid><?php </item> ?></item>", id="an instruction"),
+    ],
+)
+def test_entries_that_a_scan_misjudges_are_touched_too(first: str) -> None:
+    known = marks(read(rss(first, item(2))))
+    body = rss(first, item(2), item(3))
+
+    feed = read(body, known)
+
+    assert ids(feed) == ["g3"]
+    assert places(feed.touched, body) == [first, item(2)]
+    assert places(tuple(e.slice for e in feed.entries if e.slice), body) == [item(3)]
+
+
+def test_a_look_alike_outside_the_channel_does_not_confuse_what_is_new() -> None:
+    known = marks(read(rss(item(1))))
+    body = rss(item(1), item(2), head=f"<title>T</title><image>{item(7)}</image>")
+
+    feed = read(body, known)
+
+    assert ids(feed) == ["g2"]
+
+
+def test_an_entry_that_is_the_whole_document_can_be_known() -> None:
+    body = f'<entry xmlns="{ATOM}"><id>1</id></entry>'.encode()
+
+    feed = read(body, marks(read(body)))
+
+    assert feed.entries == ()
+    assert places(feed.touched, body) == [body.decode()]
+
+
+def test_a_document_that_is_no_feed_any_more_is_named_whatever_is_known() -> None:
+    body = rss(item(1))
+    known = marks(read(body))
+    page = b"<opml><item><guid>g1</guid></item></opml>"
+
+    named = parse_document(RawDocument(body=page), known=known)
+
+    assert not isinstance(named, ParsedFeed)
+
+
+def test_where_nothing_can_be_pointed_at_nothing_is_known() -> None:
+    plain = read(b"<rss><channel><item><guid>g1</guid></item></channel></rss>")
+    half = b"<?xml version='1.0' encoding='gb18030'?><rss><channel>\xd6\xd0\xce\xc4\x81\x30"
+
+    feed = read(half + b"<item><guid>g1</guid></item></channel></rss>", marks(plain))
+
+    assert ids(feed) == ["g1"]
+    assert feed.touched == ()
+
+
+def test_the_limit_counts_known_entries_too() -> None:
+    body = rss(item(1), item(2), item(3))
+    known = marks(read(rss(item(1))))
+
+    feed = parse_document(RawDocument(body=body, url=URL), ParseLimits(max_items=2), known)
+
+    assert isinstance(feed, ParsedFeed)
+    assert ids(feed) == ["g2"]
+    assert feed.truncated
+
+
+@given(
+    before=st.lists(st.integers(0, 9), max_size=6),
+    after=st.lists(st.integers(0, 9), max_size=6),
+    broken=st.booleans(),
+)
+def test_new_and_touched_together_are_the_document(
+    before: list[int], after: list[int], *, broken: bool
+) -> None:
+    tail = "<b>" if broken else ""
+    known = marks(read(rss(*map(item, before))))
+    body = rss(*map(item, after), tail)
+
+    feed, whole = read(body, known), read(body)
+
+    expected = [number for number in after if number not in before]
+    assert ids(feed) == [f"g{number}" for number in expected]
+    new = {entry.slice.offset for entry in feed.entries if entry.slice}
+    old = {one.offset for one in feed.touched}
+    assert new | old == {entry.slice.offset for entry in whole.entries if entry.slice}
+    assert new & old == set()
+    assert head(feed) == head(whole)
