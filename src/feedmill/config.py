@@ -3,6 +3,8 @@
 Names follow the seeds where a seed gives one (002 §6.1 and §8, 003 §6).
 """
 
+from typing import Literal
+
 from feedmill.model.base import Value
 
 
@@ -149,6 +151,9 @@ class StoreConfig(Value):
     home: str = "feedmill-data"  # FEEDMILL_HOME
     segment_bytes: int = 64 * 1024 * 1024
     segment_age_sec: float = 3_600.0
+    synchronous: Literal["normal", "full"] = "normal"  # full: a power cut takes nothing either
+    readers: int = 4  # threads that read the database
+    patience_sec: float = 60.0  # for another program that holds the database
     segment_grace_sec: float = 3_600.0  # from the last pointer into a segment to its end
 
 

@@ -50,7 +50,7 @@ def judge(response: RawResponse, plan: FetchPlan, received_at: datetime) -> Verd
     """The one verdict on an answer; `plan` is what was asked."""
     status = response.status
     if response.error is not None:
-        return _failed(response, response.error, received_at)
+        return _failed(response, response.error, received_at, detail=response.detail)
     if status is None:
         return _failed(response, "connection-failed", received_at)
     if status in (200, 203):

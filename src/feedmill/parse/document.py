@@ -1,11 +1,13 @@
 """Reading a feed, from bytes to values. START HERE in parse/.
 
     sniff      is it markup, JSON, a page, a picture?
-    decode     which encoding, and what had to be mended
-    prolog     where the root is; its DOCTYPE is blanked
-    slices     where each entry stands in the raw bytes
-    xml        a tree: strictly, then repaired, then recovered
+    encoding   which encoding, and what had to be mended (labels, detection)
+    source     where the document begins; its DOCTYPE is blanked (prolog)
+    slices     where each entry stands in the text, and in the raw bytes (offsets)
+    xml        a tree: strictly, then repaired, then recovered (mending)
     walk       the tree in the publisher's words
+    salvage    the entries of a broken document, one by one
+    jsonfeed   the same for JSON Feed (jsontext)
 
 A sound document is parsed once, as a whole. From a broken one every entry is read from its own
 slice, so that one broken entry costs one entry.

@@ -85,7 +85,8 @@ def _by_decoding(spans: Spans, decoded: Decoded, body: bytes) -> Iterator[tuple[
 
 def _fit(places: Spans, spans: Spans, decoded: Decoded, body: bytes) -> bool:
     return all(
-        body[first:last].decode(decoded.codec, "replace").encode("utf-8", "replace")
+        last <= len(body)
+        and body[first:last].decode(decoded.codec, "replace").encode("utf-8", "replace")
         == decoded.utf8[start:end]
         for (first, last), (start, end) in zip(places, spans, strict=True)
     )

@@ -10,9 +10,10 @@ from feedmill.parse import walk
 from feedmill.parse.elements import Scope
 from feedmill.parse.slices import start_tags
 from feedmill.parse.source import Source
-from feedmill.parse.xml import read_fragment
+from feedmill.parse.xml import parse_strictly, read_fragment
 
 _WRAPPING_BYTES: Final = 50_000_000  # what start tags around broken slices may cost in all
+_NAMESPACE: Final = re.compile(rb"""\b(xmlns(?::[A-Za-z_][\w.-]*)?)=(?:"[^"<&]*"|'[^'<&]*')""")
 _TAG_NAME: Final = re.compile(rb"<([^\s/>]+)")
 
 
@@ -36,10 +37,15 @@ def read_slices(source: Source, numbers: list[int], scope: Scope) -> tuple[Parse
 def _wrapping(source: Source, count: int) -> tuple[bytes, bytes]:
     tags = start_tags(source.utf8, source.root, source.spans[0][0])
     if sum(map(len, tags)) * count > _WRAPPING_BYTES:
-        tags = (b"<feed>",)
+        return b"<feed>", b"</feed>"
     names = [found[1] for tag in tags if (found := _TAG_NAME.match(tag))]
     before = b"".join([tag.removesuffix(b"/>").removesuffix(b">") + b">" for tag in tags])
-    return before, b"".join([b"</" + name + b">" for name in reversed(names)])
+    after = b"".join([b"</" + name + b">" for name in reversed(names)])
+    if parse_strictly(before + after) is not None:
+        return before, after
+    # A start tag that is broken itself would break every entry: only its namespaces are kept.
+    spaces = {found[1]: found.group() for found in _NAMESPACE.finditer(before)}
+    return b"<feed " + b" ".join(spaces.values()) + b">", b"</feed>"
 
 
 def _read_slice(wrapped: bytes) -> etree._Element | None:

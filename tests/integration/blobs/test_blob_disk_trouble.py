@@ -12,6 +12,7 @@ from threading import Event
 from zlib import crc32
 
 import pytest
+from msgspec.structs import replace
 from tests.integration.blobs.raw_stores import (
     digest_of,
     keep,
@@ -27,6 +28,7 @@ from feedmill.adapters.blobs import folder as disk
 from feedmill.adapters.blobs.folder import Folder
 from feedmill.adapters.blobs.record import write_header
 from feedmill.adapters.blobs.segments import SegmentBlobs
+from feedmill.adapters.blobs.verify import _records
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import StoreConfig
 from feedmill.errors import BlobError
@@ -306,6 +308,7 @@ def test_a_segment_that_vanishes_while_the_folder_is_listed_is_passed_over(tmp_p
     folder = Folder(tmp_path)
 
     assert folder._segment(tmp_path / "0000.open") is None
+    assert _records(folder, "0000", set()) == []
     with folder.abandoned("0000") as file:
         assert file is None
 
@@ -386,12 +389,14 @@ def test_things_that_are_not_ours_are_named(tmp_path: Path) -> None:
             (tmp_path / "notes.txt").write_text("hello")
             (tmp_path / "folder.seg").mkdir()
 
-            problems = await blobs.verify([])
+            (ref,) = await keep(blobs, [b"ours"])
+            problems = await blobs.verify([ref, replace(ref, segment="folder")])
             assert [(one.fault, one.segment) for one in problems] == [
+                ("unreadable", "folder"),
                 ("foreign", "folder.seg"),
                 ("foreign", "notes.txt"),
             ]
-            assert await blobs.segments() == ()
+            assert [one.name for one in await blobs.segments()] == [ref.segment]
 
     run(story())
 

@@ -287,3 +287,13 @@ def test_an_error_within_an_answer_outweighs_its_status() -> None:
 
     assert isinstance(verdict, Failed)
     assert (verdict.reason, verdict.status) == ("decode-failed", 200)
+
+
+def test_what_went_wrong_on_the_wire_is_kept_in_words() -> None:
+    words = "the certificate is for another name"
+    response = RawResponse(url=URL, final_url=URL, error="tls-failure", detail=words)
+
+    verdict = judge(response, plan_fetch(URL, None, FetchConfig()), NOW)
+
+    assert isinstance(verdict, Failed)
+    assert verdict.detail == words

@@ -32,30 +32,38 @@ class Reader:
 
     def body(self, ref: BlobRef, prefix: bytes | None = None) -> bytes:
         """The exact bytes; BlobMoved when the segment is gone, BlobError when they are spoiled."""
-        chain = [self._link(ref.segment, ref.offset, ref.length)]
-        header = chain[0].header
-        if (header.sha256, header.raw_length) != (ref.sha256, ref.raw_length):
+        link = self._link(ref.segment, ref.offset, ref.length)
+        if (link.header.sha256, link.header.raw_length) != (ref.sha256, ref.raw_length):
             raise damaged(ref.segment, ref.offset, "another body lies there")
-        body = prefix
-        while body is None and chain[-1].header.prefix_sha256 is not None:
-            last = chain[-1]
-            body = self._kept.get((ref.segment, last.header.prefix_offset))
-            if body is None:
-                chain.append(self._before(last, ref.segment, len(chain)))
-        for link in reversed(chain):
-            body = link.decode(body, ref.segment)
-            self._keep((ref.segment, link.offset), body)
-        assert body is not None
+        body = link.decode(self._prefix(link, ref.segment) if prefix is None else prefix)
+        # The bodies on the way need no look: a wrong one would have made this one wrong.
+        if body is None or sha256(body).hexdigest() != ref.sha256:
+            raise damaged(ref.segment, ref.offset, "the body does not match its hash")
+        self._keep((ref.segment, ref.offset), body)
         return body
 
     def close(self) -> None:
         """Give the segments back."""
         self._open.close()
 
-    def _before(self, last: "_Link", segment: str, depth: int) -> "_Link":
-        header = last.header
-        if header.prefix_offset >= last.offset or depth >= MAX_CHAIN:
-            raise damaged(segment, last.offset, "its prefix is not where it can be")
+    def _prefix(self, link: "_Link", segment: str) -> bytes | None:
+        """The body that a record leans on, decoded along the chain; None for one that stands alone."""
+        chain: list[_Link] = []
+        body: bytes | None = None
+        while body is None and link.header.prefix_sha256 is not None:
+            body = self._kept.get((segment, link.header.prefix_offset))
+            if body is None:
+                link = self._before(link, segment, len(chain) + 1)
+                chain.append(link)
+        for link in reversed(chain):
+            body = link.decode(body)
+            self._keep((segment, link.offset), body or b"")
+        return body
+
+    def _before(self, link: "_Link", segment: str, depth: int) -> "_Link":
+        header = link.header
+        if header.prefix_offset >= link.offset or depth >= MAX_CHAIN:
+            raise damaged(segment, link.offset, "its prefix is not where it can be")
         return self._link(segment, header.prefix_offset, header.prefix_length)
 
     def _link(self, segment: str, offset: int, length: int) -> "_Link":
@@ -97,8 +105,5 @@ class _Link:
     def __init__(self, offset: int, header: Header, payload: bytes) -> None:
         self.offset, self.header, self.payload = offset, header, payload
 
-    def decode(self, prefix: bytes | None, segment: str) -> bytes:
-        body = expand(self.payload, self.header, prefix)
-        if body is None or sha256(body).hexdigest() != self.header.sha256:
-            raise damaged(segment, self.offset, "the body does not match its hash")
-        return body
+    def decode(self, prefix: bytes | None) -> bytes | None:
+        return expand(self.payload, self.header, prefix)

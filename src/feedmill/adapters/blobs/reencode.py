@@ -63,6 +63,7 @@ class _Packing:
         self._depth: dict[str, int] = {}
         self._chunks: list[bytes] = []
         self._buffered = self._end = 0
+        self._last_sha256, self._last_body = "", b""
 
     def run(self) -> tuple[BlobRef, ...]:
         for ref, previous in self._bodies:
@@ -75,9 +76,7 @@ class _Packing:
     def _add(self, ref: BlobRef, previous: str | None) -> None:
         body = self._source.body(ref)
         before = self._prefix(previous)
-        coding, payload = squeeze(
-            body, self._source.body(self._old[before.sha256]) if before else None
-        )
+        coding, payload = squeeze(body, self._body(before) if before else None)
         leaning = before if coding == "zstd-prefix" else None
         header = write_header(
             payload,
@@ -98,6 +97,13 @@ class _Packing:
         )
         self._depth[ref.sha256] = self._depth[leaning.sha256] + 1 if leaning else 1
         self._append(header, payload)
+        self._last_sha256, self._last_body = ref.sha256, body
+
+    def _body(self, ref: BlobRef) -> bytes:
+        """A body of the new segment: mostly the one that was added just now."""
+        if ref.sha256 == self._last_sha256:
+            return self._last_body
+        return self._source.body(self._old[ref.sha256])
 
     def _prefix(self, previous: str | None) -> BlobRef | None:
         """The previous body in this segment, unless the chain to it is long enough."""

@@ -11,8 +11,6 @@ from typing import Any, Protocol
 import brotli
 import zstandard
 
-from feedmill.errors import FeedmillError
-
 MAX_CODINGS = 2  # as the judge has it
 
 _PIECE_BYTES = 256 * 1024
@@ -22,8 +20,11 @@ _ZSTD_WINDOW_BYTES = 8 * 1024 * 1024  # RFC 9659: what the web may ask for
 _MAX_MEMBERS = 1_024
 
 
-class DecodeError(FeedmillError):
-    """The bytes are not what the Content-Encoding says; never leaves this package."""
+class DecodeError(ValueError):
+    """The bytes are not what the Content-Encoding says.
+
+    A signal from a stage to whoever counts; `Transfer` turns it into an outcome.
+    """
 
 
 class Stage(Protocol):

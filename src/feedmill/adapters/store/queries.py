@@ -1,8 +1,8 @@
 """What programs and people read, page by page.
 
 A page is found by its key, never by counting rows, so the thousandth costs what the first does.
-Cursors are opaque to callers: `first_seen.entry_id`, a fetch's
-`scheduled_at`, a feed's number.
+Cursors are opaque to callers: an entry's `first_seen.entry_id`, a fetch's `scheduled_at`, a feed's
+number.
 """
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
