@@ -2,12 +2,15 @@
 
     FeedmillError
     ├── UsageError          a caller passed something that has no meaning
-    │   └── UnknownPolicyError   no URL policy of that name
+    │   ├── UnknownPolicyError   no URL policy of that name
+    │   └── AddressError    an address that feedmill does not subscribe to
+    ├── NotFoundError       nothing has the name that was asked for
     ├── ConfigError         the settings cannot be used; lists every mistake at once
     ├── StoreError          the store cannot remember or recall; `reason` is the stable word
     │   └── MigrationError  the database does not fit this version of feedmill
-    └── BlobError           the raw store cannot keep or give bytes; `reason` is the stable word
-        └── BlobMoved       the segment is gone: ask the index again, once
+    ├── BlobError           the raw store cannot keep or give bytes; `reason` is the stable word
+    │   └── BlobMoved       the segment is gone: ask the index again, once
+    └── SinkError           events cannot be handed over; they stay in the log
 
 A stranger's bad feed, address or answer is not a surprise: it is a value with a short, stable
 reason (`Unreadable`, `Refused`, `Failed`).
@@ -17,13 +20,16 @@ from collections.abc import Sequence
 
 
 class FeedmillError(Exception):
-    """Anything feedmill raises on purpose; `reason` is the stable word for it."""
+    """Anything feedmill raises on purpose; `reason` is the stable word for it, `hint` the way out."""
 
     reason = "failed"
+    hint = ""
 
 
 class UsageError(FeedmillError, ValueError):
     """A caller passed something that has no meaning."""
+
+    reason = "usage"
 
 
 class UnknownPolicyError(UsageError):
@@ -33,8 +39,29 @@ class UnknownPolicyError(UsageError):
         super().__init__(f"no URL policy is called {name!r}; choose one of: {', '.join(known)}")
 
 
+class AddressError(UsageError):
+    """An address that feedmill does not subscribe to; `reason` says what is wrong with it."""
+
+    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
+        self.reason = reason  # bad-address, or the guard's reason
+        self.hint = hint
+        super().__init__(message)
+
+
+class NotFoundError(FeedmillError, LookupError):
+    """Nothing has the name that was asked for."""
+
+    reason = "not-found"
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        self.hint = hint
+        super().__init__(message)
+
+
 class ConfigError(FeedmillError):
     """The settings cannot be used; the message lists every mistake at once."""
+
+    reason = "config"
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
@@ -63,3 +90,11 @@ class BlobError(FeedmillError):
 
 class BlobMoved(BlobError):  # noqa: N818  # nothing is wrong: look again
     """The segment is gone: re-encoded or dropped since the index was asked; ask it again, once."""
+
+
+class SinkError(FeedmillError):
+    """Events cannot be handed over; they stay in the log and go out when the sink is well."""
+
+    def __init__(self, message: str, *, reason: str) -> None:
+        self.reason = reason  # disk-full, read-only, io-error, …
+        super().__init__(message)

@@ -123,7 +123,13 @@ def _from_environment(
 
 
 _OTHER: Final = frozenset(
-    {"FEEDMILL_CONFIG", "FEEDMILL_CORPUS", "FEEDMILL_LOG", "FEEDMILL_LOG_JSON"}
+    {
+        "FEEDMILL_CONFIG",
+        "FEEDMILL_CORPUS",
+        "FEEDMILL_FAILPOINT",
+        "FEEDMILL_LOG",
+        "FEEDMILL_LOG_JSON",
+    }
 )
 
 

@@ -71,6 +71,8 @@ _SECOND_LEVELS = frozenset(
         *("ne", "net", "nhs", "nom", "or", "org", "plc", "sch"),
     )
 )
+_IDENTITY_LIST = tracking_list(IDENTITY_PARAMS)
+_AUTHORITY_SLASHES = 2
 _MAX_HOST_CHARS = 255  # RFC 1035 2.3.4
 
 
@@ -93,6 +95,25 @@ def canonical_link(
         return None
     params = chosen.params if tracking_params is None else tracking_params
     return _canonical(split(href), chosen, tracking_list(params))
+
+
+def entry_spellings(href: str, article_params: Iterable[str]) -> tuple[str, str]:
+    """The `identity-v1` and the `article-v1` spelling of what `http_url` returned.
+
+    The same as two calls of `canonical_link`, from one parse.
+    """
+    if "?" in href or "@" in href:
+        url = split(href)
+        return (
+            _canonical(url, _IDENTITY, _IDENTITY_LIST),
+            _canonical(url, _ARTICLE, tracking_list(article_params)),
+        )
+    identity = href.partition("#")[0]
+    if not identity.endswith("/"):
+        return identity, identity
+    article = identity.rstrip("/")
+    # The slash behind the host stays: it is the path.
+    return identity, article if article.count("/") > _AUTHORITY_SLASHES else article + "/"
 
 
 def feed_variants(

@@ -15,6 +15,16 @@ from feedmill.model.base import Value
 _HTTP = ("http://", "https://")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # RFC 3986 3.1
 _HTTP_SCHEME = re.compile(r"https?:", re.IGNORECASE)
+# What the parser would hand back unchanged, and most links are: a lower case name whose last label
+# is no number, no port, no user; no dot segment (also not as %2e), nothing to escape. Labels with
+# two hyphens in a row may be punycode, which has to be checked.
+_LABEL = "[a-z0-9]++(?:-[a-z0-9]++)*+"
+_KEPT = "-A-Za-z0-9_~!$&()*+,;=:@"
+_PLAIN = re.compile(
+    rf"https?://(?:{_LABEL}\.)++[a-z](?:-?[a-z0-9])*+"
+    rf"(?:/(?:(?:[{_KEPT}]|%(?!2[Ee]))[{_KEPT}.%]*+)?+)++"
+    rf"(?:\?[{_KEPT}.%/?]*+)?+(?:#[{_KEPT}.%/?]*+)?+"
+)
 
 
 class HttpUrl(Value):
@@ -48,11 +58,18 @@ def has_scheme(text: str) -> bool:
     return _SCHEME.match(text) is not None
 
 
+def is_plain(text: str) -> bool:
+    """Whether the text is surely an http(s) URL that its serialisation equals; False: maybe."""
+    return _PLAIN.fullmatch(text) is not None
+
+
 def http_url(text: str, base: str | None = None) -> str | None:
     """The serialised http(s) URL that the WHATWG parser reads, or None.
 
     An absolute URL needs no base, so a base that is itself broken does not spoil it.
     """
+    if is_plain(text):
+        return text
     text = text.strip()
     if not text:
         return None

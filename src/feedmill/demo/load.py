@@ -19,13 +19,17 @@ _TEXTS: Final = 50  # different articles before their texts repeat
 
 
 class LoadSite(Site):
-    """Feeds of `entries` entries; `fresh_every=0` never changes, 1 changes on every request."""
+    """Feeds of `entries` entries; `fresh_every=0` never changes, 1 changes on every request.
 
-    def __init__(self, *, fresh_every: int = 20, entries: int = 30) -> None:
+    With `close` every answer ends its connection, so that each request needs a fresh one.
+    """
+
+    def __init__(self, *, fresh_every: int = 20, entries: int = 30, close: bool = False) -> None:
         self.unchanged = 0  # 304s so far
         self.fresh = 0  # 200s so far
         self._fresh_every = fresh_every
         self._entries = entries
+        self._close = close
         self._asked: dict[bytes, int] = {}
         self._origin = b""
         self._texts = _item_texts()
@@ -34,6 +38,17 @@ class LoadSite(Site):
         self._origin = origin.encode()
 
     def prebuilt(self, target: bytes, head: bytes) -> bytes | None:
+        return None if self._close else self._octets(target, head)
+
+    def answer(self, request: Request) -> Answer | None:
+        # Only what the hot path does not take comes here: connections that end with the answer.
+        lines = (f"{name}: {value}\r\n" for name, value in request.headers)
+        octets = self._octets(request.target.encode(), f"\r\n{''.join(lines)}".encode())
+        if octets is None:
+            return None
+        return Answer(raw=octets.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
+
+    def _octets(self, target: bytes, head: bytes) -> bytes | None:
         if not target.startswith(_PREFIX):
             return None
         number = target[len(_PREFIX) :]
@@ -44,12 +59,6 @@ class LoadSite(Site):
             return b"HTTP/1.1 304 Not Modified\r\nETag: %b\r\n\r\n" % etag
         self.fresh += 1
         return self._whole(number, version, etag)
-
-    def answer(self, request: Request) -> Answer | None:
-        # Only what the hot path does not take comes here: clients that close.
-        lines = (f"{name}: {value}\r\n" for name, value in request.headers)
-        octets = self.prebuilt(request.target.encode(), f"\r\n{''.join(lines)}".encode())
-        return None if octets is None else Answer(raw=octets)
 
     def _version(self, number: bytes) -> int:
         if self._fresh_every == 0:

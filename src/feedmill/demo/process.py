@@ -58,7 +58,9 @@ async def _serve(options: argparse.Namespace) -> None:
 
 def _site(options: argparse.Namespace) -> Site:
     if options.load:
-        return LoadSite(fresh_every=options.fresh_every, entries=options.entries)
+        return LoadSite(
+            fresh_every=options.fresh_every, entries=options.entries, close=options.close
+        )
     return Village(start=options.start, pace=options.pace, hosts=options.addresses)
 
 
@@ -84,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--load", action="store_true", help="serve /load/<number> instead of the village")
     add("--fresh-every", type=int, default=20, metavar="N", help="one request in N is a 200")
     add("--entries", type=int, default=30, help="entries per feed under load")
+    add("--close", action="store_true", help="end every connection with its answer under load")
     add("--cert", type=Path, help="certificate chain, PEM: serve https")
     add("--key", type=Path, help="its key, PEM, when it is not in the same file")
     return parser

@@ -6,7 +6,8 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from feedmill.engine.ports import Refresh
-from feedmill.engine.reading import NotAFeed, compare, read_document
+from feedmill.engine.reading import Document, NotAFeed, Read, read_document
+from feedmill.engine.recall import compare_with_store
 from feedmill.engine.refresh import refresh
 from feedmill.engine.world import World
 from feedmill.model.base import Value
@@ -49,10 +50,13 @@ async def ingest_document(document: RawDocument, feed: Feed, world: World) -> In
     if isinstance(made, NotAFeed):
         await world.store.commit(Refresh(lane=None, feed=feed, fetch=fetch, blob=blob))
         return Ingested(errors=1, outcome=made.reason, detail=made.detail)
-    known = await world.store.known(feed.id, made.keys, ())
-    articles = await world.store.articles(made.article_hashes)
-    read = compare(made, known, articles, feed, world.config)
-    facts = read.facts | {"body_sha256": digest, "document_fetch_id": fetch.fetch_id}
+    read = await compare_with_store(made, feed, world)
+    # The server's validators vouch for what it served, not for this: the next poll asks for all.
+    facts = read.facts | {
+        "body_sha256": None if read.parsed.truncated else digest,
+        "document_fetch_id": fetch.fetch_id,
+        "validators": None,
+    }
     after = replace(feed, **facts, last_success_at=now, last_result="fresh")
     counts = read.changes.summary
     result = Refresh(

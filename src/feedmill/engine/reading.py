@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from feedmill.config import Config
 from feedmill.identify.diff import diff
+from feedmill.identify.keys import identity_keys
 from feedmill.identify.removals import apply_tombstones, remove_absent, without_withdrawn
 from feedmill.identify.seen import articles_of, identify, keys_of
 from feedmill.identify.touch import digests_of, touch
 from feedmill.model.base import Value
 from feedmill.model.document import RawDocument
-from feedmill.model.entry import NormalisedFeed
+from feedmill.model.entry import Entry, NormalisedFeed
 from feedmill.model.feed import Feed
 from feedmill.model.identity import (
     Added,
@@ -26,7 +27,7 @@ from feedmill.model.identity import (
     Removed,
     Touched,
 )
-from feedmill.model.parsed import ParsedFeed, Unreadable
+from feedmill.model.parsed import ParsedFeed, Tombstone, Unreadable
 from feedmill.normalise.feed import normalise
 from feedmill.parse.document import parse_document
 
@@ -102,7 +103,7 @@ def read_document(
         seen=seen,
         touched=touched,
         rows=rows,
-        keys=tuple(keys_of(seen)),
+        keys=(*keys_of(seen), *_grave_keys(parsed.tombstones, feed.feed_key)),
         article_hashes=tuple(articles_of(seen)),
     )
 
@@ -123,8 +124,14 @@ def compare(
     articles: frozenset[str],
     feed: Feed,
     config: Config,
+    *,
+    everything: tuple[KnownEntry, ...] = (),
 ) -> Read:
-    """What the document changes, given the rows that hold any of its keys."""
+    """What the document changes, given the rows that hold any of its keys.
+
+    `everything` is every row of the feed that was not removed; a document that calls itself
+    complete is compared with it (RFC 5005 2).
+    """
     by_id = {row.entry_id: row for row in (*document.rows, *known)}
     rows = tuple(by_id.values())
     identity, parsed = document.identity, document.parsed
@@ -139,7 +146,7 @@ def compare(
     removed = apply_tombstones(rows, parsed.tombstones, identity, document.clean.entries)
     if parsed.complete and not parsed.truncated:
         gone = {one.known.entry_id for one in removed}
-        absent = remove_absent(document.rows, changes, identity)
+        absent = remove_absent(everything or document.rows, changes, identity)
         removed += tuple(one for one in absent if one.known.entry_id not in gone)
     return Read(
         parsed=parsed,
@@ -149,6 +156,15 @@ def compare(
         facts=_facts(document, changes, feed),
         new_dates=_new_dates(changes),
         seen=len(document.seen) + len(document.touched),
+    )
+
+
+def _grave_keys(tombstones: tuple[Tombstone, ...], feed_key: str) -> tuple[IdentityKey, ...]:
+    """What a tombstone names may have left the document long ago: it is asked for by its guid."""
+    return tuple(
+        identity_keys(Entry(guid=stone.ref.strip()), feed_key)[0]
+        for stone in tombstones
+        if stone.ref.strip()
     )
 
 

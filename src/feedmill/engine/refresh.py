@@ -19,22 +19,23 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
+from feedmill.engine.moves import sight_move
 from feedmill.engine.ports import Refresh
 from feedmill.engine.reading import (
     READER,
     NotAFeed,
     Read,
     SameBody,
-    compare,
     name_document,
     read_document,
 )
+from feedmill.engine.recall import compare_with_store
 from feedmill.engine.world import World
 from feedmill.fetch.headers import without_secrets
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import plan_fetch
 from feedmill.model.document import RawDocument
-from feedmill.model.feed import BlobRef, Feed, FeedOverrides, FetchRecord, Lane
+from feedmill.model.feed import BlobRef, Feed, FeedOverrides, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Headers, RawResponse, Unchanged, Verdict
 from feedmill.model.schedule import Outcome
 from feedmill.publish.events import event_of_state, events_of_changes
@@ -64,6 +65,7 @@ async def refresh(
         world.config.fetch,
         forced=forced,
         extra_headers=_own_headers(feed.overrides),
+        credentials=_credentials(feed.overrides),
     )
     began = world.clock.monotonic()
     response = await world.fetcher.fetch(
@@ -116,6 +118,7 @@ async def conclude(
     after = replace(
         feed,
         **_facts(feed, verdict, reading, fetch),
+        move=_move(feed, verdict, reading, now),
         hints=hints,
         schedule=decision.state if charged or outcome.kind != "failed" else feed.schedule,
         next_poll_at=decision.next_poll_at,
@@ -127,7 +130,14 @@ async def conclude(
     removed = reading.removed if isinstance(reading, Read) else ()
     events = event_of_state(feed, after, now=now)
     if changes is not None:
-        told = events_of_changes(changes, removed, feed=after, fetch_id=fetch.fetch_id, now=now)
+        told = events_of_changes(
+            changes,
+            removed,
+            feed=after,
+            fetch_id=fetch.fetch_id,
+            now=now,
+            previous_fetch_id=feed.document_fetch_id,
+        )
         events = (*told, *events)
     return Refresh(
         lane=lane,
@@ -139,7 +149,7 @@ async def conclude(
         removed=removed,
         in_document=outcome.kind != "failed" and not fetch.truncated,
         events=events,
-        aliases=_addresses(fetch, reading),
+        aliases=_addresses(fetch, verdict, reading),
     )
 
 
@@ -170,9 +180,7 @@ async def _read(
         made = read_document(verdict.document, feed, rows, world.config, now)
     if isinstance(made, NotAFeed):
         return made
-    known = await world.store.known(feed.id, made.keys, ())
-    articles = await world.store.articles(made.article_hashes)
-    return compare(made, known, articles, feed, world.config)
+    return await compare_with_store(made, feed, world)
 
 
 async def _publications(feed: Feed, reading: Reading, world: World) -> tuple[datetime, ...] | None:
@@ -214,26 +222,49 @@ def _facts(feed: Feed, verdict: Verdict, reading: Reading, fetch: FetchRecord) -
     }
     match reading:
         case Read():
-            facts |= reading.facts | {
-                "body_sha256": fetch.body_sha256,
-                "document_fetch_id": fetch.fetch_id,
-                "last_success_at": fetch.fetched_at,
-                "same_bodies": 0,
-            }
-            cut = reading.parsed.truncated
-            facts["validators"] = None if cut else getattr(verdict, "validators", None)
+            facts |= reading.facts | _document_facts(feed, verdict, reading, fetch)
         case SameBody():
             facts["validators"] = getattr(verdict, "validators", None)
             facts["last_success_at"] = fetch.fetched_at
-            facts["same_bodies"] = feed.same_bodies + (1 if feed.validators else 0)
-        case NotAFeed():
-            facts["validators"] = None
+            facts["same_bodies"] = feed.same_bodies + _asked_for_changes(fetch)
         case None if isinstance(verdict, Unchanged):
             facts |= {"validators": verdict.validators, "same_bodies": 0}
             facts["last_success_at"] = fetch.fetched_at
-        case None:
+        case _:  # what we have is still what we have, and so are its validators
             pass
     return facts
+
+
+def _document_facts(
+    feed: Feed, verdict: Verdict, read: Read, fetch: FetchRecord
+) -> dict[str, object]:
+    """What is remembered of a document; one that was cut vouches for nothing (D16, H25).
+
+    Its validators would confirm the cut for ever, and its hash would let the same cut pass as
+    the current document.
+    """
+    cut = read.parsed.truncated
+    keeps_last = cut and feed.document_fetch_id is not None
+    return {
+        "body_sha256": None if cut else fetch.body_sha256,
+        "document_fetch_id": feed.document_fetch_id if keeps_last else fetch.fetch_id,
+        "validators": None if cut else getattr(verdict, "validators", None),
+        "last_success_at": fetch.fetched_at,
+        "same_bodies": 0,
+    }
+
+
+def _asked_for_changes(fetch: FetchRecord) -> int:
+    """1 when the last request carried validators, so that a 200 with the same body is odd (H06)."""
+    names = {name.lower() for name, _ in fetch.request_headers}
+    return 0 if names.isdisjoint(("if-none-match", "if-modified-since")) else 1
+
+
+def _move(feed: Feed, verdict: Verdict, reading: Reading, now: datetime) -> MoveCandidate | None:
+    """Where the feed may have moved to (D6); an answer that failed says nothing about it."""
+    if not isinstance(verdict, Fresh | Unchanged) or isinstance(reading, NotAFeed):
+        return feed.move
+    return sight_move(feed, verdict, reading if isinstance(reading, Read) else None, now)
 
 
 def _record(
@@ -260,7 +291,7 @@ def _record(
         outcome=outcome,
         http_status=response.status,
         detail=detail,
-        request_headers=without_secrets(response.request_headers),
+        request_headers=_shown(response.request_headers, feed.overrides),
         response_headers=without_secrets(response.headers),
         hops=response.hops,
         body_sha256=digest,
@@ -308,11 +339,12 @@ def _freshness(verdict: Verdict) -> float | None:
     return None if isinstance(verdict, Gone) else verdict.freshness_sec
 
 
-def _addresses(fetch: FetchRecord, reading: Reading) -> tuple[str, ...]:
+def _addresses(fetch: FetchRecord, verdict: Verdict, reading: Reading) -> tuple[str, ...]:
     """Every address under which the feed was met is an alias of it (D5)."""
-    if not isinstance(reading, Read):
+    if not isinstance(verdict, Fresh | Unchanged) or isinstance(reading, NotAFeed):
         return ()
-    found = [fetch.final_url, reading.parsed.self_url]
+    own = reading.parsed.self_url if isinstance(reading, Read) else None
+    found = (*(hop.url for hop in fetch.hops), fetch.final_url, own)
     return tuple(dict.fromkeys(url for url in found if url and url != fetch.url))
 
 
@@ -321,6 +353,21 @@ def _own_headers(overrides: FeedOverrides) -> Headers:
     if overrides.user_agent:
         headers.append(("User-Agent", overrides.user_agent))
     return tuple(headers)
+
+
+def _shown(headers: Headers, overrides: FeedOverrides) -> Headers:
+    """The request as it may be written down; what a feed sends of its own may be a secret."""
+    own = {name.lower() for name, _ in overrides.headers}
+    return tuple(
+        (name, "[redacted]" if name.lower() in own else value)
+        for name, value in without_secrets(headers)
+    )
+
+
+def _credentials(overrides: FeedOverrides) -> tuple[str, str] | None:
+    if overrides.username is None and overrides.password is None:
+        return None
+    return (overrides.username or "", overrides.password or "")
 
 
 def _own_schedule(overrides: FeedOverrides, config: ScheduleConfig) -> ScheduleConfig:

@@ -4,7 +4,8 @@ from msgspec.structs import replace
 
 from feedmill.engine.ports import Refresh
 from feedmill.engine.rawbytes import body_of
-from feedmill.engine.reading import NotAFeed, Read, compare, read_document
+from feedmill.engine.reading import NotAFeed, Read, read_document
+from feedmill.engine.recall import compare_with_store
 from feedmill.engine.world import World
 from feedmill.model.base import Value
 from feedmill.model.document import RawDocument
@@ -46,9 +47,7 @@ async def replay(feed: Feed, world: World, *, write: bool = False) -> Replayed:
     made = read_document(document, replace(feed, reader_version=None), rows, world.config, now)
     if isinstance(made, NotAFeed):
         return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome=made.reason)
-    known = await world.store.known(feed.id, made.keys, ())
-    articles = await world.store.articles(made.article_hashes)
-    read = compare(made, known, articles, feed, world.config)
+    read = await compare_with_store(made, feed, world)
     found = _differences(read)
     if write:
         await _write(feed, fetch, read, world)

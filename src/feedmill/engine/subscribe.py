@@ -1,16 +1,37 @@
 """Subscribing to an address: one feed per address, whoever adds it and however often (D5)."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from msgspec.structs import replace
 
 from feedmill.canonicalise.addresses import resolve_url
+from feedmill.canonicalise.urls import join, split
 from feedmill.engine.world import World
-from feedmill.errors import UsageError
-from feedmill.fetch.guard import check_url
+from feedmill.errors import AddressError
+from feedmill.fetch.guard import check_url, shown
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FeedOverrides, NewFeed
 from feedmill.model.fetch import Refused
 from feedmill.publish.events import event_of_new_feed
 from feedmill.schedule.states import initial_state
+
+_CLOSED = {
+    "private-address": "is not on the public internet",
+    "local-name": "is a name of a private network",
+    "dotless-name": "is a name of a private network",
+    "bad-port": "is a port of another protocol",
+}
+_OPENING = "if you trust it, open its network: FEEDMILL_EGRESS_ALLOW_CIDRS=127.0.0.0/8, say"
+
+
+class Address(NamedTuple):
+    """An address that can be subscribed to; credentials have left the URL."""
+
+    url: str
+    username: str | None = None
+    password: str | None = None
 
 
 class Subscribed(Value):
@@ -18,6 +39,24 @@ class Subscribed(Value):
 
     feed: Feed
     created: bool
+
+
+def checked_address(address: str, allow_cidrs: Sequence[str] = ()) -> Address:
+    """The address that somebody meant, put right; AddressError when it cannot be fetched."""
+    url = resolve_url(address)
+    if url is None:
+        message = f"{shown(address)!r} is no web address"
+        hint = "give one like https://example.com/feed"
+        raise AddressError(message, reason="malformed-url", hint=hint)
+    verdict = check_url(url, allow_cidrs=allow_cidrs)
+    if isinstance(verdict, Refused):
+        raise _refusal(address, verdict)
+    parts = split(url)
+    bare = join(replace(parts, userinfo="", fragment=None))
+    if not parts.userinfo:
+        return Address(bare)
+    username, _, password = parts.userinfo.partition(":")
+    return Address(bare, unquote(username), unquote(password))
 
 
 async def subscribe(
@@ -28,29 +67,37 @@ async def subscribe(
     tags: Sequence[str] = (),
     overrides: FeedOverrides | None = None,
 ) -> Subscribed:
-    """Add a feed by its address, or find it under any address it was ever met at."""
-    url = resolve_url(address)
-    if url is None:
-        message = f"{address!r} is no web address; give one like https://example.com/feed"
-        raise UsageError(message)
-    verdict = check_url(url, allow_cidrs=world.config.fetch.allow_cidrs)
-    if isinstance(verdict, Refused):
-        message = f"{address!r} cannot be fetched: {verdict.detail or verdict.reason}"
-        raise UsageError(message)
-    known = await world.store.find_feed((url, address.strip()))
+    """Add a feed by its address, or find it under any address it was ever met at.
+
+    Credentials in the address become the feed's own and are stored apart from it.
+    """
+    target = checked_address(address, world.config.fetch.allow_cidrs)
+    known = await world.store.find_feed((target.url, address.strip()))
     if known is not None:
         return Subscribed(feed=known, created=False)
+    own = overrides or FeedOverrides()
+    if target.username is not None and own.username is None:
+        own = replace(own, username=target.username, password=target.password)
+    written = () if target.username is not None else (address.strip(),)
     now = world.clock.now()
     new = NewFeed(
         id=world.clock.new_id(),
-        url=url,
+        url=target.url,
         created_at=now,
         next_poll_at=now,
         schedule=initial_state(world.config.schedule),
-        aliases=tuple(dict.fromkeys((url, address.strip()))),
+        aliases=tuple(dict.fromkeys((target.url, *written))),
         title=title,
         tags=tuple(sorted(set(tags))),
-        overrides=overrides or FeedOverrides(),
+        overrides=own,
     )
     feed, created = await world.store.add_feed(new, (event_of_new_feed(new),))
     return Subscribed(feed=feed, created=created)
+
+
+def _refusal(address: str, refused: Refused) -> AddressError:
+    closed = _CLOSED.get(refused.reason)
+    why = f"{refused.detail} {closed}" if closed else refused.reason
+    message = f"{shown(address)!r} is not fetched: {why}"
+    hint = _OPENING if closed else "give one like https://example.com/feed"
+    return AddressError(message, reason=refused.reason, hint=hint)

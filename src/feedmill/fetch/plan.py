@@ -42,14 +42,18 @@ def plan_fetch(
     forced: bool = False,
     accept: str = ACCEPT_FEED,
     extra_headers: Sequence[tuple[str, str]] = (),
+    credentials: tuple[str, str] | None = None,
 ) -> FetchPlan:
     """The request to send for this URL.
 
-    Credentials in the URL become an Authorization field (RFC 7617) and leave the URL. It is
+    Credentials in the URL become an Authorization field (RFC 7617) and leave the URL;
+    `credentials`, a name and a password, take their place where they are given. It is
     unconditional when there are no validators, when it is `forced`, and when our own fields
     that the server's Vary named have changed.
     """
     bare_url, authorization = _split_credentials(url)
+    if credentials is not None:
+        authorization = _basic(*credentials)
     fields = _fields(config, accept, (*authorization, *extra_headers))
     usable = None if forced else _usable_validators(validators, fields)
     plan = FetchPlan(
@@ -85,9 +89,14 @@ def _split_credentials(url: str) -> tuple[str, Headers]:
     parsed.hash = ""
     if not parsed.username and not parsed.password:
         return str(parsed.href), ()
-    pair = f"{_plain(parsed.username)}:{_plain(parsed.password)}"
+    authorization = _basic(_plain(parsed.username), _plain(parsed.password))
     parsed.username = parsed.password = ""
-    return str(parsed.href), (("Authorization", f"Basic {b64encode(pair.encode()).decode()}"),)
+    return str(parsed.href), authorization
+
+
+def _basic(username: str, password: str) -> Headers:
+    pair = f"{username}:{password}".encode()
+    return (("Authorization", f"Basic {b64encode(pair).decode()}"),)
 
 
 def _plain(userinfo: str) -> str:

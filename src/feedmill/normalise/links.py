@@ -7,8 +7,8 @@ characters that no address may hold raw are escaped, so that a link cannot leave
 import re
 from collections.abc import Iterator
 
-from feedmill.canonicalise.policies import canonical_link
-from feedmill.canonicalise.urls import http_url, resolve
+from feedmill.canonicalise.policies import entry_spellings
+from feedmill.canonicalise.urls import http_url, is_plain, resolve
 from feedmill.config import NormaliseConfig
 from feedmill.model.base import Value
 from feedmill.model.entry import Finding
@@ -36,15 +36,12 @@ def entry_links(entry: ParsedEntry, base: str | None, config: NormaliseConfig) -
     """The first usable of: the link, an alternate, a guid that is an address, the external link."""
     findings: tuple[Finding, ...] = ()
     for candidate in _candidates(entry):
-        link = web_address(candidate, base)
-        if link is not None:
+        found = _located(candidate, base)
+        if found is not None:
+            link, serialised = found
+            identity, article = entry_spellings(serialised, config.link_tracking_params)
             return EntryLinks(
-                link=link,
-                canonical_link=canonical_link(link, "identity-v1"),
-                article_link=canonical_link(
-                    link, "article-v1", tracking_params=config.link_tracking_params
-                ),
-                findings=findings,
+                link=link, canonical_link=identity, article_link=article, findings=findings
             )
         findings = findings or bad_link("link", candidate)
     return EntryLinks(findings=findings)
@@ -52,13 +49,8 @@ def entry_links(entry: ParsedEntry, base: str | None, config: NormaliseConfig) -
 
 def web_address(reference: str | None, base: str | None) -> str | None:
     """The absolute http(s) URL as its publisher spelled it, made safe; None for anything else."""
-    if not reference or len(reference) > MAX_URL_CHARS:
-        return None
-    address = resolve(reference, base)
-    serialised = http_url(address)
-    if serialised is None or len(serialised) > MAX_URL_CHARS:
-        return None
-    return serialised if _UNSAFE.search(address) else address
+    found = _located(reference, base) if reference else None
+    return None if found is None else found[0]
 
 
 def bad_link(field_name: str, reference: str | None) -> tuple[Finding, ...]:
@@ -66,6 +58,19 @@ def bad_link(field_name: str, reference: str | None) -> tuple[Finding, ...]:
     if not reference or not reference.strip():
         return ()
     return (Finding(code="bad-link", field=field_name, detail=describe(reference)),)
+
+
+def _located(reference: str, base: str | None) -> tuple[str, str] | None:
+    """The safe address of `web_address` and what it is serialised to."""
+    if len(reference) > MAX_URL_CHARS:
+        return None
+    if is_plain(reference):
+        return reference, reference
+    address = resolve(reference, base)
+    serialised = http_url(address)
+    if serialised is None or len(serialised) > MAX_URL_CHARS:
+        return None
+    return (serialised if _UNSAFE.search(address) else address), serialised
 
 
 def _candidates(entry: ParsedEntry) -> Iterator[str]:

@@ -23,8 +23,13 @@ class EntryFiles(Value):
     findings: tuple[Finding, ...] = ()
 
 
+_NO_FILES = EntryFiles()
+
+
 def entry_files(entry: ParsedEntry, base: str | None, max_enclosures: int) -> EntryFiles:
     """Each http(s) file once, in document order; what one mention lacks another fills in."""
+    if not entry.enclosures and not entry.media:
+        return _NO_FILES
     files: dict[str, EntryEnclosure] = {}
     findings: tuple[Finding, ...] = ()
     for mention in _mentions(entry):
@@ -42,8 +47,10 @@ def entry_files(entry: ParsedEntry, base: str | None, max_enclosures: int) -> En
 
 def entry_image(entry: ParsedEntry, base: str | None) -> str | None:
     """The first usable picture that the entry names for itself; none is looked for in its text."""
-    addresses = (web_address(url, base) for url in _pictures(entry))
-    return next((url for url in addresses if url is not None), None)
+    for picture in _pictures(entry):
+        if picture and (address := web_address(picture, base)):
+            return address
+    return None
 
 
 def _mentions(entry: ParsedEntry) -> Iterator[Enclosure]:
@@ -61,11 +68,15 @@ def _mentions(entry: ParsedEntry) -> Iterator[Enclosure]:
 
 def _pictures(entry: ParsedEntry) -> Iterator[str | None]:
     yield entry.image
-    yield entry.itunes.image if entry.itunes else None
-    yield from (media.url for media in entry.media if _is_picture(media))
-    for media in entry.media:
-        yield from (thumbnail.url for thumbnail in media.thumbnails)
-    yield from (file.url for file in entry.enclosures if (file.type or "").startswith("image/"))
+    if entry.itunes:
+        yield entry.itunes.image
+    if entry.media:
+        yield from (media.url for media in entry.media if _is_picture(media))
+        for media in entry.media:
+            yield from (thumbnail.url for thumbnail in media.thumbnails)
+    for file in entry.enclosures:
+        if file.type and file.type.startswith("image/"):
+            yield file.url
 
 
 def _is_picture(media: MediaContent) -> bool:

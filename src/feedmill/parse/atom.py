@@ -7,7 +7,7 @@ from typing import Final, Literal
 from lxml import etree
 
 from feedmill.model.parsed import Category, Content, Enclosure, Image, Link, Person, Source, Text
-from feedmill.parse.elements import Draft, Scope, inner_markup, integer, text_of
+from feedmill.parse.elements import Draft, Scope, inner_markup, inner_xhtml, integer, text_of
 from feedmill.parse.names import name_of
 
 Handler = Callable[[Draft, etree._Element, Scope], None]
@@ -107,7 +107,8 @@ def _value(element: etree._Element) -> str | None:
     inside = _wrapper(element)
     if len(inside) == 0 and (element.get("type") or "").strip().lower() in _HTML:
         return text_of(inside)  # TypePad put its escaped HTML into a div
-    return inner_markup(inside).strip() or None
+    written = inner_xhtml if _mime(element) == "application/xhtml+xml" else inner_markup
+    return written(inside).strip() or None
 
 
 def _wrapper(element: etree._Element) -> etree._Element:
@@ -138,7 +139,7 @@ def _from_base64(text: str) -> str | None:
 
 def _text_field(field: str) -> Handler:
     def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:
-        if field not in draft.main:
+        if field not in draft:
             draft.put(field, read_text(element, scope))
 
     return handle
@@ -146,7 +147,7 @@ def _text_field(field: str) -> Handler:
 
 def _plain_field(field: str) -> Handler:
     def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
-        if field not in draft.main:
+        if field not in draft:
             draft.put(field, text_of(element))
 
     return handle
@@ -211,7 +212,7 @@ def _source(draft: Draft, element: etree._Element, scope: Scope) -> None:
         handler = _SOURCE.get(name_of(child))
         if handler is not None:
             handler(inside, child, scope)
-    fields = inside.main
+    fields = inside
     draft.put(
         "source",
         Source(

@@ -13,6 +13,12 @@ XML_BASE: Final = "{http://www.w3.org/XML/1998/namespace}base"
 XML_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
 
 _HTML_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+_PREFIXED: Final = re.compile(r"</?[A-Za-z_][\w.-]*:")
+# Read as HTML, <p/> opens a paragraph that nothing closes; void elements are meant that way.
+_SELF_CLOSED: Final = re.compile(
+    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
+    r"([A-Za-z][\w-]*)((?:\s[^<>]*)?)/>"
+)
 _NUMBER: Final = re.compile(
     r"\s*[+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40})(?:[eE][+-]?\d{1,4})?\s*", re.ASCII
 )
@@ -63,19 +69,23 @@ class Scope:
         return resolve(reference, self.base) if reference else None
 
 
-class Draft:
-    """An entry or a feed while it is being read: its own fields, and stand-ins for missing ones."""
+class Draft(dict[str, Any]):
+    """An entry or a feed while it is being read: the fields it has so far.
 
-    __slots__ = ("main", "other")
+    `other` holds stand-ins for fields that stay empty, `parts` the facts of values inside it. It
+    is a dict itself because it is written to in the innermost loop of the parser.
+    """
+
+    __slots__ = ("other", "parts")
 
     def __init__(self) -> None:
-        self.main: dict[str, Any] = {}
         self.other: dict[str, Any] = {}
+        self.parts: dict[str, dict[str, Any]] = {}
 
     def put(self, field: str, value: object) -> None:
         """Set a field that has not been set; nothing never replaces nothing."""
-        if value is not None and field not in self.main:
-            self.main[field] = value
+        if value is not None and field not in self:
+            self[field] = value
 
     def offer(self, field: str, value: object) -> None:
         """Set a stand-in, used only if the field itself stays empty."""
@@ -84,15 +94,29 @@ class Draft:
 
     def add(self, field: str, value: object, scope: Scope) -> None:
         """Append to a field of many values, up to the limit."""
-        self.main[field] = _appended(self.main.get(field, ()), value, scope)
+        values = self.get(field)
+        self[field] = (value,) if values is None else _appended(values, value, scope)
 
     def add_other(self, field: str, value: object, scope: Scope) -> None:
         """Append to a stand-in of many values, up to the limit."""
         self.other[field] = _appended(self.other.get(field, ()), value, scope)
 
+    def part(self, name: str) -> dict[str, Any]:
+        """The facts of a value inside this one, such as itunes."""
+        facts = self.parts.get(name)
+        if facts is None:
+            facts = self.parts[name] = {}
+        return facts
+
+    def put_in(self, name: str, field: str, value: object) -> None:
+        """Set a fact of an inner value that has not been set."""
+        facts = self.part(name)
+        if value is not None and field not in facts:
+            facts[field] = value
+
     def settled(self) -> dict[str, Any]:
         """The fields with every stand-in that was needed."""
-        return {**self.other, **self.main} if self.other else self.main
+        return {**self.other, **self} if self.other else self
 
 
 def text_of(element: etree._Element) -> str | None:
@@ -120,6 +144,15 @@ def inner_markup(element: etree._Element) -> str:
     pieces = [_escaped(element.text)]
     pieces += [etree.tostring(child, encoding="unicode", method="html") for child in element]
     return "".join(pieces)
+
+
+def inner_xhtml(element: etree._Element) -> str:
+    """The same for XHTML, written out in one go where its names need no change."""
+    whole = etree.tostring(element, encoding="unicode", with_tail=False)
+    inside = whole[whole.index(">") + 1 : whole.rindex("<")]
+    if " xmlns" in inside or _PREFIXED.search(inside):
+        return inner_markup(element)
+    return _SELF_CLOSED.sub(r"<\1\2></\1>", inside) if "/>" in inside else inside
 
 
 def integer(text: str | None) -> int | None:
@@ -157,12 +190,12 @@ def flag(text: str | None) -> bool | None:
     return False if word in ("no", "false", "clean") else None
 
 
+def _escaped(text: str | None) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") if text else ""
+
+
 def _appended(values: tuple[object, ...], value: object, scope: Scope) -> tuple[object, ...]:
     if len(values) >= scope.limits.max_values:
         scope.notes.add("values-capped")
         return values
     return (*values, value)
-
-
-def _escaped(text: str | None) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") if text else ""

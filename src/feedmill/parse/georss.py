@@ -12,7 +12,7 @@ from feedmill.parse.names import name_of
 
 
 def _known(draft: Draft) -> Geo:
-    known: Geo = draft.main.get("geo") or Geo()
+    known: Geo = draft.get("geo") or Geo()
     return known
 
 
@@ -38,13 +38,13 @@ def _put_shape(draft: Draft, kind: str, parts: list[str], scope: Scope) -> None:
     if len(known.shapes) >= scope.limits.max_values:
         scope.notes.add("values-capped")
         return
-    draft.main["geo"] = replace(known, shapes=(*known.shapes, (kind, " ".join(parts))))
+    draft["geo"] = replace(known, shapes=(*known.shapes, (kind, " ".join(parts))))
     if kind == "point" and known.lat is None and known.lon is None:
         _put_point(draft, decimal(parts[0]), decimal(parts[1]))
 
 
 def _put_point(draft: Draft, lat: float | None, lon: float | None) -> None:
-    draft.main["geo"] = replace(_known(draft), lat=lat, lon=lon)
+    draft["geo"] = replace(_known(draft), lat=lat, lon=lon)
 
 
 def _where(draft: Draft, element: etree._Element, scope: Scope) -> None:
@@ -70,11 +70,11 @@ def _ring(first: etree._Element) -> str:
 
 
 def _latitude(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
-    draft.main["geo"] = replace(_known(draft), lat=decimal(text_of(element)))
+    draft["geo"] = replace(_known(draft), lat=decimal(text_of(element)))
 
 
 def _longitude(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
-    draft.main["geo"] = replace(_known(draft), lon=decimal(text_of(element)))
+    draft["geo"] = replace(_known(draft), lon=decimal(text_of(element)))
 
 
 def _point(draft: Draft, element: etree._Element, scope: Scope) -> None:

@@ -16,9 +16,9 @@ _PERIODS: Final = frozenset({"hourly", "daily", "weekly", "monthly", "yearly"})
 
 def put_hint(draft: Draft, **hint: Any) -> None:
     """Add to the hints gathered so far; the first value of a kind stays."""
-    known: PublisherHints = draft.main.get("hints") or PublisherHints()
+    known: PublisherHints = draft.get("hints") or PublisherHints()
     fresh = {name: value for name, value in hint.items() if not getattr(known, name)}
-    draft.main["hints"] = replace(known, **fresh)
+    draft["hints"] = replace(known, **fresh)
 
 
 def hours_of(texts: Iterable[str | None]) -> tuple[int, ...]:

@@ -1,30 +1,19 @@
 """itunes: and googleplay: — what podcast directories read."""
 
-from typing import Any, Final
+from typing import Final
 
 from lxml import etree
-from msgspec.structs import replace
 
-from feedmill.model.parsed import Category, Image, Itunes, Person
+from feedmill.model.parsed import Category, Image, Person
 from feedmill.parse.atom import Handler, read_person
 from feedmill.parse.elements import Draft, Scope, flag, integer, seconds, text_of
 from feedmill.parse.names import name_of
 from feedmill.parse.rss import read_html
 
 
-def _put(draft: Draft, **facts: Any) -> None:
-    known: Itunes = draft.main.get("itunes") or Itunes()
-    fresh = {
-        name: value
-        for name, value in facts.items()
-        if value is not None and getattr(known, name) in (None, ())
-    }
-    draft.main["itunes"] = replace(known, **fresh)
-
-
 def _text(field: str, stand_in: str | None = None) -> Handler:
     def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:
-        _put(draft, **{field: text_of(element)})
+        draft.put_in("itunes", field, text_of(element))
         if stand_in is not None:
             draft.offer(stand_in, read_html(element, scope))
 
@@ -33,26 +22,25 @@ def _text(field: str, stand_in: str | None = None) -> Handler:
 
 def _author(draft: Draft, element: etree._Element, scope: Scope) -> None:
     name = text_of(element)
-    _put(draft, author=name)
+    draft.put_in("itunes", "author", name)
     if name is not None and not draft.other.get("authors"):
         draft.add_other("authors", Person(name=name), scope)
 
 
-def _image(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _picture(draft: Draft, element: etree._Element, scope: Scope) -> str | None:
     url = scope.enter(element).link(element.get("href") or element.get("url") or text_of(element))
-    _put(draft, image=url)
+    draft.put_in("itunes", "image", url)
+    return url
 
 
 def _feed_image(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    _image(draft, element, scope)
-    url = scope.enter(element).link(element.get("href") or element.get("url") or text_of(element))
+    url = _picture(draft, element, scope)
     if url is not None:
         draft.offer("image", Image(url=url))
 
 
 def _entry_image(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    _image(draft, element, scope)
-    draft.offer("image", draft.main["itunes"].image)
+    draft.offer("image", _picture(draft, element, scope))
 
 
 def _old_image(handle: Handler) -> Handler:
@@ -66,24 +54,24 @@ def _old_image(handle: Handler) -> Handler:
 
 
 def _duration(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
-    _put(draft, duration=seconds(text_of(element)))
+    draft.put_in("itunes", "duration", seconds(text_of(element)))
 
 
 def _explicit(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
-    _put(draft, explicit=flag(text_of(element)))
+    draft.put_in("itunes", "explicit", flag(text_of(element)))
 
 
 def _block(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
-    _put(draft, block=flag(text_of(element)) or False)
+    draft.put_in("itunes", "block", flag(text_of(element)) or False)
 
 
 def _complete(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
-    _put(draft, complete=flag(text_of(element)))
+    draft.put_in("itunes", "complete", flag(text_of(element)))
 
 
 def _number(field: str) -> Handler:
     def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
-        _put(draft, **{field: integer(text_of(element))})
+        draft.put_in("itunes", field, integer(text_of(element)))
 
     return handle
 
@@ -93,7 +81,7 @@ def _keywords(draft: Draft, element: etree._Element, scope: Scope) -> None:
     words = tuple(word.strip() for word in text.replace("\n", ",").split(",") if word.strip())
     if len(words) > scope.limits.max_values:
         scope.notes.add("values-capped")
-    _put(draft, keywords=words[: scope.limits.max_values])
+    draft.put_in("itunes", "keywords", words[: scope.limits.max_values] or None)
 
 
 def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
@@ -105,15 +93,16 @@ def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
 
 
 def _add_category(draft: Draft, name: str, scope: Scope) -> None:
-    known: Itunes = draft.main.get("itunes") or Itunes()
-    if len(known.categories) < scope.limits.max_values:
-        draft.main["itunes"] = replace(known, categories=(*known.categories, name))
+    facts = draft.part("itunes")
+    known = facts.get("categories", ())
+    if len(known) < scope.limits.max_values:
+        facts["categories"] = (*known, name)
     draft.add("categories", Category(term=name, scheme=_SCHEME), scope)
 
 
 def _owner(draft: Draft, element: etree._Element, scope: Scope) -> None:
     owner = read_person(element, scope)
-    _put(draft, owner=owner)
+    draft.put_in("itunes", "owner", owner)
     draft.offer("publisher", owner)
 
 

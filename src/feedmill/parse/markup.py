@@ -117,9 +117,11 @@ def _agree(source: Source, elements: list[etree._Element], count: int) -> bool:
     """True when a sound tree's entries are those that the scan saw, in number and in spelling."""
     if len(elements) != count + source.scan.more or not source.scan.regular:
         return False
-    spellings = {(element.prefix, element.tag.rpartition("}")[2]) for element in elements}
-    prefix, _, local = source.scan.name.decode("utf-8", "replace").rpartition(":")
-    return spellings <= {(prefix or None, local)}
+    prefix, _, local = source.scan.name.decode().rpartition(":")
+    tags = {element.tag for element in elements}
+    return {element.prefix for element in elements} <= {prefix or None} and {
+        tag.rpartition("}")[2] for tag in tags
+    } <= {local}
 
 
 def _read(reading: _Reading) -> ParsedFeed:

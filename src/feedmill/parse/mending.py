@@ -90,6 +90,8 @@ def _outside_cdata(text: str, mend_piece: Callable[[str], str]) -> str:
 
 
 def _mend_piece(text: str, counts: Counter[RepairCode]) -> str:
+    if not text:  # between two CDATA sections
+        return text
     text, stray = _STRAY_LESS_THAN.subn("&lt;", text)
     stray += text.count("]]>")  # XML 1.0 §2.4: only to end a CDATA section
     text = text.replace("]]>", "]]&gt;")

@@ -94,13 +94,19 @@ _cache: dict[str, str] = {}
 def name_of(element: etree._Element) -> str:
     """Our name of an element; "?" and its Clark name when the namespace means nothing to us."""
     tag: str = element.tag
-    name = _cache.get(tag)
-    if name is None:
+    try:
+        return _cache[tag]
+    except KeyError:
         name = _name(tag, element.prefix)
-        # A guess hangs on the prefix, which the tag does not show.
-        if len(tag) < _CACHED_CHARS and (tag[0] != "{" or _split(tag)[0] in _KEY_OF_URI):
-            _remember(tag, name)
+    # A guess hangs on the prefix, which the tag does not show.
+    if len(tag) < _CACHED_CHARS and (tag[0] != "{" or _split(tag)[0] in _KEY_OF_URI):
+        _remember(tag, name)
     return name
+
+
+def is_settled(tag: str) -> bool:
+    """True when the tag alone decides the name, and the name is remembered."""
+    return tag in _cache
 
 
 def is_guess(element: etree._Element) -> bool:

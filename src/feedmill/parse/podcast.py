@@ -1,49 +1,37 @@
 """podcast: — the podcastindex namespace 1.0."""
 
-from typing import Any, Final
+from typing import Final
 
 from lxml import etree
-from msgspec.structs import replace
 
-from feedmill.model.parsed import Podcast, PodcastPerson, PodcastTranscript
+from feedmill.model.parsed import PodcastPerson, PodcastTranscript
 from feedmill.parse.atom import Handler
 from feedmill.parse.elements import Draft, Scope, decimal, flag, text_of
 
 
-def _known(draft: Draft) -> Podcast:
-    known: Podcast = draft.main.get("podcast") or Podcast()
-    return known
-
-
-def _put(draft: Draft, **facts: Any) -> None:
-    known = _known(draft)
-    fresh = {name: value for name, value in facts.items() if getattr(known, name) is None}
-    draft.main["podcast"] = replace(known, **fresh)
-
-
 def _append(draft: Draft, field: str, value: object, scope: Scope) -> None:
-    known = _known(draft)
-    values = getattr(known, field)
+    facts = draft.part("podcast")
+    values = facts.get(field, ())
     if len(values) < scope.limits.max_values:
-        draft.main["podcast"] = replace(known, **{field: (*values, value)})
+        facts[field] = (*values, value)
     else:
         scope.notes.add("values-capped")
 
 
 def _text(field: str) -> Handler:
     def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
-        _put(draft, **{field: text_of(element)})
+        draft.put_in("podcast", field, text_of(element))
 
     return handle
 
 
 def _locked(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
-    _put(draft, locked=flag(text_of(element)))
+    draft.put_in("podcast", "locked", flag(text_of(element)))
 
 
 def _chapters(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    url = scope.link(element.get("url"))
-    _put(draft, chapters_url=url, chapters_type=element.get("type"))
+    draft.put_in("podcast", "chapters_url", scope.link(element.get("url")))
+    draft.put_in("podcast", "chapters_type", element.get("type"))
 
 
 def _transcript(draft: Draft, element: etree._Element, scope: Scope) -> None:

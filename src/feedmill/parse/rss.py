@@ -32,17 +32,17 @@ def read_html(element: etree._Element, scope: Scope) -> Text | None:
 
 
 def _title(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    if "title" not in draft.main:
+    if "title" not in draft:
         draft.put("title", read_html(element, scope))
 
 
 def _description(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    if "summary" not in draft.main:
+    if "summary" not in draft:
         draft.put("summary", read_html(element, scope))
 
 
 def _subtitle(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    if "subtitle" not in draft.main:
+    if "subtitle" not in draft:
         draft.put("subtitle", read_html(element, scope))
 
 
@@ -71,15 +71,15 @@ def _link_without_namespace(draft: Draft, element: etree._Element, scope: Scope)
 
 def _guid(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
     guid = text_of(element)
-    if guid is not None and "id" not in draft.main:
-        draft.main["id"] = guid
+    if guid is not None and "id" not in draft:
+        draft["id"] = guid
         stated = element.get("isPermaLink") or element.get("ispermalink") or "true"
-        draft.main["id_is_permalink"] = stated.strip().lower() != "false"
+        draft["id_is_permalink"] = stated.strip().lower() != "false"
 
 
 def _plain(field: str) -> Handler:
     def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
-        if field not in draft.main:
+        if field not in draft:
             draft.put(field, text_of(element))
 
     return handle
@@ -151,7 +151,7 @@ def _summary(draft: Draft, element: etree._Element, scope: Scope) -> None:
 
 
 def _rights(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    if "rights" not in draft.main:
+    if "rights" not in draft:
         draft.put("rights", read_html(element, scope))
 
 

@@ -54,6 +54,7 @@ def scan_entries(utf8: bytes, root: int) -> Scan:
     if name is None:
         return Scan(name=b"", spans=())
     spans: list[tuple[int, int]] = []
+    missing: set[bytes] = set()
     opened = -1
     regular = True
     search = _tokens(name).search
@@ -63,8 +64,14 @@ def scan_entries(utf8: bytes, root: int) -> Scan:
         position = found.end()
         kind = utf8[found.start() + 1]
         if kind == 0x21:  # a CDATA section or a comment
-            end = find(b"]]>" if utf8[position - 1] == 0x5B else b"-->", position)
-            position = len(utf8) if end < 0 else end + 3
+            mark = b"]]>" if utf8[position - 1] == 0x5B else b"-->"
+            end = -1 if mark in missing else find(mark, position)
+            if end >= 0:
+                position = end + 3
+            elif missing or _end_of_root(utf8, root, position) >= 0:
+                missing.add(mark)  # somebody forgot it, and went on with entries
+            else:
+                break
         elif kind == 0x3F:  # an instruction, which may hold anything: only a tree can tell
             regular = False
         elif kind == 0x2F:  # a closing tag
@@ -198,6 +205,11 @@ def _after(utf8: bytes, mark: bytes, position: int) -> int:
     return len(utf8) if found < 0 else found + len(mark)
 
 
+def _end_of_root(utf8: bytes, root: int, position: int) -> int:
+    found = _ROOT.match(utf8, root)
+    return utf8.rfind(b"</" + found.group()[1:], position) if found else -1
+
+
 def _closed(
     utf8: bytes, root: int, name: bytes, spans: list[tuple[int, int]], opened: int, *, regular: bool
 ) -> Scan:
@@ -206,8 +218,7 @@ def _closed(
         return Scan(name=name, spans=tuple(spans), regular=regular)
     tail = utf8.rfind(b"</channel", opened)
     if tail < 0:
-        found = _ROOT.match(utf8, root)
-        tail = utf8.rfind(b"</" + found.group()[1:], opened) if found else -1
+        tail = _end_of_root(utf8, root, opened)
     if tail < 0 or opened == root:
         return Scan(name=name, spans=tuple(spans), cut=True, regular=regular)
     spans.append((opened, tail))

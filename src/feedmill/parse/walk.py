@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lxml import etree
 
-from feedmill.model.parsed import FeedFormat, Link, ParsedEntry, Slice
+from feedmill.model.parsed import FeedFormat, Itunes, Link, ParsedEntry, Podcast, Slice
 from feedmill.parse import (
     atom,
     dublin_core,
@@ -22,7 +22,7 @@ from feedmill.parse import (
 )
 from feedmill.parse.atom import Handler, best_alternate
 from feedmill.parse.elements import Draft, Scope, text_of
-from feedmill.parse.names import name_of
+from feedmill.parse.names import is_settled, name_of
 
 _ENTRY: Final[dict[str, Handler]] = {
     **rss.ENTRY,
@@ -44,6 +44,8 @@ _FEED: Final[dict[str, Handler]] = {
     **podcast.FEED,
     **georss.BOTH,
 }
+_PARTS: Final[dict[str, type[Any]]] = {"itunes": Itunes, "podcast": Podcast}
+_handlers: dict[str, Handler] = {}  # as many as names.py remembers, and no more
 _RDF: Final = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 _MAX_EXT: Final = 64
 _MAX_EXT_CHARS: Final = 1_000
@@ -98,12 +100,10 @@ def read_entry(element: etree._Element, scope: Scope, place: Slice | None) -> Pa
     """One item or entry in the publisher's words."""
     scope = scope.enter(element)
     draft = Draft()
+    known = _handlers.get
     for child in element:
-        handler = _ENTRY.get(name_of(child))
-        if handler is not None:
-            handler(draft, child, scope)
-        else:
-            _keep_unknown(draft, child, scope)
+        handler = known(child.tag) or _handler_of(child)
+        handler(draft, child, scope)
     about = element.get(_RDF + "about")
     if about is not None:
         draft.put("id", about.strip() or None)
@@ -127,13 +127,23 @@ def read_feed(containers: list[etree._Element], scope: Scope) -> tuple[dict[str,
         about = container.get(_RDF + "about")
         if about is not None:
             draft.put("id", about.strip() or None)
-    fields = draft.settled()
+    fields = dict(draft.settled())
+    for name, facts in draft.parts.items():
+        fields[name] = _PARTS[name](**facts)
     if "link" not in fields:
         fields["link"] = best_alternate(fields.get("links", ()))
     if scope.lang is not None and "language" not in fields:
         fields["language"] = scope.lang
     fields["base"] = scope.base
     return fields, scope
+
+
+def _handler_of(element: etree._Element) -> Handler:
+    """Who reads this element of an entry; remembered by its tag where the tag decides."""
+    handler = _ENTRY.get(name_of(element), _keep_unknown)
+    if is_settled(element.tag):
+        _handlers[element.tag] = handler
+    return handler
 
 
 def _entry(draft: Draft, scope: Scope, place: Slice | None) -> ParsedEntry:
@@ -145,6 +155,8 @@ def _entry(draft: Draft, scope: Scope, place: Slice | None) -> ParsedEntry:
         elif fields.get("id_is_permalink") and _is_address(fields["id"]):
             fields["link"] = fields["id"]
             fields["links"] = (*fields.get("links", ()), Link(href=fields["id"]))
+    for name, facts in draft.parts.items():
+        fields[name] = _PARTS[name](**facts)
     fields["base"] = scope.base
     fields["slice"] = place
     if scope.lang is not None:
@@ -154,13 +166,13 @@ def _entry(draft: Draft, scope: Scope, place: Slice | None) -> ParsedEntry:
 
 def _keep_unknown(draft: Draft, element: etree._Element, scope: Scope) -> None:
     """Keep what nobody knows as text, so that nothing the publisher said is lost."""
-    known = draft.main.get("ext", ())
+    known = draft.get("ext", ())
     if len(known) >= _MAX_EXT:
         scope.notes.add("values-capped")
         return
     text = text_of(element)
     if text is not None:
-        draft.main["ext"] = (*known, (element.tag[:200], text[:_MAX_EXT_CHARS]))
+        draft["ext"] = (*known, (element.tag[:200], text[:_MAX_EXT_CHARS]))
 
 
 def _entries_in(container: etree._Element) -> list[etree._Element]:

@@ -101,7 +101,7 @@ def _recover(utf8: bytes, parser: etree.XMLParser) -> etree._Element | None:
     except etree.XMLSyntaxError:
         return None
     if root is not None:
-        # A reference that was hidden from `mend` in something unclosed is a node of its own.
+        # A reference that `mend` did not see would be a node of its own, which nobody expects.
         etree.strip_elements(root, etree.Entity, with_tail=False)
     return root
 

@@ -2,22 +2,39 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Final
 
 from feedmill.model.event import EventType, NewEvent
 from feedmill.model.feed import Feed, NewFeed
 from feedmill.model.identity import Added, Changes, Rekeyed, Removed, Revised
 
 
+# So many revisions in one document are one piece of news, not so many.
+FLOOD: Final = 1_000
+
+
 def events_of_changes(
-    changes: Changes, removed: tuple[Removed, ...], *, feed: Feed, fetch_id: str, now: datetime
+    changes: Changes,
+    removed: tuple[Removed, ...],
+    *,
+    feed: Feed,
+    fetch_id: str,
+    now: datetime,
+    previous_fetch_id: str | None = None,
 ) -> tuple[NewEvent, ...]:
-    """Events in document order; touched entries are no news."""
+    """Events in document order; touched entries are no news.
+
+    A rewritten history is told with the fetch that brought the last document before it, for a
+    comparison. When it is a flood, that one event stands for all the single ones.
+    """
     events: list[NewEvent] = []
+    rewritten = changes.summary.history_rewritten
+    is_flood = rewritten and changes.summary.revised > FLOOD
     for change in changes.changes:
         match change:
             case Added():
                 events.append(_added(change, feed, fetch_id, now))
-            case Revised():
+            case Revised() if not is_flood:
                 events.append(_revised(change, feed, fetch_id, now))
             case Rekeyed():
                 data = {"entries": len(change.remaps), "fetch_id": fetch_id}
@@ -25,8 +42,13 @@ def events_of_changes(
             case _:
                 pass
     events += [_removed(one, feed, fetch_id, now) for one in removed]
-    if changes.summary.history_rewritten:
-        data = {"revised": changes.summary.revised, "fetch_id": fetch_id}
+    if rewritten:
+        data = {
+            "revised": changes.summary.revised,
+            "fetch_id": fetch_id,
+            "previous_fetch_id": previous_fetch_id,
+            "told_one_by_one": not is_flood,
+        }
         events.append(_event("history.rewritten", feed, now, data=data))
     return tuple(events)
 

@@ -100,8 +100,10 @@ def _left_of(hint: Hint[int] | None, inputs: Inputs, ceiling: int) -> float:
     """The seconds that remain of a hint which counts from the answer that brought it."""
     if hint is None:
         return 0
-    end = hint.seen_at + timedelta(seconds=min(hint.value, ceiling))
-    return min((end - inputs.now).total_seconds(), ceiling)
+    whole = min(hint.value, ceiling)
+    end = hint.seen_at + timedelta(seconds=whole)
+    # A clock that was set back must not lengthen what the server asked for.
+    return min((end - inputs.now).total_seconds(), whole)
 
 
 def _pause_sec(asked: float, config: ScheduleConfig) -> float:

@@ -14,6 +14,7 @@ from zlib import crc32
 import pytest
 from msgspec.structs import replace
 from tests.integration.blobs.raw_stores import (
+    StillClock,
     digest_of,
     keep,
     names_in,
@@ -309,6 +310,8 @@ def test_a_segment_that_vanishes_while_the_folder_is_listed_is_passed_over(tmp_p
 
     assert folder._segment(tmp_path / "0000.open") is None
     assert _records(folder, "0000", set()) == []
+    folder.condemn("0000", StillClock().now())
+    assert names_in(tmp_path) == []
     with folder.abandoned("0000") as file:
         assert file is None
 

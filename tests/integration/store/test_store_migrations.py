@@ -63,6 +63,28 @@ def test_a_database_of_every_earlier_version_is_brought_up(
     assert schema(old) == schema(new)
 
 
+def test_the_second_version_brings_a_feed_its_header_blocks(tmp_path: Path, folder: Path) -> None:
+    path = tmp_path / "store.db"
+    for later in sorted(folder.glob("*.sql"))[1:]:
+        later.unlink()
+    migrated(path, folder)
+    connection = connect(str(path))
+    connection.execute(
+        "INSERT INTO feeds (feed_no, id, url, feed_key, created_at, interval_sec,"
+        " request_block, response_block) VALUES (1, 'a', 'u', 'u', 0, 900, 7, 8)"
+    )
+    blocks = [(7, 1, '[[":url","u"]]'), (8, 1, '[[":final_url","u"]]')]
+    connection.executemany("INSERT INTO header_blocks VALUES (?, ?, ?)", blocks)
+    connection.close()
+
+    migrated(path)
+
+    connection = connect(str(path))
+    row = connection.execute("SELECT request_headers, response_headers FROM feeds").fetchone()
+    connection.close()
+    assert row == (blocks[0][2], blocks[1][2])
+
+
 def test_a_changed_migration_is_refused(tmp_path: Path, folder: Path) -> None:
     path, first = tmp_path / "store.db", folder / read_migrations()[0].name
     migrated(path, folder)
@@ -107,7 +129,10 @@ def test_a_failing_migration_leaves_nothing_behind(tmp_path: Path, folder: Path)
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("0009_gap.sql", "SELECT 1;\n"), ("0002_endless.sql", "CREATE TABLE endless (x")],
+    [
+        ("9999_gap.sql", "SELECT 1;\n"),
+        (f"{len(read_migrations()) + 1:04d}_endless.sql", "CREATE TABLE endless (x"),
+    ],
 )
 def test_migrations_with_a_gap_or_without_an_end_are_refused(
     tmp_path: Path, folder: Path, name: str, text: str

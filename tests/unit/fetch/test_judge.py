@@ -291,9 +291,9 @@ def test_an_error_within_an_answer_outweighs_its_status() -> None:
 
 def test_what_went_wrong_on_the_wire_is_kept_in_words() -> None:
     words = "the certificate is for another name"
-    response = RawResponse(url=URL, final_url=URL, error="tls-failure", detail=words)
+    response = RawResponse(url=_URL, final_url=_URL, error="tls-failure", detail=words)
 
-    verdict = judge(response, plan_fetch(URL, None, FetchConfig()), NOW)
+    verdict = judge(response, plan_fetch(_URL, None, FetchConfig()), _NOW)
 
     assert isinstance(verdict, Failed)
     assert verdict.detail == words

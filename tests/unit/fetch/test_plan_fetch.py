@@ -104,6 +104,15 @@ class TestCredentials:
 
         assert plan.headers[-1] == ("Authorization", f"Basic {encoded}")
 
+    @pytest.mark.parametrize("userinfo", ["", "somebody:else@"])
+    def test_given_credentials_win_over_those_in_the_url(self, userinfo: str) -> None:
+        url = f"https://{userinfo}example.com/feed"
+
+        plan = plan_fetch(url, None, _CONFIG, credentials=("Aladdin", "open sesame"))
+
+        assert plan.url == _URL
+        assert plan.headers[3:] == (("Authorization", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),)
+
     def test_a_url_that_cannot_be_read_is_left_to_the_guard(self) -> None:
         assert plan_fetch("no url", None, _CONFIG).url == "no url"
 

@@ -201,10 +201,16 @@ def test_namespaces_of_the_root_and_the_channel_hold_in_salvaged_entries() -> No
     assert [content.value for content in entry.contents] == ["text"]
 
 
-def test_a_root_that_closes_itself_still_holds_what_follows() -> None:
-    feed = read(f"<rss/><channel>{SECOND}<b></channel></rss>")
+def test_a_channel_that_closes_itself_does_not_break_what_follows() -> None:
+    feed = read(f"<rss><channel />{SECOND}<item><guid>g3</guid><b></item></rss>")
 
-    assert [entry.id for entry in feed.entries] in (["g2"], [])
+    assert [entry.id for entry in feed.entries] == ["g2", "g3"]
+
+
+def test_a_root_that_closes_itself_is_the_whole_document() -> None:
+    feed = read(f"<rss/><channel>{SECOND}</channel></rss>")
+
+    assert (feed.entries, codes(feed)) == ((), ["trailing-junk"])
 
 
 def test_start_tags_too_long_to_repeat_are_left_out() -> None:
@@ -273,10 +279,19 @@ def test_more_references_than_are_looked_at_one_by_one_do_no_harm(reference: str
     assert first.startswith("x")
 
 
-def test_references_hidden_in_something_unclosed_do_no_harm() -> None:
-    feed = read(rss(f"<item><guid>g1</guid><![CDATA[ &foo; </item><b>{SECOND}"))
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param("<![CDATA[ &foo; a", id="a CDATA section"),
+        pytest.param("<!-- &foo; a", id="a comment"),
+        pytest.param("<![CDATA[ a <!-- b <![CDATA[ c", id="both"),
+    ],
+)
+def test_what_never_ends_costs_the_rest_of_its_entry_only(first: str) -> None:
+    feed = read(rss(f"<item><guid>g1</guid>{first}</item>{SECOND}"))
 
-    assert isinstance(feed, ParsedFeed)
+    assert [entry.id for entry in feed.entries] == ["g1", "g2"]
+    assert not feed.truncated
 
 
 PIECES = st.sampled_from(

@@ -11,6 +11,7 @@ from feedmill.adapters.blobs import folder as disk
 from feedmill.adapters.blobs.faults import blob_error
 from feedmill.adapters.blobs.folder import Folder
 from feedmill.adapters.blobs.record import HEADER_BYTES, write_header
+from feedmill.adapters.failpoints import reach
 from feedmill.engine.ports import Clock
 from feedmill.model.feed import BlobRef
 
@@ -74,13 +75,16 @@ class Appender:
         if not data:
             return
         try:
+            reach("blob-write")
             write_all(active.file, data, active.end)
         except OSError as error:
             if not _cut_back(active):
                 self._abandon(active)
             raise blob_error(error, f"segment {active.name}") from error
         try:
+            reach("blob-written")
             disk.sync_data(active.file)
+            reach("blob-synced")
         except OSError as error:
             # After a failed sync the kernel may call lost pages clean; no later sync of this file
             # proves anything. What was acknowledged before is safe, the rest goes elsewhere.

@@ -19,6 +19,7 @@ from typing import Final
 
 from feedmill.adapters.blobs.faults import blob_error, moved, not_a_segment
 from feedmill.adapters.blobs.record import ReadAt
+from feedmill.adapters.failpoints import reach
 from feedmill.model.segment import Segment
 
 OPEN: Final = ".open"
@@ -53,6 +54,7 @@ class Folder:
             # remove it; then our lock or this look fails, and nothing was written yet.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.stat()
+            reach("segment-created")
             _sync_folder(self.path)
         except BaseException:
             os.close(file)
@@ -62,7 +64,9 @@ class Folder:
     def seal(self, name: str, file: int) -> None:
         """Make a complete segment immutable; closing the descriptor gives up the lock."""
         sync_data(file)
+        reach("segment-seal")
         self._file(name, OPEN).rename(self._file(name, SEALED))
+        reach("segment-sealed")
         _sync_folder(self.path)
 
     def discard(self, name: str) -> None:
@@ -126,6 +130,8 @@ class Folder:
     def condemn(self, name: str, now: datetime) -> None:
         """Note that nothing points into the segment."""
         self._file(name, CONDEMNED).write_text(now.isoformat(), "ascii")
+        if not self._file(name, SEALED).exists():  # dropped meanwhile by another process
+            self.absolve(name)
 
     def absolve(self, name: str) -> None:
         """Something points into the segment after all."""

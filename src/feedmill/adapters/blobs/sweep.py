@@ -11,6 +11,7 @@ from typing import Final
 
 from feedmill.adapters.blobs.folder import PACKED, Folder
 from feedmill.adapters.blobs.record import Found, walk
+from feedmill.errors import BlobMoved
 from feedmill.model.feed import BlobRef
 from feedmill.model.segment import Fate
 
@@ -21,6 +22,15 @@ def sweep(
     folder: Folder, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
 ) -> Fate:
     """Condemn, drop or absolve a segment, and say which; `rewrite` asks the caller to re-encode."""
+    try:
+        return _fate(folder, name, live, now=now, grace=grace)
+    except BlobMoved:  # another process sweeps the same folder
+        return "dropped"
+
+
+def _fate(
+    folder: Folder, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
+) -> Fate:
     if not folder.is_sealed(name):
         return "open"
     since = folder.condemned_at(name)

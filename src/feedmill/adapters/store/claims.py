@@ -2,8 +2,9 @@
 
 One lane per host, leased as a whole, so that politeness is local to whoever holds it. A claim
 raises the lane's epoch; whatever is committed or released under an older epoch is a no-op. The
-next run of every claimed feed is written in the same transaction, so that a crash costs one
-interval and never an early poll (D25).
+next run of every claimed feed is written in the same transaction: an interval after the lease's
+end, because the request may be sent at any moment until then. So a crash costs one interval and
+never an early poll (D25).
 """
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
@@ -40,6 +41,10 @@ _DUE_FEEDS: Final = (
     f"SELECT f.feed_no, f.interval_sec, {FEED_COLUMNS}"
     " FROM feed_sched s JOIN feeds f ON f.feed_no = s.feed_no"
     " WHERE s.lane_id = ? AND s.paused = 0 AND s.next_run_at <= ? ORDER BY s.next_run_at LIMIT ?"
+)
+_POSTPONE: Final = (
+    "UPDATE feed_sched SET next_run_at = ? + CAST(f.interval_sec * 1000000 AS INTEGER)"
+    " FROM feeds f WHERE f.feed_no = feed_sched.feed_no AND f.id = ?"
 )
 _FIRST_DUE: Final = (
     "SELECT coalesce(min(next_run_at), ?) FROM feed_sched WHERE lane_id = ? AND paused = 0"
@@ -107,13 +112,22 @@ def claim(
     return tuple(claims)
 
 
-def renew(connection: sqlite3.Connection, lane: Lane, owner: str, until: datetime) -> bool:
-    """Hold the lane longer; False when it is no longer ours."""
+def renew(
+    connection: sqlite3.Connection,
+    lane: Lane,
+    owner: str,
+    until: datetime,
+    feeds: Sequence[str],
+) -> bool:
+    """Hold the lane longer, and the runs of the feeds still to be polled with it; False when lost."""
     done = connection.execute(
         "UPDATE lanes SET claim_at = ? WHERE lane_id = ? AND epoch = ? AND owner = ?",
         (micros(until), lane.id, lane.epoch, owner),
     )
-    return done.rowcount == 1
+    if done.rowcount == 0:
+        return False
+    connection.executemany(_POSTPONE, [(micros(until), feed_id) for feed_id in feeds])
+    return True
 
 
 def release(
@@ -136,7 +150,7 @@ def release(
         " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?)",
         [(micros(due_at), feed_id) for feed_id, due_at in deferred],
     )
-    _free(connection, lane.id, pace)
+    free(connection, lane.id, pace)
 
 
 def _due(connection: sqlite3.Connection, lane: Lane, now: datetime, max_feeds: int) -> list[Row]:
@@ -162,7 +176,7 @@ def _lease(
     provisional: list[tuple[int, int]] = []
     for feed_no, interval_sec, *row in due:
         feed = feed_of(tuple(row))
-        next_run_at = now + timedelta(seconds=interval_sec)
+        next_run_at = until + timedelta(seconds=interval_sec)
         scheduled_at.append(feed.next_poll_at)
         feeds.append(replace(feed, next_poll_at=next_run_at))
         provisional.append((micros(next_run_at), feed_no))
@@ -175,10 +189,11 @@ def _pass_over(connection: sqlite3.Connection, lane: Lane) -> None:
     connection.execute(
         "UPDATE lanes SET owner = NULL, epoch = ? WHERE lane_id = ?", (lane.epoch, lane.id)
     )
-    _free(connection, lane.id, lane.pace)
+    free(connection, lane.id, lane.pace)
 
 
-def _free(connection: sqlite3.Connection, lane_id: int, pace: HostPace) -> None:
+def free(connection: sqlite3.Connection, lane_id: int, pace: HostPace) -> None:
+    """Let the lane be claimed when its first feed is due and its host may be asked."""
     (first_due,) = connection.execute(_FIRST_DUE, (NEVER, lane_id)).fetchone()
     ok_at = 0 if pace.next_ok_at is None else micros(pace.next_ok_at)
     connection.execute(

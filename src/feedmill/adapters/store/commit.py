@@ -14,17 +14,13 @@ from feedmill.engine.ports import Committed, Refresh
 
 _LOOK: Final = """
 SELECT f.feed_no, f.confirmations, coalesce(f.confirmed_at, 0),
-       f.request_block, f.response_block, q.block, r.block,
+       f.request_block, f.response_block, f.request_headers, f.response_headers,
        (SELECT epoch FROM lanes WHERE lane_id = ?),
        EXISTS (SELECT 1 FROM fetches x WHERE x.feed_no = f.feed_no AND x.scheduled_at = ?)
-  FROM feeds f
-  LEFT JOIN header_blocks q ON q.block_id = f.request_block
-  LEFT JOIN header_blocks r ON r.block_id = f.response_block
- WHERE f.id = ?"""
+  FROM feeds f WHERE f.id = ?"""
 _UPDATE_FEED: Final = (
     f"UPDATE feeds SET {', '.join(f'{name} = ?' for name in STATE_COLUMNS)},"
-    " request_block = ?, response_block = ?, confirmations = ?, confirmed_at = ?"
-    " WHERE feed_no = ?"
+    " confirmations = ?, confirmed_at = ? WHERE feed_no = ?"
 )
 _FENCED: Final = Committed(fenced=True)
 _DUPLICATE: Final = Committed(duplicate=True)
@@ -63,7 +59,7 @@ def _write(
         before_at=confirmed_at,
     )
     overtaken = _write_document(connection, refresh, document)
-    _update_feed(connection, refresh, document, blocks)
+    _update_feed(connection, refresh, document)
     if feed.url != fetch.url:
         relocate(connection, feed_no, feed.url, gap_ms)
     reschedule(connection, feed_no, feed.next_poll_at, is_leased=refresh.lane is not None)
@@ -90,17 +86,13 @@ def _write_document(
     return frozenset(write_changes(connection, document, refresh.changes, refresh.removed))
 
 
-def _update_feed(
-    connection: sqlite3.Connection, refresh: Refresh, document: Document, blocks: Blocks
-) -> None:
+def _update_feed(connection: sqlite3.Connection, refresh: Refresh, document: Document) -> None:
     """The state of the feed; a 304 or a whole document confirms every entry in it by this row."""
     confirmed_at = document.seen_at if document.whole else document.before_at
     connection.execute(
         _UPDATE_FEED,
         (
             *state_row(refresh.feed),
-            blocks.request_id,
-            blocks.response_id,
             document.confirmation,
             confirmed_at,
             document.feed_no,

@@ -61,7 +61,8 @@ def store_error(error: BaseException, path: str = "the store") -> StoreError:
     """The error in our words, with a stable reason."""
     if isinstance(error, StoreError):
         return error
-    reason, advice = _REASONS.get(error_code(error), ("failed", "this is a fault in feedmill"))
+    code = sqlite3.SQLITE_IOERR if isinstance(error, OSError) else error_code(error)
+    reason, advice = _REASONS.get(code, ("failed", "this is a fault in feedmill"))
     return StoreError(f"{path}: {advice} ({type(error).__name__}: {error})", reason=reason)
 
 
@@ -89,7 +90,7 @@ def _connect(path: str, *, synchronous: Synchronous) -> sqlite3.Connection:
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute("PRAGMA cache_size = -65536")
         connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        connection.execute("PRAGMA wal_autocheckpoint = 10000")
         connection.execute("PRAGMA journal_size_limit = 67108864")
     except BaseException:
         connection.close()

@@ -64,12 +64,11 @@ def insert_fetch(
     """Write the row, with what was decided after it; `blocks` are brought up to date."""
     request = ((_URL, fetch.url), *fetch.request_headers)
     response = ((_FINAL_URL, fetch.final_url), *fetch.response_headers)
-    asked = difference(blocks.request, request)
-    if asked is None or blocks.request_id is None:
-        blocks.request_id, asked = _insert_block(connection, feed_no, request), ""
-    answered = difference(blocks.response, response)
-    if answered is None or blocks.response_id is None:
-        blocks.response_id, answered = _insert_block(connection, feed_no, response), ""
+    asked, answered = difference(blocks.request, request), difference(blocks.response, response)
+    if asked is None:
+        blocks.request_id = _keep_block(connection, feed_no, "request", request)
+    if answered is None:
+        blocks.response_id = _keep_block(connection, feed_no, "response", response)
     connection.execute(
         _INSERT,
         (
@@ -143,7 +142,7 @@ def fetch_of(row: Row) -> FetchRecord:
     )
 
 
-def _row(fetch: FetchRecord, request_delta: str, response_delta: str) -> Row:
+def _row(fetch: FetchRecord, request_delta: str | None, response_delta: str | None) -> Row:
     return (
         fetch.fetch_id,
         micros(fetch.scheduled_at),
@@ -167,7 +166,13 @@ def _row(fetch: FetchRecord, request_delta: str, response_delta: str) -> Row:
     )
 
 
-def _insert_block(connection: sqlite3.Connection, feed_no: int, headers: Headers) -> int:
-    row = (feed_no, _encode(headers).decode())
+def _keep_block(connection: sqlite3.Connection, feed_no: int, which: str, headers: Headers) -> int:
+    """Write a block and let the feed's next fetches be compared with it."""
+    text = _encode(headers).decode()
     statement = "INSERT INTO header_blocks (feed_no, block) VALUES (?, ?)"
-    return connection.execute(statement, row).lastrowid or 0
+    block_id = connection.execute(statement, (feed_no, text)).lastrowid or 0
+    connection.execute(
+        f"UPDATE feeds SET {which}_block = ?, {which}_headers = ? WHERE feed_no = ?",
+        (block_id, text, feed_no),
+    )
+    return block_id

@@ -16,6 +16,9 @@ from feedmill.model.identity import IdentityKey, KnownEntry
 _IN_DOCUMENT: Final = (
     " FROM entries e JOIN feeds f ON f.feed_no = e.feed_no WHERE f.id = ? AND e.in_document = 1"
 )
+_LIVING: Final = (
+    " FROM entries e JOIN feeds f ON f.feed_no = e.feed_no WHERE f.id = ? AND e.removed_at IS NULL"
+)
 _PAIRS: Final = PARAMETERS // 2  # keys of one statement; each takes two parameters
 
 
@@ -34,17 +37,12 @@ def known(
 
 def current_document(connection: sqlite3.Connection, feed_id: str) -> tuple[KnownEntry, ...]:
     """The rows of the feed's last document."""
-    rows = connection.execute(f"SELECT {KNOWN_COLUMNS}{_IN_DOCUMENT}", (feed_id,)).fetchall()
-    keys: dict[int, list[tuple[str, str]]] = {row[0]: [] for row in rows}
-    _gather(
-        keys,
-        connection.execute(
-            "SELECT entry_id, key_type, key_value FROM entry_identities"
-            f" WHERE entry_id IN (SELECT e.entry_id{_IN_DOCUMENT})",
-            (feed_id,),
-        ).fetchall(),
-    )
-    return tuple(known_of(row, keys[row[0]]) for row in rows)
+    return _rows_of_feed(connection, feed_id, _IN_DOCUMENT)
+
+
+def living(connection: sqlite3.Connection, feed_id: str) -> tuple[KnownEntry, ...]:
+    """Every row of the feed that was not removed, wherever it stands."""
+    return _rows_of_feed(connection, feed_id, _LIVING)
 
 
 def slice_digests(connection: sqlite3.Connection, feed_id: str) -> frozenset[str]:
@@ -76,6 +74,22 @@ def publications(connection: sqlite3.Connection, feed_id: str, limit: int) -> tu
         (feed_id, limit),
     )
     return tuple(instant(at) for (at,) in rows)
+
+
+def _rows_of_feed(
+    connection: sqlite3.Connection, feed_id: str, chosen: str
+) -> tuple[KnownEntry, ...]:
+    rows = connection.execute(f"SELECT {KNOWN_COLUMNS}{chosen}", (feed_id,)).fetchall()
+    keys: dict[int, list[tuple[str, str]]] = {row[0]: [] for row in rows}
+    _gather(
+        keys,
+        connection.execute(
+            "SELECT entry_id, key_type, key_value FROM entry_identities"
+            f" WHERE entry_id IN (SELECT e.entry_id{chosen})",
+            (feed_id,),
+        ).fetchall(),
+    )
+    return tuple(known_of(row, keys[row[0]]) for row in rows)
 
 
 def _ids_by_key(connection: sqlite3.Connection, keys: Sequence[IdentityKey]) -> set[int]:

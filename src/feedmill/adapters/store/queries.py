@@ -161,7 +161,7 @@ def counts(connection: sqlite3.Connection) -> dict[str, int]:
     for name, table in _TABLES.items():
         (found[name],) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
     (found["paused"],) = connection.execute(
-        "SELECT count(*) FROM feed_sched WHERE paused = 1"
+        "SELECT count(*) FROM feeds WHERE paused = 1"
     ).fetchone()
     return found
 

@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from feedmill.adapters.store import claims, identities, outbox, queries, subscriptions
+from feedmill.adapters.failpoints import reach
+from feedmill.adapters.store import claims, clock_steps, identities, outbox, queries, subscriptions
 from feedmill.adapters.store import purge as retention
 from feedmill.adapters.store.commit import commit
 from feedmill.adapters.store.connections import (
@@ -120,9 +121,11 @@ class SqliteStore:
             lambda c: claims.claim(c, owner, now, lease_sec, max_lanes, max_feeds)
         )
 
-    async def renew(self, lane: Lane, *, owner: str, until: datetime) -> bool:
-        """Hold the lane longer; False when it is no longer ours."""
-        return await self._write(lambda c: claims.renew(c, lane, owner, until))
+    async def renew(
+        self, lane: Lane, *, owner: str, until: datetime, feeds: Sequence[str] = ()
+    ) -> bool:
+        """Hold the lane longer, for these feeds still to be polled; False when it is not ours."""
+        return await self._write(lambda c: claims.renew(c, lane, owner, until, feeds))
 
     async def release(
         self,
@@ -139,6 +142,12 @@ class SqliteStore:
         """When the next lane can be claimed: it is due, or its lease ends."""
         return await self._read(claims.next_due_at)
 
+    async def follow_clock(self, now: datetime, *, lease_sec: float) -> int:
+        """Take back what was dated by a clock that ran ahead; how many feeds that were (H32)."""
+        if not await self._read(lambda c: clock_steps.is_ahead(c, now)):
+            return 0
+        return await self._write(lambda c: clock_steps.follow_clock(c, now, lease_sec))
+
     async def commit(self, refresh: Refresh) -> Committed:
         """Write what a refresh decided: all or nothing, once per run."""
         return await self._writer.run(lambda c: commit(c, refresh, self._gap_ms))
@@ -154,6 +163,10 @@ class SqliteStore:
     async def current_document(self, feed_id: str) -> tuple[KnownEntry, ...]:
         """The rows of the feed's last document."""
         return await self._read(lambda c: identities.current_document(c, feed_id))
+
+    async def living(self, feed_id: str) -> tuple[KnownEntry, ...]:
+        """Every row of the feed that was not removed."""
+        return await self._read(lambda c: identities.living(c, feed_id))
 
     async def slice_digests(self, feed_id: str) -> frozenset[str]:
         """The digests of the slices of the feed's last document."""
@@ -212,7 +225,9 @@ class SqliteStore:
     async def set_cursor(self, consumer: str, seq: int) -> None:
         """Remember how far a consumer has read; going back is allowed, to replay."""
         statement = "INSERT OR REPLACE INTO consumer_cursors VALUES (?, ?)"
+        reach("cursor-move")
         await self._write(lambda c: c.execute(statement, (consumer, seq)).rowcount)
+        reach("cursor-moved")
 
     async def counts(self) -> dict[str, int]:
         """How many rows there are of each kind."""

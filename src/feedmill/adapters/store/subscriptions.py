@@ -72,10 +72,11 @@ def add_feed(
     feed_no = connection.execute(_INSERT, row).lastrowid or 0
     lane_id, due_at = lane_of(connection, feed.url, gap_ms), micros(feed.next_poll_at)
     connection.execute(
-        "INSERT INTO feed_sched (feed_no, lane_id, next_run_at) VALUES (?, ?, ?)",
-        (feed_no, lane_id, due_at),
+        "INSERT INTO feed_sched (feed_no, lane_id, next_run_at, paused) VALUES (?, ?, ?, ?)",
+        (feed_no, lane_id, due_at, int(_is_resting(feed))),
     )
-    hasten(connection, lane_id, due_at)
+    if not _is_resting(feed):
+        hasten(connection, lane_id, due_at)
     _set_tags(connection, feed_no, feed.tags)
     add_aliases(connection, feed_no, urls)
     outbox.append(connection, events, f"feed/{feed.id}/added")
@@ -109,9 +110,9 @@ def change_feed(connection: sqlite3.Connection, feed: Feed, gap_ms: int) -> None
     relocate(connection, feed_no, feed.url, gap_ms)
     (lane_id, due_at) = connection.execute(
         "UPDATE feed_sched SET paused = ? WHERE feed_no = ? RETURNING lane_id, next_run_at",
-        (int(feed.paused), feed_no),
+        (int(_is_resting(feed)), feed_no),
     ).fetchone()
-    if not feed.paused:
+    if not _is_resting(feed):
         hasten(connection, lane_id, due_at)
 
 
@@ -191,6 +192,11 @@ def feed_no_of(connection: sqlite3.Connection, feed_id: str) -> int | None:
 def chunks(values: Sequence[str]) -> Iterable[Sequence[str]]:
     """The values in pieces that one statement takes."""
     return (values[at : at + PARAMETERS] for at in range(0, len(values), PARAMETERS))
+
+
+def _is_resting(feed: Feed) -> bool:
+    """Whether the feed is never polled: somebody paused it, or its hub tells us everything."""
+    return feed.paused or feed.overrides.push_only
 
 
 def _set_tags(connection: sqlite3.Connection, feed_no: int, tags: Sequence[str]) -> None:

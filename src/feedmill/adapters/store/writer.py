@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple, TypeVar
 
+from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.connections import Connect, error_code, is_busy, store_error
 from feedmill.errors import StoreError
 
@@ -23,6 +24,7 @@ T = TypeVar("T")
 GROUP_JOBS: Final = 500
 GROUP_SEC: Final = 0.03
 PATIENCE_SEC: Final = 60.0  # for a foreign writer; after that the jobs fail as `busy`
+FAREWELL_SEC: Final = 2.0  # the same, once the store is being closed
 
 _WHOLE_DATABASE: Final = frozenset(
     {
@@ -98,15 +100,19 @@ class Writer:
 
     def _transact(self, group: "_Group") -> list[Outcome]:
         connection = self._connection = self._connection or self._connect()
+        reach("store-begin")
         self._begin(connection)
         try:
+            reach("store-begun")
             outcomes = [Outcome(job, job.run(connection)) for job in group.arriving()]
         except Exception as error:
             self._roll_back()
             if error_code(error) in _WHOLE_DATABASE or self._connection is None:
                 raise
             outcomes = self._one_by_one(connection, group.jobs)
+        reach("store-commit")
         connection.execute("COMMIT")
+        reach("store-committed")
         return outcomes
 
     def _one_by_one(self, connection: sqlite3.Connection, jobs: Sequence[Job]) -> list[Outcome]:
@@ -126,12 +132,13 @@ class Writer:
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         """Take the write lock, however long another process needs it, within our patience."""
-        deadline = time.monotonic() + self._patience_sec
+        began = time.monotonic()
         while True:
             try:
                 connection.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
-                if not is_busy(error) or time.monotonic() >= deadline:
+                patience = FAREWELL_SEC if self._closed else self._patience_sec
+                if not is_busy(error) or time.monotonic() - began >= patience:
                     raise
             else:
                 return
@@ -190,7 +197,7 @@ class _Group:
 
 
 def _told(error: Exception, path: str) -> BaseException:
-    return store_error(error, path) if isinstance(error, sqlite3.Error) else error
+    return store_error(error, path) if isinstance(error, sqlite3.Error | OSError) else error
 
 
 def _tell(outcomes: Sequence[Outcome]) -> None:

@@ -1,29 +1,34 @@
-"""The `feedmill` command. Subcommands are imported when they are called, so that help is instant."""
+"""The `feedmill` command. Subcommands are imported when they are called, so that help is instant.
+
+0 is success, 1 a failure, 2 wrong usage, 130 an interrupt.
+"""
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
+from feedmill.doors.cli.leaving import fail, interrupted, leave_the_pipe
 from feedmill.version import __version__
 
 # name: (module, function, one line of help)
 COMMANDS: Final = {
     "init": ("feedmill.doors.cli.care", "init", "Create the home folder and its store."),
     "add": ("feedmill.doors.cli.feeds", "add", "Subscribe to feeds by their addresses."),
-    "import": ("feedmill.doors.cli.feeds", "import_", "Subscribe to every feed of a list."),
-    "export": ("feedmill.doors.cli.feeds", "export", "Write all subscriptions as OPML."),
+    "import": ("feedmill.doors.cli.exchange", "import_", "Subscribe to every feed of a list."),
+    "export": ("feedmill.doors.cli.exchange", "export", "Write all subscriptions as OPML."),
     "list": ("feedmill.doors.cli.feeds", "list_", "List subscriptions and their state."),
     "show": ("feedmill.doors.cli.feeds", "show", "Show everything known about one feed."),
     "remove": ("feedmill.doors.cli.feeds", "remove", "Give up subscriptions."),
     "pause": ("feedmill.doors.cli.feeds", "pause", "Stop polling feeds."),
     "resume": ("feedmill.doors.cli.feeds", "resume", "Poll paused feeds again."),
-    "sync": ("feedmill.doors.cli.work", "sync", "Poll once what is due."),
-    "run": ("feedmill.doors.cli.work", "run", "Poll for ever."),
+    "sync": ("feedmill.doors.cli.sync", "sync", "Poll once what is due."),
+    "run": ("feedmill.doors.cli.run", "run", "Poll for ever."),
     "demo": ("feedmill.doors.cli.demo", "demo", "Watch feedmill at work, without the internet."),
-    "ingest-one": ("feedmill.doors.cli.work", "ingest_one", "Take in one feed once and count."),
+    "ingest-one": ("feedmill.doors.cli.ingest", "ingest_one", "Take in one feed once and count."),
     "entries": ("feedmill.doors.cli.look", "entries", "List entries, the newest first."),
     "entry": ("feedmill.doors.cli.look", "entry", "Show one entry."),
     "raw": ("feedmill.doors.cli.look", "raw", "Write raw bytes of a fetch or an entry."),
@@ -50,6 +55,14 @@ class LazyGroup(click.Group):
         module, function, _ = COMMANDS[cmd_name]
         command: click.Command = getattr(import_module(module), function)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own type
+        """Run the command; a reader that has seen enough (`| head -1`) is no failure."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            leave_the_pipe()
+            ctx.exit(0)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
@@ -88,14 +101,39 @@ def cli(
 
 
 def main() -> None:
-    """Run the command line; an interrupt ends it with 130, as shells expect."""
+    """Run the command line and leave with 0, 1, 2 or 130, whatever happens."""
+    status = _status(lambda: cli.main(standalone_mode=False), as_json="--json" in sys.argv)
     try:
-        cli.main(standalone_mode=False)
-    except click.exceptions.Abort:
-        click.echo("interrupted", err=True)
-        sys.exit(130)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        leave_the_pipe()
+    sys.exit(status)
+
+
+def _status(command: Callable[[], Any], *, as_json: bool) -> Any:  # noqa: ANN401  # as sys.exit
+    try:
+        result = command()
+    except SystemExit as leaving:
+        return leaving.code
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        interrupted(as_json=as_json)
     except click.ClickException as problem:
-        problem.show()
-        sys.exit(problem.exit_code)
-    except click.exceptions.Exit as leaving:
-        sys.exit(leaving.exit_code)
+        _refuse(problem, as_json=as_json)
+    except OSError as problem:
+        where = f"{problem.filename}: " if problem.filename else ""
+        fail("io-error", f"{where}{problem.strerror or problem}", as_json=as_json)
+    except Exception as problem:
+        if as_json:
+            words = f"{type(problem).__name__}: {problem}"
+            fail("surprise", words, "this is a fault in feedmill; please report it", as_json=True)
+        raise
+    return result if isinstance(result, int) else 0
+
+
+def _refuse(problem: click.ClickException, *, as_json: bool) -> None:
+    if as_json:
+        command = getattr(getattr(problem, "ctx", None), "command_path", "feedmill")
+        hint = f"{command} --help explains it"
+        fail("usage", problem.format_message(), hint, as_json=True, status=problem.exit_code)
+    problem.show()
+    sys.exit(problem.exit_code)

@@ -1,0 +1,182 @@
+"""One mill as a process of its own, driven line by line: the part of `mill.py` that is measured.
+
+Each line on standard input is a JSON command, each answer one line of JSON. The process ends when
+its input does. What is measured is the whole engine as `feedmill run` puts it together: fetcher,
+raw store, SQLite, decisions, events, metrics and log.
+"""
+
+import asyncio
+import cProfile
+import json
+import os
+import pstats
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import uvloop
+from msgspec.structs import replace
+
+from feedmill.app import open_world, owner_name, set_up_logging
+from feedmill.config import Config, FetchConfig, HostConfig, RunConfig, StoreConfig
+from feedmill.engine.loop import run_once
+from feedmill.engine.ports import Committed, Refresh
+from feedmill.engine.report import Report
+from feedmill.engine.subscribe import subscribe
+from feedmill.engine.watch import Watch
+from feedmill.engine.world import World
+from feedmill.model.feed import Feed, NewFeed
+from feedmill.observe.log import logger
+from feedmill.observe.metrics import Metrics
+from feedmill.schedule.states import initial_state
+
+_WAVE: Final = 500
+_PROFILE_LINES: Final = 45
+
+
+def main() -> None:
+    options = json.loads(sys.argv[1])
+    if options["core"] is not None:
+        os.sched_setaffinity(0, {options["core"]})
+    set_up_logging(-1, as_json=False)  # the warning about open networks is not news here
+    uvloop.run(_serve(options))
+
+
+async def _serve(options: dict[str, Any]) -> None:
+    async with open_world(_config(options)) as world:
+        mill = Mill(world, profile=bool(options["profile"]))
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            command = json.loads(line)
+            answer = await getattr(mill, command.pop("do"))(**command)
+            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.flush()
+
+
+def _config(options: dict[str, Any]) -> Config:
+    fetch = FetchConfig(allow_cidrs=("127.0.0.0/8",), ca_file=options["ca_file"])
+    run = RunConfig()
+    if options["concurrency"] is not None:
+        run = replace(run, concurrency=options["concurrency"])
+    if options["parse_in_thread_bytes"] is not None:
+        run = replace(run, parse_in_thread_bytes=options["parse_in_thread_bytes"])
+    return Config(
+        fetch=fetch,
+        run=run,
+        host=HostConfig(min_gap_ms=0, rps=0.0),
+        store=StoreConfig(home=options["home"]),
+    )
+
+
+class Mill:
+    """The commands; every one is a coroutine that answers with plain data."""
+
+    def __init__(self, world: World, *, profile: bool) -> None:
+        self.world = world
+        self.report = Report(logger("refresh"), Metrics())
+        self.profile = cProfile.Profile() if profile else None
+        self.feed_ids: list[str] = []
+        self.outcomes: Counter[str] = Counter()
+
+    async def subscribe(self, urls: list[str]) -> dict[str, Any]:
+        """Subscribe as `feedmill add` does."""
+        for wave in _waves(urls):
+            made = await asyncio.gather(*(subscribe(url, self.world) for url in wave))
+            self.feed_ids += [one.feed.id for one in made]
+        return {"feeds": len(self.feed_ids)}
+
+    async def fill(self, count: int) -> dict[str, Any]:
+        """Other feeds on other hosts that are not due for a long time."""
+        began = time.perf_counter()
+        for numbers in _waves(range(count)):
+            feeds = (_sleeper(number, self.world) for number in numbers)
+            await asyncio.gather(*(self.world.store.add_feed(feed) for feed in feeds))
+        return {"filled": count, "wall": time.perf_counter() - began}
+
+    async def due(self) -> dict[str, Any]:
+        """Make our feeds due, for whoever claims them."""
+        now = self.world.clock.now()
+        return {"due": await self.world.store.make_due(self.feed_ids, now)}
+
+    async def work(self, due: bool = True) -> dict[str, Any]:
+        """One complete pass: our feeds are made due, then polled and committed."""
+        self.outcomes.clear()
+        watch = Watch(owner_name(), (self.report.refreshed, self._count))
+        meter = Meter()
+        if self.profile is not None:
+            self.profile.enable()
+        if due:
+            await self.due()
+        await run_once(self.world, watch)
+        if self.profile is not None:
+            self.profile.disable()
+        polls = sum(self.outcomes.values())
+        return meter.read() | {"polls": polls, "outcomes": dict(self.outcomes)}
+
+    async def show_profile(self) -> dict[str, Any]:
+        """Where the event loop's thread spent its time, on standard error."""
+        if self.profile is not None:
+            statistics = pstats.Stats(self.profile, stream=sys.stderr)
+            statistics.sort_stats("tottime").print_stats(_PROFILE_LINES)
+        return {}
+
+    async def totals(self) -> dict[str, Any]:
+        """What is in the store now."""
+        return dict(await self.world.store.counts())
+
+    def _count(self, _before: Feed, result: Refresh, committed: Committed) -> None:
+        lost = "fenced" if committed.fenced else "duplicate" if committed.duplicate else ""
+        self.outcomes[lost or result.fetch.outcome] += 1
+
+
+class Meter:
+    """Wall clock, our CPU time, and how long our core worked for others meanwhile."""
+
+    def __init__(self) -> None:
+        cores = os.sched_getaffinity(0)
+        self._core = next(iter(cores)) if len(cores) == 1 else None
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        self._busy = _busy_sec(self._core)
+
+    def read(self) -> dict[str, float]:
+        """Seconds since the meter was made."""
+        wall, cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
+        others = max(0.0, _busy_sec(self._core) - self._busy - cpu)
+        return {"wall": wall, "cpu": cpu, "others": min(others, wall - cpu if wall > cpu else 0.0)}
+
+
+def _busy_sec(core: int | None) -> float:
+    if core is None:
+        return 0.0
+    name = f"cpu{core} "
+    lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+    fields = next(line for line in lines if line.startswith(name)).split()[1:]
+    busy = sum(int(fields[at]) for at in (0, 1, 2, 5, 6, 7))  # all but idle and iowait
+    return busy / os.sysconf("SC_CLK_TCK")
+
+
+def _sleeper(number: int, world: World) -> NewFeed:
+    now = world.clock.now()
+    url = f"https://host{number % 20_000}.example/feed/{number}"
+    return NewFeed(
+        id=world.clock.new_id(),
+        url=url,
+        created_at=now,
+        next_poll_at=now + timedelta(days=30, seconds=number),
+        schedule=initial_state(world.config.schedule),
+        aliases=(url,),
+    )
+
+
+def _waves(values: Iterable[Any]) -> Iterable[list[Any]]:
+    source = iter(values)
+    while wave := list(islice(source, _WAVE)):
+        yield wave
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""How a command leaves early: with an error that helps, on an interrupt, or because nobody reads."""
+
+import json
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+
+def fail(code: str, message: str, hint: str = "", *, as_json: bool, status: int = 1) -> NoReturn:
+    """Say what went wrong, where and what to do about it, on standard error, and leave."""
+    if as_json:
+        error = {"code": code, "message": message, "hint": hint or None}
+        click.echo(json.dumps({"error": error}), err=True)
+    else:
+        click.echo(f"feedmill: {message}" + (f"\n  {hint}" if hint else ""), err=True)
+    sys.exit(status)
+
+
+def interrupted(words: str = "interrupted", *, as_json: bool) -> NoReturn:
+    """Leave as shells expect it after Ctrl-C."""
+    fail("interrupted", words, as_json=as_json, status=130)
+
+
+def leave_the_pipe() -> None:
+    """Let nothing more be written to a standard output that nobody reads."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
