@@ -21,7 +21,7 @@ from feedmill.adapters.taps.stdout import StdoutTap
 from feedmill.config import Config
 from feedmill.demo.publisher import Publisher
 from feedmill.demo.village import Village, about
-from feedmill.engine.ports import Sink
+from feedmill.engine.ports import Clock, Sink
 from feedmill.engine.world import World
 from feedmill.errors import StoreError
 from feedmill.observe import log
@@ -50,13 +50,15 @@ def set_up_logging(verbose: int, *, as_json: bool) -> None:
 
 
 @asynccontextmanager
-async def open_world(config: Config, *, memory: bool = False) -> AsyncIterator[World]:
+async def open_world(
+    config: Config, *, memory: bool = False, clock: Clock | None = None
+) -> AsyncIterator[World]:
     """Store, raw bytes and fetcher under the home folder, closed again whatever happens.
 
     With `memory` nothing outlives the world: the degraded mode of seed 000.
     """
     home = Path(config.store.home)
-    clock = SystemClock()
+    clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         if memory:
             home = Path(stack.enter_context(TemporaryDirectory(prefix="feedmill-")))

@@ -98,3 +98,11 @@ class SinkError(FeedmillError):
     def __init__(self, message: str, *, reason: str) -> None:
         self.reason = reason  # disk-full, read-only, io-error, …
         super().__init__(message)
+
+
+class SinkError(FeedmillError):
+    """Events cannot be handed over now; none of them is lost, the cursor stays before them."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason  # disk-full, io-error, read-only, …
+        super().__init__(message)

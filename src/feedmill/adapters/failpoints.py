@@ -28,7 +28,6 @@ POINTS: Final = (
     "store-commit",  # everything written, not committed
     "store-committed",  # committed, nobody told
     "tap-append",  # before events are appended
-    "tap-half",  # one half of them is in the file, in the middle of a line
     "tap-appended",  # all of them are, the cursor does not know
     "cursor-move",  # before the cursor is asked to move
     "cursor-moved",  # it has moved

@@ -6,19 +6,23 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from feedmill.engine.ports import Refresh
-from feedmill.engine.reading import Document, NotAFeed, Read, read_document
+from feedmill.engine.reading import Document, NotAFeed, read_document
 from feedmill.engine.recall import compare_with_store
 from feedmill.engine.refresh import refresh
 from feedmill.engine.world import World
 from feedmill.model.base import Value
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, FetchRecord
-from feedmill.model.identity import Added, Changes, Revised
+from feedmill.model.identity import Added, Change, Changes, Revised
 from feedmill.publish.events import events_of_changes
 
 
 class Ingested(Value):
-    """003 §5 and §8: what one ingestion did, in numbers."""
+    """003 §5 and §8: what one ingestion did, in numbers.
+
+    `inserted` counts articles, as 003 does: an entry whose article somebody has published already
+    is kept, and skipped here (D10). `parsed` is the sum of the next three.
+    """
 
     parsed: int = 0
     inserted: int = 0
@@ -35,6 +39,9 @@ async def ingest_feed(feed: Feed, world: World) -> Ingested:
     now = world.clock.now()
     result = await refresh(feed, scheduled_at=now, lane=None, world=world, forced=True)
     await world.store.commit(result)
+    if result.fetch.outcome == "same-body":
+        known = len(await world.store.current_document(feed.id))
+        return Ingested(parsed=known, skipped=known, outcome=result.fetch.outcome)
     return _counted(result)
 
 
@@ -76,9 +83,13 @@ async def ingest_document(document: RawDocument, feed: Feed, world: World) -> In
 
 
 def _record(
-    document: RawDocument, feed: Feed, digest: str, made: object, now: datetime, world: World
+    document: RawDocument,
+    feed: Feed,
+    digest: str,
+    made: Document | NotAFeed,
+    now: datetime,
+    world: World,
 ) -> FetchRecord:
-    failed = isinstance(made, NotAFeed)
     return FetchRecord(
         fetch_id=world.clock.new_id(),
         feed_id=feed.id,
@@ -91,24 +102,28 @@ def _record(
         body_sha256=digest,
         content_type=document.content_type,
         content_length=len(document.body),
-        truncated=False if failed else getattr(made, "parsed").truncated,  # noqa: B009
+        truncated=isinstance(made, Document) and made.parsed.truncated,
     )
 
 
 def _counted(result: Refresh) -> Ingested:
     fetch, changes = result.fetch, result.changes
     if changes is None:
-        good = fetch.outcome in ("unchanged", "same-body", "fresh", "ingested")
-        return Ingested(errors=0 if good else 1, outcome=fetch.outcome, detail=fetch.detail)
+        return Ingested(errors=1, outcome=fetch.outcome, detail=fetch.detail)
     counts = changes.summary
+    duplicates = sum(_is_duplicate(change) for change in changes.changes)
     return Ingested(
         parsed=counts.added + counts.revised + counts.touched + counts.skipped,
-        inserted=counts.added,
+        inserted=counts.added - duplicates,
         updated=counts.revised,
-        skipped=counts.touched + counts.skipped,
+        skipped=counts.touched + counts.skipped + duplicates,
         normalized_modified_count=_modified(changes),
         outcome=fetch.outcome,
     )
+
+
+def _is_duplicate(change: Change) -> bool:
+    return isinstance(change, Added) and change.article == "duplicate"
 
 
 def _modified(changes: Changes) -> int:

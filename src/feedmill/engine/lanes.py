@@ -4,6 +4,7 @@ A lane is leased. The deadline is kept on the monotonic clock from before the cl
 started that could outlast it, and a commit under a lost lease writes nothing.
 """
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from feedmill.engine.ports import Refresh
@@ -13,37 +14,42 @@ from feedmill.engine.world import World
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Claim, Feed, HostPace
 from feedmill.model.schedule import Outcome
-from feedmill.schedule.pace import is_incident, may_fetch, pace_after
+from feedmill.schedule.pace import is_incident, limited_until, pace_after, rest_sec
 
 
 class LaneWork:
     """One claim being worked: its pace as it changes, and the feeds left for later."""
 
-    def __init__(self, claim: Claim, world: World, watch: Watch, *, forced: bool = False) -> None:
+    def __init__(
+        self, claim: Claim, world: World, watch: Watch, *, claimed_at: float, forced: bool = False
+    ) -> None:
         self.claim = claim
         self.world = world
         self.watch = watch
         self.forced = forced
         self.pace: HostPace = claim.lane.pace
-        began = world.clock.monotonic()
-        self.deadline = began + (claim.until - world.clock.now()).total_seconds()
+        self.deadline = claimed_at + world.config.run.lease_sec
+        self.left = {feed.id for feed in claim.feeds}
 
     async def run(self) -> None:
         """Poll what is due, then hand the lane back with the feeds that have to wait."""
-        due = list(zip(self.claim.feeds, self.claim.scheduled_at, strict=True))
-        done = 0
         try:
-            for feed, scheduled_at in due:
-                if not await self._may_go_on(feed):
+            for feed, scheduled_at in self._runs():
+                if self._is_limited(feed):
+                    continue
+                if not await self._may_go_on():
                     break
-                done += 1
+                self.left.discard(feed.id)
                 if not await self._poll(feed, scheduled_at):
                     break
         finally:
-            left = [(feed.id, scheduled_at) for feed, scheduled_at in due[done:]]
+            left = [(f.id, self._due_at(f, at)) for f, at in self._runs() if f.id in self.left]
             await self.world.store.release(
                 self.claim.lane, self.pace, now=self.world.clock.now(), deferred=left
             )
+
+    def _runs(self) -> Iterator[tuple[Feed, datetime]]:
+        return zip(self.claim.feeds, self.claim.scheduled_at, strict=True)
 
     async def _poll(self, feed: Feed, scheduled_at: datetime) -> bool:
         """One refresh, committed; False when the lane has to rest or is not ours any more.
@@ -58,7 +64,7 @@ class LaneWork:
                 lane=self.claim.lane,
                 world=self.world,
                 forced=self.forced,
-                charged=not self._is_canary(),
+                charged=not self._is_canary(feed),
             )
         except FeedmillError:
             raise
@@ -67,22 +73,25 @@ class LaneWork:
             return True
         return await self._settle(feed, result)
 
-    async def _may_go_on(self, feed: Feed) -> bool:
-        """Wait for the host's gap if that is short; False when the rest has to wait longer."""
-        if self.watch.is_stopping():
+    async def _may_go_on(self) -> bool:
+        """Wait for the host's gap if that is short; False when the rest has to wait longer.
+
+        How long is asked of the wall clock once and waited by the monotonic one (H32).
+        """
+        wait = rest_sec(self.pace, self.world.clock.now())
+        if self.watch.is_stopping() or wait > self._patience():
             return False
-        now = self.world.clock.now()
-        if not may_fetch(self.pace, feed.url, now):
-            ok_at = self.pace.next_ok_at
-            wait = (ok_at - now).total_seconds() if ok_at is not None else 0.0
-            if wait <= 0 or wait > self._patience():
-                return False
+        if wait > 0:
             await self.watch.pause(wait)
-            if self.watch.is_stopping() or not may_fetch(
-                self.pace, feed.url, self.world.clock.now()
-            ):
-                return False
-        return await self._has_time()
+        return not self.watch.is_stopping() and await self._has_time()
+
+    def _is_limited(self, feed: Feed) -> bool:
+        """The feed has a Retry-After of its own; the others of its host go on."""
+        return limited_until(self.pace, feed.url, self.world.clock.now()) is not None
+
+    def _due_at(self, feed: Feed, scheduled_at: datetime) -> datetime:
+        """When a feed that was not polled is due: as before, or when its own pause is over."""
+        return limited_until(self.pace, feed.url, self.world.clock.now()) or scheduled_at
 
     async def _has_time(self) -> bool:
         """True when a whole fetch fits into the lease; it is renewed when it does not."""
@@ -92,7 +101,10 @@ class LaneWork:
         lease = self.world.config.run.lease_sec
         began = self.world.clock.monotonic()
         until = self.world.clock.now() + timedelta(seconds=lease)
-        if not await self.world.store.renew(self.claim.lane, owner=self.watch.owner, until=until):
+        held = await self.world.store.renew(
+            self.claim.lane, owner=self.watch.owner, until=until, feeds=sorted(self.left)
+        )
+        if not held:
             return False
         self.deadline = began + lease
         return lease >= needed
@@ -111,8 +123,13 @@ class LaneWork:
         )
         return not committed.fenced and not self._is_incident(outcome)
 
-    def _is_canary(self) -> bool:
-        return self.pace.failures >= self.world.config.host.incident_after
+    def _is_canary(self, feed: Feed) -> bool:
+        """The host is in trouble, and this feed looks if it still is: not at its own cost.
+
+        Where the failures in a row are all its own, the host has no other feed to blame it on.
+        """
+        in_trouble = self.pace.failures >= self.world.config.host.incident_after
+        return in_trouble and feed.schedule.consecutive_failures < self.pace.failures
 
     def _is_incident(self, outcome: Outcome) -> bool:
         """The host failed, not the feed: the others are spared (D24)."""

@@ -5,17 +5,22 @@ by cron, by webhook. Two processes on one store share the work: a lane belongs t
 """
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from feedmill.engine.lanes import LaneWork
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
 from feedmill.model.feed import Claim
 
+_WHOLE_LANE: Final = 100_000  # feeds
+_CLOCK_STEP: Final = timedelta(seconds=60)  # less is drift, and no harm
+
 
 async def run_forever(world: World, watch: Watch) -> None:
     """Work until the watch says stop; then finish what is under way, within its limit."""
     workers = _Workers(world, watch)
+    await workers.follow_clock()
     try:
         while not watch.is_stopping():
             claimed = await workers.claim()
@@ -26,16 +31,24 @@ async def run_forever(world: World, watch: Watch) -> None:
 
 
 async def run_once(world: World, watch: Watch, *, forced: bool = False) -> None:
-    """Work until nothing is due any more; feeds deferred by their host are left for the next time."""
-    workers = _Workers(world, watch, forced=forced)
+    """Work until nothing is due any more; feeds deferred by their host are left for the next time.
+
+    A lane is taken whole, and one that only waits for its gap is waited for.
+    """
+    workers = _Workers(world, watch, forced=forced, feeds_per_claim=_WHOLE_LANE)
+    await workers.follow_clock()
+    patient_until = world.clock.monotonic() + _patience(world)
     try:
         while not watch.is_stopping():
-            claimed = await workers.claim()
-            if claimed:
+            if await workers.claim():
                 continue
-            if not workers.busy:
+            if workers.busy:
+                await workers.one_done()
+                continue
+            wait = await _idle(world)
+            if world.clock.monotonic() + wait >= patient_until:
                 break
-            await workers.one_done()
+            await watch.pause(wait)
     finally:
         await workers.drain()
 
@@ -43,10 +56,19 @@ async def run_once(world: World, watch: Watch, *, forced: bool = False) -> None:
 class _Workers:
     """The tasks at work; each owns one lane, and all end with this object."""
 
-    def __init__(self, world: World, watch: Watch, *, forced: bool = False) -> None:
+    def __init__(
+        self,
+        world: World,
+        watch: Watch,
+        *,
+        forced: bool = False,
+        feeds_per_claim: int | None = None,
+    ) -> None:
         self.world = world
         self.watch = watch
         self.forced = forced
+        self.feeds_per_claim = feeds_per_claim or world.config.run.feeds_per_claim
+        self.clock_ahead = _clock_ahead(world)
         self.busy: set[asyncio.Task[None]] = set()
         self.failure: BaseException | None = None
 
@@ -59,16 +81,23 @@ class _Workers:
         if free <= 0:
             await self.one_done()
             return 1
+        await self._notice_clock()
+        claimed_at = self.world.clock.monotonic()
         claims = await self.world.store.claim(
             self.watch.owner,
             now=self.world.clock.now(),
             lease_sec=run.lease_sec,
             max_lanes=free,
-            max_feeds=run.feeds_per_claim,
+            max_feeds=self.feeds_per_claim,
         )
         for claim in claims:
-            self._start(claim)
+            self._start(claim, claimed_at)
         return len(claims)
+
+    async def follow_clock(self) -> None:
+        """Take back what a clock that ran ahead has dated: nobody waits a day for a step of a day."""
+        lease_sec = self.world.config.run.lease_sec
+        await self.world.store.follow_clock(self.world.clock.now(), lease_sec=lease_sec)
 
     async def one_done(self) -> None:
         """Wait until a lane is finished, or until the run should end."""
@@ -89,8 +118,13 @@ class _Workers:
         if self.failure is not None:
             raise self.failure
 
-    def _start(self, claim: Claim) -> None:
-        work = LaneWork(claim, self.world, self.watch, forced=self.forced)
+    async def _notice_clock(self) -> None:
+        before, self.clock_ahead = self.clock_ahead, _clock_ahead(self.world)
+        if self.clock_ahead < before - _CLOCK_STEP:
+            await self.follow_clock()
+
+    def _start(self, claim: Claim, claimed_at: float) -> None:
+        work = LaneWork(claim, self.world, self.watch, claimed_at=claimed_at, forced=self.forced)
         task = asyncio.create_task(work.run(), name=f"lane {claim.lane.key}")
         self.busy.add(task)
         task.add_done_callback(self._finished)
@@ -104,6 +138,17 @@ class _Workers:
             # A store or a disk that fails stops the run; a stranger's feed never gets this far.
             self.failure = problem
             self.watch.stop()
+
+
+def _clock_ahead(world: World) -> timedelta:
+    """How far the wall clock is ahead of the monotonic one; it changes only when it is set."""
+    wall = world.clock.now() - datetime(1970, 1, 1, tzinfo=UTC)
+    return wall - timedelta(seconds=world.clock.monotonic())
+
+
+def _patience(world: World) -> float:
+    """How long one pass waits for hosts that rest: for gaps, never until a feed is due again."""
+    return min(10.0, world.config.schedule.min_interval_sec / 2)
 
 
 async def _idle(world: World) -> float:

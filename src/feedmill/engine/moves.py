@@ -32,9 +32,7 @@ def sight_move(
             continue
         before = feed.move
         if before is not None and before.url == target:
-            return replace(
-                before, source=source, last_seen_at=now, sightings=before.sightings + 1
-            )
+            return replace(before, source=source, last_seen_at=now, sightings=before.sightings + 1)
         return MoveCandidate(url=target, source=source, first_seen_at=now, last_seen_at=now)
     return None
 

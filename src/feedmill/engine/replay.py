@@ -10,7 +10,7 @@ from feedmill.engine.world import World
 from feedmill.model.base import Value
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, FetchRecord
-from feedmill.model.identity import Added, Revised
+from feedmill.model.identity import Added, Change, Identified, KnownEntry, Revised, Touched
 from feedmill.publish.events import events_of_changes
 
 
@@ -18,7 +18,7 @@ class Difference(Value):
     """One entry that today's parser reads differently."""
 
     entry_uid: str
-    kind: str  # "added" or "revised"
+    kind: str  # "added", "revised", or "reread": the publisher's text is the same, our reading not
     changed: tuple[str, ...]
     title: str | None
 
@@ -90,20 +90,26 @@ async def _write(feed: Feed, fetch: FetchRecord, read: Read, world: World) -> No
 
 
 def _differences(read: Read) -> tuple[Difference, ...]:
-    found: list[Difference] = []
-    for change in read.changes.changes:
-        if isinstance(change, Added):
-            title = change.seen.entry.title
-            found.append(
-                Difference(entry_uid=change.entry_uid, kind="added", changed=(), title=title)
-            )
-        elif isinstance(change, Revised):
-            found.append(
-                Difference(
-                    entry_uid=change.known.entry_uid,
-                    kind="revised",
-                    changed=change.changed,
-                    title=change.seen.entry.title,
-                )
-            )
-    return tuple(found)
+    return tuple(found for found in map(_difference, read.changes.changes) if found is not None)
+
+
+def _difference(change: Change) -> Difference | None:
+    match change:
+        case Added(seen=seen):
+            return _told(change.entry_uid, "added", (), seen)
+        case Revised(seen=seen):
+            return _told(change.known.entry_uid, "revised", change.changed, seen)
+        case Touched(refresh=True, seen=Identified() as seen):
+            changed = _changed(change.known, seen)
+            return _told(change.known.entry_uid, "reread", changed, seen) if changed else None
+        case _:
+            return None
+
+
+def _changed(row: KnownEntry, seen: Identified) -> tuple[str, ...]:
+    before = dict(row.field_digests)
+    return tuple(name for name, digest in seen.field_digests if before.get(name) != digest)
+
+
+def _told(entry_uid: str, kind: str, changed: tuple[str, ...], seen: Identified) -> Difference:
+    return Difference(entry_uid=entry_uid, kind=kind, changed=changed, title=seen.entry.title)

@@ -33,8 +33,10 @@ def clean_text(value: str, max_chars: int | None = None) -> str:
 
     Cleaning twice changes nothing, and no `<` in the answer starts a tag.
     """
-    text = value if _is_plain(value) else _settle(value)
-    text = " ".join(text.split())
+    if max_chars is not None and len(value) > (window := max_chars * _MARKUP_FACTOR + _MARGIN):
+        text = _settled_beginning(value, window, max_chars) or _settled(value)
+    else:
+        text = _settled(value)
     return text if max_chars is None or len(text) <= max_chars else _limit(text, max_chars)
 
 
@@ -43,6 +45,22 @@ def remove_surrogates(text: str) -> str:
     if text.isascii() or not _SURROGATE.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
+
+
+def _settled(value: str) -> str:
+    return " ".join((value if _is_plain(value) else _settle(value)).split())
+
+
+def _settled_beginning(value: str, window: int, max_chars: int) -> str | None:
+    """What is surely the beginning of the whole when it is settled; None when nothing is sure.
+
+    Nothing behind the edge can reach over it: it parts two words or stands before markup, and all
+    markup in front of it is finished tags. Only the last word may still change, hence the margin.
+    """
+    edge = max(value.rfind(" ", 0, window), value.rfind("<", 0, window))
+    text = _settle(value[: max(edge, 0)], _strip_finished)
+    text = "" if text is None else " ".join(text.split())
+    return text if len(text) > max_chars + _MARGIN else None
 
 
 def _is_plain(text: str) -> bool:

@@ -16,6 +16,7 @@ _ATOM_03: Final = "{http://purl.org/atom/ns#}"
 _COUNT: Final = "{http://purl.org/syndication/thread/1.0}count"
 _DIVS: Final = frozenset({"xhtml:div", "rss:div", "atom:div"})
 _IANA: Final = "http://www.iana.org/assignments/relation/"
+_RELATIONS: Final = frozenset({"alternate", "self", "enclosure", "replies", "edit", "related"})
 _HTML: Final = frozenset({"html", "text/html"})
 _XHTML: Final = frozenset({"xhtml", "application/xhtml+xml"})
 _PLAIN: Final = frozenset({"", "text", "text/plain"})
@@ -59,18 +60,26 @@ def read_person(element: etree._Element, scope: Scope) -> Person | None:
 
 def read_link(element: etree._Element, scope: Scope) -> Link | None:
     """An atom:link with its relation spelled short; None without an address."""
-    href = scope.enter(element).link(element.get("href"))
+    said = dict(element.items())  # one look at all attributes is cheaper than six at one each
+    href = scope.enter(element).link(said.get("href"))
     if href is None:
         return None
-    rel = (element.get("rel") or "").strip() or "alternate"
     return Link(
         href=href,
-        rel=rel.removeprefix(_IANA) if rel.startswith(_IANA) else rel.lower(),
-        type=element.get("type"),
-        hreflang=element.get("hreflang"),
-        title=element.get("title"),
-        length=integer(element.get("length")),
+        rel=_relation(said.get("rel")),
+        type=said.get("type"),
+        hreflang=said.get("hreflang"),
+        title=said.get("title"),
+        length=integer(said["length"]) if "length" in said else None,
     )
+
+
+def _relation(text: str | None) -> str:
+    """A relation in its short spelling; none at all is alternate (RFC 4287 §4.2.7.2)."""
+    if text in _RELATIONS:
+        return text
+    rel = (text or "").strip() or "alternate"
+    return rel.removeprefix(_IANA) if rel.startswith(_IANA) else rel.lower()
 
 
 def best_alternate(links: tuple[Link, ...]) -> str | None:

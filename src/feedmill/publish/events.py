@@ -8,7 +8,6 @@ from feedmill.model.event import EventType, NewEvent
 from feedmill.model.feed import Feed, NewFeed
 from feedmill.model.identity import Added, Changes, Rekeyed, Removed, Revised
 
-
 # So many revisions in one document are one piece of news, not so many.
 FLOOD: Final = 1_000
 

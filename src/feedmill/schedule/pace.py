@@ -69,9 +69,19 @@ def is_incident(pace: HostPace, reason: str, config: HostConfig) -> bool:
 
 def may_fetch(pace: HostPace, url: str, now: datetime) -> bool:
     """True when neither the host nor this URL is waiting."""
-    if pace.next_ok_at is not None and now < pace.next_ok_at:
-        return False
-    return all(limited != url or now >= until for limited, until in pace.limited_urls)
+    return rest_sec(pace, now) == 0 and limited_until(pace, url, now) is None
+
+
+def rest_sec(pace: HostPace, now: datetime) -> float:
+    """How long the host is to be left alone, in seconds."""
+    return 0.0 if pace.next_ok_at is None else max(0.0, (pace.next_ok_at - now).total_seconds())
+
+
+def limited_until(pace: HostPace, url: str, now: datetime) -> datetime | None:
+    """Until when this URL alone has to wait; None when it has not."""
+    return next(
+        (until for limited, until in pace.limited_urls if limited == url and now < until), None
+    )
 
 
 def _calmer(pace: HostPace, ended_at: datetime) -> HostPace:

@@ -29,7 +29,9 @@ _BRING_BACK: Final = (
 
 def is_ahead(connection: sqlite3.Connection, now: datetime) -> bool:
     """Whether any feed was fetched later than now; for a reader, because it looks at all."""
-    found = connection.execute("SELECT 1 FROM feeds WHERE last_fetch_at > ? LIMIT 1", (micros(now),))
+    found = connection.execute(
+        "SELECT 1 FROM feeds WHERE last_fetch_at > ? LIMIT 1", (micros(now),)
+    )
     return found.fetchone() is not None
 
 

@@ -1,71 +1,128 @@
 """File taps (002 §9.3): events as NDJSON, one file per day, each event on exactly one line.
 
-The log delivers at least once. A tap that reopens its newest file looks at the last line, cuts a
-line that a crash left half written, and skips what it has; so the files have each event once.
+The log delivers at least once. A tap that finds its files otherwise than it left them (it was
+just opened, a write failed, another process wrote) looks at their last lines, cuts one that was
+left half written, and skips what they have; so the files have each event once.
 """
 
 import asyncio
-from collections.abc import Sequence
+import errno
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
+from typing import Final
 
+from feedmill.adapters.failpoints import reach
+from feedmill.errors import SinkError
 from feedmill.model.event import Event
 from feedmill.publish.lines import event_line, seq_of_line
 
-_TAIL_BYTES = 65_536
+_TAIL_BYTES: Final = 65_536
+_LATEST_DAYS: Final = 7  # files in which the last event can stand; a clock may step back a little
+_FULL: Final = ("disk-full", "no space is left; free some, feedmill goes on by itself")
+_READ_ONLY: Final = ("read-only", "it cannot be written; check permissions and the mount")
+_OTHER: Final = ("io-error", "the disk gave an error; check it")
+_REASONS: Final = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _FULL),
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _READ_ONLY),
+}
 
 
 class NdjsonTap:
-    """Appends to <folder>/entries/2025-10-14.ndjson."""
+    """Appends to <folder>/entries/2025-10-14.ndjson; several processes may share the folder."""
 
     def __init__(self, folder: Path, name: str = "ndjson") -> None:
         self.name = name
         self._folder = folder / "entries"
-        self._last_seq: int | None = None
+        self._last_seq = 0
+        self._left: tuple[str, int] | None = None  # the file written last, and its size after it
 
     async def deliver(self, events: Sequence[Event]) -> None:
-        """Append the events that the files do not have yet."""
-        await asyncio.to_thread(self._append, events)
+        """Append the events that the files do not have yet; durable when this returns."""
+        await asyncio.to_thread(self._deliver, events)
 
     async def close(self) -> None:
         """Nothing is held open between deliveries."""
 
-    def _append(self, events: Sequence[Event]) -> None:
-        if self._last_seq is None:
-            self._last_seq = self._newest_seq()
-        by_day: dict[str, list[bytes]] = {}
-        last = self._last_seq
-        for event in events:
-            if event.seq > last:
-                by_day.setdefault(f"{event.occurred_at:%Y-%m-%d}", []).append(event_line(event))
-                last = event.seq
-        self._folder.mkdir(parents=True, exist_ok=True)
-        for day, lines in by_day.items():
-            with (self._folder / f"{day}.ndjson").open("ab") as file:
-                file.write(b"".join(lines))
-        self._last_seq = last
+    def _deliver(self, events: Sequence[Event]) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with _held(self._folder) as folder:
+                self._append(events, folder)
+        except OSError as problem:
+            self._left = None
+            reason, advice = _REASONS.get(problem.errno or 0, _OTHER)
+            message = f"{self._folder}: {advice} ({problem.strerror or problem})"
+            raise SinkError(reason, message) from problem
 
-    def _newest_seq(self) -> int:
+    def _append(self, events: Sequence[Event], folder: int) -> None:
+        if self._left is None or self._left != self._newest():
+            self._last_seq = self._recover()
+        fresh = [event for event in events if event.seq > self._last_seq]
+        reach("tap-append")
+        # In the order of the numbers, file by file: whatever a crash leaves out comes after the
+        # highest number that is in the files.
+        for day, its in groupby(fresh, key=_day):
+            path = self._folder / f"{day}.ndjson"
+            is_new = not path.exists()
+            _write(path, b"".join(event_line(event) for event in its))
+            if is_new:
+                os.fsync(folder)
+        if fresh:
+            self._last_seq = fresh[-1].seq
+        reach("tap-appended")
+        self._left = self._newest()
+
+    def _newest(self) -> tuple[str, int] | None:
+        """The file of the latest day and its size: a change by anybody else shows there."""
+        paths = self._latest()
+        return (paths[-1].name, paths[-1].stat().st_size) if paths else None
+
+    def _recover(self) -> int:
         """The highest number in the files; half a last line is cut off first."""
-        newest = 0
-        for path in sorted(self._folder.glob("*.ndjson"))[-3:]:
-            _cut_half_line(path)
-            newest = max(newest, seq_of_line(_last_line(path)))
-        return newest
+        return max((_cut_and_look(path) for path in self._latest()), default=0)
+
+    def _latest(self) -> list[Path]:
+        return sorted(self._folder.glob("*.ndjson"))[-_LATEST_DAYS:]
 
 
-def _cut_half_line(path: Path) -> None:
+def _day(event: Event) -> str:
+    return f"{event.occurred_at:%Y-%m-%d}"
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[int]:
+    """The folder, while no other process appends to its files."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _write(path: Path, data: bytes) -> None:
+    with path.open("ab", buffering=0) as file:
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) :]
+        os.fsync(file.fileno())
+
+
+def _cut_and_look(path: Path) -> int:
+    """The number on the last whole line; what follows that line is cut off."""
     with path.open("r+b") as file:
-        size = file.seek(0, 2)
-        start = max(0, size - _TAIL_BYTES)
-        file.seek(start)
-        tail = file.read()
-        if tail and not tail.endswith(b"\n"):
-            file.truncate(start + tail.rfind(b"\n") + 1)
-
-
-def _last_line(path: Path) -> bytes:
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - _TAIL_BYTES))
-        lines = file.read().splitlines()
-    return lines[-1] if lines else b""
+        size = file.seek(0, os.SEEK_END)
+        tail = b""
+        while len(tail) < size and tail.count(b"\n") < 2:  # a line may be longer than one step
+            start = max(0, size - 2 * len(tail) - _TAIL_BYTES)
+            file.seek(start)
+            tail = file.read(size - start)
+        whole = tail[: tail.rfind(b"\n") + 1]
+        if len(whole) < len(tail):
+            file.truncate(size - len(tail) + len(whole))
+    lines = whole.splitlines()
+    return seq_of_line(lines[-1]) if lines else 0

@@ -1,23 +1,21 @@
-"""Subscriptions: add, import, export, list, show, remove, pause, resume."""
+"""Subscriptions: add, list, show, remove, pause, resume."""
 
 import sys
-from pathlib import Path
+from datetime import timedelta
 from typing import Any
 
 import click
 from msgspec.structs import replace
 
-from feedmill.doors.cli.lists import Outline, read_list, write_opml
-from feedmill.doors.cli.output import fail, paint, progress, show_json, show_table
-from feedmill.doors.cli.session import config_of, feed_named, in_world, write_file
-from feedmill.engine.subscribe import subscribe
+from feedmill.doors.cli.leaving import fail
+from feedmill.doors.cli.output import json_option, show_facts, show_json, show_table, span
+from feedmill.doors.cli.session import config_of, feed_named, feeds_named, in_world
+from feedmill.engine.subscribe import checked_address, subscribe
 from feedmill.engine.world import World
-from feedmill.errors import UsageError
+from feedmill.errors import AddressError
 from feedmill.model.feed import Feed, FeedOverrides
 from feedmill.publish.events import event_of_removed_feed
 from feedmill.publish.wire import feed_wire
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
 
 @click.command()
@@ -52,6 +50,8 @@ def add(
       feedmill add https://example.com/feed.xml --tag news
       feedmill add feed://example.com/rss --min-interval 3600
     """
+    config = config_of(ctx, as_json=as_json)
+    _refuse_bad(urls, config.fetch.allow_cidrs, as_json=as_json)
     overrides = _overrides(own)
 
     async def story(world: World) -> list[dict[str, Any]]:
@@ -61,90 +61,26 @@ def add(
             results.append({"created": done.created, **feed_wire(done.feed, world.config.schedule)})
         return results
 
-    results = in_world(ctx, story, as_json=as_json)
+    results = in_world(ctx, story, as_json=as_json, config=config)
     if as_json:
         show_json(results[0] if len(results) == 1 else {"items": results, "next": None})
         return
     for result in results:
         word = "added" if result["created"] else "already here as"
         click.echo(f"{word} {result['id']}  {result['url']}")
-
-
-@click.command("import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag every imported feed.")
-@json_option
-@click.pass_context
-def import_(ctx: click.Context, file: Path, tags: tuple[str, ...], *, as_json: bool) -> None:
-    """Subscribe to every feed of a list: OPML, feeds.json or one address per line.
-
-    Importing the same list again adds nothing; a bad address costs that address only.
-    """
-    try:
-        outlines = read_list(file.read_bytes())
-    except ValueError as problem:
-        fail(
-            "bad-list", f"{file}: {problem}", "give OPML, JSON or lines", as_json=as_json, status=2
-        )
-
-    async def story(world: World) -> dict[str, Any]:
-        added, known, failed = 0, 0, []
-        with progress(len(outlines), "importing", hide=as_json) as step:
-            for outline in outlines:
-                try:
-                    done = await subscribe(
-                        outline.url, world, title=outline.title, tags=(*tags, *outline.tags)
-                    )
-                    added, known = added + done.created, known + (not done.created)
-                except UsageError as problem:
-                    failed.append({"url": outline.url, "reason": str(problem)})
-                step()
-        return {"total": len(outlines), "added": added, "existing": known, "failed": failed}
-
-    result = in_world(ctx, story, as_json=as_json)
-    if as_json:
-        show_json(result)
-    else:
-        click.echo(
-            f"{result['total']} listed: {result['added']} added, {result['existing']} already here"
-        )
-        for one in result["failed"]:
-            click.echo(f"  {paint('not added', fg='red')} {one['url']}: {one['reason']}")
-    sys.exit(1 if result["failed"] and not result["added"] and not result["existing"] else 0)
-
-
-@click.command()
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="Write to a file.")
-@click.option("--tag", metavar="TAG", help="Only feeds with this tag.")
-@json_option
-@click.pass_context
-def export(ctx: click.Context, output: Path | None, tag: str | None, *, as_json: bool) -> None:
-    """Write all subscriptions as OPML 2.0, or as JSON."""
-
-    async def story(world: World) -> list[Feed]:
-        return await all_feeds(world, tag)
-
-    feeds = in_world(ctx, story, as_json=as_json)
-    outlines = [Outline(url=f.url, title=f.title, site=f.site_url, tags=f.tags) for f in feeds]
-    if as_json:
-        show_json(
-            {
-                "items": [{"url": o.url, "title": o.title, "tags": o.tags} for o in outlines],
-                "next": None,
-            }
-        )
-        return
-    data = write_opml(outlines)
-    if output is None:
-        click.echo(data)
-    else:
-        write_file(output, data)
-        click.echo(f"{len(outlines)} feeds written to {output}")
+    if any(result["created"] for result in results):
+        click.echo("next: feedmill sync")
 
 
 @click.command("list")
 @click.option("--tag", metavar="TAG", help="Only feeds with this tag.")
-@click.option("--limit", default=100, show_default=True, help="At most this many.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=100,
+    show_default=True,
+    help="At most this many.",
+)
 @click.option("--after", metavar="CURSOR", help="Go on after the last page.")
 @json_option
 @click.pass_context
@@ -154,7 +90,7 @@ def list_(
     """List subscriptions with their state and next poll."""
 
     async def story(world: World) -> tuple[list[Feed], str | None]:
-        page = await world.store.feeds(tag=tag, after=after, limit=min(max(limit, 1), 1000))
+        page = await world.store.feeds(tag=tag, after=after, limit=limit)
         return list(page.items), page.next
 
     config = config_of(ctx, as_json=as_json)
@@ -178,7 +114,7 @@ def list_(
 @json_option
 @click.pass_context
 def show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
-    """Show everything known about one feed (FEED is an id, its start, or an address)."""
+    """Show everything known about one feed (FEED is an id, its start, an address or a title)."""
 
     async def story(world: World) -> dict[str, Any]:
         found = await feed_named(feed, world)
@@ -189,16 +125,7 @@ def show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
     if as_json:
         show_json(result)
         return
-    for key, value in result.items():
-        if isinstance(value, dict):
-            click.echo(paint(key, bold=True))
-            for inner, fact in value.items():
-                if fact not in (None, [], ""):
-                    click.echo(f"  {inner:<24}{fact}")
-        elif value not in (None, [], ""):
-            click.echo(
-                f"{key:<26}{', '.join(map(str, value)) if isinstance(value, list) else value}"
-            )
+    show_facts(result)
 
 
 @click.command()
@@ -208,17 +135,17 @@ def show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
 @click.pass_context
 def remove(ctx: click.Context, feeds: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
     """Give up subscriptions; their entries go with them, their raw bytes by retention."""
-    if not yes and not as_json:
-        click.confirm(f"remove {len(feeds)} feed(s) and their entries?", abort=True)
+    if not (yes or as_json or sys.stdin.isatty()):
+        fail("usage", "nobody is here to be asked", "give --yes", as_json=as_json, status=2)
 
     async def story(world: World) -> list[str]:
-        gone = []
-        for name in feeds:
-            feed = await feed_named(name, world)
+        chosen = await feeds_named(feeds, world)
+        if not (yes or as_json) and not _agreed(chosen):
+            return []
+        for feed in chosen:
             event = event_of_removed_feed(feed, now=world.clock.now())
             await world.store.remove_feed(feed.id, (event,))
-            gone.append(feed.id)
-        return gone
+        return [feed.id for feed in chosen]
 
     gone = in_world(ctx, story, as_json=as_json)
     if as_json:
@@ -245,23 +172,11 @@ def resume(ctx: click.Context, feeds: tuple[str, ...], *, as_json: bool) -> None
     _set_paused(ctx, feeds, paused=False, as_json=as_json)
 
 
-async def all_feeds(world: World, tag: str | None = None) -> list[Feed]:
-    """Every subscription, page by page."""
-    found: list[Feed] = []
-    after: str | None = None
-    while True:
-        page = await world.store.feeds(tag=tag, after=after, limit=1000)
-        found += page.items
-        if page.next is None:
-            return found
-        after = page.next
-
-
 def _set_paused(ctx: click.Context, feeds: tuple[str, ...], *, paused: bool, as_json: bool) -> None:
     async def story(world: World) -> list[dict[str, Any]]:
         changed = []
-        for name in feeds:
-            feed = replace(await feed_named(name, world), paused=paused)
+        for found in await feeds_named(feeds, world):
+            feed = replace(found, paused=paused)
             await world.store.change_feed(feed)
             if not paused:
                 await world.store.make_due([feed.id], world.clock.now())
@@ -273,6 +188,30 @@ def _set_paused(ctx: click.Context, feeds: tuple[str, ...], *, paused: bool, as_
         show_json({"items": changed, "next": None})
     else:
         click.echo(f"{'paused' if paused else 'resumed'} {len(changed)}")
+
+
+def _refuse_bad(urls: tuple[str, ...], allow_cidrs: tuple[str, ...], *, as_json: bool) -> None:
+    """Leave when an address cannot be subscribed to, with all that are wrong; nothing is added."""
+    problems: list[AddressError] = []
+    for url in urls:
+        try:
+            checked_address(url, allow_cidrs)
+        except AddressError as problem:
+            problems.append(problem)
+    if not problems:
+        return
+    words = [str(problem) for problem in problems]
+    if len(urls) > len(problems):
+        words.append("nothing was added")
+    hints = dict.fromkeys(problem.hint for problem in problems)
+    hint = "\n  ".join(hint for hint in hints if hint)
+    fail(problems[0].reason, "\nfeedmill: ".join(words), hint, as_json=as_json, status=2)
+
+
+def _agreed(feeds: list[Feed]) -> bool:
+    for feed in feeds:
+        click.echo(f"  {feed.title or '-'}  {feed.url}")
+    return click.confirm(f"remove {len(feeds)} feed(s) and their entries?")
 
 
 def _overrides(own: dict[str, Any]) -> FeedOverrides:
@@ -300,13 +239,12 @@ def _row(feed: Feed) -> tuple[str, ...]:
     state: str = "paused" if feed.paused else feed.schedule.health
     if not feed.overrides.verify_tls:
         state += " (TLS unverified)"
-    every = feed.schedule.interval_sec
     return (
-        feed.id[:13],
+        feed.id[:18],
         state,
-        f"{every / 60:.0f} min",
+        span(timedelta(seconds=feed.schedule.interval_sec)),
         feed.last_result or "-",
-        f"{feed.next_poll_at:%m-%d %H:%M:%S}",
+        f"{feed.next_poll_at:%Y-%m-%d %H:%M}",
         feed.title or "-",
         feed.url,
     )

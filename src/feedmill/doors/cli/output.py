@@ -1,13 +1,20 @@
-"""How every command speaks: colour for people on a terminal, JSON for programs, errors that help."""
+"""How every command speaks: colour for people on a terminal, JSON for programs.
+
+Whatever a stranger wrote goes through `shorten` before it reaches a terminal: no control
+character, no line end and no reversal of the writing direction survives.
+"""
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from datetime import timedelta
+from typing import Any
 
 import click
 import msgspec
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
 
 def paint(text: str, *, bold: bool | None = None, fg: str | None = None) -> str:
@@ -23,10 +30,25 @@ def shorten(text: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
 
 
+def span(wait: timedelta) -> str:
+    """A duration as a person says it: 40 s, 15 min, 12.5 h, 3 d."""
+    seconds = max(wait.total_seconds(), 0.0)
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7_200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.0f} d"
+
+
 def show_json(value: object) -> None:
     """One JSON document on standard output."""
     encoded = msgspec.json.encode(value)
     click.echo(msgspec.json.format(encoded, indent=2) if sys.stdout.isatty() else encoded)
+
+
+def show_json_line(value: object) -> None:
+    """One JSON document on one line, for streams."""
+    click.echo(msgspec.json.encode(value))
 
 
 def show_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -47,8 +69,20 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     Console(no_color=bool(os.environ.get("NO_COLOR"))).print(table)
 
 
+def show_facts(facts: Mapping[str, Any], *, indent: str = "") -> None:
+    """One fact a line; what is empty is left out, what is nested is indented."""
+    for key, value in facts.items():
+        if value in (None, "", (), [], {}):
+            continue
+        if isinstance(value, Mapping):
+            click.echo(indent + paint(key, bold=True))
+            show_facts(value, indent=indent + "  ")
+        else:
+            click.echo(f"{indent}{key:<{26 - len(indent)}}{shorten(_plain(value), 400)}")
+
+
 @contextmanager
-def progress(total: int, what: str, *, hide: bool = False) -> Iterator[Callable[[], None]]:
+def progress(total: int | None, what: str, *, hide: bool = False) -> Iterator[Callable[[], None]]:
     """A progress bar on standard error while long work goes on; nothing in a pipe."""
     if hide or not sys.stderr.isatty():
         yield lambda: None
@@ -61,11 +95,12 @@ def progress(total: int, what: str, *, hide: bool = False) -> Iterator[Callable[
         yield lambda: bar.advance(task)
 
 
-def fail(code: str, message: str, hint: str = "", *, as_json: bool, status: int = 1) -> NoReturn:
-    """Say what went wrong, where and what to do about it, on standard error, and leave."""
-    if as_json:
-        error = {"code": code, "message": message, "hint": hint or None}
-        click.echo(msgspec.json.encode({"error": error}), err=True)
-    else:
-        click.echo(f"feedmill: {message}" + (f" ({hint})" if hint else ""), err=True)
-    sys.exit(status)
+def _plain(value: object) -> str:
+    """A value without brackets and quotes."""
+    if isinstance(value, Mapping):
+        return " ".join(f"{_plain(one)}" for one in value.values() if one is not None)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(_plain, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

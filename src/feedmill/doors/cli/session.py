@@ -1,21 +1,17 @@
-"""From a command to the engine and back: settings, the world, errors and exit codes.
-
-0 is success, 1 a failure, 2 wrong usage, 130 an interrupt.
-"""
+"""From a command to the engine and back: settings, the world, and errors as exit codes."""
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 
 from feedmill.app import load_config, open_world, set_up_logging
 from feedmill.config import Config
-from feedmill.doors.cli.output import fail
+from feedmill.doors.cli.leaving import fail, interrupted
 from feedmill.engine.world import World
-from feedmill.errors import ConfigError, FeedmillError, UsageError
+from feedmill.errors import ConfigError, FeedmillError, NotFoundError, UsageError
 from feedmill.model.feed import Feed
 
 T = TypeVar("T")
@@ -29,10 +25,10 @@ def config_of(ctx: click.Context, *, as_json: bool) -> Config:
         return load_config(options.get("config"), options.get("home"))
     except ConfigError as problem:
         if as_json:
-            fail("config", str(problem), "fix the settings", as_json=True, status=2)
-        for mistake in problem.mistakes:
-            click.echo(f"feedmill: {mistake}", err=True)
-        sys.exit(2)
+            hint = "`feedmill config show --reference` lists every setting"
+            fail(problem.reason, str(problem), hint, as_json=True, status=2)
+        words = "\n  ".join(("the settings cannot be used", *problem.mistakes))
+        fail(problem.reason, words, as_json=False, status=2)
 
 
 def in_world(
@@ -53,16 +49,54 @@ def in_world(
 
 
 def run_story(story: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
-    """Run a coroutine on the fastest event loop there is."""
+    """Run a coroutine on the fastest event loop there is; what it cannot do is said and left."""
     try:
         return _loop(story)
-    except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
-        sys.exit(130)
-    except UsageError as problem:
-        fail("usage", str(problem), as_json=as_json, status=2)
-    except FeedmillError as problem:
-        fail(problem.reason, str(problem), as_json=as_json, status=1)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        interrupted(as_json=as_json)
+    except Exception as problem:
+        cause = _cause(problem)
+        if isinstance(cause, FeedmillError):
+            _give_up(cause, as_json=as_json)
+        if cause is not problem:
+            raise cause from problem
+        raise
+
+
+async def feed_named(name: str, world: World) -> Feed:
+    """The feed with this id, the start of an id, any address it was met at, or its title."""
+    feed = await world.store.feed(name) or await world.store.find_feed((name,))
+    if feed is None:
+        feed = await _by_beginning(name, world)
+    if feed is None:
+        message = f"there is no feed {name!r}"
+        raise NotFoundError(message, "`feedmill list` shows all of them")
+    return feed
+
+
+async def feeds_named(names: tuple[str, ...], world: World) -> list[Feed]:
+    """The feeds of these names, each once; nothing happens to any when one is unknown."""
+    found = [await feed_named(name, world) for name in names]
+    return list({feed.id: feed for feed in found}.values())
+
+
+async def all_feeds(world: World, tag: str | None = None) -> list[Feed]:
+    """Every subscription, page by page."""
+    found: list[Feed] = []
+    after: str | None = None
+    while True:
+        page = await world.store.feeds(tag=tag, after=after, limit=1000)
+        found += page.items
+        if page.next is None:
+            return found
+        after = page.next
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    partial = path.with_name(path.name + ".part")
+    partial.write_bytes(data)
+    partial.replace(path)
 
 
 def _loop(story: Callable[[], Awaitable[T]]) -> T:
@@ -77,38 +111,26 @@ def _loop(story: Callable[[], Awaitable[T]]) -> T:
     return result
 
 
-async def feed_named(name: str, world: World) -> Feed:
-    """The feed with this id, the start of an id, or any address it was met at."""
-    feed = await world.store.feed(name) or await world.store.find_feed((name,))
-    if feed is None:
-        feed = await _by_prefix(name, world)
-    if feed is None:
-        message = f"there is no feed {name!r}; `feedmill list` shows all of them"
-        raise UsageError(message)
-    return feed
+def _cause(problem: BaseException) -> BaseException:
+    """The first of the problems that a group of tasks ended with."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    return problem
 
 
-async def _by_prefix(name: str, world: World) -> Feed | None:
-    after: str | None = None
-    found: list[Feed] = []
-    while True:
-        page = await world.store.feeds(after=after, limit=500)
-        found += [
-            f
-            for f in page.items
-            if f.id.startswith(name) or name.lower() == (f.title or "").lower()
-        ]
-        if page.next is None or len(found) > 1:
-            break
-        after = page.next
+def _give_up(problem: FeedmillError, *, as_json: bool) -> NoReturn:
+    status = 2 if isinstance(problem, UsageError) else 1
+    fail(problem.reason, str(problem), problem.hint, as_json=as_json, status=status)
+
+
+async def _by_beginning(name: str, world: World) -> Feed | None:
+    wanted = name.casefold()
+    found = [
+        feed
+        for feed in await all_feeds(world)
+        if feed.id.startswith(wanted) or (feed.title or "").casefold() == wanted
+    ]
     if len(found) > 1:
-        message = f"{name!r} fits several feeds; use more of the id"
+        message = f"{name!r} fits {len(found)} feeds; use more of the id"
         raise UsageError(message)
     return found[0] if found else None
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(path.name + ".part")
-    partial.write_bytes(data)
-    partial.replace(path)
