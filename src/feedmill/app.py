@@ -17,11 +17,13 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.curl import CurlFetcher
 from feedmill.adapters.store.sqlite import SqliteStore
 from feedmill.adapters.taps.ndjson import NdjsonTap
+from feedmill.adapters.taps.rawcopies import RawCopies
 from feedmill.adapters.taps.stdout import StdoutTap
 from feedmill.config import Config
 from feedmill.demo.publisher import Publisher
 from feedmill.demo.village import Village, about
 from feedmill.engine.ports import Clock, Sink
+from feedmill.engine.rawbytes import raw_document
 from feedmill.engine.world import World
 from feedmill.errors import StoreError
 from feedmill.observe import log
@@ -69,7 +71,6 @@ async def open_world(
         stack.push_async_callback(blobs.close)
         fetcher = CurlFetcher(config.fetch, clock)
         stack.push_async_callback(fetcher.close)
-        _warn_about_egress(config)
         yield World(clock=clock, fetcher=fetcher, blobs=blobs, store=store, config=config)
 
 
@@ -114,9 +115,25 @@ def owner_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def ndjson_tap(config: Config, folder: Path | None = None) -> Sink:
-    """The file tap of 002 §9.3."""
-    return NdjsonTap(folder or Path(config.store.home) / OUT)
+def announce_egress(config: Config) -> None:
+    """Private addresses are open only by configuration, and whoever fetches says it loudly (D27)."""
+    if config.fetch.allow_cidrs:
+        log.logger("egress").warning(
+            "private networks are open to feeds", allow_cidrs=",".join(config.fetch.allow_cidrs)
+        )
+
+
+def taps_of(world: World) -> tuple[Sink, ...]:
+    """The file taps of 002 §9.3: events, and the raw documents they speak of when that is wanted."""
+    folder = Path(world.config.store.home) / OUT
+    events = NdjsonTap(folder)
+    if not world.config.store.raw_copies:
+        return (events,)
+
+    async def read(fetch_id: str) -> bytes | None:
+        return await raw_document(fetch_id, world)
+
+    return (events, RawCopies(folder, read))
 
 
 def stdout_tap() -> Sink:
@@ -130,11 +147,3 @@ def _make_home(home: Path) -> None:
     except OSError as problem:
         message = f"{home} cannot be created ({problem.strerror}); choose another with --home"
         raise StoreError(message, reason=_CANNOT_OPEN) from problem
-
-
-def _warn_about_egress(config: Config) -> None:
-    """Private addresses are open only by configuration, and that is said loudly (D27)."""
-    if config.fetch.allow_cidrs:
-        log.logger("egress").warning(
-            "private networks are open to feeds", allow_cidrs=",".join(config.fetch.allow_cidrs)
-        )

@@ -32,6 +32,7 @@ class ParseLimits(Value):
 class NormaliseConfig(Value):
     """003 §6."""
 
+    enabled: bool = True  # NORMALIZE_ENABLED: without it texts stay as published
     title_max_chars: int = 1_000
     summary_max_chars: int = 4_000  # SUMMARY_MAX_LEN
     content_max_chars: int = 512_000  # before sanitising; nh3 is quadratic in nesting
@@ -155,6 +156,7 @@ class StoreConfig(Value):
     readers: int = 4  # threads that read the database
     patience_sec: float = 60.0  # for another program that holds the database
     segment_grace_sec: float = 3_600.0  # from the last pointer into a segment to its end
+    raw_copies: bool = False  # write out/raw/<day>/<fetch_id>.blob beside the NDJSON files
 
 
 class Config(Value):

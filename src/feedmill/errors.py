@@ -93,14 +93,6 @@ class BlobMoved(BlobError):  # noqa: N818  # nothing is wrong: look again
 
 
 class SinkError(FeedmillError):
-    """Events cannot be handed over; they stay in the log and go out when the sink is well."""
-
-    def __init__(self, message: str, *, reason: str) -> None:
-        self.reason = reason  # disk-full, read-only, io-error, …
-        super().__init__(message)
-
-
-class SinkError(FeedmillError):
     """Events cannot be handed over now; none of them is lost, the cursor stays before them."""
 
     def __init__(self, reason: str, message: str) -> None:

@@ -30,6 +30,7 @@ ENVIRONMENT: Final[dict[str, tuple[str, str]]] = {
     "SCHED_JITTER_RATIO": ("schedule", "jitter_ratio"),
     "HOST_MAX_CONCURRENCY": ("host", "max_concurrency"),
     "HOST_RPS": ("host", "rps"),
+    "NORMALIZE_ENABLED": ("normalise", "enabled"),
     "HASH_SUMMARY_PREFIX_LEN": ("identify", "hash_summary_prefix_len"),
     "LINK_TRACKING_PARAMS": ("normalise", "link_tracking_params"),
     "SUMMARY_MAX_LEN": ("normalise", "summary_max_chars"),

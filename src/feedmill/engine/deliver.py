@@ -4,9 +4,14 @@ Each consumer has a cursor in the store. Events are handed over in order and the
 behind them, so a crash between the two delivers some again: at least once, never a gap.
 """
 
+import asyncio
+from contextlib import suppress
+
 from feedmill.engine.ports import Sink
+from feedmill.engine.trouble import Trouble
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
+from feedmill.errors import FeedmillError
 
 _BATCH = 500
 
@@ -24,8 +29,24 @@ async def deliver_pending(world: World, sink: Sink) -> int:
 
 
 async def keep_delivering(world: World, sink: Sink, watch: Watch, *, every_sec: float) -> None:
-    """Deliver until the run ends, and once more at its end so that nothing waits for the next."""
+    """Deliver until the run ends, and once more at its end so that little waits for the next.
+
+    A sink or a store that fails is waited for; the events stay in the log meanwhile.
+    """
+    trouble = Trouble(f"deliver {sink.name}", watch)
     while not watch.is_stopping():
-        await deliver_pending(world, sink)
+        await _deliver(world, sink, trouble)
+        await trouble.rest()
         await watch.pause(every_sec)
-    await deliver_pending(world, sink)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(world.config.run.drain_sec):
+            await _deliver(world, sink, trouble)
+
+
+async def _deliver(world: World, sink: Sink, trouble: Trouble) -> None:
+    try:
+        await deliver_pending(world, sink)
+    except FeedmillError as problem:
+        trouble.met(problem)
+    else:
+        trouble.over()

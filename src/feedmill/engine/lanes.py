@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from feedmill.engine.ports import Refresh
 from feedmill.engine.refresh import refresh
+from feedmill.engine.trouble import Trouble, persist
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
 from feedmill.errors import FeedmillError
@@ -30,6 +31,7 @@ class LaneWork:
         self.pace: HostPace = claim.lane.pace
         self.deadline = claimed_at + world.config.run.lease_sec
         self.left = {feed.id for feed in claim.feeds}
+        self.trouble = Trouble("write", watch)
 
     async def run(self) -> None:
         """Poll what is due, then hand the lane back with the feeds that have to wait."""
@@ -43,10 +45,7 @@ class LaneWork:
                 if not await self._poll(feed, scheduled_at):
                     break
         finally:
-            left = [(f.id, self._due_at(f, at)) for f, at in self._runs() if f.id in self.left]
-            await self.world.store.release(
-                self.claim.lane, self.pace, now=self.world.clock.now(), deferred=left
-            )
+            await self._hand_back()
 
     def _runs(self) -> Iterator[tuple[Feed, datetime]]:
         return zip(self.claim.feeds, self.claim.scheduled_at, strict=True)
@@ -66,12 +65,25 @@ class LaneWork:
                 forced=self.forced,
                 charged=not self._is_canary(feed),
             )
-        except FeedmillError:
-            raise
+            return await self._settle(feed, result)
+        except FeedmillError as problem:
+            if problem.reason != FeedmillError.reason:
+                raise
+            self.watch.surprised(feed, problem)
         except Exception as problem:  # noqa: BLE001  # the edge of the task: told, counted, survived
             self.watch.surprised(feed, problem)
-            return True
-        return await self._settle(feed, result)
+        return True
+
+    async def _hand_back(self) -> None:
+        """Release the lane; when that fails for long, its lease ends by itself."""
+        left = [(f.id, self._due_at(f, at)) for f, at in self._runs() if f.id in self.left]
+        await persist(
+            lambda: self.world.store.release(
+                self.claim.lane, self.pace, now=self.world.clock.now(), deferred=left
+            ),
+            self.trouble,
+            has_time=self._is_ours,
+        )
 
     async def _may_go_on(self) -> bool:
         """Wait for the host's gap if that is short; False when the rest has to wait longer.
@@ -111,7 +123,9 @@ class LaneWork:
 
     async def _settle(self, feed: Feed, result: Refresh) -> bool:
         """Commit, tell, and learn the host's pace; False when the lane is not ours any more."""
-        committed = await self.world.store.commit(result)
+        committed = await persist(
+            lambda: self.world.store.commit(result), self.trouble, has_time=self._is_ours
+        )
         self.watch.refreshed(feed, result, committed)
         outcome = _outcome_of(result)
         self.pace = pace_after(
@@ -122,6 +136,10 @@ class LaneWork:
             config=self.world.config.host,
         )
         return not committed.fenced and not self._is_incident(outcome)
+
+    def _is_ours(self) -> bool:
+        """True while the lease lasts; then somebody else may work the lane."""
+        return self.world.clock.monotonic() < self.deadline
 
     def _is_canary(self, feed: Feed) -> bool:
         """The host is in trouble, and this feed looks if it still is: not at its own cost.

@@ -9,23 +9,33 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from feedmill.engine.lanes import LaneWork
+from feedmill.engine.trouble import Trouble, passes
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
+from feedmill.errors import FeedmillError
 from feedmill.model.feed import Claim
 
 _WHOLE_LANE: Final = 100_000  # feeds
+_FAREWELL_SEC: Final = 1.0  # for what was cancelled to hand back its lane
 _CLOCK_STEP: Final = timedelta(seconds=60)  # less is drift, and no harm
 
 
 async def run_forever(world: World, watch: Watch) -> None:
-    """Work until the watch says stop; then finish what is under way, within its limit."""
-    workers = _Workers(world, watch)
+    """Work until the watch says stop; then finish what is under way, within its limit.
+
+    A full disk, or a store that somebody else holds, is waited for: nothing is asked of anybody
+    meanwhile, but for one lane at a time to see whether it works again.
+    """
+    workers = _Workers(world, watch, patient=True)
     await workers.follow_clock()
     try:
         while not watch.is_stopping():
-            claimed = await workers.claim()
-            if not claimed:
-                await watch.pause(await _idle(world))
+            await workers.trouble.rest()
+            try:
+                if not await workers.claim():
+                    await watch.pause(await _idle(world))
+            except FeedmillError as problem:
+                workers.trouble.met(problem)
     finally:
         await workers.drain()
 
@@ -63,21 +73,24 @@ class _Workers:
         *,
         forced: bool = False,
         feeds_per_claim: int | None = None,
+        patient: bool = False,
     ) -> None:
         self.world = world
         self.watch = watch
         self.forced = forced
+        self.patient = patient
         self.feeds_per_claim = feeds_per_claim or world.config.run.feeds_per_claim
         self.clock_ahead = _clock_ahead(world)
         self.busy: set[asyncio.Task[None]] = set()
         self.failure: BaseException | None = None
+        self.trouble = Trouble("run", watch)
 
     async def claim(self) -> int:
         """Take as many due lanes as there are free places; waits for a place when there is none."""
         if self.failure is not None:
             raise self.failure
         run = self.world.config.run
-        free = run.concurrency - len(self.busy)
+        free = (1 if self.trouble.active else run.concurrency) - len(self.busy)
         if free <= 0:
             await self.one_done()
             return 1
@@ -114,7 +127,8 @@ class _Workers:
             _, late = await asyncio.wait(self.busy, timeout=limit)
             for task in late:
                 task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+            if late:
+                await asyncio.wait(late, timeout=_FAREWELL_SEC)
         if self.failure is not None:
             raise self.failure
 
@@ -134,8 +148,12 @@ class _Workers:
         if task.cancelled():
             return
         problem = task.exception()
-        if problem is not None and self.failure is None:
-            # A store or a disk that fails stops the run; a stranger's feed never gets this far.
+        if problem is None:
+            self.trouble.over()
+        elif self.patient and isinstance(problem, FeedmillError) and passes(problem):
+            self.trouble.met(problem)
+        elif self.failure is None:
+            # A store that is broken stops the run; a stranger's feed never gets this far.
             self.failure = problem
             self.watch.stop()
 

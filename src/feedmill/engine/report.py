@@ -1,26 +1,33 @@
 """What is said about each refresh: one wide log line and the metrics (002 §4.9)."""
 
-from typing import Any
+from typing import Any, Final
 
 from feedmill.engine.ports import Committed, Refresh
+from feedmill.errors import FeedmillError
 from feedmill.fetch.guard import shown
 from feedmill.model.feed import Feed
 from feedmill.observe.metrics import Metrics
 
 
 class Report:
-    """Listens to a run; `log` is a structured logger, `metrics` may be shared with a page."""
+    """Listens to a run; `log` is a structured logger, `metrics` may be shared with a page.
 
-    def __init__(self, log: Any, metrics: Metrics) -> None:  # noqa: ANN401
+    A feed that fails is a warning, unless the failures are `shown` to somebody anyway.
+    """
+
+    def __init__(self, log: Any, metrics: Metrics, *, shown: bool = False) -> None:  # noqa: ANN401
         self.log = log
         self.metrics = metrics
+        self.failure_level = _INFO if shown else _WARNING
 
     def refreshed(self, before: Feed, result: Refresh, committed: Committed) -> None:
         """One line and the counters for one refresh."""
+        health = result.feed.schedule.health
+        if health != before.schedule.health:
+            self.metrics.health.labels(health).inc()
         fetch, decision = result.fetch, result.decision
-        failed = fetch.outcome not in ("fresh", "unchanged", "same-body")
         self.log.log(
-            30 if failed else 20,
+            _INFO if fetch.outcome in GOOD else self.failure_level,
             "refreshed",
             feed_id=result.feed.id,
             url=shown(result.feed.url),
@@ -47,6 +54,16 @@ class Report:
             "surprised", feed_id=feed.id, url=shown(feed.url), exc_info=problem, op="refresh"
         )
 
+    def troubled(self, op: str, problem: FeedmillError | None, wait_sec: float) -> None:
+        """A store or a disk that fails, or works again: one line, whatever it cost."""
+        if problem is None:
+            self.log.warning("recovered", op=op)
+            return
+        self.metrics.troubles.labels(problem.reason).inc()
+        self.log.error(
+            "troubled", op=op, reason=problem.reason, detail=str(problem), wait_sec=wait_sec
+        )
+
     def _count(self, result: Refresh, committed: Committed) -> None:
         fetch, metrics = result.fetch, self.metrics
         metrics.fetches.labels(fetch.outcome).inc()
@@ -69,3 +86,13 @@ class Report:
             metrics.fenced.inc()
         if committed.last_seq:
             metrics.last_seq.set(committed.last_seq)
+
+
+async def keep_counting(world: World, metrics: Metrics, watch: Watch) -> None:
+    """Bring the gauges up to date now and then: they are facts of the store, not of this process."""
+    while not watch.is_stopping():
+        counts = await world.store.counts()
+        for name in ("feeds", "paused", "entries", "articles", "blobs"):
+            metrics.stored.labels(name).set(counts[name])
+        metrics.last_seq.set(await world.store.last_seq())
+        await watch.pause(_COUNT_EVERY_SEC)

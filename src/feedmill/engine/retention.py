@@ -8,8 +8,10 @@ bytes go when no kept fetch refers to them.
 from datetime import timedelta
 from typing import Any
 
+from feedmill.engine.trouble import Trouble
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
+from feedmill.errors import FeedmillError
 
 _EVERY_SEC = 3600.0
 
@@ -35,8 +37,15 @@ async def tidy_raw(world: World) -> int:
 async def keep_tidy(world: World, watch: Watch) -> None:
     """Purge now and then while a run works."""
     await watch.pause(_EVERY_SEC / 4)
+    trouble = Trouble("purge", watch)
     while not watch.is_stopping():
-        await purge(world)
+        try:
+            await purge(world)
+        except FeedmillError as problem:
+            trouble.met(problem)
+            await trouble.rest()
+            continue
+        trouble.over()
         await watch.pause(_EVERY_SEC)
 
 

@@ -5,21 +5,30 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from feedmill.engine.ports import Committed, Refresh
+from feedmill.errors import FeedmillError
 from feedmill.model.feed import Feed
 
 Listener = Callable[[Feed, Refresh, Committed], None]
 Alarm = Callable[[Feed, Exception], None]
+Word = Callable[
+    [str, FeedmillError | None, float], None
+]  # what, why and the wait; None: it is over
 
 
 class Watch:
     """The one place where a run learns that it should end, and where it says what it did."""
 
     def __init__(
-        self, owner: str, listeners: tuple[Listener, ...] = (), alarms: tuple[Alarm, ...] = ()
+        self,
+        owner: str,
+        listeners: tuple[Listener, ...] = (),
+        alarms: tuple[Alarm, ...] = (),
+        words: tuple[Word, ...] = (),
     ) -> None:
         self.owner = owner
         self.listeners = listeners
         self.alarms = alarms
+        self.words = words
         self._stop = asyncio.Event()
 
     def is_stopping(self) -> bool:
@@ -44,3 +53,13 @@ class Watch:
         """Tell of a fault of our own; the feed keeps its next run and the others go on."""
         for alarm in self.alarms:
             alarm(feed, problem)
+
+    def troubled(self, op: str, problem: FeedmillError, wait_sec: float) -> None:
+        """Tell that a store or a disk fails, and how long this part of the run waits for it."""
+        for word in self.words:
+            word(op, problem, wait_sec)
+
+    def recovered(self, op: str) -> None:
+        """Tell that it works again."""
+        for word in self.words:
+            word(op, None, 0.0)

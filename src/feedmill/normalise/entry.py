@@ -19,7 +19,7 @@ from feedmill.normalise.suspicious import find_suspicious
 from feedmill.normalise.tags import clean_tags
 from feedmill.normalise.text import remove_surrogates
 
-_SHORT_CHARS = 200  # what is longer is not worth remembering
+_SHORT_CHARS = 400  # what is longer is not worth remembering
 
 
 class FeedContext(Value):
@@ -51,7 +51,7 @@ def normalise_entry(
     body = fallback or content
     html = body.html or None if body else None
     entry = Entry(
-        guid=remove_surrogates(parsed.id or "").strip() or None,
+        guid=remove_surrogates(parsed.id).strip() or None if parsed.id else None,
         guid_is_permalink=parsed.id_is_permalink,
         link=links.link,
         canonical_link=links.canonical_link,
@@ -98,8 +98,8 @@ def _lone_author(person: Person, max_authors: int) -> tuple[Author, ...]:
 
 
 def _is_short(person: Person) -> bool:
-    fields = (person.name, person.email, person.uri)
-    return all(field is None or len(field) <= _SHORT_CHARS for field in fields)
+    chars = len(person.name or "") + len(person.email or "") + len(person.uri or "")
+    return chars <= _SHORT_CHARS
 
 
 def _bodies(
@@ -133,11 +133,11 @@ def _modified(parsed: ParsedEntry, entry: Entry, body: Body | None) -> tuple[str
         ("summary", parsed.summary and parsed.summary.value, entry.summary),
         ("content", body and body.written, entry.content),
         ("link", parsed.link, entry.link),
-        ("categories", tuple(c.term for c in parsed.categories), entry.categories),
+        ("categories", tuple([c.term for c in parsed.categories]), entry.categories),
         (
             "authors",
-            tuple(Author(name=p.name, email=p.email, uri=p.uri) for p in parsed.authors),
+            tuple([Author(name=p.name, email=p.email, uri=p.uri) for p in parsed.authors]),
             entry.authors,
         ),
     )
-    return tuple(name for name, written, clean in pairs if written and written != clean)
+    return tuple([name for name, written, clean in pairs if written and written != clean])

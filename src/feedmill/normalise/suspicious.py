@@ -10,6 +10,7 @@ from feedmill.model.entry import Finding, FindingCode
 from feedmill.normalise.entities import decode_references
 
 DETAIL_MAX_CHARS = 200
+_SHORT_CHARS = 256
 
 _CODES: dict[str, FindingCode] = {
     "script": "script",
@@ -43,7 +44,6 @@ _STYLES = re.compile(
 
 # Overrides and marks that split words; where nothing is written from right to left, also the
 # embeddings and isolates that such text needs.
-_DECEPTIVE = "\u202d\u202e\u200b\u2060\ufeff"
 _EMBEDDINGS = "\u202a\u202b\u2066\u2067\u2068"
 _TAG_CHARACTERS = "\U000e0001".encode()[:2]  # the block that spells ASCII invisibly, in UTF-8
 _HIDING = re.compile(
@@ -57,10 +57,14 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 def find_suspicious(field_name: str, value: str) -> tuple[Finding, ...]:
     """One finding for each kind of thing seen in the field, as its publisher wrote it."""
-    findings = _find_markup(field_name, value) if "<" in value else []
-    if not value.isascii() and (hidden := _hidden_text(value)):
-        findings.append(Finding(code="hidden-text", field=field_name, detail=hidden))
-    return tuple(findings)
+    findings = _find_markup(field_name, value) if "<" in value else ()
+    # What hides is never printable, so that most titles are done here.
+    if value.isascii() or (len(value) <= _SHORT_CHARS and value.isprintable()):
+        return findings
+    hidden = _hidden_text(value)
+    if not hidden:
+        return findings
+    return (*findings, Finding(code="hidden-text", field=field_name, detail=hidden))
 
 
 def describe(value: str) -> str:
@@ -71,18 +75,20 @@ def describe(value: str) -> str:
     return shown.strip()
 
 
-def _find_markup(field_name: str, value: str) -> list[Finding]:
+def _find_markup(field_name: str, value: str) -> tuple[Finding, ...]:
     written = value.encode(errors="replace")
     places = _places(written.lower())
+    if not places:
+        return ()
     if "disguise" in places:
         written = decode_references(value).encode(errors="replace")
         places = {**places, **_places(written.lower())}
         del places["disguise"]
-    return [
+    return tuple(
         Finding(code=code, field=field_name, detail=_excerpt(written, places[group]))
         for group, code in _CODES.items()
         if group in places
-    ]
+    )
 
 
 def _places(lowered: bytes) -> dict[str, int]:
@@ -100,15 +106,29 @@ def _excerpt(written: bytes, place: int) -> str:
 
 def _hidden_text(value: str) -> str:
     """The code points of characters that hide or reorder what a person reads; empty if none."""
-    found = None
-    if any(mark in value for mark in _DECEPTIVE) or _TAG_CHARACTERS in value.encode(
-        errors="replace"
-    ):
-        found = _HIDING.search(value)
-    if (
-        found is None
-        and any(mark in value for mark in _EMBEDDINGS)
-        and not _RIGHT_TO_LEFT.search(value)
-    ):
+    found = _HIDING.search(value) if _may_hide(value) else None
+    if found is None and _may_reorder(value) and not _RIGHT_TO_LEFT.search(value):
         found = _REORDERING.search(value)
     return "" if found is None else " ".join(f"U+{ord(c):04X}" for c in found[0][:8])
+
+
+def _may_hide(value: str) -> bool:
+    # One search for each character, spelled out: a third of what a pattern or a loop costs.
+    return (
+        "\u200b" in value
+        or "\u202d" in value
+        or "\u202e" in value
+        or "\u2060" in value
+        or "\ufeff" in value
+        or _TAG_CHARACTERS in value.encode(errors="replace")
+    )
+
+
+def _may_reorder(value: str) -> bool:
+    return (
+        "\u202a" in value
+        or "\u202b" in value
+        or "\u2066" in value
+        or "\u2067" in value
+        or "\u2068" in value
+    )

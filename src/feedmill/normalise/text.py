@@ -7,11 +7,13 @@ NFKC is not applied: it turns `x²` into `x2` and belongs into hashes only.
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 from feedmill.normalise.entities import decode_references, defuse_references
 from feedmill.normalise.markup import BLOCKS, DROPPED, TAG, tag_name, tokens
 
 _MAX_ROUNDS = 4
+_WINDOW_FACTOR = 3  # markup is seldom this many times as long as its text
 
 # Controls but white space; word joiner, byte order mark, annotation marks, non-characters; the
 # zero-width space but where Thai, Lao, Burmese and Khmer use it to part words. The joiners
@@ -33,10 +35,11 @@ def clean_text(value: str, max_chars: int | None = None) -> str:
 
     Cleaning twice changes nothing, and no `<` in the answer starts a tag.
     """
-    if max_chars is not None and len(value) > (window := max_chars * _MARKUP_FACTOR + _MARGIN):
-        text = _settled_beginning(value, window, max_chars) or _settled(value)
-    else:
-        text = _settled(value)
+    text = None
+    if max_chars is not None and len(value) > max_chars * _WINDOW_FACTOR:
+        text = _settled_beginning(value, max_chars)
+    if text is None:
+        text = _settled(value, _strip) or ""
     return text if max_chars is None or len(text) <= max_chars else _limit(text, max_chars)
 
 
@@ -47,20 +50,25 @@ def remove_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
 
 
-def _settled(value: str) -> str:
-    return " ".join((value if _is_plain(value) else _settle(value)).split())
+def _settled(value: str, strip: Callable[[str], str | None]) -> str | None:
+    settled = value if _is_plain(value) else _settle(value, strip)
+    return None if settled is None else " ".join(settled.split())
 
 
-def _settled_beginning(value: str, window: int, max_chars: int) -> str | None:
-    """What is surely the beginning of the whole when it is settled; None when nothing is sure.
+def _settled_beginning(value: str, max_chars: int) -> str | None:
+    """More than `max_chars` of what the whole would settle to; None when that is not sure.
 
-    Nothing behind the edge can reach over it: it parts two words or stands before markup, and all
-    markup in front of it is finished tags. Only the last word may still change, hence the margin.
+    The edge stands before markup or between words, and in front of it there must be no markup but
+    finished tags. Then only a reference that a tag parts could reach over it, in the last word.
     """
-    edge = max(value.rfind(" ", 0, window), value.rfind("<", 0, window))
-    text = _settle(value[: max(edge, 0)], _strip_finished)
-    text = "" if text is None else " ".join(text.split())
-    return text if len(text) > max_chars + _MARGIN else None
+    window = max_chars * _WINDOW_FACTOR
+    edge = value.rfind("<", 0, window)
+    if edge < max_chars:
+        edge = value.rfind(" ", 0, window)
+    text = _settled(value[: max(edge, 0)], _strip_simple)
+    if text is None or len(text) <= max_chars or ("&" in text and " " not in text[max_chars:]):
+        return None
+    return text
 
 
 def _is_plain(text: str) -> bool:
@@ -70,20 +78,24 @@ def _is_plain(text: str) -> bool:
 def _is_quiet(text: str) -> bool:
     """Whether there is surely no noise in it; the quickest way to tell depends on the script."""
     if not text.isascii():
-        return text.isprintable()
+        # A no-break space counts as white space, which is none of this function's business.
+        return text.isprintable() or text.replace("\xa0", " ").isprintable()
     encoded = text.encode()
     return len(encoded.translate(None, _ASCII_NOISE)) == len(encoded)
 
 
-def _settle(text: str) -> str:
-    text = " ".join(text.split())  # line ends are not printable: see _is_quiet
+def _settle(text: str, strip: Callable[[str], str | None]) -> str | None:
+    """The text after as many rounds as it needs; None as soon as `strip` gives up."""
+    text = text.replace("\n", " ").replace("\xa0", " ")  # neither is printable: see _is_quiet
+    if not _is_quiet(text):
+        text = _remove_noise(" ".join(text.split()))
     for _ in range(_MAX_ROUNDS):
-        before = text
-        text = _strip(decode_references(_remove_noise(text)))
-        if text == before or _is_plain(text):
-            return text
+        stripped = strip(decode_references(text))
+        if stripped is None or stripped == text or _is_plain(stripped):
+            return stripped
+        text = _remove_noise(stripped)
     # Only somebody who nests escapes on purpose comes here: what is left is made harmless.
-    return _TAG_OPENER.sub("< ", defuse_references(_remove_noise(text)))
+    return _TAG_OPENER.sub("< ", defuse_references(text))
 
 
 def _remove_noise(text: str) -> str:

@@ -45,11 +45,17 @@ def logger(component: str) -> Any:  # noqa: ANN401  # structlog's own type
 def _one_line(_: object, __: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
     """Escape line ends and control characters: a feed cannot write our log (xss-d008)."""
     return {
-        key: _escaped(value) if isinstance(value, str) else value for key, value in event.items()
+        key: _escaped(value) if isinstance(value, str) else value
+        for key, value in event.items()
+        if value is not None
     }
 
 
 def _escaped(text: str) -> str:
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return "".join(c if c.isprintable() else _escape(ord(c)) for c in text)
+
+
+def _escape(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

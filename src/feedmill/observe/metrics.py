@@ -2,7 +2,14 @@
 
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
 
 _SECONDS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _INTERVALS: Final = (300, 900, 1800, 3600, 7200, 14400, 43200, 86400)
@@ -12,6 +19,7 @@ class Metrics:
     """The numbers of one process; each instance has a registry of its own, so tests do not meet."""
 
     def __init__(self) -> None:
+        disable_created_metrics()  # one line in two would be the moment at which a counter began
         self.registry = CollectorRegistry()
         self.fetches = Counter(
             "feedmill_fetches",
@@ -64,13 +72,25 @@ class Metrics:
         self.surprises = Counter(
             "feedmill_surprises", "Faults of our own while refreshing.", registry=self.registry
         )
+        self.troubles = Counter(
+            "feedmill_troubles",
+            "Waits for a store or a disk that failed, by reason.",
+            ["reason"],
+            registry=self.registry,
+        )
         self.fenced = Counter(
             "feedmill_fenced_commits", "Commits under a lost lease.", registry=self.registry
         )
-        self.feeds = Gauge(
-            "feedmill_feeds",
-            "Subscriptions by state of health.",
+        self.health = Counter(
+            "feedmill_health_changes",
+            "Feeds whose state of health changed, by the new state.",
             ["health"],
+            registry=self.registry,
+        )
+        self.stored = Gauge(
+            "feedmill_stored",
+            "What the store holds, by kind: feeds, paused ones, entries, articles, raw bodies.",
+            ["kind"],
             registry=self.registry,
         )
         self.last_seq = Gauge(

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 from typing import Protocol
 
+from feedmill.errors import UsageError
 from feedmill.observe.metrics import Metrics
 
 
@@ -18,14 +19,23 @@ async def serve_metrics(metrics: Metrics, port: int, watch: Stoppable) -> None:
     """Answer GET /metrics until the run ends."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(TimeoutError, ConnectionError, asyncio.IncompleteReadError, ValueError):
+        with suppress(
+            TimeoutError,
+            ConnectionError,
+            asyncio.IncompleteReadError,
+            asyncio.LimitOverrunError,
+        ):
             async with asyncio.timeout(5):
                 head = await reader.readuntil(b"\r\n\r\n")
                 writer.write(_answer(head, metrics))
                 await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", port, limit=16_384)
+    try:
+        server = await asyncio.start_server(answer, "127.0.0.1", port, limit=16_384)
+    except OSError as problem:
+        message = f"/metrics cannot be served on port {port} ({problem.strerror}); choose another"
+        raise UsageError(message) from problem
     async with server:
         while not watch.is_stopping():
             await watch.pause(3600)

@@ -17,7 +17,7 @@ _PREFIXED: Final = re.compile(r"</?[A-Za-z_][\w.-]*:")
 # Read as HTML, <p/> opens a paragraph that nothing closes; void elements are meant that way.
 _SELF_CLOSED: Final = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
-    r"([A-Za-z][\w-]*)((?:\s[^<>]*)?)/>"
+    r"([A-Za-z][\w-]*+)[^<>]*+(?<=/)>"
 )
 _NUMBER: Final = re.compile(
     r"\s*[+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40})(?:[eE][+-]?\d{1,4})?\s*", re.ASCII
@@ -152,7 +152,7 @@ def inner_xhtml(element: etree._Element) -> str:
     inside = whole[whole.index(">") + 1 : whole.rindex("<")]
     if " xmlns" in inside or _PREFIXED.search(inside):
         return inner_markup(element)
-    return _SELF_CLOSED.sub(r"<\1\2></\1>", inside) if "/>" in inside else inside
+    return _SELF_CLOSED.sub(r"\g<0></\1>", inside) if "/>" in inside else inside
 
 
 def integer(text: str | None) -> int | None:

@@ -205,6 +205,8 @@ def _best_replaced(body: bytes, claimed: list[str], refused: tuple[Repair, ...])
 
 def _strictly(body: bytes, encoding: str) -> tuple[bytes, str] | None:
     """The body as UTF-8, and the codec that read every byte of it."""
+    if encoding == "utf-8" and body.isascii():
+        return body, encoding
     for codec in codecs_of(encoding):
         try:
             text = body.decode(codec)

@@ -5,9 +5,11 @@ prefix bound to an unknown URI (or to none) is believed as a last resort, except
 must not be able to plant a hub or a self link by prefix alone.
 """
 
-from typing import Final
+from typing import Final, TypeVar
 
 from lxml import etree
+
+T = TypeVar("T")
 
 _URIS: Final = {
     "rss": (
@@ -89,6 +91,7 @@ _GUESSABLE: Final = frozenset(
 _CACHE_LIMIT: Final = 4096
 _CACHED_CHARS: Final = 200
 _cache: dict[str, str] = {}
+_guesses: dict[tuple[str, str | None], str] = {}
 
 
 def name_of(element: etree._Element) -> str:
@@ -97,11 +100,7 @@ def name_of(element: etree._Element) -> str:
     try:
         return _cache[tag]
     except KeyError:
-        name = _name(tag, element.prefix)
-    # A guess hangs on the prefix, which the tag does not show.
-    if len(tag) < _CACHED_CHARS and (tag[0] != "{" or _split(tag)[0] in _KEY_OF_URI):
-        _remember(tag, name)
-    return name
+        return _name_by_prefix(tag, element.prefix)
 
 
 def is_settled(tag: str) -> bool:
@@ -115,11 +114,26 @@ def is_guess(element: etree._Element) -> bool:
     return _KEY_OF_URI.get(uri) is None and not name_of(element).startswith(("?", "rss:"))
 
 
-def _remember(tag: str, name: str) -> None:
+def _name_by_prefix(tag: str, prefix: str | None) -> str:
+    """The name of a tag that is not settled: new, or of a namespace that means nothing to us."""
+    guess = _guesses.get((tag, prefix))
+    if guess is not None:
+        return guess
+    name = _name(tag, prefix)
+    if len(tag) < _CACHED_CHARS:
+        # A guess hangs on the prefix, which the tag does not show.
+        if tag[0] != "{" or _split(tag)[0] in _KEY_OF_URI:
+            _remember(_cache, tag, name)
+        else:
+            _remember(_guesses, (tag, prefix), name)
+    return name
+
+
+def _remember(cache: dict[T, str], key: T, name: str) -> None:
     """Keep a name for the next element; strangers' inventions do not crowd out the rest."""
-    if len(_cache) >= _CACHE_LIMIT:
-        _cache.clear()
-    _cache[tag] = name
+    if len(cache) >= _CACHE_LIMIT:
+        cache.clear()
+    cache[key] = name
 
 
 def _name(tag: str, prefix: str | None) -> str:

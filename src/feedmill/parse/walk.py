@@ -45,7 +45,8 @@ _FEED: Final[dict[str, Handler]] = {
     **georss.BOTH,
 }
 _PARTS: Final[dict[str, type[Any]]] = {"itunes": Itunes, "podcast": Podcast}
-_handlers: dict[str, Handler] = {}  # as many as names.py remembers, and no more
+_MAX_HANDLERS: Final = 2_000
+_handlers: dict[str, Handler] = {}  # by tag, for tags whose name is settled
 _RDF: Final = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 _MAX_EXT: Final = 64
 _MAX_EXT_CHARS: Final = 1_000
@@ -141,7 +142,7 @@ def read_feed(containers: list[etree._Element], scope: Scope) -> tuple[dict[str,
 def _handler_of(element: etree._Element) -> Handler:
     """Who reads this element of an entry; remembered by its tag where the tag decides."""
     handler = _ENTRY.get(name_of(element), _keep_unknown)
-    if is_settled(element.tag):
+    if is_settled(element.tag) and len(_handlers) < _MAX_HANDLERS:
         _handlers[element.tag] = handler
     return handler
 

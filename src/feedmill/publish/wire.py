@@ -81,6 +81,27 @@ def fetch_wire(fetch: FetchRecord) -> dict[str, Any]:
     return shape
 
 
+def refresh_wire(feed: Feed, fetch: FetchRecord) -> dict[str, Any]:
+    """One refresh in short: what came, when the next one is due and why."""
+    return {
+        "fetch_id": fetch.fetch_id,
+        "feed_id": feed.id,
+        "url": feed.url,
+        "title": feed.title,
+        "fetched_at": instant(fetch.fetched_at),
+        "outcome": fetch.outcome,
+        "http_status": fetch.http_status,
+        "detail": fetch.detail,
+        "entries_new": fetch.entries_new,
+        "entries_updated": fetch.entries_updated,
+        "repairs": list(fetch.repairs),
+        "health": feed.schedule.health,
+        "reason": feed.reason,
+        "interval_sec": round(feed.schedule.interval_sec),
+        "next_poll_at": instant(feed.next_poll_at),
+    }
+
+
 def decision_wire(decision: Decision) -> dict[str, Any]:
     """A schedule decision with its chain of reasons."""
     inputs = decision.inputs

@@ -365,10 +365,12 @@ class TestSchedule:
             await a_feed(store)
             (dead,) = await claim_all(store, "dead")
 
-            assert await claim_all(store, now=NOON + MINUTE * 2) == ()
-            (taken,) = await claim_all(store, now=NOON + MINUTE * 15)
+            due_at = dead.until + MINUTE * 15
+            assert await claim_all(store, now=dead.until) == ()
+            assert await claim_all(store, now=due_at - MINUTE) == ()
+            (taken,) = await claim_all(store, now=due_at)
 
-            assert taken.scheduled_at == (NOON + MINUTE * 15,)
+            assert taken.scheduled_at == (due_at,)
             assert taken.lane.epoch > dead.lane.epoch
 
         tell(story)

@@ -106,7 +106,7 @@ def claim(
             lane = Lane(id=lane_id, key=key, epoch=epoch + 1, pace=pace_of(tuple(pace)))
             due = _due(connection, lane, now, max_feeds)
             if due:
-                claims.append(_lease(connection, lane, owner, now, until, due))
+                claims.append(_lease(connection, lane, owner, until, due))
             else:
                 _pass_over(connection, lane)
     return tuple(claims)
@@ -163,7 +163,6 @@ def _lease(
     connection: sqlite3.Connection,
     lane: Lane,
     owner: str,
-    now: datetime,
     until: datetime,
     due: Sequence[Row],
 ) -> Claim:

@@ -9,6 +9,7 @@ import asyncio
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
@@ -22,11 +23,14 @@ from feedmill.publish.lines import event_line, seq_of_line
 
 _TAIL_BYTES: Final = 65_536
 _LATEST_DAYS: Final = 7  # files in which the last event can stand; a clock may step back a little
+_PATIENCE_SEC: Final = 10.0  # with another process that writes to the same files
 _FULL: Final = ("disk-full", "no space is left; free some, feedmill goes on by itself")
+_BUSY: Final = ("busy", "another process is writing there and does not end")
 _READ_ONLY: Final = ("read-only", "it cannot be written; check permissions and the mount")
 _OTHER: Final = ("io-error", "the disk gave an error; check it")
 _REASONS: Final = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _FULL),
+    errno.EAGAIN: _BUSY,
     **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _READ_ONLY),
 }
 
@@ -38,7 +42,7 @@ class NdjsonTap:
         self.name = name
         self._folder = folder / "entries"
         self._last_seq = 0
-        self._left: tuple[str, int] | None = None  # the file written last, and its size after it
+        self._left: list[tuple[str, int]] | None = None  # the files and their sizes after our last
 
     async def deliver(self, events: Sequence[Event]) -> None:
         """Append the events that the files do not have yet; durable when this returns."""
@@ -59,7 +63,7 @@ class NdjsonTap:
             raise SinkError(reason, message) from problem
 
     def _append(self, events: Sequence[Event], folder: int) -> None:
-        if self._left is None or self._left != self._newest():
+        if self._left is None or self._left != self._sizes():
             self._last_seq = self._recover()
         fresh = [event for event in events if event.seq > self._last_seq]
         reach("tap-append")
@@ -74,12 +78,11 @@ class NdjsonTap:
         if fresh:
             self._last_seq = fresh[-1].seq
         reach("tap-appended")
-        self._left = self._newest()
+        self._left = self._sizes()
 
-    def _newest(self) -> tuple[str, int] | None:
-        """The file of the latest day and its size: a change by anybody else shows there."""
-        paths = self._latest()
-        return (paths[-1].name, paths[-1].stat().st_size) if paths else None
+    def _sizes(self) -> list[tuple[str, int]]:
+        """The latest files and their sizes: a change by anybody else shows there."""
+        return [(path.name, path.stat().st_size) for path in self._latest()]
 
     def _recover(self) -> int:
         """The highest number in the files; half a last line is cut off first."""
@@ -98,10 +101,23 @@ def _held(folder: Path) -> Iterator[int]:
     """The folder, while no other process appends to its files."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _lock(descriptor)
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    deadline = time.monotonic() + _PATIENCE_SEC
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 def _write(path: Path, data: bytes) -> None:

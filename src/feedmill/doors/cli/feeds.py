@@ -17,6 +17,8 @@ from feedmill.model.feed import Feed, FeedOverrides
 from feedmill.publish.events import event_of_removed_feed
 from feedmill.publish.wire import feed_wire
 
+_SECONDS = click.IntRange(min=1)
+
 
 @click.command()
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
@@ -24,8 +26,8 @@ from feedmill.publish.wire import feed_wire
     "--tag", "tags", multiple=True, metavar="TAG", help="File it under a tag; repeatable."
 )
 @click.option("--title", metavar="TEXT", help="A title until the feed says its own.")
-@click.option("--min-interval", type=int, metavar="SEC", help="Never poll more often.")
-@click.option("--max-interval", type=int, metavar="SEC", help="Poll at least this often.")
+@click.option("--min-interval", type=_SECONDS, metavar="SEC", help="Never poll more often.")
+@click.option("--max-interval", type=_SECONDS, metavar="SEC", help="Poll at least this often.")
 @click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Send this header.")
 @click.option("--user-agent", metavar="TEXT", help="Another User-Agent for this feed.")
 @click.option("--username", metavar="NAME", help="Basic credentials; the password is asked for.")
@@ -205,7 +207,8 @@ def _refuse_bad(urls: tuple[str, ...], allow_cidrs: tuple[str, ...], *, as_json:
         words.append("nothing was added")
     hints = dict.fromkeys(problem.hint for problem in problems)
     hint = "\n  ".join(hint for hint in hints if hint)
-    fail(problems[0].reason, "\nfeedmill: ".join(words), hint, as_json=as_json, status=2)
+    message = ("; " if as_json else "\nfeedmill: ").join(words)
+    fail(problems[0].reason, message, hint, as_json=as_json, status=2)
 
 
 def _agreed(feeds: list[Feed]) -> bool:
@@ -215,6 +218,10 @@ def _agreed(feeds: list[Feed]) -> bool:
 
 
 def _overrides(own: dict[str, Any]) -> FeedOverrides:
+    shortest, longest = own["min_interval"], own["max_interval"]
+    if shortest and longest and shortest > longest:
+        message = f"{shortest} s is above --max-interval {longest}"
+        raise click.BadParameter(message, param_hint="--min-interval")
     headers = []
     for line in own["headers"]:
         name, colon, value = line.partition(":")
@@ -224,8 +231,8 @@ def _overrides(own: dict[str, Any]) -> FeedOverrides:
         headers.append((name.strip(), value.strip()))
     password = click.prompt("Password", hide_input=True) if own["username"] else None
     return FeedOverrides(
-        min_interval_sec=own["min_interval"],
-        max_interval_sec=own["max_interval"],
+        min_interval_sec=shortest,
+        max_interval_sec=longest,
         headers=tuple(headers),
         user_agent=own["user_agent"],
         username=own["username"],

@@ -1,0 +1,58 @@
+"""Raw copies beside the NDJSON files (002 §9.3): each document once, as a file of its own.
+
+For batch consumers that want the bytes without asking anybody: out/raw/2025-10-14/<fetch_id>.blob.
+Off by default; the raw store holds the same bytes in a fifth of the space and less.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from feedmill.errors import SinkError
+from feedmill.model.event import Event
+
+ReadRaw = Callable[[str], Awaitable[bytes | None]]
+
+
+class RawCopies:
+    """Writes the documents that events point at; `read` gives the body of a fetch."""
+
+    def __init__(self, folder: Path, read: ReadRaw, name: str = "raw-copies") -> None:
+        self.name = name
+        self._folder = folder / "raw"
+        self._read = read
+
+    async def deliver(self, events: Sequence[Event]) -> None:
+        """Copy what is not there yet; a body that retention took in the meantime is left out."""
+        wanted = {ref: event for event in events for ref in _fetch_ids(event)}
+        for fetch_id, event in wanted.items():
+            path = self._folder / f"{event.occurred_at:%Y-%m-%d}" / f"{fetch_id}.blob"
+            if await asyncio.to_thread(path.exists):
+                continue
+            body = await self._read(fetch_id)
+            if body is not None:
+                await asyncio.to_thread(_write, path, body)
+
+    async def close(self) -> None:
+        """Nothing is held open between deliveries."""
+
+
+def _fetch_ids(event: Event) -> list[str]:
+    refs = event.data.get("raw_refs") or []
+    return [str(ref["fetch_id"]) for ref in refs]
+
+
+def _write(path: Path, body: bytes) -> None:
+    """The whole file or none: a reader never sees half of it."""
+    partial = path.with_suffix(".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as problem:
+        message = f"{path}: a raw copy cannot be written ({problem.strerror or problem})"
+        raise SinkError("io-error", message) from problem

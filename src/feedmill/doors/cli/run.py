@@ -1,0 +1,132 @@
+"""`feedmill run`: the scheduler and its workers, with taps, metrics and housekeeping beside them."""
+
+import asyncio
+import signal
+from typing import Any
+
+import click
+
+from feedmill.app import announce_egress, open_world, owner_name, stdout_tap, taps_of
+from feedmill.doors.cli.leaving import interrupted
+from feedmill.doors.cli.output import json_option, paint, shorten, show_json_line, span
+from feedmill.doors.cli.session import config_of, run_story
+from feedmill.doors.cli.stopping import Stopping, stop_on_signals
+from feedmill.engine.deliver import keep_delivering
+from feedmill.engine.loop import run_forever
+from feedmill.engine.ports import Committed, Refresh
+from feedmill.engine.report import GOOD, Report, keep_counting
+from feedmill.engine.retention import keep_tidy
+from feedmill.engine.watch import Listener, Watch
+from feedmill.engine.world import World
+from feedmill.model.feed import Feed
+from feedmill.observe.log import logger
+from feedmill.observe.metrics import Metrics
+from feedmill.observe.page import serve_metrics
+from feedmill.publish.wire import refresh_wire
+
+
+@click.command()
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(1, 65_535),
+    metavar="PORT",
+    help="Serve /metrics on loopback.",
+)
+@click.option("--stdout", "to_stdout", is_flag=True, help="Print events as NDJSON.")
+@click.option("--taps/--no-taps", default=True, show_default=True, help="Write NDJSON files.")
+@click.option(
+    "--for",
+    "duration",
+    type=click.FloatRange(min=0),
+    metavar="SEC",
+    help="Stop after this long.",
+)
+@click.option("--quiet", is_flag=True, help="Do not print each refresh.")
+@json_option
+@click.pass_context
+def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
+    """Poll for ever: scheduler and workers in one process. SIGTERM and Ctrl-C drain and leave.
+
+    Several of these may share one home folder; a host is worked by one of them at a time. With
+    --json each refresh is printed as one line of JSON.
+    """
+    if chosen["to_stdout"] and as_json:
+        message = "--stdout prints events and --json prints refreshes; choose one"
+        raise click.UsageError(message)
+    config = config_of(ctx, as_json=as_json)
+    announce_egress(config)
+    show: tuple[Listener, ...] = (show_line,) if as_json else (show_refresh,)
+
+    async def tell() -> Stopping:
+        async with open_world(config) as world:
+            return await run_engine(
+                world,
+                duration=chosen["duration"],
+                metrics_port=chosen["metrics_port"],
+                to_stdout=chosen["to_stdout"],
+                taps=chosen["taps"],
+                show=() if chosen["quiet"] or chosen["to_stdout"] else show,
+            )
+
+    stopping = run_story(tell, as_json=as_json)
+    if stopping.by == signal.SIGINT:
+        interrupted("interrupted; everything under way was finished", as_json=as_json)
+
+
+async def run_engine(
+    world: World,
+    *,
+    duration: float | None,
+    metrics_port: int | None,
+    to_stdout: bool,
+    taps: bool,
+    show: tuple[Listener, ...],
+) -> Stopping:
+    """Work until a signal or the time is up, with everything beside it; who asked for the end."""
+    metrics = Metrics()
+    report = Report(logger("engine"), metrics, shown=bool(show))
+    watch = Watch(
+        owner_name(), (report.refreshed, *show), (report.surprised,), (report.troubled,)
+    )
+    stopping = stop_on_signals(watch)
+    sinks = [*(taps_of(world) if taps else ()), *([stdout_tap()] if to_stdout else [])]
+    async with asyncio.TaskGroup() as group:
+        for sink in sinks:
+            group.create_task(keep_delivering(world, sink, watch, every_sec=1.0))
+        group.create_task(keep_tidy(world, watch))
+        if metrics_port is not None:
+            group.create_task(serve_metrics(metrics, metrics_port, watch))
+            group.create_task(keep_counting(world, metrics, watch))
+        if duration is not None:
+            group.create_task(_stop_after(watch, duration))
+        try:
+            await run_forever(world, watch)
+        finally:
+            watch.stop()
+    return stopping
+
+
+def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:
+    """One line a person can follow for each refresh."""
+    fetch = result.fetch
+    good = fetch.outcome in GOOD
+    news = f"+{fetch.entries_new}" if fetch.entries_new else ""
+    if fetch.entries_updated:
+        news += f" ~{fetch.entries_updated}"
+    wait = result.feed.next_poll_at - fetch.fetched_at
+    mended = f" mended: {', '.join(fetch.repairs)}" if fetch.repairs else ""
+    name = shorten(result.feed.title or before.url, 44)
+    click.echo(
+        f"{fetch.fetched_at:%H:%M:%S} {paint(f'{fetch.outcome:<16}', fg='green' if good else 'red')}"
+        f"{news:<8}{name:<46}next in {span(wait):<9}{result.feed.reason}{mended}"
+    )
+
+
+def show_line(_: Feed, result: Refresh, __: Committed) -> None:
+    """The same as one line of JSON."""
+    show_json_line(refresh_wire(result.feed, result.fetch))
+
+
+async def _stop_after(watch: Watch, seconds: float) -> None:
+    await watch.pause(seconds)
+    watch.stop()
