@@ -6,14 +6,13 @@ It does less per poll than the mill (no raw bytes, no fetch history, no decision
 it is the closest thing that others have built.
 """
 
+import importlib
 import json
 import os
 import sys
 import time
 import warnings
 from typing import Any
-
-from reader import make_reader
 
 
 def main() -> None:
@@ -33,6 +32,10 @@ class Rival:
     """The commands that it shares with the mill."""
 
     def __init__(self, home: str, workers: int) -> None:
+        # It carries a feedparser that asks for sgmllib under the name which that package had
+        # until feedparser 6.0.13; once it asks for the new one, these two lines can go.
+        sys.modules.setdefault("sgmllib", importlib.import_module("feedparser_sgmllib"))
+        make_reader = importlib.import_module("reader").make_reader
         self.reader = make_reader(f"{home}/reader.sqlite")
         self.workers = workers
         self.feeds = 0

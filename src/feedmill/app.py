@@ -65,7 +65,13 @@ async def open_world(
         if memory:
             home = Path(stack.enter_context(TemporaryDirectory(prefix="feedmill-")))
         _make_home(home)
-        store = await SqliteStore.open(home / DATABASE, gap_ms=gap_ms(config.host))
+        store = await SqliteStore.open(
+            home / DATABASE,
+            gap_ms=gap_ms(config.host),
+            synchronous=config.store.synchronous,
+            readers=config.store.readers,
+            patience_sec=config.store.patience_sec,
+        )
         stack.push_async_callback(store.close)
         blobs = await SegmentBlobs.open(home / RAW, clock, config.store)
         stack.push_async_callback(blobs.close)

@@ -12,11 +12,9 @@ class ParseLimits(Value):
     """Ceilings for one document (D16, D28); far above anything measured in real feeds."""
 
     max_bytes: int = 10 * 1024 * 1024
-    max_depth: int = 256  # MAX_XML_DEPTH
-    max_items: int = 50_000
-    max_attributes: int = 256  # of one element
+    max_tags: int = 400_000  # in a document over 1 MB; as many attributes; in JSON, values
+    max_items: int = 10_000
     max_values: int = 1_000  # repeated elements of one kind in one entry
-    max_text_chars: int = 2_000_000  # one field
     strict_encodings: bool = False  # restrict declared labels to allowed_encodings too (003)
     allowed_encodings: tuple[str, ...] = (
         "utf-8",
@@ -152,6 +150,7 @@ class StoreConfig(Value):
     home: str = "feedmill-data"  # FEEDMILL_HOME
     segment_bytes: int = 64 * 1024 * 1024
     segment_age_sec: float = 3_600.0
+    pack_bytes: int = 16 * 1024 * 1024  # sealed segments are re-encoded once they hold this much
     synchronous: Literal["normal", "full"] = "normal"  # full: a power cut takes nothing either
     readers: int = 4  # threads that read the database
     patience_sec: float = 60.0  # for another program that holds the database

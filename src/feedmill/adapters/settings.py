@@ -15,6 +15,7 @@ import msgspec
 from feedmill.config import Config
 from feedmill.errors import ConfigError
 from feedmill.fetch.addresses import check_address
+from feedmill.observe.log import LEVELS
 
 CONFIG_NAME: Final = "feedmill.toml"
 PREFIX: Final = "FEEDMILL_"
@@ -51,7 +52,7 @@ def load_config(path: Path | None = None, environment: Mapping[str, str] = os.en
     config = Config(
         **{part: msgspec.convert(fields, _part_type(part)) for part, fields in given.items()}
     )
-    mistakes += _contradictions(config)
+    mistakes += [*_contradictions(config), *_unknown_level(environment)]
     if mistakes:
         raise ConfigError(mistakes)
     return config
@@ -196,6 +197,13 @@ def _contradictions(config: Config) -> list[str]:
     except ConfigError as problem:
         found += [f"[fetch] {mistake}" for mistake in problem.mistakes]
     return found
+
+
+def _unknown_level(environment: Mapping[str, str]) -> list[str]:
+    level = environment.get("FEEDMILL_LOG") or "info"
+    if level in LEVELS:
+        return []
+    return [f"FEEDMILL_LOG: {level!r} will not do: Expected one of {', '.join(LEVELS)}"]
 
 
 def _part_type(part: str) -> type[Any]:

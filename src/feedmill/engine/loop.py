@@ -5,6 +5,7 @@ by cron, by webhook. Two processes on one store share the work: a lane belongs t
 """
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -40,12 +41,15 @@ async def run_forever(world: World, watch: Watch) -> None:
         await workers.drain()
 
 
-async def run_once(world: World, watch: Watch, *, forced: bool = False) -> None:
+async def run_once(
+    world: World, watch: Watch, *, forced: bool = False, only: Sequence[str] | None = None
+) -> None:
     """Work until nothing is due any more; feeds deferred by their host are left for the next time.
 
-    A lane is taken whole, and one that only waits for its gap is waited for.
+    A lane is taken whole, and one that only waits for its gap is waited for. With `only`, all
+    other feeds are left alone.
     """
-    workers = _Workers(world, watch, forced=forced, feeds_per_claim=_WHOLE_LANE)
+    workers = _Workers(world, watch, forced=forced, feeds_per_claim=_WHOLE_LANE, only=only)
     await workers.follow_clock()
     patient_until = world.clock.monotonic() + _patience(world)
     try:
@@ -55,10 +59,10 @@ async def run_once(world: World, watch: Watch, *, forced: bool = False) -> None:
             if workers.busy:
                 await workers.one_done()
                 continue
-            wait = await _idle(world)
-            if world.clock.monotonic() + wait >= patient_until:
+            wait = await _until_due(world, only)
+            if wait is None or world.clock.monotonic() + wait >= patient_until:
                 break
-            await watch.pause(wait)
+            await watch.pause(max(wait, 0.01))
     finally:
         await workers.drain()
 
@@ -74,11 +78,13 @@ class _Workers:
         forced: bool = False,
         feeds_per_claim: int | None = None,
         patient: bool = False,
+        only: Sequence[str] | None = None,
     ) -> None:
         self.world = world
         self.watch = watch
         self.forced = forced
         self.patient = patient
+        self.only = only
         self.feeds_per_claim = feeds_per_claim or world.config.run.feeds_per_claim
         self.clock_ahead = _clock_ahead(world)
         self.busy: set[asyncio.Task[None]] = set()
@@ -102,6 +108,7 @@ class _Workers:
             lease_sec=run.lease_sec,
             max_lanes=free,
             max_feeds=self.feeds_per_claim,
+            only=self.only,
         )
         for claim in claims:
             self._start(claim, claimed_at)
@@ -172,8 +179,11 @@ def _patience(world: World) -> float:
 async def _idle(world: World) -> float:
     """How long to wait when nothing is due: until the next feed is, but look now and then."""
     longest = world.config.run.idle_sec
-    due = await world.store.next_due_at()
-    if due is None:
-        return longest
-    wait = (due - world.clock.now()) / timedelta(seconds=1)
-    return min(max(wait, 0.01), longest)
+    wait = await _until_due(world, None)
+    return longest if wait is None else min(max(wait, 0.01), longest)
+
+
+async def _until_due(world: World, only: Sequence[str] | None) -> float | None:
+    """Seconds until a lane can be claimed; None when none ever can."""
+    due = await world.store.next_due_at(only)
+    return None if due is None else (due - world.clock.now()) / timedelta(seconds=1)

@@ -33,6 +33,7 @@ from feedmill.parse.document import parse_document
 
 # The version of parser and normaliser together: another one reads every document again (D31).
 READER: Final = "parse-1.normalise-1"
+_PLAIN_READER: Final = "parse-1.as-published-1"
 
 
 class SameBody(Value):
@@ -82,7 +83,8 @@ def read_document(
 
     `rows` are the entries of the feed's last document.
     """
-    known = digests_of(rows, READER) if feed.reader_version == READER else frozenset()
+    reader = reader_of(config)
+    known = digests_of(rows, reader) if feed.reader_version == reader else frozenset()
     parsed = parse_document(document, config.parse, known)
     if isinstance(parsed, Unreadable):
         return NotAFeed(reason=parsed.reason, detail=parsed.detail)
@@ -95,7 +97,7 @@ def read_document(
     )
     touched = touch(rows, parsed.touched)
     alive = without_withdrawn(clean.entries, parsed.tombstones)
-    seen = identify(alive, identity, config.identify, touched=touched, reader=READER)
+    seen = identify(alive, identity, config.identify, touched=touched, reader=reader)
     return Document(
         parsed=parsed,
         clean=clean,
@@ -106,6 +108,11 @@ def read_document(
         keys=(*keys_of(seen), *_grave_keys(parsed.tombstones, feed.feed_key)),
         article_hashes=tuple(articles_of(seen)),
     )
+
+
+def reader_of(config: Config) -> str:
+    """The version under which documents are read; texts as published are another reading."""
+    return READER if config.normalise.enabled else _PLAIN_READER
 
 
 def name_document(document: RawDocument | None, config: Config) -> NotAFeed | None:
@@ -153,7 +160,7 @@ def compare(
         clean=document.clean,
         changes=changes,
         removed=removed,
-        facts=_facts(document, changes, feed),
+        facts=_facts(document, changes, feed, config),
         new_dates=_new_dates(changes),
         seen=len(document.seen) + len(document.touched),
     )
@@ -168,7 +175,7 @@ def _grave_keys(tombstones: tuple[Tombstone, ...], feed_key: str) -> tuple[Ident
     )
 
 
-def _facts(document: Document, changes: Changes, feed: Feed) -> dict[str, Any]:
+def _facts(document: Document, changes: Changes, feed: Feed, config: Config) -> dict[str, Any]:
     clean, parsed = document.clean, document.parsed
     return {
         "type": _TYPES[parsed.format[:3]],
@@ -176,7 +183,7 @@ def _facts(document: Document, changes: Changes, feed: Feed) -> dict[str, Any]:
         "site_url": clean.link or feed.site_url,
         "self_url": clean.self_url,
         "hubs": parsed.hubs[:16],
-        "reader_version": READER,
+        "reader_version": reader_of(config),
         "ignored_guids": changes.ignored_guids,
         "ignored_links": changes.ignored_links,
     }

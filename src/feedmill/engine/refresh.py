@@ -22,12 +22,12 @@ from feedmill.config import ScheduleConfig
 from feedmill.engine.moves import sight_move
 from feedmill.engine.ports import Refresh
 from feedmill.engine.reading import (
-    READER,
     NotAFeed,
     Read,
     SameBody,
     name_document,
     read_document,
+    reader_of,
 )
 from feedmill.engine.recall import compare_with_store
 from feedmill.engine.world import World
@@ -169,7 +169,7 @@ async def _read(
         return name_document(verdict.document, world.config)
     if not isinstance(verdict, Fresh):
         return None
-    if digest == feed.body_sha256 and feed.reader_version == READER:
+    if digest == feed.body_sha256 and feed.reader_version == reader_of(world.config):
         return SameBody()
     rows = await world.store.current_document(feed.id)
     if len(verdict.document.body) > world.config.run.parse_in_thread_bytes:

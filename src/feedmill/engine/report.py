@@ -1,12 +1,20 @@
 """What is said about each refresh: one wide log line and the metrics (002 §4.9)."""
 
+from contextlib import suppress
 from typing import Any, Final
 
 from feedmill.engine.ports import Committed, Refresh
+from feedmill.engine.watch import Watch
+from feedmill.engine.world import World
 from feedmill.errors import FeedmillError
 from feedmill.fetch.guard import shown
 from feedmill.model.feed import Feed
 from feedmill.observe.metrics import Metrics
+
+GOOD: Final = frozenset({"fresh", "unchanged", "same-body"})
+
+_WARNING, _INFO = 30, 20
+_COUNT_EVERY_SEC: Final = 60.0
 
 
 class Report:
@@ -91,8 +99,9 @@ class Report:
 async def keep_counting(world: World, metrics: Metrics, watch: Watch) -> None:
     """Bring the gauges up to date now and then: they are facts of the store, not of this process."""
     while not watch.is_stopping():
-        counts = await world.store.counts()
-        for name in ("feeds", "paused", "entries", "articles", "blobs"):
-            metrics.stored.labels(name).set(counts[name])
-        metrics.last_seq.set(await world.store.last_seq())
+        with suppress(FeedmillError):  # whoever polls meets it too, and tells
+            counts = await world.store.counts()
+            for name in ("feeds", "paused", "entries", "articles", "blobs"):
+                metrics.stored.labels(name).set(counts[name])
+            metrics.last_seq.set(await world.store.last_seq())
         await watch.pause(_COUNT_EVERY_SEC)

@@ -10,7 +10,12 @@ from feedmill.model.base import Value
 from feedmill.model.entry import Author, Entry, Finding
 from feedmill.model.parsed import ParsedEntry, Person, Text
 from feedmill.normalise.body import Body, content_body, summary_body
-from feedmill.normalise.fields import clean_language, field_findings, field_text
+from feedmill.normalise.fields import (
+    clean_language,
+    field_findings,
+    field_text,
+    published_text,
+)
 from feedmill.normalise.links import bad_link, entry_links, web_address
 from feedmill.normalise.media import entry_files, entry_image
 from feedmill.normalise.moments import read_moments
@@ -56,8 +61,10 @@ def normalise_entry(
         link=links.link,
         canonical_link=links.canonical_link,
         article_link=links.article_link,
-        title=field_text(parsed.title, config.title_max_chars),
-        summary=_summary(parsed, html, config.summary_max_chars),
+        title=(field_text if config.enabled else published_text)(
+            parsed.title, config.title_max_chars
+        ),
+        summary=_summary(parsed, html, config),
         content=html,
         content_from=None if html is None else "summary" if fallback else "content",
         authors=_authors(parsed.authors, config.max_authors),
@@ -112,8 +119,11 @@ def _bodies(
     return content, summary_body(parsed.summary, base, config)
 
 
-def _summary(parsed: ParsedEntry, html: str | None, max_chars: int) -> str | None:
+def _summary(parsed: ParsedEntry, html: str | None, config: NormaliseConfig) -> str | None:
     """The publisher's summary, else the beginning of the content as text."""
+    max_chars = config.summary_max_chars
+    if not config.enabled:
+        return published_text(parsed.summary, max_chars)
     return field_text(parsed.summary, max_chars) or field_text(
         None if html is None else Text(value=html, kind="html"), max_chars
     )

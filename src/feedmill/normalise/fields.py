@@ -5,10 +5,11 @@ import re
 from feedmill.model.entry import Finding
 from feedmill.model.parsed import Text
 from feedmill.normalise.suspicious import find_suspicious
-from feedmill.normalise.text import clean_text
+from feedmill.normalise.text import clean_text, remove_surrogates
 
 # Markup is seldom this many times as long as its text; what lies behind is not looked at.
 _MARKUP_FACTOR = 16
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}")  # the shape of RFC 5646 tags
 
 
@@ -17,6 +18,14 @@ def field_text(text: Text | None, max_chars: int) -> str | None:
     if text is None:
         return None
     return clean_text(text.value[: max_chars * _MARKUP_FACTOR], max_chars) or None
+
+
+def published_text(text: Text | None, max_chars: int) -> str | None:
+    """The text as it was published, markup and all; only controls and outer white space go."""
+    if text is None:
+        return None
+    value = _CONTROL.sub("", remove_surrogates(text.value[: max_chars * _MARKUP_FACTOR]))
+    return value.strip() or None
 
 
 def field_findings(field_name: str, text: Text | None, max_chars: int) -> tuple[Finding, ...]:

@@ -19,7 +19,8 @@ class Metrics:
     """The numbers of one process; each instance has a registry of its own, so tests do not meet."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # one line in two would be the moment at which a counter began
+        # One line in two would be the moment at which a counter began.
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # prometheus-client is half typed
         self.registry = CollectorRegistry()
         self.fetches = Counter(
             "feedmill_fetches",

@@ -13,6 +13,8 @@ A sound document is parsed once, as a whole. From a broken one every entry is re
 slice, so that one broken entry costs one entry.
 """
 
+import re
+from itertools import islice
 from typing import Final
 
 from feedmill.config import ParseLimits
@@ -22,10 +24,12 @@ from feedmill.parse import sniff
 from feedmill.parse.encoding import Decoded, decode
 from feedmill.parse.jsonfeed import parse_json
 from feedmill.parse.markup import parse_markup
-from feedmill.parse.sniff import holds_feed
+from feedmill.parse.sniff import Kind, holds_feed
 
 _DEFAULTS: Final = ParseLimits()
 _NOTHING: Final[frozenset[str]] = frozenset()
+_FREE_BYTES: Final = 1_000_000  # in a shorter document nobody counts
+_VALUE: Final = re.compile(rb"""=\s*+["']""")  # an attribute's, in markup
 
 
 def parse_document(
@@ -47,7 +51,12 @@ def parse_document(
         return Unreadable(reason="empty", detail="there is nothing in the body")
     if kind == "binary":
         return sniff.name_binary(body)
+    crowd = _crowd(body, kind, limits)
+    if crowd is not None:
+        return crowd
     decoded = decode(body, document.content_type, limits)
+    if decoded.utf8 is not body and (crowd := _crowd(decoded.utf8, kind, limits)) is not None:
+        return crowd
     if kind == "json":
         return _parse_json(document, decoded, limits, known)
     if kind == "html":
@@ -64,5 +73,38 @@ def _parse_json(
     read = parse_json(document, decoded, limits, known)
     if isinstance(read, ParsedFeed) or read.reason != "malformed":
         return read
-    markup = parse_markup(document, decoded, limits, known) if holds_feed(decoded.utf8) else read
+    if not holds_feed(decoded.utf8) or _crowd(decoded.utf8, "markup", limits) is not None:
+        return read
+    markup = parse_markup(document, decoded, limits, known)
     return markup if isinstance(markup, ParsedFeed) else read
+
+
+def _crowd(text: bytes, kind: Kind, limits: ParseLimits) -> Unreadable | None:
+    """A refusal if there is more in a long document than a tree of it may cost (D28).
+
+    Counted in the bytes before anything is made of them: every `<`, and every attribute; in JSON
+    every comma and every bracket that opens, which bounds its values and its keys.
+    """
+    if len(text) <= _FREE_BYTES:
+        return None
+    if kind == "json":
+        return _over(sum(map(text.count, (b",", b"{", b"["))), "values", limits)
+    if kind != "markup":
+        return None
+    return _over(text.count(b"<"), "tags", limits) or _over(
+        _attributes(text, limits.max_tags), "attributes", limits
+    )
+
+
+def _attributes(text: bytes, most: int) -> int:
+    """How many attributes there are, or one more than `most`; a = alone is none."""
+    if text.count(b"=") <= most:
+        return 0
+    return sum(1 for _ in islice(_VALUE.finditer(text), most + 1))
+
+
+def _over(count: int, what: str, limits: ParseLimits) -> Unreadable | None:
+    if count <= limits.max_tags:
+        return None
+    detail = f"{count:,} {what}; the limit is {limits.max_tags:,}"
+    return Unreadable(reason="too-large", detail=detail)

@@ -9,9 +9,13 @@ from typing import Final
 
 from feedmill.model.base import Value
 
-_DOCTYPE_TOKEN: Final = re.compile(rb"""<!--|<\?|["'\[\]>]""")
+_OUTSIDE: Final = re.compile(rb"""(<!--|<\?|["'\[\]>])""")
+# In the internal subset, what a declaration says does not matter, nor where it ends.
+_INSIDE: Final = re.compile(
+    rb"""(?:[^"'\[\]<]++|"[^"]*+"|'[^']*+'|<(?!!--|\?))*+(<!--|<\?|["'\[\]])"""
+)
 # Enough for any real internal subset; whoever writes more is not describing a feed.
-_MAX_TOKENS: Final = 500_000
+_MAX_TOKENS: Final = 200_000
 _MAX_DOCTYPES: Final = 4  # XML allows one
 _ENDS: Final = {b"<!--": b"-->", b"<?": b"?>", b'"': b'"', b"'": b"'"}
 
@@ -33,9 +37,12 @@ def read_prolog(utf8: bytes, start: int) -> Prolog:
         elif utf8.startswith(b"<!--", at):
             position = _end_of(utf8, b"-->", at + 4)
         elif utf8.startswith(b"<!", at):
-            many = len(doctypes) >= _MAX_DOCTYPES
-            position = _end_of(utf8, b">", at) if many else _end_of_doctype(utf8, at)
-            doctypes.append((at, position))
+            if len(doctypes) < _MAX_DOCTYPES:
+                position = _end_of_doctype(utf8, at)
+                doctypes.append((at, position))
+            else:  # one long blank, with whatever stands between them
+                position = _end_of(utf8, b">", at)
+                doctypes[-1] = (doctypes[-1][0], position)
         else:
             return Prolog(root=at, doctypes=tuple(doctypes))
     return Prolog(root=-1, doctypes=tuple(doctypes))
@@ -64,10 +71,10 @@ def _end_of_doctype(utf8: bytes, start: int) -> int:
     depth = 0
     position = start + 2
     for _ in range(_MAX_TOKENS):
-        found = _DOCTYPE_TOKEN.search(utf8, position)
+        found = _INSIDE.match(utf8, position) if depth > 0 else _OUTSIDE.search(utf8, position)
         if found is None:
             break
-        token = found.group()
+        token = found[1]
         position = found.end()
         if token in _ENDS:
             end = utf8.find(_ENDS[token], position)

@@ -44,6 +44,7 @@ class SteppedClock(SystemClock):
     """Instants stand still until the test moves them; waits and ids are the system's."""
 
     def __init__(self, at: datetime = NOON) -> None:
+        super().__init__()
         self.at = at
 
     def now(self) -> datetime:

@@ -24,6 +24,7 @@ from feedmill.adapters.store.rows import (
     Row,
     feed_of,
     instant,
+    json_text,
     micros,
     pace_of,
     pace_row,
@@ -33,14 +34,25 @@ from feedmill.model.feed import Claim, Feed, HostPace, Lane
 
 SHARDS: Final = 1024
 
+_CHOSEN: Final = "f.id IN (SELECT value FROM json_each(:only))"
 _FREE_LANES: Final = (
     f"SELECT lane_id, lane_key, epoch, {PACE_COLUMNS} FROM lanes"
-    " WHERE claim_at <= ? ORDER BY claim_at LIMIT ?"
+    " WHERE claim_at <= :now ORDER BY claim_at LIMIT :lanes"
+)
+_LANES_OF_CHOSEN: Final = (
+    " AND lane_id IN (SELECT s.lane_id FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
+    f" WHERE {_CHOSEN} AND s.paused = 0 AND s.next_run_at <= :now)"
 )
 _DUE_FEEDS: Final = (
     f"SELECT f.feed_no, f.interval_sec, {FEED_COLUMNS}"
     " FROM feed_sched s JOIN feeds f ON f.feed_no = s.feed_no"
-    " WHERE s.lane_id = ? AND s.paused = 0 AND s.next_run_at <= ? ORDER BY s.next_run_at LIMIT ?"
+    " WHERE s.lane_id = :lane AND s.paused = 0 AND s.next_run_at <= :now"
+    " ORDER BY s.next_run_at LIMIT :feeds"
+)
+_DUE_AT: Final = (
+    "SELECT min(max(s.next_run_at, l.claim_at)) FROM feeds f"
+    " JOIN feed_sched s ON s.feed_no = f.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
+    f" WHERE s.paused = 0 AND {_CHOSEN}"
 )
 _POSTPONE: Final = (
     "UPDATE feed_sched SET next_run_at = ? + CAST(f.interval_sec * 1000000 AS INTEGER)"
@@ -94,17 +106,28 @@ def claim(
     lease_sec: float,
     max_lanes: int,
     max_feeds: int,
+    only: Sequence[str] | None = None,
 ) -> tuple[Claim, ...]:
-    """Lease lanes that have due feeds and may be asked; expired leases are free."""
+    """Lease lanes that have due feeds and may be asked; expired leases are free.
+
+    With `only`, lanes of other feeds and other feeds of their lanes are left as they are.
+    """
     until = now + timedelta(seconds=lease_sec)
     claims: list[Claim] = []
+    asked: dict[str, int | str] = {
+        "now": micros(now),
+        "feeds": max(1, max_feeds),
+        "only": json_text(only),
+    }
+    lanes, feeds = (_FREE_LANES, _DUE_FEEDS) if only is None else _chosen_statements()
     while len(claims) < max_lanes:
-        rows = connection.execute(_FREE_LANES, (micros(now), max_lanes - len(claims))).fetchall()
+        asked["lanes"] = max_lanes - len(claims)
+        rows = connection.execute(lanes, asked).fetchall()
         if not rows:
             break
         for lane_id, key, epoch, *pace in rows:
             lane = Lane(id=lane_id, key=key, epoch=epoch + 1, pace=pace_of(tuple(pace)))
-            due = _due(connection, lane, now, max_feeds)
+            due = [] if _rests(lane, now) else _due(connection, feeds, lane, asked)
             if due:
                 claims.append(_lease(connection, lane, owner, until, due))
             else:
@@ -153,10 +176,22 @@ def release(
     free(connection, lane.id, pace)
 
 
-def _due(connection: sqlite3.Connection, lane: Lane, now: datetime, max_feeds: int) -> list[Row]:
-    if lane.pace.next_ok_at is not None and lane.pace.next_ok_at > now:
-        return []
-    return connection.execute(_DUE_FEEDS, (lane.id, micros(now), max(1, max_feeds))).fetchall()
+def _chosen_statements() -> tuple[str, str]:
+    """The statements that see lanes and due feeds of `only`."""
+    return (
+        _FREE_LANES.replace(" ORDER BY", f"{_LANES_OF_CHOSEN} ORDER BY"),
+        _DUE_FEEDS.replace(" ORDER BY", f" AND {_CHOSEN} ORDER BY"),
+    )
+
+
+def _rests(lane: Lane, now: datetime) -> bool:
+    return lane.pace.next_ok_at is not None and lane.pace.next_ok_at > now
+
+
+def _due(
+    connection: sqlite3.Connection, feeds: str, lane: Lane, asked: dict[str, int | str]
+) -> list[Row]:
+    return connection.execute(feeds, {**asked, "lane": lane.id}).fetchall()
 
 
 def _lease(
@@ -200,7 +235,10 @@ def free(connection: sqlite3.Connection, lane_id: int, pace: HostPace) -> None:
     )
 
 
-def next_due_at(connection: sqlite3.Connection) -> datetime | None:
-    """When the next lane can be claimed: it is due, or its lease ends."""
-    (earliest,) = connection.execute("SELECT min(claim_at) FROM lanes").fetchone()
+def next_due_at(
+    connection: sqlite3.Connection, only: Sequence[str] | None = None
+) -> datetime | None:
+    """When the next lane can be claimed, for `only` these feeds: it is due, or its lease ends."""
+    statement = "SELECT min(claim_at) FROM lanes" if only is None else _DUE_AT
+    (earliest,) = connection.execute(statement, {"only": json_text(only)}).fetchone()
     return None if earliest is None or earliest >= NEVER else instant(earliest)

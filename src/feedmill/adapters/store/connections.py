@@ -3,9 +3,10 @@
 WAL lets readers go on while one process writes. `synchronous=NORMAL` loses nothing that was
 committed when a process dies, kill -9 included: the pages are with the operating system by then.
 A power cut may take the last transactions (never the file's integrity); `full` syncs the log at
-every commit and survives that too, at a third of the speed with small transactions.
+every commit and survives that too, but is several times slower when transactions are small.
 """
 
+import errno
 import sqlite3
 from collections.abc import Callable
 from typing import Final, Literal, TypeVar
@@ -21,6 +22,7 @@ MEMORY: Final = ":memory:"
 PARAMETERS: Final = 500  # of one IN (…): far below SQLite's limit, and few shapes to prepare
 
 _BUSY_SLICE_SEC: Final = 1.0  # one wait inside SQLite; the writer repeats it up to its patience
+_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _REASONS: Final = {
     sqlite3.SQLITE_BUSY: ("busy", "another program is holding the database; end it or wait"),
     sqlite3.SQLITE_LOCKED: ("busy", "another program is holding the database; end it or wait"),
@@ -61,7 +63,7 @@ def store_error(error: BaseException, path: str = "the store") -> StoreError:
     """The error in our words, with a stable reason."""
     if isinstance(error, StoreError):
         return error
-    code = sqlite3.SQLITE_IOERR if isinstance(error, OSError) else error_code(error)
+    code = _system_code(error) if isinstance(error, OSError) else error_code(error)
     reason, advice = _REASONS.get(code, ("failed", "this is a fault in feedmill"))
     return StoreError(f"{path}: {advice} ({type(error).__name__}: {error})", reason=reason)
 
@@ -75,6 +77,10 @@ def error_code(error: BaseException) -> int:
 def is_busy(error: BaseException) -> bool:
     """True when somebody else holds the lock: waiting helps."""
     return error_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _system_code(error: OSError) -> int:
+    return sqlite3.SQLITE_FULL if error.errno in _NO_SPACE else sqlite3.SQLITE_IOERR
 
 
 def _connect(path: str, *, synchronous: Synchronous) -> sqlite3.Connection:

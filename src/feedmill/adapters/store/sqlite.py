@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from feedmill.adapters.failpoints import reach
-from feedmill.adapters.store import claims, clock_steps, identities, outbox, queries, subscriptions
+from feedmill.adapters.store import (
+    claims,
+    clock_steps,
+    identities,
+    outbox,
+    queries,
+    raw_index,
+    subscriptions,
+)
 from feedmill.adapters.store import purge as retention
 from feedmill.adapters.store.commit import commit
 from feedmill.adapters.store.connections import (
@@ -114,11 +122,18 @@ class SqliteStore:
     # the schedule
 
     async def claim(
-        self, owner: str, *, now: datetime, lease_sec: float, max_lanes: int, max_feeds: int
+        self,
+        owner: str,
+        *,
+        now: datetime,
+        lease_sec: float,
+        max_lanes: int,
+        max_feeds: int,
+        only: Sequence[str] | None = None,
     ) -> tuple[Claim, ...]:
         """Lease lanes with due feeds; the next run of each feed is persisted with it (D25)."""
         return await self._write(
-            lambda c: claims.claim(c, owner, now, lease_sec, max_lanes, max_feeds)
+            lambda c: claims.claim(c, owner, now, lease_sec, max_lanes, max_feeds, only)
         )
 
     async def renew(
@@ -138,9 +153,9 @@ class SqliteStore:
         """Give the lane back with the pace learnt; nothing happens when it was lost."""
         await self._write(lambda c: claims.release(c, lane, pace, deferred))
 
-    async def next_due_at(self) -> datetime | None:
+    async def next_due_at(self, only: Sequence[str] | None = None) -> datetime | None:
         """When the next lane can be claimed: it is due, or its lease ends."""
-        return await self._read(claims.next_due_at)
+        return await self._read(lambda c: claims.next_due_at(c, only))
 
     async def follow_clock(self, now: datetime, *, lease_sec: float) -> int:
         """Take back what was dated by a clock that ran ahead; how many feeds that were (H32)."""
@@ -251,6 +266,14 @@ class SqliteStore:
         )
         rows = [(*blob_row(ref)[1:], ref.sha256) for ref in refs]
         await self._write(lambda c: c.executemany(statement, rows).rowcount)
+
+    async def spent_blobs(self, *, keep_last: int, before: datetime) -> tuple[str, ...]:
+        """Bodies that retention no longer keeps for any feed (D13)."""
+        return await self._read(lambda c: raw_index.spent(c, keep_last, before))
+
+    async def raw_chains(self, segments: Sequence[str]) -> tuple[tuple[BlobRef, str | None], ...]:
+        """The bodies of these segments per feed, oldest first, each with the one before it."""
+        return await self._read(lambda c: raw_index.chains(c, segments))
 
     async def forget_blobs(self, sha256s: Sequence[str]) -> None:
         """Note that bodies are gone."""

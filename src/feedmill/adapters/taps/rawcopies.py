@@ -8,9 +8,12 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
+
+_REASON: Final = "io-error"
 
 ReadRaw = Callable[[str], Awaitable[bytes | None]]
 
@@ -55,4 +58,4 @@ def _write(path: Path, body: bytes) -> None:
         partial.replace(path)
     except OSError as problem:
         message = f"{path}: a raw copy cannot be written ({problem.strerror or problem})"
-        raise SinkError("io-error", message) from problem
+        raise SinkError(_REASON, message) from problem

@@ -9,9 +9,8 @@ import click
 import msgspec
 
 from feedmill.app import config_reference, examine
-from feedmill.doors.cli.feeds import all_feeds, json_option
-from feedmill.doors.cli.output import paint, progress, show_json
-from feedmill.doors.cli.session import config_of, feed_named, in_world, run_story
+from feedmill.doors.cli.output import json_option, paint, progress, shorten, show_json
+from feedmill.doors.cli.session import all_feeds, config_of, feeds_named, in_world, run_story
 from feedmill.engine.replay import Replayed
 from feedmill.engine.replay import replay as replay_feed
 from feedmill.engine.retention import purge as purge_old
@@ -33,7 +32,7 @@ def init(ctx: click.Context, *, as_json: bool) -> None:
     if as_json:
         show_json({"home": config.store.home, **counts})
     else:
-        click.echo(f"ready: {Path(config.store.home).resolve()} ({counts.get('feeds', 0)} feeds)")
+        click.echo(f"ready: {Path(config.store.home).resolve()} ({counts['feeds']} feeds)")
         click.echo("next: feedmill add https://example.com/feed && feedmill sync")
 
 
@@ -52,11 +51,7 @@ def replay(
         raise click.UsageError(message)
 
     async def story(world: World) -> list[Replayed]:
-        chosen = (
-            await all_feeds(world)
-            if everything
-            else [await feed_named(name, world) for name in feeds]
-        )
+        chosen = await (all_feeds(world) if everything else feeds_named(feeds, world))
         results = []
         with progress(len(chosen), "reading again", hide=as_json) as step:
             for feed in chosen:
@@ -69,14 +64,13 @@ def replay(
         show_json({"items": results, "next": None})
         return
     for one in results:
-        if one.differences or one.outcome != "read":
-            click.echo(f"{one.feed_id}  {one.outcome}, {len(one.differences)} different")
-        for difference in one.differences:
-            what = ", ".join(difference.changed) or "new"
-            click.echo(f"  {difference.kind:<9}{what:<30}{difference.title or ''}")
+        _say_replayed(one)
     total = sum(len(one.differences) for one in results)
     same = sum(one.unchanged for one in results)
-    click.echo(f"{len(results)} documents: {total} entries differ, {same} are the same")
+    read = sum(one.outcome == "read" for one in results)
+    click.echo(f"{read} documents read again: {total} entries differ, {same} are the same")
+    if read < len(results):
+        click.echo(f"{len(results) - read} feeds have no document that can be read")
     if total and not write:
         click.echo("nothing was written; --write commits it")
 
@@ -172,3 +166,11 @@ def show_config(ctx: click.Context, *, reference: bool, as_json: bool) -> None:
             changed = "" if value == defaults[part][field] else "   # changed"
             text = msgspec.json.encode(value).decode()
             click.echo(f"{field} = {text}{changed}"[: shutil.get_terminal_size().columns * 4])
+
+
+def _say_replayed(one: Replayed) -> None:
+    if one.differences:
+        click.echo(f"{one.feed_id}  {len(one.differences)} differ")
+    for difference in one.differences:
+        what = ", ".join(difference.changed) or "new"
+        click.echo(f"  {difference.kind:<9}{what:<30}{shorten(difference.title or '', 80)}")

@@ -4,21 +4,24 @@ Nothing is asked of the internet. Time is compressed: where a real feed is polle
 an hour, one of the village is polled every few seconds.
 """
 
-from collections import Counter
+import signal
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import click
 from msgspec.structs import replace
 
-from feedmill.app import open_village, open_world, set_up_logging
+from feedmill.app import VillageOnLoopback, open_village, open_world, set_up_logging
 from feedmill.config import Config, HostConfig, RunConfig, ScheduleConfig
-from feedmill.doors.cli.output import paint
+from feedmill.doors.cli.leaving import interrupted
+from feedmill.doors.cli.output import json_option, paint, shorten, show_json_line
+from feedmill.doors.cli.run import run_engine, show_line, show_refresh
 from feedmill.doors.cli.session import config_of, run_story
-from feedmill.doors.cli.work import GOOD, run_engine
+from feedmill.doors.cli.stopping import Stopping
+from feedmill.engine.report import GOOD
 from feedmill.engine.subscribe import subscribe
 from feedmill.engine.world import World
+from feedmill.model.feed import Feed
 from feedmill.schedule.explain import explain_decision
 
 _SCHEDULE = ScheduleConfig(
@@ -28,75 +31,106 @@ _HOST = HostConfig(min_gap_ms=50, rps=0, incident_base_sec=2.0, incident_cap_sec
 
 
 @click.command()
-@click.option("--for", "duration", default=60.0, show_default=True, metavar="SEC")
+@click.option(
+    "--for",
+    "duration",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    metavar="SEC",
+    help="Stop after this long.",
+)
 @click.option(
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Keep the demonstration's home folder.",
 )
+@json_option
 @click.pass_context
-def demo(ctx: click.Context, duration: float, keep: Path | None) -> None:
-    """Watch feedmill poll forty living feeds on this machine, without the internet.
+def demo(ctx: click.Context, duration: float, keep: Path | None, *, as_json: bool) -> None:
+    """Watch feedmill poll sixty living feeds on this machine, without the internet.
 
     Busy and quiet ones, moved, broken, rate-limited and re-keyed ones, a podcast, Chinese in GBK:
     each line is one refresh, what it brought, when the next one is due and why.
     """
-    config = config_of(ctx, as_json=False)
+    if keep is not None and any(keep.glob("*")):
+        message = f"{keep} is not empty; the demonstration wants a folder of its own"
+        raise click.BadParameter(message, param_hint="--keep")
+    config = config_of(ctx, as_json=as_json)
     set_up_logging(-1, as_json=False)  # each refresh is shown below; the log would say it twice
 
-    async def tell() -> None:
+    async def tell() -> Stopping:
         with TemporaryDirectory(prefix="feedmill-demo-") as folder:
-            home = str(keep or Path(folder))
-            await _show_village(_demo_config(config, home), duration, kept=keep)
+            settings = _demo_config(config, str(keep or Path(folder)))
+            async with open_village() as village, open_world(settings) as world:
+                return await _show_village(village, world, duration, as_json=as_json)
 
-    run_story(tell, as_json=False)
+    stopping = run_story(tell, as_json=as_json)
+    if not as_json:
+        _say_goodbye(keep)
+    if stopping.by == signal.SIGINT:
+        interrupted(as_json=as_json)
 
 
-async def _show_village(config: Config, duration: float, *, kept: Path | None) -> None:
-    async with open_village() as village, open_world(config) as world:
-        addresses = village.addresses()
+async def _show_village(
+    village: VillageOnLoopback, world: World, duration: float, *, as_json: bool
+) -> Stopping:
+    addresses = village.addresses()
+    if not as_json:
         click.echo(paint(f"A village of {len(addresses)} feeds opens on 127.0.0.1.", bold=True))
         click.echo(
-            "Each line below is one refresh: what came, when the next one is due, and why.\n"
+            f"For {duration:.0f} s, each line is one refresh: what came, when the next one is due, "
+            "and why.\n"
         )
-        for address in addresses.values():
-            await subscribe(address, world)
-        await run_engine(
-            world, duration=duration, metrics_port=None, to_stdout=False, taps=True, show=True
-        )
-        await _sum_up(world, village.about(), addresses)
-        if kept is not None:
-            click.echo(f"\nEverything is kept in {kept}: feedmill --home {kept} entries")
-    click.echo("\nNow with real feeds:  feedmill add https://example.com/feed && feedmill sync")
+    for address in addresses.values():
+        await subscribe(address, world)
+    stopping = await run_engine(
+        world,
+        duration=duration,
+        metrics_port=None,
+        to_stdout=False,
+        taps=True,
+        show=(show_line,) if as_json else (show_refresh,),
+    )
+    feeds = [
+        (name, feed)
+        for name, address in addresses.items()
+        if (feed := await world.store.find_feed((address,))) is not None
+    ]
+    if as_json:
+        results = {name: feed.last_result for name, feed in feeds}
+        show_json_line({"feeds": results, "counts": await world.store.counts()})
+    else:
+        await _sum_up(feeds, village.about(), world)
+    return stopping
 
 
-async def _sum_up(world: World, about: dict[str, str], addresses: dict[str, str]) -> None:
-    counts = await world.store.counts()
-    results: Counter[str] = Counter()
-    rows: list[tuple[str, str]] = []
-    shown: Any = None
-    for name, address in addresses.items():
-        feed = await world.store.find_feed((address,))
-        if feed is None:
-            continue
-        results["well" if feed.last_result in GOOD else "in trouble"] += 1
-        rows.append((name, f"{feed.last_result or 'not polled':<18}{about[name]}"))
-        shown = shown or (feed if feed.schedule.cadence is not None else None)
+async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], world: World) -> None:
     click.echo(paint("\nThe village, feed by feed", bold=True))
-    for name, line in rows:
-        click.echo(f"  {name:<18}{line}")
+    for name, feed in feeds:
+        click.echo(f"  {name:<18}{feed.last_result or 'not polled':<18}{about[name]}")
+    counts = await world.store.counts()
+    well = sum(feed.last_result in GOOD for _, feed in feeds)
     click.echo(
         paint("\nIn the store: ", bold=True)
         + f"{counts['entries']:,} entries, {counts['articles']:,} articles, "
         f"{counts['fetches']:,} fetches, {counts['events']:,} events; "
-        f"{results['well']} feeds are well, {results['in trouble']} are in trouble on purpose."
+        f"{well} feeds are well, {len(feeds) - well} are in trouble on purpose."
     )
-    if shown is not None:
-        decisions = await world.store.decisions(shown.id, limit=1)
-        click.echo(paint(f"\nWhy is “{shown.title}” polled when it is?", bold=True))
-        for sentence in explain_decision(decisions[0]):
+    told = next((feed for _, feed in feeds if feed.schedule.cadence is not None), None)
+    decisions = await world.store.decisions(told.id, limit=1) if told is not None else ()
+    for decision in decisions:
+        title = shorten(told.title or told.url, 60) if told is not None else ""
+        click.echo(paint(f"\nWhy is “{title}” polled when it is?", bold=True))
+        for sentence in explain_decision(decision):
             click.echo(f"  {sentence}")
+
+
+def _say_goodbye(kept: Path | None) -> None:
+    if kept is not None:
+        click.echo(f"\nEverything is kept in {kept}; look at it: feedmill --home {kept} entries")
+    click.echo("\nNow with real feeds:  feedmill add https://example.com/feed && feedmill sync")
 
 
 def _demo_config(config: Config, home: str) -> Config:

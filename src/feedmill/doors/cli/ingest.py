@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 from msgspec.structs import replace
@@ -81,7 +82,7 @@ async def _ingest_file(file: str, world: World) -> Ingested:
     """Take in a file under an address that can never be fetched, so that it can be named again."""
     name = "stdin" if file == "-" else Path(file).name
     body = await asyncio.to_thread(_read, file)
-    feed = (await subscribe(f"https://file.invalid/{name}", world, title=name)).feed
+    feed = (await subscribe(f"https://file.invalid/{quote(name)}", world, title=name)).feed
     paused = replace(feed, paused=True)
     await world.store.change_feed(paused)
     return await ingest_document(RawDocument(body=body, url=None), paused, world)

@@ -4,16 +4,20 @@ OPML is XML from strangers, so it goes through the same hardened reader as a fee
 include other lists are not followed.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from lxml import etree
 
+from feedmill.config import ParseLimits
 from feedmill.model.base import Value
+from feedmill.parse.encoding import decode
 from feedmill.parse.prolog import read_prolog, without_doctype
 from feedmill.parse.xml import read_tree
 
-_MAX_BYTES = 20 * 1024 * 1024
+_LIMITS: Final = ParseLimits(max_bytes=20 * 1024 * 1024)
+_LIST_KEYS: Final = ("feeds", "seeds", "items", "subscriptions")
+_MOST_FOLDERS: Final = 8  # of one feed; deeper ones add nothing that a person would look for
 
 
 class Outline(Value):
@@ -27,16 +31,16 @@ class Outline(Value):
 
 def read_list(data: bytes) -> list[Outline]:
     """Every feed of a list in any of the three shapes, in order, each address once."""
-    if len(data) > _MAX_BYTES:
+    if len(data) > _LIMITS.max_bytes:
         message = f"a list of {len(data):,} bytes is too large"
         raise ValueError(message)
-    head = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if head == b"<":
-        found = _opml(data)
-    elif head in (b"{", b"["):
-        found = _json(data)
+    utf8 = decode(data, None, _LIMITS).utf8.lstrip()
+    if utf8.startswith(b"<"):
+        found = _opml(utf8)
+    elif utf8.startswith((b"{", b"[")):
+        found = _json(utf8)
     else:
-        found = _lines(data)
+        found = _lines(utf8)
     if not found:
         message = "no feed address is in it"
         raise ValueError(message)
@@ -67,11 +71,14 @@ def write_opml(outlines: list[Outline]) -> bytes:
     return etree.tostring(root, xml_declaration=True, encoding="utf-8", pretty_print=True)
 
 
-def _opml(data: bytes) -> list[Outline]:
-    prolog = read_prolog(data, 0)
-    tree = read_tree(without_doctype(data.decode("utf-8", "replace").encode(), prolog))
+def _opml(utf8: bytes) -> list[Outline]:
+    tree = read_tree(without_doctype(utf8, read_prolog(utf8, 0)))
     if tree is None:
-        message = "it is neither OPML nor anything else that can be read"
+        message = "it begins like XML but is not"
+        raise ValueError(message)
+    name = etree.QName(tree.root).localname
+    if name.lower() != "opml":
+        message = f"it is <{name[:40]}> and no OPML; `feedmill add` takes the address of a feed"
         raise ValueError(message)
     found: list[Outline] = []
     _walk(tree.root, (), found)
@@ -87,35 +94,43 @@ def _walk(element: Any, folders: tuple[str, ...], found: list[Outline]) -> None:
             tags = [*folders, *(facts.get("category") or "").split(",")]
             clean = tuple(dict.fromkeys(tag.strip(" /") for tag in tags if tag.strip(" /")))
             found.append(Outline(url=url, title=name, site=facts.get("htmlurl"), tags=clean))
-        deeper = (*folders, name) if name and not url and len(folders) < 8 else folders
+        deeper = (*folders, name) if name and not url and len(folders) < _MOST_FOLDERS else folders
         _walk(child, deeper, found)
 
 
-def _json(data: bytes) -> list[Outline]:
+def _json(utf8: bytes) -> list[Outline]:
     try:
-        value = msgspec.json.decode(data)
+        value = msgspec.json.decode(utf8)
     except msgspec.DecodeError as problem:
         message = f"it begins like JSON but is not ({problem})"
         raise ValueError(message) from None
     if isinstance(value, dict):
-        value = value.get("seeds") or value.get("feeds") or value.get("items") or []
-    found: list[Outline] = []
-    for item in value if isinstance(value, list) else []:
-        if isinstance(item, str) and item.strip():
-            found.append(Outline(url=item.strip()))
-        elif isinstance(item, dict):
-            url = item.get("url") or item.get("feed_url") or item.get("xmlUrl")
-            if isinstance(url, str) and url.strip():
-                tags = [str(tag) for tag in item.get("tags") or [] if str(tag).strip()]
-                title = item.get("title")
-                found.append(
-                    Outline(url=url.strip(), title=str(title) if title else None, tags=tuple(tags))
-                )
-    return found
+        value = next((value[key] for key in _LIST_KEYS if key in value), value)
+    if isinstance(value, dict):  # names and addresses
+        value = [{"title": title, "url": url} for title, url in value.items()]
+    found = (_outline(item) for item in value) if isinstance(value, list) else ()
+    return [outline for outline in found if outline is not None]
 
 
-def _lines(data: bytes) -> list[Outline]:
-    lines = (line.strip() for line in data.decode("utf-8-sig", "replace").splitlines())
+def _outline(item: object) -> Outline | None:
+    if isinstance(item, str):
+        item = {"url": item}
+    if not isinstance(item, dict):
+        return None
+    url = item.get("url") or item.get("feed_url") or item.get("xmlUrl")
+    if not isinstance(url, str) or not url.strip():
+        return None
+    tags, title = item.get("tags") or (), item.get("title") or item.get("name")
+    names = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else ()
+    return Outline(
+        url=url.strip(),
+        title=str(title) if title else None,
+        tags=tuple(dict.fromkeys(str(tag).strip() for tag in names if str(tag).strip())),
+    )
+
+
+def _lines(utf8: bytes) -> list[Outline]:
+    lines = (line.strip() for line in utf8.decode("utf-8", "replace").splitlines())
     return [Outline(url=line.split()[0]) for line in lines if line and not line.startswith("#")]
 
 

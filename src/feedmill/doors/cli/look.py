@@ -5,13 +5,19 @@ from typing import Any
 
 import click
 
-from feedmill.doors.cli.feeds import json_option
-from feedmill.doors.cli.output import paint, shorten, show_json, show_table
+from feedmill.doors.cli.output import (
+    json_option,
+    paint,
+    shorten,
+    show_facts,
+    show_json,
+    show_table,
+)
 from feedmill.doors.cli.session import feed_named, in_world
 from feedmill.engine.ports import EntryFilter
 from feedmill.engine.rawbytes import body_of
 from feedmill.engine.world import World
-from feedmill.errors import UsageError
+from feedmill.errors import NotFoundError
 from feedmill.model.event import StoredEntry
 from feedmill.normalise.dates import parse_date
 from feedmill.publish.wire import decision_wire, entry_wire, fetch_wire, revision_wire
@@ -25,12 +31,20 @@ from feedmill.schedule.explain import explain_decision
 @click.option("--since", metavar="TIME", help="First seen at or after this moment.")
 @click.option("--until", metavar="TIME", help="First seen before this moment.")
 @click.option("--text", metavar="WORD", help="A word of the title begins like this.")
-@click.option("--limit", default=50, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=50,
+    show_default=True,
+    help="At most this many.",
+)
 @click.option("--after", metavar="CURSOR", help="Go on after the last page.")
 @json_option
 @click.pass_context
 def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
-    """List entries, the newest first."""
+    """List entries, the latest arrivals first."""
+    since = _moment(chosen["since"], "--since")
+    until = _moment(chosen["until"], "--until")
 
     async def story(world: World) -> tuple[list[StoredEntry], str | None]:
         feed = await feed_named(chosen["feed"], world) if chosen["feed"] else None
@@ -38,12 +52,11 @@ def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # 
             feed_id=feed.id if feed else None,
             tag=chosen["tag"],
             category=chosen["category"],
-            since=_moment(chosen["since"], "--since"),
-            until=_moment(chosen["until"], "--until"),
+            since=since,
+            until=until,
             text=chosen["text"],
         )
-        limit = min(max(chosen["limit"], 1), 1000)
-        page = await world.store.entries(where, after=chosen["after"], limit=limit)
+        page = await world.store.entries(where, after=chosen["after"], limit=chosen["limit"])
         return list(page.items), page.next
 
     found, following = in_world(ctx, story, as_json=as_json)
@@ -51,7 +64,7 @@ def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # 
         show_json({"items": [entry_wire(entry) for entry in found], "next": following})
         return
     if not found:
-        click.echo("no entries; `feedmill sync` polls what is due")
+        click.echo("no entries that fit; `feedmill sync` polls what is due")
         return
     rows = [
         (
@@ -78,8 +91,8 @@ def entry(ctx: click.Context, entry_uid: str, *, revisions: bool, as_json: bool)
     async def story(world: World) -> dict[str, Any]:
         found = await world.store.entry(entry_uid)
         if found is None:
-            message = f"there is no entry {entry_uid!r}; `feedmill entries` lists them"
-            raise UsageError(message)
+            message = f"there is no entry {entry_uid!r}"
+            raise NotFoundError(message, "`feedmill entries` lists them")
         shape = entry_wire(found)
         if revisions:
             earlier = await world.store.revisions(entry_uid)
@@ -90,9 +103,11 @@ def entry(ctx: click.Context, entry_uid: str, *, revisions: bool, as_json: bool)
     if as_json:
         show_json(result)
         return
-    for key, value in result.items():
-        if value not in (None, [], ""):
-            click.echo(f"{key:<20}{shorten(str(value), 400)}")
+    earlier = result.pop("history", ())
+    show_facts(result)
+    for number, one in enumerate(earlier, 1):
+        click.echo()
+        show_facts({f"earlier state {number}": one})
 
 
 @click.command()
@@ -112,7 +127,7 @@ def raw(ctx: click.Context, what: str, *, headers: bool, as_json: bool) -> None:
         fetch = await world.store.fetch(ref.fetch_id if ref else what)
         if fetch is None or fetch.body_sha256 is None:
             message = f"there is no raw document for {what!r}"
-            raise UsageError(message)
+            raise NotFoundError(message, "give a fetch_id or an entry_uid")
         if headers or as_json:
             return fetch_wire(fetch)
         body = await body_of(fetch.body_sha256, world)
@@ -127,16 +142,23 @@ def raw(ctx: click.Context, what: str, *, headers: bool, as_json: bool) -> None:
         show_json(result)
     else:
         for name in ("url", "final_url", "http_status", "outcome", "fetched_at", "body_sha256"):
-            click.echo(f"{name:<16}{result[name]}")
+            click.echo(f"{name:<16}{shorten(str(result[name]), 300)}")
         for kind in ("request_headers", "response_headers"):
             click.echo(paint(kind, bold=True))
             for name, value in result[kind]:
-                click.echo(f"  {name}: {shorten(value, 300)}")
+                click.echo(f"  {shorten(name, 100)}: {shorten(value, 300)}")
 
 
 @click.command()
 @click.argument("feed")
-@click.option("--history", default=1, show_default=True, metavar="N", help="Decisions to explain.")
+@click.option(
+    "--history",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Decisions to explain.",
+)
 @json_option
 @click.pass_context
 def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> None:
@@ -144,7 +166,7 @@ def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> No
 
     async def story(world: World) -> tuple[str, list[tuple[dict[str, Any], tuple[str, ...]]]]:
         found = await feed_named(feed, world)
-        decisions = await world.store.decisions(found.id, limit=min(max(history, 1), 100))
+        decisions = await world.store.decisions(found.id, limit=history)
         told = [(decision_wire(one), explain_decision(one)) for one in decisions]
         return found.title or found.url, told
 

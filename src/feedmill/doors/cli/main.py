@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import click
 
@@ -29,7 +29,7 @@ COMMANDS: Final = {
     "run": ("feedmill.doors.cli.run", "run", "Poll for ever."),
     "demo": ("feedmill.doors.cli.demo", "demo", "Watch feedmill at work, without the internet."),
     "ingest-one": ("feedmill.doors.cli.ingest", "ingest_one", "Take in one feed once and count."),
-    "entries": ("feedmill.doors.cli.look", "entries", "List entries, the newest first."),
+    "entries": ("feedmill.doors.cli.look", "entries", "List entries, the latest arrivals first."),
     "entry": ("feedmill.doors.cli.look", "entry", "Show one entry."),
     "raw": ("feedmill.doors.cli.look", "raw", "Write raw bytes of a fetch or an entry."),
     "explain": ("feedmill.doors.cli.look", "explain", "Say why a feed is polled when it is."),
@@ -130,7 +130,7 @@ def _status(command: Callable[[], Any], *, as_json: bool) -> Any:  # noqa: ANN40
     return result if isinstance(result, int) else 0
 
 
-def _refuse(problem: click.ClickException, *, as_json: bool) -> None:
+def _refuse(problem: click.ClickException, *, as_json: bool) -> NoReturn:
     if as_json:
         command = getattr(getattr(problem, "ctx", None), "command_path", "feedmill")
         hint = f"{command} --help explains it"

@@ -8,7 +8,8 @@ import msgspec
 
 from feedmill.api import normalise, parse_date
 from feedmill.api import parse as parse_feed
-from feedmill.doors.cli.output import fail, paint, shorten, show_json
+from feedmill.doors.cli.leaving import fail
+from feedmill.doors.cli.output import json_option, paint, shorten, show_json
 from feedmill.model.entry import NormalisedFeed
 from feedmill.model.parsed import ParsedEntry, ParsedFeed, Repair, Unreadable
 
@@ -17,7 +18,7 @@ _HINTS = {
     "login-page": "the server wants credentials before it shows the feed",
     "bot-wall": "the server refuses programs; ask the publisher to let feeds through",
     "error-document": "the server answered with an error message; try again later",
-    "opml": "import a list of feeds instead of parsing it",
+    "opml": "a list of feeds; take it in with `feedmill import`",
     "empty": "the server sent no bytes",
     "too-large": "raise ParseLimits.max_bytes if the document is really wanted",
 }
@@ -28,7 +29,7 @@ _HINTS = {
 @click.option("--url", metavar="URL", help="Where the document came from; resolves relative links.")
 @click.option("--content-type", metavar="TYPE", help="The Content-Type header it came with.")
 @click.option("--clean", is_flag=True, help="Show normalised entries: clean text, sanitised HTML.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@json_option
 def parse(
     files: tuple[str, ...],
     url: str | None,
@@ -95,7 +96,7 @@ def _cleaned(feed: ParsedFeed) -> dict[str, object]:
 def _print(name: str, result: ParsedFeed | Unreadable, *, clean: bool) -> None:
     click.echo(paint(name, bold=True))
     if isinstance(result, Unreadable):
-        click.echo(f"  {paint(result.reason, fg='red')}: {result.detail}")
+        click.echo(f"  {paint(result.reason, fg='red')}: {shorten(result.detail, 200)}")
         if result.reason in _HINTS:
             click.echo(f"  {_HINTS[result.reason]}")
     else:
@@ -150,7 +151,7 @@ def _print_entry(entry: ParsedEntry) -> None:
     date = parse_date(written)
     when = date.strftime("%Y-%m-%d %H:%M") if date else "-"
     title = entry.title.value if entry.title else "(no title)"
-    click.echo(f"  {when:<18}{shorten(title, 60):<62}{entry.link or entry.id or ''}")
+    click.echo(f"  {when:<18}{shorten(title, 60):<62}{shorten(entry.link or entry.id or '', 200)}")
 
 
 def _print_clean(feed: NormalisedFeed) -> None:
@@ -167,4 +168,6 @@ def _print_clean(feed: NormalisedFeed) -> None:
 
 def _print_repairs(repairs: tuple[Repair, ...]) -> None:
     for repair in repairs:
-        click.echo(f"  {paint('mended', fg='yellow')}   {repair.code:<22}{repair.detail}")
+        click.echo(
+            f"  {paint('mended', fg='yellow')}   {repair.code:<22}{shorten(repair.detail, 100)}"
+        )

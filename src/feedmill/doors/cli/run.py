@@ -85,9 +85,7 @@ async def run_engine(
     """Work until a signal or the time is up, with everything beside it; who asked for the end."""
     metrics = Metrics()
     report = Report(logger("engine"), metrics, shown=bool(show))
-    watch = Watch(
-        owner_name(), (report.refreshed, *show), (report.surprised,), (report.troubled,)
-    )
+    watch = Watch(owner_name(), (report.refreshed, *show), (report.surprised,), (report.troubled,))
     stopping = stop_on_signals(watch)
     sinks = [*(taps_of(world) if taps else ()), *([stdout_tap()] if to_stdout else [])]
     async with asyncio.TaskGroup() as group:

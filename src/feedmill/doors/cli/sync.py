@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from typing import Any
 
 import click
@@ -140,7 +141,7 @@ def _count(counts: Counter[str], failures: list[dict[str, Any]], result: Refresh
                 "detail": fetch.detail,
                 "http_status": fetch.http_status,
                 "next_poll_at": instant(result.feed.next_poll_at),
-                "wait": span(result.feed.next_poll_at - fetch.fetched_at),
+                "wait_sec": (result.feed.next_poll_at - fetch.fetched_at).total_seconds(),
             }
         )
 
@@ -157,6 +158,7 @@ def _say(result: dict[str, Any]) -> None:
     )
     for one in result["failures"]:
         words = shorten(f"{one['url']} {one['detail']}", 200)
-        click.echo(f"  {paint(one['reason'], fg='red')} {words} (again in {one['wait']})")
+        again = span(timedelta(seconds=one["wait_sec"]))
+        click.echo(f"  {paint(one['reason'], fg='red')} {words} (again in {again})")
     if not result["persisted"]:
         click.echo("nothing was kept: the store could not be opened")

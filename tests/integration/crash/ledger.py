@@ -1,0 +1,101 @@
+"""The books, read by somebody else: plain sqlite3 and plain files, none of the engine's code."""
+
+import json
+import sqlite3
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.integration.crash.mills import FLOOR_SEC
+from tests.integration.crash.press import Press
+
+
+class Ledger:
+    """What a home folder holds, and every promise that it can break."""
+
+    def __init__(self, home: Path) -> None:
+        self._database = home / "feedmill.db"
+        self._taps = home / "out" / "entries"
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        connection = sqlite3.connect(self._database, timeout=30)
+        try:
+            return connection.execute(statement).fetchall()
+        finally:
+            connection.close()
+
+    def number(self, statement: str) -> int:
+        return int(self.rows(statement)[0][0])
+
+    def entries(self) -> dict[str, list[str]]:
+        """The guids that are stored, by the address of their feed."""
+        found: dict[str, list[str]] = {}
+        for url, guid in self.rows(
+            "SELECT f.url, e.guid FROM feeds f LEFT JOIN entries e ON e.feed_no = f.feed_no"
+            " ORDER BY e.entry_id"
+        ):
+            found.setdefault(url, []).extend([guid] if guid else [])
+        return found
+
+    def has(self, press: Press) -> bool:
+        """True when every item that was published is stored."""
+        stored = self.entries()
+        return all(set(guids) <= set(stored[url]) for url, guids in press.published.items())
+
+    def check(self, press: Press) -> None:
+        """What holds at every moment, a crash or not."""
+        assert self.rows("PRAGMA integrity_check") == [("ok",)]
+        self._check_entries(press)
+        self._check_events()
+        self._check_validators(press)
+        self._check_raw()
+        check_spacing(press)
+
+    def check_delivered(self) -> None:
+        """What holds once everything was handed over: each event on one line, in order."""
+        written = [
+            json.loads(line)["seq"]
+            for path in sorted(self._taps.glob("*.ndjson"))
+            for line in path.read_text("utf-8").splitlines()
+        ]
+        assert written == list(range(1, self.number("SELECT count(*) FROM outbox") + 1))
+
+    def leases(self, pid: int) -> int:
+        """Lanes that this process still holds."""
+        owner = f"%:{pid}"
+        return self.number(f"SELECT count(*) FROM lanes WHERE owner LIKE '{owner}'")
+
+    def _check_entries(self, press: Press) -> None:
+        published = press.published
+        for url, guids in self.entries().items():
+            twice = [guid for guid, count in Counter(guids).items() if count > 1]
+            assert not twice, f"stored twice: {twice}"
+            assert set(guids) <= set(published[url])
+
+    def _check_events(self) -> None:
+        numbers = [seq for (seq,) in self.rows("SELECT seq FROM outbox ORDER BY seq")]
+        assert numbers == list(range(1, len(numbers) + 1))
+        told = "SELECT entry_uid FROM outbox WHERE type = 'new_entry' ORDER BY 1"
+        assert self.rows(told) == self.rows("SELECT entry_uid FROM entries ORDER BY 1")
+
+    def _check_validators(self, press: Press) -> None:
+        """The origin would answer 304 to them: so the entries have to be here."""
+        stored = self.entries()
+        for url, etag in self.rows("SELECT url, etag FROM feeds WHERE etag IS NOT NULL"):
+            missing = set(press.vouched_by(etag)) - set(stored[url])
+            assert not missing, f"{etag} vouches for {missing}"
+
+    def _check_raw(self) -> None:
+        orphaned = self.rows(
+            "SELECT fetch_id FROM fetches WHERE body_sha256 IS NOT NULL"
+            " AND body_sha256 NOT IN (SELECT sha256 FROM blobs)"
+        )
+        assert not orphaned, f"fetches without their bytes: {orphaned}"
+
+
+def check_spacing(press: Press) -> None:
+    """No feed was asked twice within its floor, whoever died in between."""
+    for number, moments in press.asked.items():
+        gaps = [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+        early = [gap for gap in gaps if gap < FLOOR_SEC]
+        assert not early, f"feed {number} was asked again after {early} s"

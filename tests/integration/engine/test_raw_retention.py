@@ -1,0 +1,122 @@
+"""Raw documents are kept, packed and let go of by policy, and what is kept reads back (D13, D14)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+from pathlib import Path
+
+from msgspec.structs import replace
+from tests.fakes import ScriptedFetcher
+
+from feedmill.adapters.blobs.segments import SegmentBlobs
+from feedmill.adapters.clock import SystemClock
+from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.config import Config, RetentionConfig, StoreConfig
+from feedmill.engine.ingest import ingest_document
+from feedmill.engine.rawbytes import body_of
+from feedmill.engine.retention import pack_raw, purge, verify
+from feedmill.engine.subscribe import subscribe
+from feedmill.engine.world import World
+from feedmill.model.document import RawDocument
+
+VERSIONS = 12
+
+
+def document(version: int) -> bytes:
+    items = b"".join(
+        b"<item><guid>%d</guid><title>Item %d</title><description>%s</description></item>"
+        % (number, number, b"words of their own %d " % number * 40)
+        for number in range(version, version + 20)
+    )
+    return b"<rss version='2.0'><channel><title>T</title>" + items + b"</channel></rss>"
+
+
+def in_world(folder: Path, config: Config, story: Callable[[World], Awaitable[None]]) -> None:
+    async def tell() -> None:
+        clock = SystemClock()
+        store = await SqliteStore.open(folder / "mill.db")
+        blobs = await SegmentBlobs.open(folder / "raw", clock, config.store)
+        world = World(
+            clock=clock, fetcher=ScriptedFetcher({}), blobs=blobs, store=store, config=config
+        )
+        try:
+            await story(world)
+        finally:
+            await blobs.close()
+            await store.close()
+
+    asyncio.run(tell())
+
+
+async def ingest_versions(world: World) -> list[str]:
+    """Every version of one feed's document, each in a segment of its own."""
+    feed = (await subscribe("https://example.com/feed", world)).feed
+    hashes = []
+    for version in range(VERSIONS):
+        body = document(version)
+        current = await world.store.feed(feed.id)
+        assert current is not None
+        await ingest_document(RawDocument(body=body), current, world)
+        await world.blobs.seal()
+        hashes.append(sha256(body).hexdigest())
+    return hashes
+
+
+def test_packed_documents_are_far_smaller_and_read_back_exactly(tmp_path: Path) -> None:
+    config = Config(store=StoreConfig(pack_bytes=100_000))
+
+    async def story(world: World) -> None:
+        hashes = await ingest_versions(world)
+        before = sum(ref.length for ref in await world.store.blobs())
+
+        moved = await pack_raw(world)
+
+        refs = await world.store.blobs()
+        assert moved == VERSIONS
+        assert sum(ref.length for ref in refs) * 5 < before
+        assert len({ref.segment for ref in refs}) == 1
+        for version, digest in enumerate(hashes):
+            assert await body_of(digest, world) == document(version)
+        assert (await verify(world))["problems"] == []
+
+    in_world(tmp_path, config, story)
+
+
+def test_little_raw_is_left_as_it_is_until_more_has_gathered(tmp_path: Path) -> None:
+    async def story(world: World) -> None:
+        await ingest_versions(world)
+
+        assert await pack_raw(world) == 0
+
+    in_world(tmp_path, Config(), story)
+
+
+def test_only_the_last_documents_of_a_feed_are_kept(tmp_path: Path) -> None:
+    config = Config(retention=RetentionConfig(raw_keep_last=3), store=StoreConfig(pack_bytes=1))
+
+    async def story(world: World) -> None:
+        hashes = await ingest_versions(world)
+
+        gone = await purge(world)
+
+        kept = {ref.sha256 for ref in await world.store.blobs()}
+        assert gone["documents"] == VERSIONS - 3
+        assert kept == set(hashes[-3:])
+        assert await body_of(hashes[-1], world) == document(VERSIONS - 1)
+        assert (await verify(world))["problems"] == []
+
+    in_world(tmp_path, config, story)
+
+
+def test_the_document_a_feed_was_last_read_from_outlives_every_limit(tmp_path: Path) -> None:
+    retention = RetentionConfig(raw_keep_last=0, raw_keep_days=0)
+    config = replace(Config(), retention=retention)
+
+    async def story(world: World) -> None:
+        hashes = await ingest_versions(world)
+
+        await purge(world)
+
+        assert [ref.sha256 for ref in await world.store.blobs()] == [hashes[-1]]
+
+    in_world(tmp_path, config, story)
