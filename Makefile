@@ -23,8 +23,9 @@ help:  ## show this list
 run: $(READY)  ## watch feedmill poll living feeds on this machine for a minute (SECONDS_EACH=60)
 	@$(BIN)/feedmill demo --for $(or $(SECONDS_EACH),60)
 
-ingest-one-normalized: $(READY)  ## take in one feed once and count (FEED_URL=...)
+ingest-one-normalized:  ## take in one feed once and count (FEED_URL=...)
 	@if [ -z "$(FEED_URL)" ]; then echo "Provide FEED_URL=..."; exit 1; fi
+	@$(MAKE) --no-print-directory $(READY)
 	@echo "Ingesting with normalization..."
 	@$(BIN)/feedmill ingest-one --feed-url "$(FEED_URL)"
 

@@ -48,11 +48,11 @@ def checked_address(address: str, allow_cidrs: Sequence[str] = ()) -> Address:
         message = f"{shown(address)!r} is no web address"
         hint = "give one like https://example.com/feed"
         raise AddressError(message, reason="malformed-url", hint=hint)
-    verdict = check_url(url, allow_cidrs=allow_cidrs)
-    if isinstance(verdict, Refused):
-        raise _refusal(address, verdict)
     parts = split(url)
     bare = join(replace(parts, userinfo="", fragment=None))
+    verdict = check_url(bare, allow_cidrs=allow_cidrs)
+    if isinstance(verdict, Refused):
+        raise _refusal(address, verdict)
     if not parts.userinfo:
         return Address(bare)
     username, _, password = parts.userinfo.partition(":")

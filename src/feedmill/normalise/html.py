@@ -14,7 +14,9 @@ import nh3
 from feedmill.model.base import Value
 from feedmill.normalise.allowlist import ATTRIBUTES, LINK_REL, REMOVED, TAGS, URL_SCHEMES
 from feedmill.normalise.flatten import flatten
+from feedmill.normalise.markup import VOID
 from feedmill.normalise.nesting import tame
+from feedmill.normalise.ordinary import sanitise_ordinary
 from feedmill.normalise.text import remove_surrogates
 
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
@@ -24,8 +26,10 @@ _MAILTO_SCHEME = r"[\x00-\x20]*+" + "".join(rf"[{c}{c.upper()}][\t\n\r]*+" for c
 _MAILTO = re.compile(_MAILTO_SCHEME)
 _LOADED_MAILTO = re.compile(rf' (?:src|poster)="{_MAILTO_SCHEME}')
 _CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\t\n\r"})
+# Not those that HTML never closes: it reads `</br>` as one more line break.
 _SELF_CLOSED = re.compile(
-    r"<([A-Za-z][\w.-]*+)((?:\s++[^\s=<>/\"']++\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+)\s*+/>"
+    rf"<(?!(?:{'|'.join(sorted(VOID))})[\s/])"
+    r"([A-Za-z][\w.-]*+)((?:\s++[^\s=<>/\"']++\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+)\s*+/>"
 )
 _LONGEST_WORD = 100
 
@@ -41,6 +45,8 @@ class Sanitised(Value):
     html: str
     cut: bool = False
     flattened: bool = False
+    text: str | None = None  # without tags, where it cost nothing to tell; references are there
+    harmless: bool = False  # known to hold nothing that looks like an attack
 
 
 def clean_html(
@@ -57,6 +63,8 @@ def sanitise(html: str, *, base: str | None, max_chars: int, max_depth: int) -> 
     that the publisher never meant.
     """
     cut = len(html) > max_chars
+    if not cut and (ordinary := sanitise_ordinary(html)) is not None:
+        return Sanitised(html=ordinary.html, text=ordinary.text, harmless=ordinary.harmless)
     tamed = tame(_cut(html, max_chars) if cut else html, max_depth)
     cleaned, flattened = _clean(tamed.html, base), tamed.flattened
     if len(cleaned) > _MAX_GROWTH * len(tamed.html) + _GROWTH_ALLOWANCE:

@@ -14,12 +14,16 @@ _TELLING: Final = re.compile(rb"[\x1b\x80-\xff]")
 _CUT_SEQUENCE: Final = re.compile(
     rb"(?:[\xe1-\xef][\x80-\xbf]|[\xf1-\xf3][\x80-\xbf]{1,2})(?![\x80-\xff])"
 )
+_MAX_WEIGHED: Final = 500_000  # bytes that tell damage from another encoding
 _FEW: Final = 20  # so many lone high bytes tell a detector something
 _WESTERN: Final = frozenset({"windows-1252", "iso-8859-15"})
 
 
 def is_damaged_utf8(body: bytes, *, claimed: bool) -> bool:
     """True when most of what is not ASCII is sound UTF-8: a few wrong bytes are only damage."""
+    first = _HIGH.search(body)
+    start = first.start() if first else 0
+    body = body[start : start + _MAX_WEIGHED]
     text = body.decode("utf-8", "replace")
     wrong = text.count("\ufffd")
     right = len(text) - len(text.encode("ascii", "ignore")) - wrong

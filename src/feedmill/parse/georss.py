@@ -1,5 +1,6 @@
 """georss:, geo: and gml: — where an entry or a feed is."""
 
+from itertools import chain, islice
 from typing import Final
 
 from lxml import etree
@@ -25,9 +26,9 @@ def _shape(kind: str) -> Handler:
 
 def _pairs(text: str | None, dimension: int) -> list[str]:
     """Latitudes and longitudes in turn, without elevations; nothing when one is no number."""
-    parts = (text or "").replace(",", " ").split()
+    parts = (text or "").replace(",", " ").split(None, _MAX_NUMBERS)
     if len(parts) % dimension or any(decimal(part) is None for part in parts):
-        return []
+        return []  # also where the last part is the rest of too many
     return [part for number, part in enumerate(parts) if number % dimension < 2]
 
 
@@ -52,20 +53,28 @@ def _where(draft: Draft, element: etree._Element, scope: Scope) -> None:
 
     Coordinates of another reference system than WGS 84 are metres on some map: they are left out.
     """
-    for shape in element.iter():
+    seen = None  # a shape within a shape has the same position
+    for shape in islice(element.iter(), _MAX_ELEMENTS):
         kind = _GML.get(name_of(shape))
         if kind is None or not (shape.get("srsName") or "4326").endswith(_WGS84):
             continue
-        first = next((one for one in shape.iter() if name_of(one) in _POSITIONS), None)
-        if first is not None:
+        first = _first_position(shape)
+        if first is not None and first is not seen:
+            seen = first
             dimension = first.get("srsDimension") or shape.get("srsDimension")
             parts = _pairs(_ring(first), 3 if dimension == "3" else 2)
             _put_shape(draft, kind, parts, scope)
 
 
+def _first_position(shape: etree._Element) -> etree._Element | None:
+    near = islice(shape.iter(), _NEAR)
+    return next((one for one in near if name_of(one) in _POSITIONS), None)
+
+
 def _ring(first: etree._Element) -> str:
     """The text of a position and of those beside it: corners, or the points of one line."""
-    beside = (one for one in (first, *first.itersiblings()) if name_of(one) in _POSITIONS)
+    siblings = islice(first.itersiblings(), _MAX_NUMBERS)
+    beside = (one for one in chain((first,), siblings) if name_of(one) in _POSITIONS)
     return " ".join(text_of(one) or "" for one in beside)
 
 
@@ -84,6 +93,9 @@ def _point(draft: Draft, element: etree._Element, scope: Scope) -> None:
             handler(draft, child, scope)
 
 
+_MAX_NUMBERS: Final = 60_000  # of one shape: the border of a country, drawn finely
+_MAX_ELEMENTS: Final = 10_000  # of one georss:where
+_NEAR: Final = 20  # elements between a shape and its first position; gml has three
 _FEWEST: Final = {"point": 2, "line": 4, "polygon": 8, "box": 4}  # numbers; a polygon is closed
 _WGS84: Final = ("4326", "4979")  # EPSG codes, without and with elevation
 _POSITIONS: Final = frozenset({"gml:pos", "gml:poslist", "gml:lowercorner", "gml:uppercorner"})

@@ -1,5 +1,6 @@
 """itunes: and googleplay: — what podcast directories read."""
 
+from itertools import islice
 from typing import Final
 
 from lxml import etree
@@ -77,17 +78,19 @@ def _number(field: str) -> Handler:
 
 
 def _keywords(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    text = text_of(element) or ""
-    words = tuple(word.strip() for word in text.replace("\n", ",").split(",") if word.strip())
-    if len(words) > scope.limits.max_values:
+    text, most = text_of(element) or "", scope.limits.max_values
+    parts = text.replace("\n", ",").split(",", most)
+    if len(parts) > most:
         scope.notes.add("values-capped")
-    draft.put_in("itunes", "keywords", words[: scope.limits.max_values] or None)
+    words = tuple([word for part in parts[:most] if (word := part.strip())])
+    draft.put_in("itunes", "keywords", words or None)
 
 
 def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
-    for one in element.iter():
+    for one in islice(element.iter(), scope.limits.max_values):
         if name_of(one).endswith(":category"):
-            name = (one.get("text") or "").strip() or text_of(one)
+            # Only its own text: that of a category inside it is not its name.
+            name = (one.get("text") or "").strip() or (one.text or "").strip()
             if name:
                 _add_category(draft, name, scope)
 

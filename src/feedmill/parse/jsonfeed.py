@@ -39,7 +39,7 @@ def parse_json(
 ) -> ParsedFeed | Unreadable:
     """Read a JSON Feed, or say what the JSON is instead."""
     utf8 = decoded.utf8
-    read = read_json(utf8)
+    read = read_json(utf8, limits.max_items)
     form = _format(read.fields) if read is not None else None
     if read is None or form is None:
         return _name(utf8)

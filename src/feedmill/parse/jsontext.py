@@ -18,9 +18,12 @@ _STRING: Final = rb'"(?:[^"\\]++|\\.)*+"?'
 _TOKEN: Final = re.compile(_STRING + rb"|[\[\]{},]", re.DOTALL)
 _ITEMS_KEY: Final = re.compile(rb'"items"\s*:\s*\[\s*')
 _COLON_LIST: Final = re.compile(rb"\s*:\s*\[")
-_COMMA: Final = re.compile(r'("(?:[^"\\]++|\\.)*+"?)|,(?=[\s,]*+[}\]])', re.DOTALL)
+# Commas too many, among all that is not a comma and those that belong there.
+_COMMAS: Final = re.compile(
+    r'((?:[^",]++|"(?:[^"\\]++|\\.)*+"?)++)|,[\s,]*+(?=[}\]])|(,[\s,]*+)', re.DOTALL
+)
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
-_MAX_TOKENS: Final = 1_000_000  # a broken document with more is not worth the time
+_MAX_TOKENS: Final = 400_000  # a broken document with more is not worth the time
 
 
 class Envelope(msgspec.Struct):
@@ -61,9 +64,12 @@ class _Walk(Value):
     cut: bool
 
 
-def read_json(utf8: bytes) -> JsonText | None:
-    """The parts of a JSON document that could be a feed; None when it is no object."""
-    return _read_strictly(utf8) or _read_leniently(utf8)
+def read_json(utf8: bytes, max_items: int) -> JsonText | None:
+    """The parts of a JSON document that could be a feed; None when it is no object.
+
+    There is one span more than `max_items` where there are more items.
+    """
+    return _read_strictly(utf8, max_items + 1) or _read_leniently(utf8)
 
 
 def value_of(utf8: bytes) -> Any:
@@ -74,7 +80,7 @@ def value_of(utf8: bytes) -> Any:
     except (ValueError, RecursionError):
         pass
     try:
-        return _decoder.raw_decode(_COMMA.sub(r"\1", text))[0]
+        return _decoder.raw_decode(_COMMAS.sub(r"\1\2", text))[0]
     except (ValueError, RecursionError):
         return None
 
@@ -84,12 +90,12 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub(_stored, text)
 
 
-def _read_strictly(utf8: bytes) -> JsonText | None:
+def _read_strictly(utf8: bytes, most: int) -> JsonText | None:
     try:
         envelope = msgspec.json.decode(utf8, type=Envelope)
     except (msgspec.DecodeError, RecursionError, ValueError):
         return None
-    spans = _spans_of(utf8, [bytes(item) for item in envelope.items])
+    spans = _spans_of(utf8, [bytes(item) for item in envelope.items[:most]])
     fields = {name: getattr(envelope, name) for name in Envelope.__struct_fields__}
     return None if spans is None else JsonText(fields=fields, spans=spans)
 

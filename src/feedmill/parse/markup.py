@@ -17,7 +17,7 @@ from feedmill.model.parsed import ParsedEntry, ParsedFeed, Repair, RepairCode, U
 from feedmill.parse import sniff, walk
 from feedmill.parse.elements import Scope
 from feedmill.parse.encoding import Decoded
-from feedmill.parse.salvage import read_head, read_slices
+from feedmill.parse.salvage import Salvaged, read_head, read_slices
 from feedmill.parse.source import Source, prepare, realigned
 from feedmill.parse.xml import Tree, read_tree
 
@@ -115,9 +115,12 @@ def _whole(
 
 def _agree(source: Source, elements: list[etree._Element], count: int) -> bool:
     """True when a sound tree's entries are those that the scan saw, in number and in spelling."""
-    if len(elements) != count + source.scan.more or not source.scan.regular:
+    scan = source.scan
+    fits = len(elements) > count if scan.more else len(elements) == count
+    if not fits or not scan.regular:
         return False
-    prefix, _, local = source.scan.name.decode().rpartition(":")
+    prefix, _, local = scan.name.decode().rpartition(":")
+    elements = elements[:count]
     tags = {element.tag for element in elements}
     return {element.prefix for element in elements} <= {prefix or None} and {
         tag.rpartition("}")[2] for tag in tags
@@ -135,11 +138,12 @@ def _read(reading: _Reading) -> ParsedFeed:
         notes=notes,
     )
     cut = _is_cut(tree, source)
-    fields, entries = _values(reading, scope, cut=cut)
+    fields, read = _values(reading, scope, cut=cut)
+    entries = read.entries
     form = walk.format_of(tree.root) or "rss20"
     if form.startswith("atom"):
         entries = _with_feed_authors(entries, fields)
-    capped = source.scan.more > 0 or len(entries) < len(reading.elements) > limits.max_items
+    capped = source.scan.more or len(entries) < len(reading.elements) > limits.max_items
     return ParsedFeed(
         **fields,
         format=form,
@@ -147,21 +151,21 @@ def _read(reading: _Reading) -> ParsedFeed:
         encoding_source=reading.decoded.source,
         entries=entries,
         touched=source.touched(reading.fresh),
-        repairs=_repairs(source, tree, notes, limits, cut=cut, capped=capped),
+        repairs=_repairs(source, tree, notes, limits, hasty=read.hasty, cut=cut, capped=capped),
         truncated=cut or capped,
     )
 
 
 def _values(
     reading: _Reading, scope: Scope, *, cut: bool
-) -> tuple[dict[str, Any], tuple[ParsedEntry, ...]]:
+) -> tuple[dict[str, Any], Salvaged]:
     """The feed's fields, and the entries within the limit."""
     source = reading.source
     if reading.tree.sound or not source.spans:
         fields, inside = walk.read_feed(reading.containers, scope)
         # Without slices nobody knows where a broken document was cut: in its last entry.
         elements = reading.elements[:-1] if cut else reading.elements
-        return fields, _read_elements(reading, elements, inside)
+        return fields, Salvaged(entries=_read_elements(reading, elements, inside))
     scope.notes.add("items-salvaged")
     head = read_head(source)
     containers = reading.containers if head is None else walk.split(head)[0]
@@ -218,11 +222,15 @@ def _repairs(
     notes: set[RepairCode],
     limits: ParseLimits,
     *,
+    hasty: int,
     cut: bool,
     capped: bool,
 ) -> tuple[Repair, ...]:
     repairs = [*source.repairs, *tree.repairs]
     repairs += [Repair(code=note, detail=_NOTES[note]) for note in sorted(notes)]
+    if hasty:
+        detail = f"{hasty:,} broken entries more than are mended; what could be recovered is kept"
+        repairs.append(Repair(code="items-salvaged", detail=detail))
     if cut:
         detail = "the document ends in the middle; an entry that was cut is not kept"
         repairs.append(Repair(code="truncated", detail=detail))

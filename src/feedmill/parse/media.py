@@ -1,5 +1,6 @@
 """media: — Media RSS: the files of an entry and what is said about them."""
 
+from itertools import islice
 from typing import Final, Literal
 
 from lxml import etree
@@ -10,6 +11,8 @@ from feedmill.parse.atom import Handler
 from feedmill.parse.elements import Draft, Scope, integer, markup_of, seconds, text_of
 from feedmill.parse.names import name_of
 
+_MAX_CHILDREN: Final = 20_000  # of one group or content
+
 
 def _content(draft: Draft, element: etree._Element, scope: Scope) -> None:
     draft.add("media", read_media(element, scope), scope)
@@ -19,15 +22,16 @@ def _group(draft: Draft, element: etree._Element, scope: Scope) -> None:
     """Every content of the group, each with what the group says of all of them."""
     scope = scope.enter(element)
     about = _about(element, scope)
-    contents = [child for child in element if name_of(child) == "media:content"]
-    for child in contents:
+    children = list(islice(element, _MAX_CHILDREN))
+    contents = [child for child in children if name_of(child) == "media:content"]
+    for child in contents[: scope.limits.max_values + 1]:
         own = read_media(child, scope)
         draft.add("media", _inherited(own, about), scope)
     if not contents:
         draft.add("media", about, scope)
     if about.thumbnails:
         draft.offer("image", about.thumbnails[0].url)
-    for child in element:
+    for child in children:
         handler = _ABOUT_ENTRY.get(name_of(child))
         if handler is not None:
             handler(draft, child, scope)
@@ -54,7 +58,7 @@ def _about(element: etree._Element, scope: Scope) -> MediaContent:
     title = description = None
     names: list[str] = []
     thumbnails: list[MediaThumbnail] = []
-    for child in element:
+    for child in islice(element, _MAX_CHILDREN):
         name = name_of(child)
         if name == "media:title":
             title = title or text_of(child)

@@ -1,35 +1,50 @@
 """Repairs to the text of broken XML: what publishers get wrong most often, and how it is read.
 
 Nothing here changes where an element begins or ends except `balance`, which closes what was left
-open in one entry or in the head of a feed.
+open in one entry or in the head of a feed. Everything works on bytes, and on what is worth it:
+where there is more to mend than any publisher gets wrong, the rest is left to the recovering
+parser, which is all C.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
 from html.entities import html5
 from typing import Final
 
 from feedmill.model.parsed import Repair, RepairCode
 
-_MAX_MENDED: Final = 200_000  # references that are looked at one by one; the rest are text
+_MAX_MENDED: Final = 200_000  # references, and values, that are looked at one by one
+_MAX_OPAQUE: Final = 100_000  # CDATA sections and comments
 
-_ILLEGAL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_OPAQUE: Final = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
+_CONTROLS: Final = bytes({*range(0x20)} - {0x09, 0x0A, 0x0D})
+_NONCHARACTERS: Final = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
+_OPAQUE: Final = re.compile(rb"<!(?:--|\[CDATA\[)")
+_PREDEFINED: Final = (b"&amp;", b"&lt;", b"&gt;", b"&quot;", b"&apos;")
+# Zeros are stepped over, so that a number is short whatever a stranger wrote.
 _REFERENCE: Final = re.compile(
-    r"&(?!(?:amp|lt|gt|quot|apos);)(?:#([0-9]{1,8}|[xX][0-9A-Fa-f]{1,7});|([A-Za-z][A-Za-z0-9]{1,31});)?"
+    rb"&(?!(?:amp|lt|gt|quot|apos);)(?:#(?:0*+([1-9][0-9]{0,7}|(?<=0))"
+    rb"|([xX])0*+([1-9A-Fa-f][0-9A-Fa-f]{0,6}|(?<=0)));|([A-Za-z][A-Za-z0-9]{1,31});)?"
 )
-_NO_REFERENCE: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,8}|#x[0-9A-Fa-f]{1,7});)")
-_STRAY_LESS_THAN: Final = re.compile(r"<(?![A-Za-z_:/!?\x80-\U0010ffff])")
-_TAG_WITH_VALUES: Final = re.compile(r"<[A-Za-z_][\w:.-]*+\s[^<>]*+>")
-_ATTRIBUTE: Final = re.compile(r"""(=\s*+)("[^"]*+"|'[^']*+'|[^\s"'<>=][^\s"'<>]*+)""")
+_STRAY_LESS_THAN: Final = re.compile(rb"<(?![A-Za-z_:/!?\x80-\xff])")
+_UNQUOTED_TAG: Final = re.compile(
+    rb"""<[A-Za-z_\x80-\xff][\w:.\x80-\xff-]*+\s(?:[^<>"'=]++|=\s*+(?:"[^"<>]*+"|'[^'<>]*+'))*+"""
+    rb"""=\s*+[^\s"'<>=][^<>]*+>"""
+)
+_ATTRIBUTE: Final = re.compile(rb"""(=\s*+)("[^"]*+"|'[^']*+'|[^\s"'<>=][^\s"'<>]*+)""")
 _TAG: Final = re.compile(
-    r"""<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|<(/?)([A-Za-z_][\w:.-]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""",
-    re.DOTALL,
+    rb"""<!\[CDATA\[(?:[^\]]++|\](?!\]>))*+(?:\]\]>|\Z)|<!--(?:[^-]++|-(?!->))*+(?:-->|\Z)"""
+    rb"""|<(/?)([A-Za-z_\x80-\xff][\w:.\x80-\xff-]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>"""
 )
-_VOID: Final = frozenset({"br", "hr", "img", "input", "wbr"})
+_VOID: Final = frozenset({b"br", b"hr", b"img", b"input", b"wbr"})
 # &#128; to &#159; are what old Windows programs wrote for windows-1252; feeds still carry them.
-_C1_REFERENCE: Final = re.compile(rb"&#(?:0*1(?:2[89]|[345][0-9])|[xX]0*[89][0-9A-Fa-f]);")
+_C1_REFERENCE: Final = re.compile(rb"&#(?:0*+(1(?:2[89]|[345][0-9]))|[xX]0*+([89][0-9A-Fa-f]));")
+# What must not reach a recovering parser: it hands half a surrogate pair on as it stands.
+_NO_CHARACTER: Final = re.compile(
+    rb"&#(?:0*+(?:(?<=0)|[1-8]|1[124-9]|2[0-9]|3[01]|5529[6-9]|55[3-9][0-9]{2}|56[0-9]{3}"
+    rb"|57[0-2][0-9]{2}|573[0-3][0-9]|5734[0-3]|6553[45])"
+    rb"|[xX]0*+(?:(?<=0)|[1-8bBcCeEfF]|1[0-9A-Fa-f]|[dD][89A-Fa-f][0-9A-Fa-f]{2}|[fF]{3}[eEfF]));"
+)
 _WORDS: Final[dict[RepairCode, str]] = {
     "entities-decoded": "named entities that XML does not know",
     "stray-ampersands": "read as text",
@@ -42,131 +57,163 @@ def with_windows_characters(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
     """The bytes with references to C1 controls turned into what their writer meant."""
     if _C1_REFERENCE.search(utf8) is None:
         return utf8, ()
-    mended, count = _C1_REFERENCE.subn(_windows_character, utf8)
+    mended, count = _C1_REFERENCE.subn(_windows_character, utf8, count=_MAX_MENDED)
     detail = f"{count} references to windows-1252 code points"
     return mended, (Repair(code="entities-decoded", detail=detail),)
 
 
 def mend(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
     """Remove characters that XML forbids; write out entities, stray & and <, missing quotes."""
-    counts: Counter[RepairCode] = Counter()
-    text, counts["illegal-characters"] = _ILLEGAL.subn("", utf8.decode("utf-8", "replace"))
-    text = _outside_cdata(text, lambda piece: _mend_piece(piece, counts))
+    mender = _Mender()
+    text = mender.without_illegal(utf8)
+    if text.count(b"<!") <= _MAX_OPAQUE:
+        text = b"".join(mender.pieces(text))
     repairs = [
         Repair(code=code, detail=f"{count} times: {_WORDS[code]}")
-        for code, count in sorted(counts.items())
+        for code, count in sorted(mender.counts.items())
         if count
     ]
-    return text.encode("utf-8", "replace"), tuple(repairs)
+    return text, tuple(repairs)
+
+
+def without_illegal_references(utf8: bytes) -> bytes:
+    """The bytes without references to what is no character, wherever they stand.
+
+    `mend` leaves CDATA sections and comments alone; a parser that recovers may read on where
+    `mend` saw one, in a tag or an instruction that was never closed.
+    """
+    return _NO_CHARACTER.sub(b"", utf8)
 
 
 def balance(utf8: bytes) -> bytes:
     """Close what was left open and drop what was never opened, as a browser would."""
-    opened: list[str] = []
-    counts: Counter[str] = Counter()
+    opened: list[bytes] = []
+    counts: Counter[bytes] = Counter()
 
-    def weigh(tag: re.Match[str]) -> str:
+    def weigh(tag: re.Match[bytes]) -> bytes:
         slash, name, rest = tag.groups()
-        if name is None or rest.endswith("/"):
+        if name is None or rest.endswith(b"/"):
             return tag.group()
         if not slash:
             return _opening(tag, opened, counts)
         if not counts[name]:
-            return ""
+            return b""
         return _closing(name, opened, counts)
 
-    text = _TAG.sub(weigh, utf8.decode("utf-8", "replace"))
-    return (text + "".join(f"</{name}>" for name in reversed(opened))).encode("utf-8", "replace")
+    text = _TAG.sub(weigh, utf8)
+    return text + b"".join([b"</" + name + b">" for name in reversed(opened)])
 
 
-def _outside_cdata(text: str, mend_piece: Callable[[str], str]) -> str:
-    pieces: list[str] = []
-    position = 0
-    for opaque in _OPAQUE.finditer(text):
-        pieces += (mend_piece(text[position : opaque.start()]), opaque.group())
-        position = opaque.end()
-    pieces.append(mend_piece(text[position:]))
-    return "".join(pieces)
+class _Mender:
+    """The mending of one text: what was found, and how much more may be looked at."""
 
+    __slots__ = ("counts", "left")
 
-def _mend_piece(text: str, counts: Counter[RepairCode]) -> str:
-    if not text:  # between two CDATA sections
+    def __init__(self) -> None:
+        self.counts: Counter[RepairCode] = Counter()
+        self.left = _MAX_MENDED
+
+    def without_illegal(self, text: bytes) -> bytes:
+        kept = text.translate(None, _CONTROLS)
+        self.counts["illegal-characters"] += len(text) - len(kept)
+        for one in _NONCHARACTERS:
+            if count := kept.count(one):
+                self.counts["illegal-characters"] += count
+                kept = kept.replace(one, b"")
+        return kept
+
+    def pieces(self, text: bytes) -> Iterator[bytes]:
+        """The text, mended between its CDATA sections and comments, and these as they are."""
+        position = 0
+        while opaque := _OPAQUE.search(text, position):
+            if opaque.start() > position:
+                yield self.piece(text[position : opaque.start()])
+            mark = b"-->" if opaque.group() == b"<!--" else b"]]>"
+            end = text.find(mark, opaque.end())
+            position = len(text) if end < 0 else end + 3
+            yield text[opaque.start() : position]
+        yield self.piece(text[position:])
+
+    def piece(self, text: bytes) -> bytes:
+        if b"<" in text:
+            text, stray = _STRAY_LESS_THAN.subn(b"&lt;", text)
+            self.counts["markup-recovered"] += stray
+            text = _UNQUOTED_TAG.sub(self.quoted, text, count=max(self.left, 1))
+        if b"]]>" in text:  # XML 1.0 §2.4: only to end a CDATA section
+            self.counts["markup-recovered"] += text.count(b"]]>")
+            text = text.replace(b"]]>", b"]]&gt;")
+        return self.references(text) if b"&" in text else text
+
+    def quoted(self, tag: re.Match[bytes]) -> bytes:
+        """The tag with quotes around its values."""
+        self.counts["markup-recovered"] += 1
+        text, values = _ATTRIBUTE.subn(_quote_value, tag.group(), count=max(self.left, 1))
+        self.left -= values
         return text
-    text, stray = _STRAY_LESS_THAN.subn("&lt;", text)
-    stray += text.count("]]>")  # XML 1.0 §2.4: only to end a CDATA section
-    text = text.replace("]]>", "]]&gt;")
-    quoted = _TAG_WITH_VALUES.sub(_quote_values, text)
-    counts["markup-recovered"] += stray + (quoted != text)
-    text = quoted
-    return _mend_references(text, counts) if "&" in text else text
 
+    def references(self, text: bytes) -> bytes:
+        """The text with every & that XML cannot read as one that it can."""
+        count = text.count(b"&")
+        if count > self.left:
+            count -= sum(map(text.count, _PREDEFINED))
+        if count > self.left:  # nobody means so many
+            self.counts["stray-ampersands"] += count
+            return text.replace(b"&", b"&amp;")
+        self.left -= count
+        return _REFERENCE.sub(self.reference, text)
 
-def _quote_values(tag: re.Match[str]) -> str:
-    return _ATTRIBUTE.sub(_quote_value, tag.group())
-
-
-def _quote_value(found: re.Match[str]) -> str:
-    equals, value = found.groups()
-    if value[0] in "\"'":
-        return found.group()
-    closing = "/" if value.endswith("/") and found.string[found.end() :] == ">" else ""
-    return f'{equals}"{value.removesuffix("/") if closing else value}"{closing}'
-
-
-def _mend_references(text: str, counts: Counter[RepairCode]) -> str:
-    last = 0
-
-    def mend_one(found: re.Match[str]) -> str:
-        nonlocal last
-        last = found.end()
-        number, name = found.groups()
-        if number is not None:
-            return _mend_number(found.group(), number, counts)
-        character = html5.get(name + ";") if name is not None else None
+    def reference(self, found: re.Match[bytes]) -> bytes:
+        decimal, letter, hexadecimal, name = found.groups()
+        if decimal is not None:
+            return self.number(found.group(), int(decimal or b"0"))
+        if letter is not None:
+            reference = b"&#x" + (hexadecimal or b"0") + b";"  # XML knows the small letter only
+            self.counts["entities-decoded"] += letter == b"X"
+            return self.number(reference, int(hexadecimal or b"0", 16))
+        character = html5.get(name.decode() + ";") if name is not None else None
         if character is None:
-            counts["stray-ampersands"] += 1
-            return "&amp;" + found.group()[1:]
-        counts["entities-decoded"] += 1
-        return character.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+            self.counts["stray-ampersands"] += 1
+            return b"&amp;" + found.group()[1:]
+        self.counts["entities-decoded"] += 1
+        escaped = character.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+        return escaped.encode()
 
-    mended, looked_at = _REFERENCE.subn(mend_one, text, count=_MAX_MENDED)
-    if looked_at < _MAX_MENDED:
-        return mended
-    rest = len(text) - last
-    return mended[: len(mended) - rest] + _NO_REFERENCE.sub("&amp;", text[last:])
-
-
-def _mend_number(reference: str, number: str, counts: Counter[RepairCode]) -> str:
-    code = int(number[1:], 16) if number[0] in "xX" else int(number)
-    legal = 0x20 <= code < 0xD800 or code in (9, 10, 13) or 0xE000 <= code < 0xFFFE
-    if legal or 0x10000 <= code <= 0x10FFFF:
-        if number[0] == "X":  # XML knows &#x41; only
-            counts["entities-decoded"] += 1
-            return reference.replace("X", "x", 1)
-        return reference
-    counts["illegal-characters"] += 1
-    return ""
+    def number(self, reference: bytes, code: int) -> bytes:
+        legal = 0x20 <= code < 0xD800 or code in (9, 10, 13) or 0xE000 <= code < 0xFFFE
+        if legal or 0x10000 <= code <= 0x10FFFF:
+            return reference
+        self.counts["illegal-characters"] += 1
+        return b""
 
 
-def _opening(tag: re.Match[str], opened: list[str], counts: Counter[str]) -> str:
+def _quote_value(found: re.Match[bytes]) -> bytes:
+    equals, value = found.groups()
+    if value[:1] in (b'"', b"'"):
+        return found.group()
+    ends_tag = value.endswith(b"/") and found.end() == len(found.string) - 1
+    closing = b"/" if ends_tag else b""
+    return equals + b'"' + value.removesuffix(closing) + b'"' + closing
+
+
+def _opening(tag: re.Match[bytes], opened: list[bytes], counts: Counter[bytes]) -> bytes:
     name = tag[2]
     if name.lower() in _VOID:
-        return tag.group()[:-1] + "/>"
+        return tag.group()[:-1] + b"/>"
     opened.append(name)
     counts[name] += 1
     return tag.group()
 
 
-def _closing(name: str, opened: list[str], counts: Counter[str]) -> str:
-    tags: list[str] = []
-    while not tags or tags[-1] != f"</{name}>":
+def _closing(name: bytes, opened: list[bytes], counts: Counter[bytes]) -> bytes:
+    tags: list[bytes] = []
+    end = b"</" + name + b">"
+    while not tags or tags[-1] != end:
         last = opened.pop()
         counts[last] -= 1
-        tags.append(f"</{last}>")
-    return "".join(tags)
+        tags.append(b"</" + last + b">")
+    return b"".join(tags)
 
 
 def _windows_character(found: re.Match[bytes]) -> bytes:
-    number = found.group()[2:-1].lower()
-    code = int(number[1:], 16) if number.startswith(b"x") else int(number)
+    code = int(found[1]) if found[1] is not None else int(found[2], 16)
     return bytes([code]).decode("cp1252", "replace").encode()

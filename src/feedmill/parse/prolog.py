@@ -82,8 +82,7 @@ def _end_of_doctype(utf8: bytes, start: int) -> int:
                 break
             position = end + len(_ENDS[token])
         elif token == b">":
-            if depth <= 0:
-                return position
+            return position
         else:
             depth += 1 if token == b"[" else -1
     return _end_of(utf8, b">", start)  # its quotes or brackets do not balance

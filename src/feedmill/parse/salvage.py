@@ -5,51 +5,78 @@ from typing import Final
 
 from lxml import etree
 
+from feedmill.model.base import Value
 from feedmill.model.parsed import ParsedEntry
 from feedmill.parse import walk
 from feedmill.parse.elements import Scope
 from feedmill.parse.slices import start_tags
 from feedmill.parse.source import Source
-from feedmill.parse.xml import parse_strictly, read_fragment
+from feedmill.parse.xml import (
+    parse_strictly,
+    read_broken,
+    read_fragment,
+    read_hastily,
+    read_sound,
+)
 
-_WRAPPING_BYTES: Final = 50_000_000  # what start tags around broken slices may cost in all
+_MAX_HEAD: Final = 1_000_000  # bytes of a document without its entries
+_WRAPPING_BYTES: Final = 10_000_000  # what start tags around slices may cost in all
+# So much of what is not well-formed is mended; nobody writes more than that by mistake.
+_MENDED_SLICES: Final = 2_000
+_MENDED_BYTES: Final = 4_000_000
 _NAMESPACE: Final = re.compile(rb"""\b(xmlns(?::[A-Za-z_][\w.-]*)?)=(?:"[^"<&]*"|'[^'<&]*')""")
 _TAG_NAME: Final = re.compile(rb"<([^\s/>]+)")
 
 
+class Salvaged(Value):
+    """Entries, and how many of them were broken and too many to mend."""
+
+    entries: tuple[ParsedEntry, ...]
+    hasty: int = 0
+
+
 def read_head(source: Source) -> etree._Element | None:
     """The root of the document without its entries: a broken entry cannot disturb the feed."""
-    return read_fragment(source.text_with([]))
+    head = source.text_with([])
+    return read_fragment(head) if len(head) <= _MAX_HEAD else None
 
 
-def read_slices(source: Source, numbers: list[int], scope: Scope) -> tuple[ParsedEntry, ...]:
+def read_slices(source: Source, numbers: list[int], scope: Scope) -> Salvaged:
     """Every entry from its own bytes, wrapped in the start tags around it for their namespaces."""
     before, after = _wrapping(source, len(numbers))
     entries: list[ParsedEntry] = []
+    slices, size, hasty = _MENDED_SLICES, _MENDED_BYTES, 0
     for number in numbers:
         start, end = source.spans[number]
-        element = _read_slice(before + source.utf8[start:end] + after)
+        wrapped = before + source.utf8[start:end] + after
+        root = read_sound(wrapped)
+        if root is None:
+            slices, size = slices - 1, size - len(wrapped)
+            worth_it = slices >= 0 and size >= 0
+            hasty += not worth_it
+            root = read_broken(wrapped) if worth_it else read_hastily(wrapped)
+        element = _entry_in(root)
         if element is not None:
             entries.append(walk.read_entry(element, scope, source.place(number)))
-    return tuple(entries)
+    return Salvaged(entries=tuple(entries), hasty=hasty)
 
 
 def _wrapping(source: Source, count: int) -> tuple[bytes, bytes]:
+    """What to write around a slice: the start tags as they are, else only their namespaces."""
     tags = start_tags(source.utf8, source.root, source.spans[0][0])
-    if sum(map(len, tags)) * count > _WRAPPING_BYTES:
-        return b"<feed>", b"</feed>"
+    most = _WRAPPING_BYTES // max(count, 1)
     names = [found[1] for tag in tags if (found := _TAG_NAME.match(tag))]
     before = b"".join([tag.removesuffix(b"/>").removesuffix(b">") + b">" for tag in tags])
     after = b"".join([b"</" + name + b">" for name in reversed(names)])
-    if parse_strictly(before + after) is not None:
+    if len(before) <= most and parse_strictly(before + after) is not None:
         return before, after
-    # A start tag that is broken itself would break every entry: only its namespaces are kept.
+    # A start tag that is broken itself would break every entry.
     spaces = {found[1]: found.group() for found in _NAMESPACE.finditer(before)}
-    return b"<feed " + b" ".join(spaces.values()) + b">", b"</feed>"
+    before = b"<feed " + b" ".join(spaces.values()) + b">"
+    return (before if len(before) <= most else b"<feed>"), b"</feed>"
 
 
-def _read_slice(wrapped: bytes) -> etree._Element | None:
-    root = read_fragment(wrapped)
+def _entry_in(root: etree._Element | None) -> etree._Element | None:
     inside = root.iterdescendants("*") if root is not None else ()
     return next((one for one in inside if _is_entry(one.tag)), None)
 

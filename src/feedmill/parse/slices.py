@@ -9,9 +9,8 @@ it, and it works on documents that no XML parser accepts. Where a sound tree dis
 import re
 from functools import lru_cache
 from hashlib import sha256
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
-
-from msgspec.structs import replace
 
 from feedmill.model.base import Value
 from feedmill.model.parsed import Slice
@@ -45,11 +44,11 @@ class Scan(Value):
     spans: Spans
     cut: bool = False  # the last one was never closed, and neither was the document
     regular: bool = True  # nothing was seen that could have misled the scan
-    more: int = 0  # entries beyond the limit, which have no spans here
+    more: bool = False  # there are entries beyond the limit, where nobody looked
 
 
-def scan_entries(utf8: bytes, root: int) -> Scan:
-    """Find every <item> or <entry>; one that is never closed ends where the next one begins."""
+def scan_entries(utf8: bytes, root: int, max_items: int) -> Scan:
+    """Find the <item>s or <entry>s; one that is never closed ends where the next one begins."""
     name = _entry_name(utf8, root)
     if name is None:
         return Scan(name=b"", spans=())
@@ -60,7 +59,7 @@ def scan_entries(utf8: bytes, root: int) -> Scan:
     search = _tokens(name).search
     position = root
     find = utf8.find
-    while found := search(utf8, position):
+    while len(spans) <= max_items and (found := search(utf8, position)):
         position = found.end()
         kind = utf8[found.start() + 1]
         if kind == 0x21:  # a CDATA section or a comment
@@ -88,14 +87,9 @@ def scan_entries(utf8: bytes, root: int) -> Scan:
             if utf8[position - 2 : position] == b"/>":
                 spans.append((opened, position))
                 opened = -1
+    if len(spans) > max_items:
+        return Scan(name=name, spans=tuple(spans[:max_items]), regular=regular, more=True)
     return _closed(utf8, root, name, spans, opened, regular=regular)
-
-
-def limited(scan: Scan, max_items: int) -> Scan:
-    """The same scan with the spans of the first entries only."""
-    if len(scan.spans) <= max_items:
-        return scan
-    return replace(scan, spans=scan.spans[:max_items], more=len(scan.spans) - max_items)
 
 
 def spans_of(utf8: bytes, root: int, numbers: list[int]) -> Spans | None:
@@ -118,7 +112,10 @@ def spans_of(utf8: bytes, root: int, numbers: list[int]) -> Spans | None:
             closed, start = opened.pop()
             if closed in wanted:
                 found[closed] = (start, position)
-    return tuple([found[one] for one in numbers]) if len(found) == len(wanted) else None
+    spans = [found[one] for one in numbers if one in found]
+    # Entries do not overlap: where they seem to, the tree is of a text that was mended.
+    apart = all(one[1] <= following[0] for one, following in pairwise(spans))
+    return tuple(spans) if apart and len(spans) == len(numbers) else None
 
 
 def end_of_tag(utf8: bytes, position: int) -> int:

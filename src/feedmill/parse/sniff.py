@@ -30,7 +30,7 @@ _MAGIC: Final = (
     (b"wOF2", "a font"),
 )
 EBCDIC_MARK: Final = b"\x4c\x6f\xa7\x94"  # "<?xm", XML 1.0 appendix F
-_BLANK: Final = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff|[\x00\s])*+")
+_BLANK: Final = re.compile(rb"(?:[\x00\s]++|\xef\xbb\xbf|\xff\xfe|\xfe\xff)*+")
 _CONTROL: Final = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
 _NAME: Final = re.compile(rb"<(?:([A-Za-z_][\w.-]{0,30}):)?([A-Za-z_][\w.-]{0,60})")
 # Where a feed can begin after a server's warnings, debug output or a stray byte.

@@ -75,7 +75,7 @@ def prepare(document: RawDocument, decoded: Decoded, max_items: int) -> Source |
     if prolog.doctypes:
         repairs.append(Repair(code="doctype-ignored"))
     utf8 = without_doctype(decoded.utf8, prolog)
-    scan = slices.limited(slices.scan_entries(utf8, prolog.root), max_items)
+    scan = slices.scan_entries(utf8, prolog.root, max_items)
     marks = _marks(utf8, prolog.root, scan.spans)
     return Source(
         utf8=utf8,
@@ -97,17 +97,15 @@ def realigned(
     max_items: int,
 ) -> Source:
     """The source with the spans of a sound tree's own entries, in place of those of the scan."""
-    numbers = {element: number for number, element in enumerate(tree.iter("*"))}
-    wanted = [numbers[element] for element in elements[:max_items]]
+    entries = frozenset(elements[:max_items])
+    wanted = [number for number, element in enumerate(tree.iter("*")) if element in entries]
     spans = slices.spans_of(source.utf8, source.root, wanted) or ()
     if not all(map(partial(_begins_with, source.utf8), spans, elements)):
         spans = ()
     marks = _marks(source.utf8, source.root, spans)
     return replace(
         source,
-        scan=slices.Scan(
-            name=source.scan.name, spans=spans, more=max(len(elements) - max_items, 0)
-        ),
+        scan=slices.Scan(name=source.scan.name, spans=spans, more=len(elements) > max_items),
         places=slices.raw_slices(spans, marks, decoded, document.body),
         marks=marks,
     )

@@ -11,7 +11,12 @@ from lxml import etree
 
 from feedmill.model.base import Value
 from feedmill.model.parsed import Repair
-from feedmill.parse.mending import balance, mend, with_windows_characters
+from feedmill.parse.mending import (
+    balance,
+    mend,
+    with_windows_characters,
+    without_illegal_references,
+)
 
 _CUT: Final = frozenset(
     {
@@ -27,7 +32,7 @@ _CUT: Final = frozenset(
 _HARMLESS: Final = frozenset(
     {etree.ErrorTypes.ERR_DOCUMENT_END, etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE}
 )
-_MAX_BALANCED: Final = 1_000_000  # a longer entry is left to the recovering parser
+_MAX_BALANCED: Final = 1_000_000  # a longer piece is left to the recovering parser
 
 
 class Tree(Value):
@@ -62,19 +67,33 @@ def parse_strictly(utf8: bytes) -> etree._Element | None:
         return None
 
 
+def read_sound(utf8: bytes) -> etree._Element | None:
+    """The root of a piece of a document, if it is well-formed by itself."""
+    return parse_strictly(with_windows_characters(utf8)[0])
+
+
 def read_fragment(utf8: bytes) -> etree._Element | None:
     """The root of a piece of a broken document: what was left open in it is closed."""
-    utf8, _ = with_windows_characters(utf8)
-    root = parse_strictly(utf8)
+    root = read_sound(utf8)
     if root is not None:
         return root
-    mended, _ = mend(utf8)
+    return read_broken(utf8)
+
+
+def read_broken(utf8: bytes) -> etree._Element | None:
+    """The same for a piece that is known not to be well-formed."""
+    mended, _ = mend(with_windows_characters(utf8)[0])
     root = parse_strictly(mended)
     if root is not None:
         return root
     if len(mended) <= _MAX_BALANCED:
         mended = balance(mended)
     return _recover(mended, _lenient)
+
+
+def read_hastily(utf8: bytes) -> etree._Element | None:
+    """The same without any mending: what the recovering parser makes of it."""
+    return _recover(with_windows_characters(utf8)[0], _lenient)
 
 
 def _parser(*, recovering: bool) -> etree.XMLParser:
@@ -97,7 +116,7 @@ _lenient: Final = _parser(recovering=True)
 def _recover(utf8: bytes, parser: etree.XMLParser) -> etree._Element | None:
     """Whatever tree the recovering parser can build."""
     try:
-        root = etree.fromstring(utf8, parser)
+        root = etree.fromstring(without_illegal_references(utf8), parser)
     except etree.XMLSyntaxError:
         return None
     if root is not None:

@@ -37,6 +37,10 @@ class Ledger:
             found.setdefault(url, []).extend([guid] if guid else [])
         return found
 
+    def size(self) -> int:
+        """How many entries are stored."""
+        return self.number("SELECT count(*) FROM entries")
+
     def has(self, press: Press) -> bool:
         """True when every item that was published is stored."""
         stored = self.entries()

@@ -2,26 +2,28 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from feedmill.model.event import Event
 from feedmill.publish.lines import event_line
 
 
+def write_out(data: bytes) -> None:
+    """Write and flush, so that a reader sees each delivery at once."""
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
 class StdoutTap:
     """Writes and flushes; a closed pipe ends the program as it does any other."""
 
-    def __init__(self, name: str = "stdout") -> None:
+    def __init__(self, name: str = "stdout", write: Callable[[bytes], None] = write_out) -> None:
         self.name = name
+        self._write = write
 
     async def deliver(self, events: Sequence[Event]) -> None:
         """Print the events."""
-        await asyncio.to_thread(_write, b"".join(event_line(event) for event in events))
+        await asyncio.to_thread(self._write, b"".join(event_line(event) for event in events))
 
     async def close(self) -> None:
         """Nothing to close: the stream is not ours."""
-
-
-def _write(data: bytes) -> None:
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
