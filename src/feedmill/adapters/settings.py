@@ -192,6 +192,8 @@ def _contradictions(config: Config) -> list[str]:
         found.append("[run] lease_sec must outlast [fetch] timeout_ms by five seconds")
     if config.run.concurrency < 1:
         found.append("[run] concurrency must be at least 1")
+    if config.store.readers < 1:
+        found.append("[store] readers must be at least 1")
     try:
         check_address("192.0.2.1", allow_cidrs=config.fetch.allow_cidrs)
     except ConfigError as problem:

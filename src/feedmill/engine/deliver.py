@@ -14,6 +14,7 @@ from feedmill.engine.world import World
 from feedmill.errors import FeedmillError
 
 _BATCH = 500
+_GRACE_SEC = 1.0  # for a delivery under way when the run should end
 
 
 async def deliver_pending(world: World, sink: Sink) -> int:
@@ -35,7 +36,8 @@ async def keep_delivering(world: World, sink: Sink, watch: Watch, *, every_sec: 
     """
     trouble = Trouble(f"deliver {sink.name}", watch)
     while not watch.is_stopping():
-        await _deliver(world, sink, trouble)
+        with suppress(TimeoutError):
+            await watch.unless_stopping(_deliver(world, sink, trouble), _GRACE_SEC)
         await trouble.rest()
         await watch.pause(every_sec)
     with suppress(TimeoutError):

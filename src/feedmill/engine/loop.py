@@ -102,7 +102,7 @@ class _Workers:
             return 1
         await self._notice_clock()
         claimed_at = self.world.clock.monotonic()
-        claims = await self.world.store.claim(
+        claiming = self.world.store.claim(
             self.watch.owner,
             now=self.world.clock.now(),
             lease_sec=run.lease_sec,
@@ -110,6 +110,10 @@ class _Workers:
             max_feeds=self.feeds_per_claim,
             only=self.only,
         )
+        try:
+            claims = await self.watch.unless_stopping(claiming, _FAREWELL_SEC)
+        except TimeoutError:
+            return 0
         for claim in claims:
             self._start(claim, claimed_at)
         return len(claims)

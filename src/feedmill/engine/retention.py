@@ -15,6 +15,7 @@ from feedmill.errors import FeedmillError
 from feedmill.model.segment import Segment
 
 _EVERY_SEC = 3600.0
+_GRACE_SEC = 1.0  # for a purge under way when the run should end
 
 
 async def purge(world: World) -> dict[str, int]:
@@ -77,7 +78,9 @@ async def keep_tidy(world: World, watch: Watch) -> None:
     trouble = Trouble("purge", watch)
     while not watch.is_stopping():
         try:
-            await purge(world)
+            await watch.unless_stopping(purge(world), _GRACE_SEC)
+        except TimeoutError:
+            return
         except FeedmillError as problem:
             trouble.met(problem)
             await trouble.rest()

@@ -1,12 +1,15 @@
 """What a run can be asked and told while it works: stopping, pausing, and every refresh."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from typing import Any, TypeVar
 
 from feedmill.engine.ports import Committed, Refresh
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Feed
+
+T = TypeVar("T")
 
 Listener = Callable[[Feed, Refresh, Committed], None]
 Alarm = Callable[[Feed, Exception], None]
@@ -43,6 +46,23 @@ class Watch:
         """Wait, but not past the moment at which the run should end."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stop.wait(), timeout=max(seconds, 0.0))
+
+    async def unless_stopping(self, work: Coroutine[Any, Any, T], grace_sec: float) -> T:
+        """What the work returns; TimeoutError when the run should end and it does not within a grace.
+
+        For work that may wait long for somebody else: a database that is held, a disk that hangs.
+        """
+        task, stop = asyncio.ensure_future(work), asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                await asyncio.wait({task}, timeout=grace_sec)
+            if not task.done():
+                raise TimeoutError
+            return task.result()
+        finally:
+            stop.cancel()
+            task.cancel()
 
     def refreshed(self, before: Feed, result: Refresh, committed: Committed) -> None:
         """Tell every listener; they must not fail, and they do not wait."""

@@ -133,12 +133,22 @@ class Allowed(Value):
     addresses: tuple[str, ...] = ()
     needs_addresses: bool = False  # nothing speaks against the name; resolve it and ask again
 
+    @property
+    def allowed(self) -> bool:
+        """True; `Refused.allowed` is False, for callers that want one word."""
+        return True
+
 
 class Refused(Value):
     """The address may not be dialled, or the redirect not be followed."""
 
     reason: RefusalReason
     detail: str = ""
+
+    @property
+    def allowed(self) -> bool:
+        """False; see `Allowed.allowed`."""
+        return False
 
 
 class Follow(Value):

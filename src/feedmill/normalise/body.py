@@ -26,8 +26,10 @@ class Body(Value):
 
 def content_body(entry: ParsedEntry, base: str | None, config: NormaliseConfig) -> Body | None:
     """The longest HTML among the contents, else the longest plain text; None if all are empty."""
-    best = max(entry.contents, key=_rank, default=None)
-    if best is None or not _rank(best)[0]:
+    if not entry.contents:
+        return None
+    best = max(entry.contents, key=_rank)
+    if not _rank(best)[0]:
         return None
     kind = _media_type(best)
     if kind in _TEXT_TYPES:

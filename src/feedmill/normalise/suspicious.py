@@ -55,9 +55,7 @@ _REORDERING = re.compile(f"[{_EMBEDDINGS}]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 
-def find_suspicious(
-    field_name: str, value: str, *, harmless: bool = False
-) -> tuple[Finding, ...]:
+def find_suspicious(field_name: str, value: str, *, harmless: bool = False) -> tuple[Finding, ...]:
     """One finding for each kind of thing seen in the field, as its publisher wrote it.
 
     In markup that is known to be harmless only characters are looked at.

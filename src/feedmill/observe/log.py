@@ -6,7 +6,8 @@ quoted, so that one record is always one line.
 
 import sys
 from collections.abc import Mapping, MutableMapping
-from typing import Any, Final
+from contextlib import suppress
+from typing import Any, Final, TextIO, cast
 
 import structlog
 
@@ -32,7 +33,7 @@ def set_up(level: str = "warning", *, as_json: bool = False) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(file=cast("TextIO", _Stderr())),
         cache_logger_on_first_use=False,
     )
 
@@ -40,6 +41,18 @@ def set_up(level: str = "warning", *, as_json: bool = False) -> None:
 def logger(component: str) -> Any:  # noqa: ANN401  # structlog's own type
     """A logger that names the part of the program it speaks for."""
     return structlog.get_logger(component=component)
+
+
+class _Stderr:
+    """Standard error that never fails: a line that a full disk refuses must not end a run."""
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            sys.stderr.flush()
 
 
 def _one_line(_: object, __: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:

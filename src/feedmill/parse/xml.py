@@ -75,9 +75,7 @@ def read_sound(utf8: bytes) -> etree._Element | None:
 def read_fragment(utf8: bytes) -> etree._Element | None:
     """The root of a piece of a broken document: what was left open in it is closed."""
     root = read_sound(utf8)
-    if root is not None:
-        return root
-    return read_broken(utf8)
+    return root if root is not None else read_broken(utf8)
 
 
 def read_broken(utf8: bytes) -> etree._Element | None:

@@ -55,6 +55,11 @@ class Ledger:
         self._check_raw()
         check_spacing(press)
 
+    def is_delivered(self) -> bool:
+        """True when the cursor of the files is at the end of the log."""
+        last = self.number("SELECT coalesce(max(seq), 0) FROM outbox")
+        return self.rows("SELECT seq FROM consumer_cursors") == [(last,)]
+
     def check_delivered(self) -> None:
         """What holds once everything was handed over: each event on one line, in order."""
         written = [

@@ -42,7 +42,8 @@ class Mill:
     def __init__(self, home: Path, **settings: str) -> None:
         self.home = home
         self.settings = {**SETTINGS, **settings, "FEEDMILL_HOME": str(home)}
-        self.log = home.with_suffix(".log")
+        self.log = b""  # what all processes have said, through pipes: no disk is needed for them
+        self._readers: set[asyncio.Task[None]] = set()
 
     async def subscribe(self, addresses: Sequence[str]) -> None:
         """Add the feeds, as `feedmill add` would."""
@@ -58,13 +59,14 @@ class Mill:
     async def command(self, *words: str) -> tuple[int, bytes]:
         """Another command on the same home folder; its exit code and what it printed."""
         process = await self._spawn(list(words), {}, stdout=asyncio.subprocess.PIPE)
-        printed, _ = await asyncio.wait_for(process.communicate(), 30)
-        return process.returncode or 0, printed
+        assert process.stdout is not None
+        printed = await asyncio.wait_for(process.stdout.read(), 30)
+        return await process.wait(), printed
 
     def lines(self) -> list[dict[str, object]]:
         """What all processes have logged so far."""
-        text = self.log.read_bytes() if self.log.exists() else b""
-        lines = [line for line in text.splitlines() if line.startswith(b"{")]
+        whole = self.log[: self.log.rfind(b"\n") + 1]
+        lines = [line for line in whole.splitlines() if line.startswith(b"{")]
         return [msgspec.json.decode(line) for line in lines]
 
     def said(self, event: str) -> list[dict[str, object]]:
@@ -75,15 +77,23 @@ class Mill:
         self, words: list[str], extra: dict[str, str], stdout: int = asyncio.subprocess.DEVNULL
     ) -> asyncio.subprocess.Process:
         inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        with self.log.open("ab") as log:
-            return await asyncio.create_subprocess_exec(
-                sys.executable,
-                str(CHILD),
-                *words,
-                env={**inherited, **self.settings, **extra},
-                stdout=stdout,
-                stderr=log,
-            )
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            str(CHILD),
+            *words,
+            env={**inherited, **self.settings, **extra},
+            stdout=stdout,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        reader = asyncio.create_task(self._listen(process.stderr))
+        self._readers.add(reader)
+        reader.add_done_callback(self._readers.discard)
+        return process
+
+    async def _listen(self, stream: asyncio.StreamReader) -> None:
+        while said := await stream.readline():
+            self.log += said
 
 
 class Running:

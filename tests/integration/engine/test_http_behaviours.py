@@ -7,7 +7,6 @@ test is found out.
 import asyncio
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -358,9 +357,9 @@ def test_retry_after_is_obeyed_to_the_second_in_every_form(play: Play, value: st
 
         assert after.next_poll_at == datetime(2025, 10, 14, 12, 30, tzinfo=UTC)
         assert after.reason == "retry-after"
-        stage.later(seconds=1798)
+        stage.later(minutes=29)
         assert await stage.pass_once() == 0
-        stage.later(seconds=1)
+        stage.later(seconds=59)
         assert await stage.pass_once() == 1
         assert await stage.outcome(feed) == "fresh"
 
@@ -460,7 +459,8 @@ def test_on_another_origin_nothing_says_who_asks(play: Play) -> None:
         elsewhere = stage.publisher.url("/there", host="127.0.1.1")
         stage.publisher.script("/there", paper(1, etag='"a"'))
         stage.publisher.script("/a/here?x=1", redirect(elsewhere, 302))
-        feed = await stage.add("/a/feed#top", redirect("here?x=1", 302), **own)
+        stage.publisher.script("/a/feed", redirect("here?x=1", 302))
+        feed = await stage.add("/a/feed#top", **own)
 
         await stage.poll(feed, times=2)
 
@@ -717,7 +717,7 @@ class _DyingStore:
 
     async def commit(self, _: object) -> object:
         message = "the process died"
-        raise StoreError(message, reason="io-error")
+        raise StoreError(message, reason="corrupt")
 
 
 def test_validators_never_run_ahead_of_the_entries_they_vouch_for(play: Play) -> None:
@@ -908,7 +908,7 @@ def test_a_wall_clock_that_is_set_back_stalls_nobody(play: Play) -> None:
         assert [await stage.wait_until_due(one) for one in (feed, limited)] == waits
         stage.later(seconds=waits[0].total_seconds())
         assert await stage.pass_once() == 1
-        assert await stage.outcome(feed) == "same-body"
+        assert stage.done[-1].fetch.outcome == "same-body"
         assert await stage.wait_until_due(feed) < timedelta(hours=3)
         stage.later(hours=1)
         assert await stage.pass_once() == 2
@@ -925,14 +925,14 @@ def test_a_step_of_the_clock_is_noticed_while_the_loop_runs(play: Play) -> None:
         watch = stage.watch()
         async with asyncio.TaskGroup() as group:
             group.create_task(run_forever(stage.world, watch))
-            with suppress(Exception):
-                await stage.publisher.seen("/feed", 1)
+            try:
                 await _until(lambda: len(stage.done) == 1)
                 stage.later(days=-1)
                 await _until_async(stage, feed, lambda wait: wait < timedelta(hours=12))
                 stage.later(hours=13)
                 await stage.publisher.seen("/feed", 2)
-            watch.stop()
+            finally:
+                watch.stop()
 
         assert len(stage.requests()) == 2
 

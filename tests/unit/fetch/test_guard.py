@@ -192,3 +192,8 @@ def test_what_is_shown_of_a_url_holds_no_credentials_and_can_be_encoded() -> Non
 
     assert text.startswith("https://example.com/??xxx")
     assert len(text) == 200
+
+
+def test_a_verdict_says_in_one_word_whether_the_address_is_allowed() -> None:
+    assert check_url("https://example.com/feed", ["93.184.216.34"]).allowed is True
+    assert check_url("http://127.0.0.1/").allowed is False

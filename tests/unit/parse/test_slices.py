@@ -227,11 +227,36 @@ def test_half_a_character_in_front_of_an_entry_does_not_move_it(encoding: str, h
     assert slices_of(body) == [FIRST.encode(), SECOND.encode()]
 
 
-def test_where_the_way_back_is_not_exact_there_is_no_slice() -> None:
+def test_half_a_character_of_unknown_length_does_not_move_an_entry_either() -> None:
     half = b"\xd6\xd0\xce\xc4\x81\x30"  # the first half of four bytes: nobody knows how many
     body = b"<?xml version='1.0' encoding='gb18030'?><rss><channel>%s%s</channel></rss>"
 
-    feed = read(body % (half, FIRST.encode()))
+    assert slices_of(body % (half, FIRST.encode())) == [FIRST.encode()]
+
+
+def test_an_entry_of_a_damaged_document_that_is_never_closed_ends_at_the_next_tag() -> None:
+    body = b"<rss><channel>\xff<item><guid>g1</guid>\xffx<item><guid>g2</guid></item></channel></rss>"
+
+    assert slices_of(body) == [
+        b"<item><guid>g1</guid>\xffx",
+        b"<item><guid>g2</guid></item>",
+    ]
+
+
+def test_an_item_of_damaged_json_is_found_again() -> None:
+    body = (
+        b'{"version": "https://jsonfeed.org/version/1.1", "title": "\xff\xff", '
+        b'"items": [{"id": "1\xff"}, {"id": "2"}]}'
+    )
+
+    assert slices_of(body) == [b'{"id": "1\xff"}', b'{"id": "2"}']
+
+
+def test_where_the_way_back_is_not_exact_there_is_no_slice() -> None:
+    alone = b"\x00\xd8"  # half a surrogate pair, which nobody would write again
+    head = "\ufeff<rss><channel>".encode("utf-16-le")
+
+    feed = read(head + alone + f"{FIRST}</channel></rss>".encode("utf-16-le"))
 
     assert [(entry.id, entry.slice) for entry in feed.entries] == [("g1", None)]
 

@@ -131,10 +131,20 @@ class SqliteStore:
         max_feeds: int,
         only: Sequence[str] | None = None,
     ) -> tuple[Claim, ...]:
-        """Lease lanes with due feeds; the next run of each feed is persisted with it (D25)."""
-        return await self._write(
-            lambda c: claims.claim(c, owner, now, lease_sec, max_lanes, max_feeds, only)
-        )
+        """Lease lanes with due feeds; the next run of each feed is persisted with it (D25).
+
+        A claim that nobody waits for any more is not made: its lanes would rest for a lease.
+        """
+        places = max_lanes
+
+        def lease(connection: sqlite3.Connection) -> tuple[Claim, ...]:
+            return claims.claim(connection, owner, now, lease_sec, places, max_feeds, only)
+
+        try:
+            return await self._write(lease)
+        except asyncio.CancelledError:
+            places = 0
+            raise
 
     async def renew(
         self, lane: Lane, *, owner: str, until: datetime, feeds: Sequence[str] = ()

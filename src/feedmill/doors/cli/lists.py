@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 from lxml import etree
+from msgspec.structs import replace
 
 from feedmill.config import ParseLimits
 from feedmill.model.base import Value
@@ -44,7 +45,7 @@ def read_list(data: bytes) -> list[Outline]:
     if not found:
         message = "no feed address is in it"
         raise ValueError(message)
-    return list({outline.url: outline for outline in reversed(found)}.values())[::-1]
+    return _merged(found)
 
 
 def write_opml(outlines: list[Outline]) -> bytes:
@@ -69,6 +70,16 @@ def write_opml(outlines: list[Outline]) -> bytes:
             attributes["category"] = _xml(",".join(outline.tags))
         etree.SubElement(place, "outline", attributes)
     return etree.tostring(root, xml_declaration=True, encoding="utf-8", pretty_print=True)
+
+
+def _merged(found: list[Outline]) -> list[Outline]:
+    """Each address once, at its first place; a feed in two folders has the tags of both."""
+    merged: dict[str, Outline] = {}
+    for outline in found:
+        first = merged.setdefault(outline.url, outline)
+        tags = tuple(dict.fromkeys((*first.tags, *outline.tags)))
+        merged[outline.url] = replace(first, title=first.title or outline.title, tags=tags)
+    return list(merged.values())
 
 
 def _opml(utf8: bytes) -> list[Outline]:

@@ -1,0 +1,48 @@
+"""An event is one line that no reader splits, and its number can be read back from it."""
+
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedmill.model.event import Event
+from feedmill.publish.lines import event_line, seq_of_line
+
+
+def event(**data: object) -> Event:
+    return Event(
+        seq=7,
+        id="e",
+        type="new_entry",
+        feed_id="f",
+        occurred_at=datetime(2025, 10, 14, tzinfo=UTC),
+        data=data,
+    )
+
+
+@given(st.text())
+def test_a_line_has_no_line_end_but_its_own_and_reads_back_as_it_was(text: str) -> None:
+    text = text.encode("utf-8", "replace").decode()
+
+    line = event_line(event(title=text))
+
+    assert len(line.decode().splitlines()) == 1
+    assert line.endswith(b"}\n")
+    assert msgspec.json.decode(line, type=Event) == event(title=text)
+
+
+@pytest.mark.parametrize(
+    ("line", "seq"),
+    [
+        (event_line(event()), 7),
+        (event_line(event())[:-5], 0),
+        (b"", 0),
+        (b'{"seq": "x"}', 0),
+        (b"[]", 0),
+        (b"\xff", 0),
+    ],
+)
+def test_the_number_of_a_line_is_read_and_half_a_line_has_none(line: bytes, seq: int) -> None:
+    assert seq_of_line(line) == seq
