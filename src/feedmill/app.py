@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from msgspec import json, to_builtins
-from msgspec.structs import replace
 
 from feedmill.adapters import settings, surroundings
 from feedmill.adapters.blobs.segments import SegmentBlobs
@@ -38,10 +37,8 @@ _LEVELS: Final = {-1: "error", 0: "warning", 1: "info", 2: "debug"}
 
 def load_config(path: Path | None = None, home: str | None = None) -> Config:
     """The settings in force; `home` from the command line wins over file and environment."""
-    config = settings.load_config(path)
-    if home is None:
-        return config
-    return replace(config, store=replace(config.store, home=home))
+    own = {} if home is None else {"FEEDMILL_HOME": home}
+    return settings.load_config(path, os.environ | own)
 
 
 def set_up_logging(verbose: int, *, as_json: bool) -> None:

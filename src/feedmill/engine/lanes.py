@@ -31,6 +31,7 @@ class LaneWork:
         self.pace: HostPace = claim.lane.pace
         self.deadline = claimed_at + world.config.run.lease_sec
         self.left = {feed.id for feed in claim.feeds}
+        self.unsettled: set[str] = set()  # asked, but what came of it was not committed
         self.trouble = Trouble("write", watch)
 
     async def run(self) -> None:
@@ -42,6 +43,7 @@ class LaneWork:
                 if not await self._may_go_on():
                     break
                 self.left.discard(feed.id)
+                self.unsettled.add(feed.id)
                 if not await self._poll(feed, scheduled_at):
                     break
         finally:
@@ -76,7 +78,8 @@ class LaneWork:
 
     async def _hand_back(self) -> None:
         """Release the lane; when that fails for long, its lease ends by itself."""
-        left = [(f.id, self._due_at(f, at)) for f, at in self._runs() if f.id in self.left]
+        kept = self.left | self.unsettled
+        left = [(f.id, self._due_at(f, at)) for f, at in self._runs() if f.id in kept]
         await persist(
             lambda: self.world.store.release(
                 self.claim.lane, self.pace, now=self.world.clock.now(), deferred=left
@@ -102,7 +105,12 @@ class LaneWork:
         return limited_until(self.pace, feed.url, self.world.clock.now()) is not None
 
     def _due_at(self, feed: Feed, scheduled_at: datetime) -> datetime:
-        """When a feed that was not polled is due: as before, or when its own pause is over."""
+        """When a feed that was not polled is due: as before, or when its own pause is over.
+
+        One that was asked in vain (we were told to stop, the disk was full) waits an interval.
+        """
+        if feed.id in self.unsettled:
+            return self.world.clock.now() + timedelta(seconds=feed.schedule.interval_sec)
         return limited_until(self.pace, feed.url, self.world.clock.now()) or scheduled_at
 
     async def _has_time(self) -> bool:
@@ -126,6 +134,7 @@ class LaneWork:
         committed = await persist(
             lambda: self.world.store.commit(result), self.trouble, has_time=self._is_ours
         )
+        self.unsettled.discard(feed.id)
         self.watch.refreshed(feed, result, committed)
         outcome = _outcome_of(result)
         self.pace = pace_after(

@@ -84,6 +84,14 @@ class Committed(Value):
     last_seq: int = 0
 
 
+class Recalled(Value):
+    """What the store knows about the entries of a document that was just read."""
+
+    known: tuple[KnownEntry, ...] = ()
+    articles: frozenset[str] = frozenset()
+    publications: tuple[datetime, ...] = ()
+
+
 class EntryFilter(Value):
     feed_id: str | None = None
     tag: str | None = None
@@ -151,7 +159,17 @@ class Store(Protocol):
     async def known(
         self, feed_id: str, keys: Sequence[IdentityKey], digests: Sequence[str]
     ) -> tuple[KnownEntry, ...]: ...
-    async def current_document(self, feed_id: str) -> tuple[KnownEntry, ...]: ...
+    async def current_document(
+        self, feed_id: str, *, with_keys: bool = True
+    ) -> tuple[KnownEntry, ...]: ...
+    async def recall(
+        self,
+        feed_id: str,
+        keys: Sequence[IdentityKey],
+        article_hashes: Sequence[str],
+        *,
+        publications: int,  # how many of the newest publication times
+    ) -> Recalled: ...  # known, articles and publications in one look
     async def living(self, feed_id: str) -> tuple[KnownEntry, ...]: ...  # all that is not removed
     async def slice_digests(self, feed_id: str) -> frozenset[str]: ...
     async def articles(self, hashes: Sequence[str]) -> frozenset[str]: ...

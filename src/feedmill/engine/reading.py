@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from feedmill.config import Config
+from feedmill.engine.ports import Recalled
 from feedmill.identify.diff import diff
 from feedmill.identify.keys import identity_keys
 from feedmill.identify.removals import apply_tombstones, remove_absent, without_withdrawn
@@ -69,6 +70,7 @@ class Read(Value):
     removed: tuple[Removed, ...]
     facts: dict[str, Any]
     new_dates: tuple[datetime, ...]
+    earlier_dates: tuple[datetime, ...]  # of the feed's newest entries before this document
     seen: int
 
 
@@ -81,7 +83,7 @@ def read_document(
 ) -> Document | NotAFeed:
     """Parse, normalise and identify; entries whose slice is known are only touched (D31).
 
-    `rows` are the entries of the feed's last document.
+    `rows` are the entries of the feed's last document; their keys are not looked at.
     """
     reader = reader_of(config)
     known = digests_of(rows, reader) if feed.reader_version == reader else frozenset()
@@ -127,8 +129,7 @@ def name_document(document: RawDocument | None, config: Config) -> NotAFeed | No
 
 def compare(
     document: Document,
-    known: tuple[KnownEntry, ...],
-    articles: frozenset[str],
+    recalled: Recalled,
     feed: Feed,
     config: Config,
     *,
@@ -139,7 +140,7 @@ def compare(
     `everything` is every row of the feed that was not removed; a document that calls itself
     complete is compared with it (RFC 5005 2).
     """
-    by_id = {row.entry_id: row for row in (*document.rows, *known)}
+    by_id = {row.entry_id: row for row in (*document.rows, *recalled.known)}
     rows = tuple(by_id.values())
     identity, parsed = document.identity, document.parsed
     changes = diff(
@@ -148,7 +149,7 @@ def compare(
         identity,
         config.identify,
         touched=document.touched,
-        articles=articles,
+        articles=recalled.articles,
     )
     removed = apply_tombstones(rows, parsed.tombstones, identity, document.clean.entries)
     if parsed.complete and not parsed.truncated:
@@ -162,6 +163,7 @@ def compare(
         removed=removed,
         facts=_facts(document, changes, feed, config),
         new_dates=_new_dates(changes),
+        earlier_dates=recalled.publications,
         seen=len(document.seen) + len(document.touched),
     )
 

@@ -105,7 +105,6 @@ async def conclude(
         freshness_sec=_freshness(verdict),
         retry_after_sec=outcome.retry_after_sec,
     )
-    publications = await _publications(feed, reading, world)
     decision = decide_next_poll(
         feed.schedule,
         outcome,
@@ -113,7 +112,7 @@ async def conclude(
         now=now,
         feed_id=feed.id,
         config=_own_schedule(feed.overrides, world.config.schedule),
-        publications=publications,
+        publications=_publications(reading),
     )
     after = replace(
         feed,
@@ -171,7 +170,7 @@ async def _read(
         return None
     if digest == feed.body_sha256 and feed.reader_version == reader_of(world.config):
         return SameBody()
-    rows = await world.store.current_document(feed.id)
+    rows = await world.store.current_document(feed.id, with_keys=False)
     if len(verdict.document.body) > world.config.run.parse_in_thread_bytes:
         made = await asyncio.to_thread(
             read_document, verdict.document, feed, rows, world.config, now
@@ -183,12 +182,11 @@ async def _read(
     return await compare_with_store(made, feed, world)
 
 
-async def _publications(feed: Feed, reading: Reading, world: World) -> tuple[datetime, ...] | None:
-    """The last publication times, looked up only when there is a new one (002 §6.3)."""
+def _publications(reading: Reading) -> tuple[datetime, ...] | None:
+    """The last publication times, when there is a new one (002 §6.3)."""
     if not isinstance(reading, Read) or not reading.new_dates:
         return None
-    before = await world.store.publications(feed.id, world.config.schedule.ewma_window)
-    return (*before, *reading.new_dates)
+    return (*reading.earlier_dates, *reading.new_dates)
 
 
 def _outcome(verdict: Verdict, reading: Reading) -> Outcome:

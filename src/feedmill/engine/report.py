@@ -3,6 +3,8 @@
 from contextlib import suppress
 from typing import Any, Final
 
+from prometheus_client import Counter
+
 from feedmill.engine.ports import Committed, Refresh
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
@@ -24,8 +26,11 @@ class Report:
     """
 
     def __init__(self, log: Any, metrics: Metrics, *, shown: bool = False) -> None:  # noqa: ANN401
-        self.log = log
+        self.log = log.bind()  # found out once, not at every line
         self.metrics = metrics
+        self._counters: dict[tuple[Counter, str], Counter] = {}
+        for change in ("new", "updated"):
+            metrics.entries.labels(change)
         self.failure_level = _INFO if shown else _WARNING
 
     def refreshed(self, before: Feed, result: Refresh, committed: Committed) -> None:
@@ -33,9 +38,15 @@ class Report:
         health = result.feed.schedule.health
         if health != before.schedule.health:
             self.metrics.health.labels(health).inc()
+        level = _INFO if result.fetch.outcome in GOOD else self.failure_level
+        if self.log.is_enabled_for(level):
+            self._say(level, before, result, committed)
+        self._count(result, committed)
+
+    def _say(self, level: int, before: Feed, result: Refresh, committed: Committed) -> None:
         fetch, decision = result.fetch, result.decision
         self.log.log(
-            _INFO if fetch.outcome in GOOD else self.failure_level,
+            level,
             "refreshed",
             feed_id=result.feed.id,
             url=shown(result.feed.url),
@@ -53,7 +64,6 @@ class Report:
             detail=fetch.detail[:200] or None,
             fenced=committed.fenced or None,
         )
-        self._count(result, committed)
 
     def surprised(self, feed: Feed, problem: Exception) -> None:
         """A fault of our own: the line carries the trace, the feed and nothing of its content."""
@@ -74,18 +84,20 @@ class Report:
 
     def _count(self, result: Refresh, committed: Committed) -> None:
         fetch, metrics = result.fetch, self.metrics
-        metrics.fetches.labels(fetch.outcome).inc()
         status = f"{fetch.http_status // 100}xx" if fetch.http_status else "none"
-        metrics.statuses.labels("304" if fetch.http_status == 304 else status).inc()
-        metrics.bytes_in.inc(fetch.wire_length or 0)
-        metrics.bytes_decoded.inc(fetch.content_length or 0)
+        self._add(metrics.fetches, fetch.outcome)
+        self._add(metrics.statuses, "304" if fetch.http_status == 304 else status)
+        if fetch.wire_length:
+            metrics.bytes_in.inc(fetch.wire_length)
+        if fetch.content_length:
+            metrics.bytes_decoded.inc(fetch.content_length)
         metrics.latency.observe(fetch.elapsed_ms / 1000)
-        metrics.entries.labels("new").inc(fetch.entries_new)
-        metrics.entries.labels("updated").inc(fetch.entries_updated)
+        self._add(metrics.entries, "new", fetch.entries_new)
+        self._add(metrics.entries, "updated", fetch.entries_updated)
         for code in fetch.repairs:
-            metrics.repairs.labels(code).inc()
+            self._add(metrics.repairs, code)
         if result.decision is not None:
-            metrics.decisions.labels(result.decision.reason).inc()
+            self._add(metrics.decisions, result.decision.reason)
             metrics.interval.observe(result.decision.interval_sec)
         cadence = result.feed.schedule.cadence
         if cadence is not None:
@@ -94,6 +106,14 @@ class Report:
             metrics.fenced.inc()
         if committed.last_seq:
             metrics.last_seq.set(committed.last_seq)
+
+    def _add(self, counter: Counter, label: str, amount: int = 1) -> None:
+        """Count; the counter of a label is looked up once."""
+        if amount:
+            found = self._counters.get((counter, label))
+            if found is None:
+                found = self._counters[counter, label] = counter.labels(label)
+            found.inc(amount)
 
 
 async def keep_counting(world: World, metrics: Metrics, watch: Watch) -> None:

@@ -3,6 +3,7 @@
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from functools import lru_cache
 
 import ada_url
 
@@ -81,6 +82,7 @@ def headers_for_hop(plan: FetchPlan, target_url: str) -> Headers:
     return fields + _conditions_for(plan.validators, target_url)
 
 
+@lru_cache(maxsize=16_384)
 def _split_credentials(url: str) -> tuple[str, Headers]:
     try:
         parsed = ada_url.URL(url)
@@ -106,14 +108,22 @@ def _plain(userinfo: str) -> str:
 
 
 def _fields(config: FetchConfig, accept: str, extra: Headers) -> Headers:
-    own = (
-        ("User-Agent", config.user_agent),
-        ("Accept", accept),
-        ("Accept-Encoding", ", ".join(config.accept_encodings) or "identity"),
-    )
+    own = _own_fields(config.user_agent, accept, config.accept_encodings)
+    if not extra:
+        return own
     added = tuple((n, v) for n, v in extra if n.lower() not in _RESERVED and _is_field(n, v))
     replaced = {name.lower() for name, _ in added}
-    return (*((n, v) for n, v in own if n.lower() not in replaced and is_sendable(v)), *added)
+    return (*((n, v) for n, v in own if n.lower() not in replaced), *added)
+
+
+@lru_cache(maxsize=64)
+def _own_fields(user_agent: str, accept: str, encodings: tuple[str, ...]) -> Headers:
+    own = (
+        ("User-Agent", user_agent),
+        ("Accept", accept),
+        ("Accept-Encoding", ", ".join(encodings) or "identity"),
+    )
+    return tuple((name, value) for name, value in own if is_sendable(value))
 
 
 def _is_field(name: str, value: str) -> bool:

@@ -92,7 +92,8 @@ class _Matcher:
     ) -> None:
         self.seen, self.config, self.touched = seen, config, touched
         self.guards = Guards(seen, touched, feed, profile, config)
-        rows = {row.entry_id: row for row in (*known, *(t.known for t in touched))}
+        # A row that was asked for by its keys has them; one that was only touched may not.
+        rows = {row.entry_id: row for row in (*(t.known for t in touched), *known)}
         # Highest id first, so that in every index the oldest row has the last word.
         self.rows = [rows[entry_id] for entry_id in sorted(rows, reverse=True)]
         self.owners = {key: row for row in self.rows for key in row.keys}

@@ -60,7 +60,7 @@ def _assembled(pieces: list[str], tags: list[Tag], texts: list[str]) -> Ordinary
     pieces[0::2] = texts
     pieces[1::2] = [tag.written for tag in tags]
     # A value needs its sign: in a text without it there is nothing to find either.
-    harmless = "=" not in text and all([tag.harmless for tag in tags])
+    harmless = "=" not in text and False not in [tag.harmless for tag in tags]
     return Ordinary(html="".join(pieces), text=text, harmless=harmless)
 
 

@@ -35,7 +35,7 @@ class UnordinaryError(Exception):
 
 
 def read_tag(written: str) -> Tag:
-    """The tag that stands in `<...>`; an `UnordinaryError` when only a tree builder can tell."""
+    """The tag that is written so; an `UnordinaryError` when only a tree builder can tell."""
     return _remembered.get(written) or _read_tag(written)
 
 
@@ -132,7 +132,8 @@ def _attribute_name(written: str) -> str:
 
 def _value(key: str, value: str) -> str:
     if key in _ADDRESSES:
-        if _ADDRESS.fullmatch(value.replace("&amp;", "")):
+        # The stand-in may be part of a path or a query, and of nothing in front of them.
+        if _ADDRESS.fullmatch(value.replace("&amp;", "$")):
             return value
         raise UnordinaryError
     if not value.isprintable():
@@ -210,6 +211,12 @@ _REFERENCE = re.compile(
     r"&(?:(?:#(?:[0-9]{1,7}|[xX][0-9A-Fa-f]{1,6})|[A-Za-z][A-Za-z0-9]{1,31});)?+"
 )
 # Without controls, surrogates and what Unicode calls no character.
-_CHARACTERS = (range(0x20, 0x7F), range(0xA0, 0xD800), range(0xE000, 0xFDD0), range(0xFDF0, 0xFFFE))
+_CHARACTERS = (
+    range(0x20, 0x7F),
+    range(0xA0, 0xD800),
+    range(0xE000, 0xFDD0),
+    range(0xFDF0, 0xFFFE),
+    range(0x10000, 0x1FFFE),
+)
 
 _remembered: dict[str, Tag] = {}

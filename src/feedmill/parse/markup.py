@@ -30,12 +30,19 @@ _NOTES: Final[dict[RepairCode, str]] = {
 }
 
 
-class _Reading(Value):
-    """A document that turned out to be a feed: its tree, its entries, and which of them to read."""
+class _Job(Value):
+    """A document to read, and how."""
 
     document: RawDocument
     decoded: Decoded
     limits: ParseLimits
+    known: frozenset[str]
+
+
+class _Reading(Value):
+    """A document that turned out to be a feed: its tree, its entries, and which of them to read."""
+
+    job: _Job
     source: Source
     tree: Tree
     containers: list[etree._Element]
@@ -50,66 +57,57 @@ def parse_markup(
     source = prepare(document, decoded, limits.max_items)
     if source is None:
         return Unreadable(reason="malformed", detail="markup without an element")
-    fresh = source.unknown(known)
-    if len(fresh) < len(source.spans) and source.scan.regular:
-        reading = _without_known(document, decoded, limits, source, fresh)
-        if reading is not None:
-            return _read(reading)
-    tree = read_tree(source.utf8[source.start :])
-    if tree is None:
-        return Unreadable(reason="malformed", detail="no element could be read")
-    if walk.format_of(tree.root) is None:
-        head = source.utf8[source.start : source.start + 200_000]
-        return sniff.name_root(tree.root.tag, head.decode("utf-8", "replace"))
-    return _read(_whole(document, decoded, limits, source, tree, known))
+    job = _Job(document=document, decoded=decoded, limits=limits, known=known)
+    reading = _without_known(job, source) or _whole(job, source)
+    return _read(reading) if isinstance(reading, _Reading) else reading
 
 
-def _without_known(
-    document: RawDocument, decoded: Decoded, limits: ParseLimits, source: Source, fresh: list[int]
-) -> _Reading | None:
+def _without_known(job: _Job, source: Source) -> _Reading | None:
     """The reading of new entries alone; None when the tree does not bear out the scan."""
+    fresh = source.unknown(job.known)
+    if len(fresh) == len(source.spans) or not source.scan.regular:
+        return None
     tree = read_tree(source.text_with(fresh))
     if tree is None or walk.format_of(tree.root) is None:
         return None
     containers, elements = walk.split(tree.root)
     if tree.sound and not _agree(source, elements, len(fresh)):
         return None
-    return _Reading(
-        document=document,
-        decoded=decoded,
-        limits=limits,
-        source=source,
-        tree=tree,
-        containers=containers,
-        elements=elements,
-        fresh=fresh,
-    )
+    return _reading(job, source, tree, containers, elements, fresh)
 
 
-def _whole(
-    document: RawDocument,
-    decoded: Decoded,
-    limits: ParseLimits,
-    source: Source,
-    tree: Tree,
-    known: frozenset[str],
-) -> _Reading:
+def _whole(job: _Job, source: Source) -> _Reading | Unreadable:
     """The reading of a whole document; entries that are known are still not read again."""
+    tree = read_tree(source.utf8[source.start :])
+    if tree is None:
+        return Unreadable(reason="malformed", detail="no element could be read")
+    if walk.format_of(tree.root) is None:
+        head = source.utf8[source.start : source.start + 200_000]
+        return sniff.name_root(tree.root.tag, head.decode("utf-8", "replace"))
     containers, elements = walk.split(tree.root)
     if tree.sound and not _agree(source, elements, len(source.spans)):
-        source = realigned(source, tree.root, elements, decoded, document, limits.max_items)
-    fresh = source.unknown(known)
+        most = job.limits.max_items
+        source = realigned(source, tree.root, elements, job.decoded, job.document, most)
+    fresh = source.unknown(job.known)
     if tree.sound and source.spans:
         elements = [elements[number] for number in fresh]
+    return _reading(job, source, tree, containers, elements, fresh)
+
+
+def _reading(
+    job: _Job,
+    source: Source,
+    tree: Tree,
+    containers: list[etree._Element],
+    elements: list[etree._Element],
+    fresh: list[int],
+) -> _Reading:
+    """A broken document's head takes the place of its tree, which would stay in memory."""
+    head = read_head(source) if source.spans and not tree.sound else None
+    if head is not None:
+        tree, containers, elements = replace(tree, root=head), walk.split(head)[0], []
     return _Reading(
-        document=document,
-        decoded=decoded,
-        limits=limits,
-        source=source,
-        tree=tree,
-        containers=containers,
-        elements=elements,
-        fresh=fresh,
+        job=job, source=source, tree=tree, containers=containers, elements=elements, fresh=fresh
     )
 
 
@@ -128,13 +126,13 @@ def _agree(source: Source, elements: list[etree._Element], count: int) -> bool:
 
 
 def _read(reading: _Reading) -> ParsedFeed:
-    source, tree, limits = reading.source, reading.tree, reading.limits
+    job, source, tree = reading.job, reading.source, reading.tree
     notes: set[RepairCode] = set()
     scope = Scope(
-        base=reading.document.url,
+        base=job.document.url,
         lang=None,
         inherits=_INHERITED.search(source.utf8) is not None,
-        limits=limits,
+        limits=job.limits,
         notes=notes,
     )
     cut = _is_cut(tree, source)
@@ -143,22 +141,20 @@ def _read(reading: _Reading) -> ParsedFeed:
     form = walk.format_of(tree.root) or "rss20"
     if form.startswith("atom"):
         entries = _with_feed_authors(entries, fields)
-    capped = source.scan.more or len(entries) < len(reading.elements) > limits.max_items
+    capped = source.scan.more or len(entries) < len(reading.elements) > job.limits.max_items
     return ParsedFeed(
         **fields,
         format=form,
-        encoding=reading.decoded.encoding,
-        encoding_source=reading.decoded.source,
+        encoding=job.decoded.encoding,
+        encoding_source=job.decoded.source,
         entries=entries,
         touched=source.touched(reading.fresh),
-        repairs=_repairs(source, tree, notes, limits, hasty=read.hasty, cut=cut, capped=capped),
+        repairs=_repairs(source, tree, notes, job.limits, hasty=read.hasty, cut=cut, capped=capped),
         truncated=cut or capped,
     )
 
 
-def _values(
-    reading: _Reading, scope: Scope, *, cut: bool
-) -> tuple[dict[str, Any], Salvaged]:
+def _values(reading: _Reading, scope: Scope, *, cut: bool) -> tuple[dict[str, Any], Salvaged]:
     """The feed's fields, and the entries within the limit."""
     source = reading.source
     if reading.tree.sound or not source.spans:
@@ -167,9 +163,7 @@ def _values(
         elements = reading.elements[:-1] if cut else reading.elements
         return fields, Salvaged(entries=_read_elements(reading, elements, inside))
     scope.notes.add("items-salvaged")
-    head = read_head(source)
-    containers = reading.containers if head is None else walk.split(head)[0]
-    fields, inside = walk.read_feed(containers, scope)
+    fields, inside = walk.read_feed(reading.containers, scope)
     return fields, read_slices(source, reading.fresh, inside)
 
 

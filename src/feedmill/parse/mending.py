@@ -16,6 +16,8 @@ from feedmill.model.parsed import Repair, RepairCode
 
 _MAX_MENDED: Final = 200_000  # references, and values, that are looked at one by one
 _MAX_OPAQUE: Final = 100_000  # CDATA sections and comments
+_MAX_UNKNOWN: Final = 20_000  # references that are left to the recovering parser
+_MAX_ESCAPED: Final = 1_000_000  # where there are more, & means nothing
 
 _CONTROLS: Final = bytes({*range(0x20)} - {0x09, 0x0A, 0x0D})
 _NONCHARACTERS: Final = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
@@ -39,6 +41,11 @@ _TAG: Final = re.compile(
 _VOID: Final = frozenset({b"br", b"hr", b"img", b"input", b"wbr"})
 # &#128; to &#159; are what old Windows programs wrote for windows-1252; feeds still carry them.
 _C1_REFERENCE: Final = re.compile(rb"&#(?:0*+(1(?:2[89]|[345][0-9]))|[xX]0*+([89][0-9A-Fa-f]));")
+_WINDOWS: Final = {
+    spelled: bytes([code]).decode("cp1252", "replace").encode()
+    for code in range(0x80, 0xA0)
+    for spelled in (b"%d" % code, b"%x" % code)
+}
 # What must not reach a recovering parser: it hands half a surrogate pair on as it stands.
 _NO_CHARACTER: Final = re.compile(
     rb"&#(?:0*+(?:(?<=0)|[1-8]|1[124-9]|2[0-9]|3[01]|5529[6-9]|55[3-9][0-9]{2}|56[0-9]{3}"
@@ -68,6 +75,8 @@ def mend(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
     text = mender.without_illegal(utf8)
     if text.count(b"<!") <= _MAX_OPAQUE:
         text = b"".join(mender.pieces(text))
+    else:
+        text = with_few_references(text)
     repairs = [
         Repair(code=code, detail=f"{count} times: {_WORDS[code]}")
         for code, count in sorted(mender.counts.items())
@@ -83,6 +92,12 @@ def without_illegal_references(utf8: bytes) -> bytes:
     `mend` saw one, in a tag or an instruction that was never closed.
     """
     return _NO_CHARACTER.sub(b"", utf8)
+
+
+def with_few_references(utf8: bytes) -> bytes:
+    """The bytes for a recovering parser, which makes a node of every reference it does not know."""
+    count = _unknown_references(utf8, _MAX_UNKNOWN)
+    return _as_text(utf8, count) if count > _MAX_UNKNOWN else utf8
 
 
 def balance(utf8: bytes) -> bytes:
@@ -153,12 +168,10 @@ class _Mender:
 
     def references(self, text: bytes) -> bytes:
         """The text with every & that XML cannot read as one that it can."""
-        count = text.count(b"&")
-        if count > self.left:
-            count -= sum(map(text.count, _PREDEFINED))
+        count = _unknown_references(text, self.left)
         if count > self.left:  # nobody means so many
             self.counts["stray-ampersands"] += count
-            return text.replace(b"&", b"&amp;")
+            return _as_text(text, count)
         self.left -= count
         return _REFERENCE.sub(self.reference, text)
 
@@ -215,5 +228,15 @@ def _closing(name: bytes, opened: list[bytes], counts: Counter[bytes]) -> bytes:
 
 
 def _windows_character(found: re.Match[bytes]) -> bytes:
-    code = int(found[1]) if found[1] is not None else int(found[2], 16)
-    return bytes([code]).decode("cp1252", "replace").encode()
+    decimal, hexadecimal = found.groups()
+    return _WINDOWS[decimal] if decimal is not None else _WINDOWS[hexadecimal.lower()]
+
+
+def _unknown_references(text: bytes, few: int) -> int:
+    """How many & stand in the text; those that XML knows are counted only if they are few."""
+    count = text.count(b"&")
+    return count - sum(map(text.count, _PREDEFINED)) if count > few else count
+
+
+def _as_text(text: bytes, count: int) -> bytes:
+    return text.replace(b"&", b"&amp;") if count <= _MAX_ESCAPED else text.translate(None, b"&")

@@ -9,15 +9,10 @@ from feedmill.model.base import Value
 from feedmill.model.parsed import ParsedEntry
 from feedmill.parse import walk
 from feedmill.parse.elements import Scope
+from feedmill.parse.mending import with_windows_characters
 from feedmill.parse.slices import start_tags
 from feedmill.parse.source import Source
-from feedmill.parse.xml import (
-    parse_strictly,
-    read_broken,
-    read_fragment,
-    read_hastily,
-    read_sound,
-)
+from feedmill.parse.xml import parse_strictly, read_broken, read_fragment, read_hastily
 
 _MAX_HEAD: Final = 1_000_000  # bytes of a document without its entries
 _WRAPPING_BYTES: Final = 10_000_000  # what start tags around slices may cost in all
@@ -48,8 +43,8 @@ def read_slices(source: Source, numbers: list[int], scope: Scope) -> Salvaged:
     slices, size, hasty = _MENDED_SLICES, _MENDED_BYTES, 0
     for number in numbers:
         start, end = source.spans[number]
-        wrapped = before + source.utf8[start:end] + after
-        root = read_sound(wrapped)
+        wrapped, _ = with_windows_characters(before + source.utf8[start:end] + after)
+        root = parse_strictly(wrapped)
         if root is None:
             slices, size = slices - 1, size - len(wrapped)
             worth_it = slices >= 0 and size >= 0

@@ -14,6 +14,7 @@ from feedmill.model.parsed import Repair
 from feedmill.parse.mending import (
     balance,
     mend,
+    with_few_references,
     with_windows_characters,
     without_illegal_references,
 )
@@ -67,20 +68,16 @@ def parse_strictly(utf8: bytes) -> etree._Element | None:
         return None
 
 
-def read_sound(utf8: bytes) -> etree._Element | None:
-    """The root of a piece of a document, if it is well-formed by itself."""
-    return parse_strictly(with_windows_characters(utf8)[0])
-
-
 def read_fragment(utf8: bytes) -> etree._Element | None:
     """The root of a piece of a broken document: what was left open in it is closed."""
-    root = read_sound(utf8)
+    utf8, _ = with_windows_characters(utf8)
+    root = parse_strictly(utf8)
     return root if root is not None else read_broken(utf8)
 
 
 def read_broken(utf8: bytes) -> etree._Element | None:
     """The same for a piece that is known not to be well-formed."""
-    mended, _ = mend(with_windows_characters(utf8)[0])
+    mended, _ = mend(utf8)
     root = parse_strictly(mended)
     if root is not None:
         return root
@@ -91,7 +88,7 @@ def read_broken(utf8: bytes) -> etree._Element | None:
 
 def read_hastily(utf8: bytes) -> etree._Element | None:
     """The same without any mending: what the recovering parser makes of it."""
-    return _recover(with_windows_characters(utf8)[0], _lenient)
+    return _recover(with_few_references(utf8), _lenient)
 
 
 def _parser(*, recovering: bool) -> etree.XMLParser:

@@ -71,6 +71,8 @@ def leave_quiet_windows(delay: float, inputs: Inputs, _config: ScheduleConfig) -
     """Later, to the next hour that the publisher's skipHours and skipDays leave open."""
     hours = inputs.hints.skip_hours.value if inputs.hints.skip_hours else ()
     days = inputs.hints.skip_days.value if inputs.hints.skip_days else ()
+    if not hours and not days:
+        return None
     due = inputs.now + timedelta(seconds=delay)
     opened = leave_quiet_window(due, hours, days)
     if opened is None:

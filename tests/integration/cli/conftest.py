@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli_mill import Mill, PublisherBeside
+from tests.integration.cli.cli_mill import Mill, PublisherBeside
 
 from feedmill.demo.publisher import Publisher
 

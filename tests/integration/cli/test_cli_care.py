@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli_mill import Mill, paper
+from tests.integration.cli.cli_mill import Mill, paper
 
 from feedmill.demo.publisher import Publisher
 from feedmill.demo.script import document
@@ -91,6 +91,16 @@ def test_settings_in_force_are_shown_and_changes_are_marked(mill: Mill) -> None:
     assert told["store"]["home"] == str(mill.home)
     assert "min_interval_sec = 600   # changed" in spoken.text
     assert "max_interval_sec = 86400\n" in spoken.text
+
+
+def test_a_home_that_is_named_brings_its_own_settings(mill: Mill) -> None:
+    (mill.folder / "other").mkdir()
+    (mill.folder / "other" / "feedmill.toml").write_text("[schedule]\nmin_interval_sec = 700\n")
+
+    told = mill.json("--home", "other", "config", "show")
+
+    assert told["schedule"]["min_interval_sec"] == 700
+    assert told["store"]["home"] == "other"
 
 
 def test_every_setting_is_listed_with_its_variable(mill: Mill) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from cli_mill import Mill, paper
+from tests.integration.cli.cli_mill import Mill, paper
 
 from feedmill.demo.publisher import Publisher
 from feedmill.demo.script import document
@@ -120,7 +120,9 @@ def test_the_raw_slice_of_an_entry_is_exactly_what_was_published(mill: Mill, fee
     assert piece.out == ITEMS
 
 
-def test_the_raw_body_of_a_fetch_is_exactly_what_was_served(mill: Mill, publisher: Publisher) -> None:
+def test_the_raw_body_of_a_fetch_is_exactly_what_was_served(
+    mill: Mill, publisher: Publisher
+) -> None:
     body = paper("a \u4e2d\u6587 b")
     publisher.script("/exact", document(body))
     mill.ok("add", publisher.url("/exact"))

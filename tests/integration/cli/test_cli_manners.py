@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_mill import COMMAND, LIMIT_SEC, Mill, finish, paper
+from tests.integration.cli.cli_mill import COMMAND, LIMIT_SEC, Mill, finish, paper
 
 from feedmill.demo.publisher import Publisher
 from feedmill.demo.script import Answer, document, silence

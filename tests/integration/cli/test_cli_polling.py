@@ -5,7 +5,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from cli_mill import Mill, PublisherBeside, finish, paper
+from tests.integration.cli.cli_mill import Mill, PublisherBeside, finish, paper
 
 from feedmill.demo.listening import listening_sockets
 from feedmill.demo.publisher import Publisher
@@ -207,7 +207,8 @@ def test_without_normalising_texts_stay_as_published_and_html_is_sanitised_all_t
     mill: Mill,
 ) -> None:
     body = DIRTY.replace(
-        b"</guid>", b"</guid><description>&lt;i&gt;x&lt;/i&gt;&lt;script&gt;y&lt;/script&gt;</description>"
+        b"</guid>",
+        b"</guid><description>&lt;i&gt;x&lt;/i&gt;&lt;script&gt;y&lt;/script&gt;</description>",
     )
     Path("dirty.xml").write_bytes(body)
 
@@ -261,9 +262,7 @@ def test_a_run_polls_what_is_due_and_stops_when_its_time_is_up(
     assert mill.json("stats")["entries"] == 1
 
 
-def test_a_run_tells_programs_of_each_refresh_on_one_line(
-    mill: Mill, publisher: Publisher
-) -> None:
+def test_a_run_tells_programs_of_each_refresh_on_one_line(mill: Mill, publisher: Publisher) -> None:
     publisher.script("/run-json", document(paper("a")))
     mill.ok("add", publisher.url("/run-json"))
 
@@ -362,7 +361,9 @@ def test_a_feed_cannot_forge_a_line_of_the_log_or_of_the_terminal(
 ) -> None:
     evil = "Evil&#10;level=error event=forged \u202e\u2028 &#x1b;[31mred"
     page = f"<html><title>{evil}</title><form><input type=password></form></html>"
-    publisher.script("/evil-page", Answer(body=page.encode(), headers=(("Content-Type", "text/html"),)))
+    publisher.script(
+        "/evil-page", Answer(body=page.encode(), headers=(("Content-Type", "text/html"),))
+    )
     publisher.script("/evil-feed", document(paper("a", title=evil)))
     mill.ok("add", publisher.url("/evil-page"), publisher.url("/evil-feed"))
     mill.setenv(FEEDMILL_LOG="info")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_mill import Mill, paper
+from tests.integration.cli.cli_mill import Mill, paper
 
 from feedmill.demo.publisher import Publisher
 from feedmill.demo.script import document
@@ -240,7 +240,9 @@ def test_an_unknown_feed_is_a_no_with_a_hint(mill: Mill) -> None:
         "message": "there is no feed 'nobody'",
         "hint": "`feedmill list` shows all of them",
     }
-    assert spoken.err == "feedmill: there is no feed 'nobody'\n  `feedmill list` shows all of them\n"
+    assert (
+        spoken.err == "feedmill: there is no feed 'nobody'\n  `feedmill list` shows all of them\n"
+    )
 
 
 def test_a_feed_is_shown_with_the_names_of_the_specification(mill: Mill) -> None:
@@ -285,9 +287,7 @@ def test_removing_under_json_lists_what_went(mill: Mill) -> None:
     assert gone == {"items": [added["id"]], "next": None}
 
 
-def test_a_paused_feed_is_not_polled_until_it_is_resumed(
-    mill: Mill, publisher: Publisher
-) -> None:
+def test_a_paused_feed_is_not_polled_until_it_is_resumed(mill: Mill, publisher: Publisher) -> None:
     publisher.script("/pausing", document(paper("a")))
     feed = mill.json("add", publisher.url("/pausing"))
 

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,6 @@ class Ledger:
 def check_spacing(press: Press) -> None:
     """No feed was asked twice within its floor, whoever died in between."""
     for number, moments in press.asked.items():
-        gaps = [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+        gaps = [later - earlier for earlier, later in pairwise(moments)]
         early = [gap for gap in gaps if gap < FLOOR_SEC]
         assert not early, f"feed {number} was asked again after {early} s"

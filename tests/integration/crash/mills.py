@@ -136,7 +136,7 @@ async def until(condition: Callable[[], bool], what: str, within_sec: float = 40
     """Wait until something holds; an AssertionError that names it when it does not come to hold."""
     try:
         async with asyncio.timeout(within_sec):
-            while not condition():
+            while not condition():  # noqa: ASYNC110  # of another process; it sends no event
                 await asyncio.sleep(0.05)
     except TimeoutError:
         message = f"still waiting for: {what}"

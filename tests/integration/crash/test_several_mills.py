@@ -98,8 +98,9 @@ def least_asked(press: Press) -> int:
 
 async def deliver_the_rest(mill: Mill, ledger: Ledger) -> None:
     """What the last moment of a run left in the log goes out with the next."""
-    async with await mill.start() as running:
-        await until(ledger.is_delivered, "the delivery")
-        assert await running.stop() == 0
+    if not ledger.is_delivered():
+        async with await mill.start() as running:
+            await until(ledger.is_delivered, "the delivery")
+            assert await running.stop() == 0
     ledger.check_delivered()
     assert not mill.said("surprised")

@@ -1,9 +1,9 @@
 """A stage for whole stories: a scripted publisher, the real adapters, and a clock moved by hand.
 
-    async with opened(home) as stage:
-        feed = await stage.add("/feed", document(body, etag='"1"'))
-        await stage.poll(feed)
-        await stage.later(hours=2)
+async with opened(home) as stage:
+    feed = await stage.add("/feed", document(body, etag='"1"'))
+    await stage.poll(feed)
+    await stage.later(hours=2)
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -138,7 +138,7 @@ class Stage:
         """Entries in the order in which they came in."""
         chosen = EntryFilter(feed_id=feed.id if feed else None, **where)
         page = await self.world.store.entries(chosen, limit=20_000)
-        return sorted(page.items[::-1], key=lambda entry: entry.first_seen)
+        return list(page.items[::-1])
 
     async def events(self, *types: str) -> list[Event]:
         """The whole log, or these types of it."""

@@ -6,23 +6,23 @@ test is found out.
 
 import asyncio
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.integration.engine.papers import item, numbered, paper, rss, said
+from tests.integration.engine.stage import PLAIN, Play, Stage, titles
 
 from feedmill.app import open_world
 from feedmill.config import FetchConfig, ScheduleConfig
 from feedmill.demo.script import Answer, Coding, Request, document, hang_up, redirect
 from feedmill.engine.loop import run_forever, run_once
 from feedmill.engine.rawbytes import body_of
+from feedmill.engine.watch import Watch
 from feedmill.errors import StoreError
 from feedmill.model.feed import Feed
 from feedmill.publish.wire import feed_wire
-from tests.integration.engine.papers import item, numbered, paper, rss, said
-from tests.integration.engine.stage import PLAIN, Play, Stage, SteppedClock, titles
 
 _DAY = timedelta(days=1)
 
@@ -455,12 +455,12 @@ def test_on_another_origin_nothing_says_who_asks(play: Play) -> None:
     """H19."""
 
     async def story(stage: Stage) -> None:
-        own = {"username": "me", "password": "pâss", "headers": (("X-Token", "t0ken"),)}
+        own: dict[str, Any] = {"username": "me", "password": "pâss"}
         elsewhere = stage.publisher.url("/there", host="127.0.1.1")
         stage.publisher.script("/there", paper(1, etag='"a"'))
         stage.publisher.script("/a/here?x=1", redirect(elsewhere, 302))
         stage.publisher.script("/a/feed", redirect("here?x=1", 302))
-        feed = await stage.add("/a/feed#top", **own)
+        feed = await stage.add("/a/feed#top", headers=(("X-Token", "t0ken"),), **own)
 
         await stage.poll(feed, times=2)
 
@@ -558,9 +558,10 @@ def test_a_refusal_backs_off_under_its_own_name(play: Play, status: int, reason:
         waits = []
         for _ in range(3):
             stage.later(hours=2)
-            after = await stage.poll(feed)
+            await stage.poll(feed)
             waits.append(await stage.wait_until_due(feed))
 
+        after = await stage.feed(feed)
         assert (after.last_result, after.schedule.health) == (reason, "backing-off")
         assert waits == [timedelta(seconds=seconds) for seconds in (1800, 3600, 3600)]
         assert len(stage.requests()) == 3
@@ -706,14 +707,18 @@ def test_a_silent_cut_gives_its_whole_items_and_vouches_for_nothing(play: Play) 
     play(story)
 
 
-class _DyingStore:
-    """A store whose next commit does not happen, as when the process is killed before it."""
+class _Beside:
+    """The real store, but for what a subclass does instead."""
 
     def __init__(self, store: Any) -> None:
         self._store = store
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
+
+
+class _DyingStore(_Beside):
+    """A store whose next commit does not happen, as when the process is killed before it."""
 
     async def commit(self, _: object) -> object:
         message = "the process died"
@@ -916,19 +921,32 @@ def test_a_wall_clock_that_is_set_back_stalls_nobody(play: Play) -> None:
     play(story)
 
 
+class _ListeningStore(_Beside):
+    """A store that says when it has followed the clock."""
+
+    followed: asyncio.Event
+
+    async def follow_clock(self, now: datetime, *, lease_sec: float) -> int:
+        count = int(await self._store.follow_clock(now, lease_sec=lease_sec))
+        if count:
+            self.followed.set()
+        return count
+
+
 def test_a_step_of_the_clock_is_noticed_while_the_loop_runs(play: Play) -> None:
     """H32."""
 
     async def story(stage: Stage) -> None:
-        assert isinstance(stage.clock, SteppedClock)
-        feed = await stage.add("/feed", paper(1))
-        watch = stage.watch()
-        async with asyncio.TaskGroup() as group:
-            group.create_task(run_forever(stage.world, watch))
+        await stage.add("/feed", paper(1))
+        listening: Any = _ListeningStore(stage.world.store)
+        listening.followed, polled = asyncio.Event(), asyncio.Event()
+        watch = Watch("the test", (lambda *_: polled.set(),))
+        async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+            group.create_task(run_forever(stage.world._replace(store=listening), watch))
             try:
-                await _until(lambda: len(stage.done) == 1)
+                await polled.wait()
                 stage.later(days=-1)
-                await _until_async(stage, feed, lambda wait: wait < timedelta(hours=12))
+                await listening.followed.wait()
                 stage.later(hours=13)
                 await stage.publisher.seen("/feed", 2)
             finally:
@@ -937,15 +955,3 @@ def test_a_step_of_the_clock_is_noticed_while_the_loop_runs(play: Play) -> None:
         assert len(stage.requests()) == 2
 
     play(story, run=replace(PLAIN.run, idle_sec=0.02))
-
-
-async def _until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.01)
-
-
-async def _until_async(stage: Stage, feed: Feed, condition: Callable[[timedelta], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition(await stage.wait_until_due(feed)):
-            await asyncio.sleep(0.01)

@@ -3,12 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from tests.integration.engine.papers import ATOM, atom, atom_entry, item, numbered, paper, rss
+from tests.integration.engine.stage import Play, Stage, titles
 
 from feedmill.demo.script import Answer, document, redirect
 from feedmill.engine.retention import purge
 from feedmill.publish.events import FLOOD
-from tests.integration.engine.papers import ATOM, atom, atom_entry, item, numbered, paper, rss
-from tests.integration.engine.stage import Play, Stage, titles
 
 _LINK = "https://paper.example/one"
 
@@ -98,7 +98,11 @@ def test_a_link_blog_has_several_entries_under_one_link(play: Play) -> None:
 
 @pytest.mark.parametrize(
     "other",
-    ["https://paper.example/?p=1", "http://www.paper.example/?p=1", "https://www.paper.example/?p=1"],
+    [
+        "https://paper.example/?p=1",
+        "http://www.paper.example/?p=1",
+        "https://www.paper.example/?p=1",
+    ],
 )
 def test_a_guid_may_change_its_scheme_and_www(play: Play, other: str) -> None:
     async def story(stage: Stage) -> None:

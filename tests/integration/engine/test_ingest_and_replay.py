@@ -1,31 +1,44 @@
 """One document at a time: ingest-one's counters (003), replay, and the publisher's own bytes."""
 
 import pytest
-from msgspec.structs import replace
+from tests.integration.engine.papers import item, numbered, paper, rss, said
+from tests.integration.engine.stage import Play, Stage
 
 from feedmill.config import NormaliseConfig
 from feedmill.demo.script import document
-from feedmill.engine import reading, replay as replaying
+from feedmill.engine import reading
 from feedmill.engine.ingest import Ingested, ingest_document, ingest_feed
 from feedmill.engine.rawbytes import body_of
 from feedmill.engine.replay import replay
 from feedmill.model.document import RawDocument
-from tests.integration.engine.papers import item, numbered, paper, rss, said
-from tests.integration.engine.stage import Play, Stage
 
 _STORY = "The council met on Monday & agreed on the bridge"
-_SAME = {"link": "https://paper.example/bridge?utm_source=feed", "date": None}
+_LINK = "https://paper.example/bridge"
 
 # 003: three that differ in punctuation, markup and tracking only, one of its own, one attack.
 _NEAR_DUPLICATES = rss(
-    item(1, guid="a", title="The  bridge", text=f"<p>{_STORY}</p>", **_SAME),
-    item(1, guid="b", title="The bridge ", text=f"<div><b>{_STORY}</b></div>", **_SAME),
+    item(
+        1,
+        guid="a",
+        title="The  bridge",
+        text=f"<p>{_STORY}</p>",
+        link=f"{_LINK}?utm_source=feed",
+        date=None,
+    ),
+    item(
+        1,
+        guid="b",
+        title="The bridge ",
+        text=f"<div><b>{_STORY}</b></div>",
+        link=f"{_LINK}?utm_source=a",
+        date=None,
+    ),
     item(
         1,
         guid="c",
         title="The&#32;bridge",
         text=f"{_STORY}\n",
-        link="https://paper.example/bridge",
+        link=_LINK,
         date=None,
     ),
     item(2, title="The mill"),

@@ -5,13 +5,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tests.integration.engine.papers import item, numbered, paper, rss, said
+from tests.integration.engine.stage import Play, Stage
+
 from feedmill.adapters.taps.ndjson import NdjsonTap
 from feedmill.demo.script import document
 from feedmill.engine.deliver import deliver_pending
-from feedmill.engine.retention import purge
 from feedmill.engine.rawbytes import body_of
-from tests.integration.engine.papers import item, numbered, paper, rss, said
-from tests.integration.engine.stage import Play, Stage
+from feedmill.engine.retention import purge
 
 
 async def _busy_day(stage: Stage) -> None:
@@ -141,9 +142,7 @@ def test_each_consumer_has_its_own_cursor_and_may_go_back(play: Play) -> None:
     play(story)
 
 
-def test_events_are_filed_under_the_day_on_which_they_happened(
-    play: Play, tmp_path: Path
-) -> None:
+def test_events_are_filed_under_the_day_on_which_they_happened(play: Play, tmp_path: Path) -> None:
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed", paper(1), paper(1, 2))
         await stage.poll(feed)

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tap_sinks import Files, event, events
+from tests.integration.taps.tap_sinks import Files, event, events
 
 from feedmill.adapters.taps.rawcopies import RawCopies
 from feedmill.adapters.taps.stdout import StdoutTap
@@ -143,12 +143,12 @@ def test_a_raw_copy_that_cannot_be_written_is_said(tmp_path: Path) -> None:
         return b"x"
 
     with pytest.raises(SinkError):
-        asyncio.run(
-            RawCopies(tmp_path, read).deliver([event(1, raw_refs=[{"fetch_id": "f"}])])
-        )
+        asyncio.run(RawCopies(tmp_path, read).deliver([event(1, raw_refs=[{"fetch_id": "f"}])]))
 
 
-def test_standard_output_is_written_to_by_default(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_standard_output_is_written_to_by_default(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
     asyncio.run(StdoutTap().deliver(events(1, 2)))
 
     assert len(capfdbinary.readouterr().out.splitlines()) == 2

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from tap_sinks import SINKS, Bench, event, events
+from tests.integration.taps.tap_sinks import SINKS, Bench, event, events
 
 from feedmill.publish.lines import seq_of_line
 
 
-@pytest.fixture(params=SINKS.values(), ids=SINKS)
+@pytest.fixture(params=SINKS.values(), ids=list(SINKS))
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
     make: Callable[[Path], Bench] = request.param
     return make(tmp_path)

@@ -121,7 +121,7 @@ def test_every_mistake_is_told_at_once_with_place_value_and_expectation(elsewher
     ],
 )
 def test_what_makes_no_sense_is_refused(environment: dict[str, str], words: str) -> None:
-    (told,) = mistakes(**environment)
+    (told,) = mistakes(None, **environment)
 
     assert words in told
 

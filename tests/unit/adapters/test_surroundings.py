@@ -2,16 +2,21 @@
 
 import asyncio
 import shutil
-from collections import namedtuple
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from feedmill.adapters.surroundings import Check, examine
 
 NOON = datetime(2026, 10, 14, 12, 0, tzinfo=UTC)
-Usage = namedtuple("Usage", "total used free")
+
+
+class Usage(NamedTuple):
+    total: int
+    used: int
+    free: int
 
 
 def look(home: Path, now: datetime = NOON, host: str = "localhost") -> dict[str, Check]:

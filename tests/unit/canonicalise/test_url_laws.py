@@ -7,12 +7,18 @@ from hypothesis import strategies as st
 
 from feedmill.canonicalise.addresses import resolve_url
 from feedmill.canonicalise.cleanliness import cleanliness
-from feedmill.canonicalise.policies import POLICIES, canonical_link, feed_variants
+from feedmill.canonicalise.policies import (
+    POLICIES,
+    canonical_link,
+    entry_spellings,
+    feed_variants,
+)
 from feedmill.canonicalise.query import drop_params, sort_params
 from feedmill.canonicalise.rewrites import blogger, feedburner, wordpress_candidates
 from feedmill.canonicalise.schemes import repair_protocol
 from feedmill.canonicalise.signature import neutralise_urls
-from feedmill.canonicalise.urls import http_url, join, resolve, split
+from feedmill.canonicalise.tracking import ARTICLE_PARAMS
+from feedmill.canonicalise.urls import http_url, is_plain, join, resolve, split
 
 LAW = settings(deadline=None)  # the machine may be busy; laws are not timed
 ATOMS = st.sampled_from(
@@ -31,6 +37,18 @@ WEB = st.builds(
     PIECES,
 )
 ADDRESSES = st.one_of(WEB, PIECES, st.text())
+NEARLY_PLAIN = st.builds(
+    "https://{}/{}".format,
+    st.lists(st.sampled_from(["a", "0", "-", ".", "com", "0x1", "xn--", "e.de"]), min_size=1).map(
+        "".join
+    ),
+    st.lists(
+        st.sampled_from(
+            ["a", "B", "/", ".", "..", "%", "%2e", "%2E", "%41", "?", "#", "=", "&", "'", "~"]
+        ),
+        max_size=8,
+    ).map("".join),
+)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -143,3 +161,21 @@ def test_a_text_without_the_feeds_own_host_keeps_its_hosts(text: str) -> None:
     stranger = "https://stranger.example/"
 
     assert neutralise_urls(text, [stranger]) == neutralise_urls(text, [])
+
+
+@settings(LAW, max_examples=500)
+@given(url=NEARLY_PLAIN)
+def test_a_plain_url_is_what_the_parser_makes_of_it(url: str) -> None:
+    assert not is_plain(url) or ada_url.normalize_url(url) == url
+
+
+@LAW
+@given(url=ADDRESSES | NEARLY_PLAIN)
+def test_the_spellings_of_an_entry_link_are_those_of_its_two_policies(url: str) -> None:
+    href = http_url(url)
+
+    if href is not None:
+        assert entry_spellings(href, ARTICLE_PARAMS) == (
+            canonical_link(url, "identity-v1"),
+            canonical_link(url, "article-v1"),
+        )

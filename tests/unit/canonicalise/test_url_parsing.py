@@ -2,7 +2,15 @@
 
 import pytest
 
-from feedmill.canonicalise.urls import HttpUrl, has_scheme, http_url, join, resolve, split
+from feedmill.canonicalise.urls import (
+    HttpUrl,
+    has_scheme,
+    http_url,
+    is_plain,
+    join,
+    resolve,
+    split,
+)
 
 BASE = "https://example.com/blog/feed.xml"
 
@@ -131,3 +139,27 @@ def test_a_port_is_told_from_an_ipv6_address(href: str, host: str, port: str) ->
 )
 def test_the_parts_of_a_url_make_up_the_url(href: str) -> None:
     assert join(split(href)) == href
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("https://e.example/a-b/2025/c.html", True, id="a page"),
+        pytest.param("http://www.e-f.example/?a=1&b=%20#c", True, id="a query and a fragment"),
+        pytest.param("https://e.example", False, id="the slash is missing"),
+        pytest.param("https://E.example/", False, id="a host in capitals"),
+        pytest.param("https://e.example:443/", False, id="a port"),
+        pytest.param("https://u@e.example/", False, id="a user"),
+        pytest.param("https://10.0.0.1/", False, id="an address of numbers"),
+        pytest.param("https://e.0x1/", False, id="a number in disguise"),
+        pytest.param("https://xn--a.example/", False, id="punycode"),
+        pytest.param("https://e.example/a/../b", False, id="a dot segment"),
+        pytest.param("https://e.example/%2e%2e/b", False, id="an escaped dot segment"),
+        pytest.param("https://e.example/a b", False, id="something to escape"),
+        pytest.param("https://e.example/?a='", False, id="something to escape in a query"),
+        pytest.param(" https://e.example/", False, id="white space"),
+        pytest.param("ftp://e.example/", False, id="another scheme"),
+    ],
+)
+def test_most_urls_are_plain_to_see(text: str, expected: bool) -> None:
+    assert is_plain(text) is expected

@@ -47,7 +47,9 @@ def test_an_address_that_is_listed_twice_is_taken_once_at_its_first_place() -> N
 
 
 def test_lists_inside_lists_are_not_followed() -> None:
-    data = opml(f"<outline type='include' url='https://x.example/l.opml'/><outline xmlUrl='{ONE}'/>")
+    data = opml(
+        f"<outline type='include' url='https://x.example/l.opml'/><outline xmlUrl='{ONE}'/>"
+    )
 
     assert urls(data) == [ONE]
 
@@ -161,8 +163,6 @@ def test_lines_have_comments_blanks_and_words_behind_the_address() -> None:
 def test_what_is_no_list_is_refused_in_words(data: bytes, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         read_list(data)
-
-
 
 
 @given(

@@ -147,7 +147,9 @@ def test_oversized_markup_is_cut_at_a_safe_place(written: str, clean: str) -> No
     ("markup", "html"),
     [
         pytest.param('<script src="x"/>text', '<script src="x"></script>text', id="a script"),
-        pytest.param('<p/><i lang="x" />', '<p></p><i lang="x"></i>', id="with attributes or without"),
+        pytest.param(
+            '<p/><i lang="x" />', '<p></p><i lang="x"></i>', id="with attributes or without"
+        ),
         pytest.param("a<br/>b<hr />", "a<br/>b<hr />", id="no second line break"),
         pytest.param("<p>a</p>", "<p>a</p>", id="nothing closes itself"),
         pytest.param("a /> b", "a /> b", id="text stays"),

@@ -17,6 +17,9 @@ PIECES = st.sampled_from(
 SOUP = st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=60)
 
 
+FINISHED = ("a", "bc ", " ", "<p>", "</p>", "<b>", "<br/>", '<i title="x">', "&amp;", "&nbsp;", "é")
+
+
 @pytest.mark.parametrize(
     ("written", "clean"),
     [
@@ -114,6 +117,30 @@ def test_text_is_limited_without_tearing_characters_apart(
     text: str, max_chars: int, clean: str
 ) -> None:
     assert clean_text(text, max_chars) == clean
+
+
+@pytest.mark.parametrize(
+    ("text", "max_chars", "clean"),
+    [
+        pytest.param("<p>one</p>" * 9, 7, "one one", id="finished tags"),
+        pytest.param("one two " * 9, 7, "one two", id="words only"),
+        pytest.param("漢字" * 20, 5, "漢字漢字漢", id="nothing to part it at"),
+        pytest.param("abc <b" + " x" * 20 + "> def ghi", 5, "abc d", id="a long tag"),
+        pytest.param("<!-- <p>x</p> -->" * 3 + "one two", 4, "one", id="a comment"),
+        pytest.param("&amp;<i></i>lt;b&gt; " * 3 + "x", 4, "x", id="tags in references"),
+        pytest.param("ab&am<b></b>p;cd ef" * 2, 5, "ab&cd", id="a reference that a tag parts"),
+    ],
+)
+def test_the_beginning_of_a_long_text_is_that_of_the_whole(
+    text: str, max_chars: int, clean: str
+) -> None:
+    assert clean_text(text, max_chars) == clean
+    assert clean_text(clean_text(text), max_chars) == clean
+
+
+@given(st.lists(st.sampled_from(FINISHED), min_size=10, max_size=60).map("".join))
+def test_reading_only_the_beginning_changes_nothing(text: str) -> None:
+    assert clean_text(text, 10) == clean_text(clean_text(text), 10)
 
 
 def test_text_without_surrogates_is_returned_as_it_is() -> None:

@@ -121,6 +121,14 @@ def test_the_first_files_are_kept_when_there_are_too_many() -> None:
             "https://example.com/e.png",
             id="an enclosure",
         ),
+        pytest.param(
+            ParsedEntry(
+                media=(MediaContent(url="/v.mp4", type="video/mp4"),),
+                enclosures=(Enclosure(url="/e.png", type="image/png"),),
+            ),
+            "https://example.com/e.png",
+            id="an enclosure when no medium is a picture",
+        ),
         pytest.param(ParsedEntry(), None, id="none"),
     ],
 )

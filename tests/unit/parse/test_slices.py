@@ -235,7 +235,9 @@ def test_half_a_character_of_unknown_length_does_not_move_an_entry_either() -> N
 
 
 def test_an_entry_of_a_damaged_document_that_is_never_closed_ends_at_the_next_tag() -> None:
-    body = b"<rss><channel>\xff<item><guid>g1</guid>\xffx<item><guid>g2</guid></item></channel></rss>"
+    body = (
+        b"<rss><channel>\xff<item><guid>g1</guid>\xffx<item><guid>g2</guid></item></channel></rss>"
+    )
 
     assert slices_of(body) == [
         b"<item><guid>g1</guid>\xffx",

@@ -88,7 +88,10 @@ def test_what_a_feed_has_learnt_is_shown() -> None:
     }
     assert shape["validators"] == {"etag": '"1"', "last_modified": "then"}
     assert shape["schedule"]["retry_after_sec"] == 30
-    assert (shape["schedule"]["min_interval_sec"], shape["schedule"]["max_interval_sec"]) == (60, 120)
+    assert (shape["schedule"]["min_interval_sec"], shape["schedule"]["max_interval_sec"]) == (
+        60,
+        120,
+    )
     assert shape["stats"]["ewma_interarrival_sec"] is None
     assert shape["validators_ineffective"]
 
@@ -144,7 +147,11 @@ def test_headers_stay_in_order_with_duplicates() -> None:
 def test_a_refresh_in_short_says_what_came_and_what_is_next() -> None:
     shape = refresh_wire(FEED, FETCH)
 
-    assert (shape["outcome"], shape["http_status"], shape["repairs"]) == ("fresh", 200, ["leading-junk"])
+    assert (shape["outcome"], shape["http_status"], shape["repairs"]) == (
+        "fresh",
+        200,
+        ["leading-junk"],
+    )
     assert shape["next_poll_at"] == "2025-10-14T12:15:00Z"
 
 

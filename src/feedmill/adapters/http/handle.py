@@ -6,6 +6,7 @@ proxies from the environment, decoding, other protocols, name resolution.
 
 import os
 import socket
+from functools import lru_cache
 from typing import Any
 
 import pycurl
@@ -139,16 +140,18 @@ class _Dialled:
 
 
 def _lines(headers: Headers) -> list[bytes]:
-    if not all(is_sendable(name) and is_sendable(value) for name, value in headers):
+    lines = [_line(name, value) for name, value in headers]
+    # Without one libcurl adds its own; and a list must not be empty, or the last one stays.
+    return lines if any(name.lower() == "accept" for name, _ in headers) else [*lines, b"Accept:"]
+
+
+@lru_cache(maxsize=1_024)
+def _line(name: str, value: str) -> bytes:
+    if not (is_sendable(name) and is_sendable(value)):
         msg = "a request header cannot be sent; take headers from plan_fetch, which leaves such out"
         raise UsageError(msg)
     # libcurl reads "Name:" as "leave it out" and "Name;" as "send it empty".
-    lines = [
-        (f"{name}: {value}" if value.strip(" \t") else f"{name};").encode("latin-1")
-        for name, value in headers
-    ]
-    # Without one libcurl adds its own; and a list must not be empty, or the last one stays.
-    return lines if any(name.lower() == "accept" for name, _ in headers) else [*lines, b"Accept:"]
+    return (f"{name}: {value}" if value.strip(" \t") else f"{name};").encode("latin-1")
 
 
 def _bracketed(address: str) -> str:

@@ -11,6 +11,8 @@ from feedmill.fetch.addresses import check_address
 from feedmill.fetch.guard import check_url
 from feedmill.model.fetch import Allowed, Refused
 
+# The guard is pure: what it said about a feed's URL it will say at the next poll.
+_verdict = lru_cache(maxsize=16_384)(check_url)
 _refusal = lru_cache(maxsize=4_096)(check_address)
 
 
@@ -23,7 +25,7 @@ class Vetting:
 
     async def vet(self, url: str, *, within_sec: float, by_proxy: bool) -> Allowed | Answer:
         """The URL with the addresses that may be dialled for it, or why not."""
-        verdict = check_url(url, allow_cidrs=self._allow_cidrs)
+        verdict = _verdict(url, allow_cidrs=self._allow_cidrs)
         # Behind a proxy the name is the proxy's to resolve; literal addresses were checked.
         if isinstance(verdict, Allowed) and verdict.needs_addresses and not by_proxy:
             addresses = await self.resolve(verdict.host, within_sec=within_sec)

@@ -11,6 +11,7 @@ from feedmill.adapters.store.connections import PARAMETERS
 from feedmill.adapters.store.entry_rows import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
 from feedmill.adapters.store.rows import instant
 from feedmill.adapters.store.subscriptions import chunks
+from feedmill.engine.ports import Recalled
 from feedmill.model.identity import IdentityKey, KnownEntry
 
 _IN_DOCUMENT: Final = (
@@ -35,9 +36,11 @@ def known(
     return _rows(connection, sorted(ids))
 
 
-def current_document(connection: sqlite3.Connection, feed_id: str) -> tuple[KnownEntry, ...]:
+def current_document(
+    connection: sqlite3.Connection, feed_id: str, *, with_keys: bool = True
+) -> tuple[KnownEntry, ...]:
     """The rows of the feed's last document."""
-    return _rows_of_feed(connection, feed_id, _IN_DOCUMENT)
+    return _rows_of_feed(connection, feed_id, _IN_DOCUMENT, with_keys=with_keys)
 
 
 def living(connection: sqlite3.Connection, feed_id: str) -> tuple[KnownEntry, ...]:
@@ -65,6 +68,21 @@ def articles(connection: sqlite3.Connection, hashes: Sequence[str]) -> frozenset
     return frozenset(found)
 
 
+def recall(
+    connection: sqlite3.Connection,
+    feed_id: str,
+    keys: Sequence[IdentityKey],
+    hashes: Sequence[str],
+    limit: int,
+) -> Recalled:
+    """The rows of the keys, the known articles and the newest publication times, in one look."""
+    return Recalled(
+        known=known(connection, feed_id, keys, ()),
+        articles=articles(connection, hashes),
+        publications=publications(connection, feed_id, limit),
+    )
+
+
 def publications(connection: sqlite3.Connection, feed_id: str, limit: int) -> tuple[datetime, ...]:
     """When the feed's newest entries were published, the newest first."""
     rows = connection.execute(
@@ -77,9 +95,11 @@ def publications(connection: sqlite3.Connection, feed_id: str, limit: int) -> tu
 
 
 def _rows_of_feed(
-    connection: sqlite3.Connection, feed_id: str, chosen: str
+    connection: sqlite3.Connection, feed_id: str, chosen: str, *, with_keys: bool = True
 ) -> tuple[KnownEntry, ...]:
     rows = connection.execute(f"SELECT {KNOWN_COLUMNS}{chosen}", (feed_id,)).fetchall()
+    if not with_keys:
+        return tuple([known_of(row, ()) for row in rows])
     keys: dict[int, list[tuple[str, str]]] = {row[0]: [] for row in rows}
     _gather(
         keys,

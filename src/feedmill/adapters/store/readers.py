@@ -1,27 +1,41 @@
-"""Threads that read, each with its own connection; they wait for no writer."""
+"""Threads that read, each with its own connection; they wait for no writer.
+
+A thread takes the questions that wait, a handful at a time, and answers them from one state of
+the database: the threads wake the event loop once for all of them, and SQLite, which forgets its
+pages whenever somebody has written, reads the upper ones once.
+"""
 
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+import time
+from collections.abc import Callable, Iterator
+from queue import Empty, SimpleQueue
+from typing import Final, TypeVar
 
 from feedmill.adapters.store.connections import Connect, store_error
+from feedmill.adapters.store.writer import Job, Outcome, tell
 from feedmill.errors import StoreError
 
 T = TypeVar("T")
 
+GROUP_JOBS: Final = 16
+GROUP_SEC: Final = 0.005  # a slow question keeps the others of its group waiting no longer
+
 
 class Readers:
-    """A handful of read-only connections behind a thread pool."""
+    """A handful of read-only connections, each on a thread of its own."""
 
     def __init__(self, connect: Connect, path: str, *, threads: int) -> None:
         self._connect, self._path = connect, path
-        self._mine = threading.local()
-        self._all: list[sqlite3.Connection] = []
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._closed = False
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="feedmill-reader")
+        self._threads = [
+            threading.Thread(target=self._work, name=f"feedmill-reader-{number}", daemon=True)
+            for number in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     async def run(self, query: Callable[[sqlite3.Connection], T]) -> T:
         """What the query returned: one state of the database, however many statements it has."""
@@ -29,29 +43,63 @@ class Readers:
             message = f"{self._path}: the store is closed"
             raise StoreError(message, reason="closed")
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, self._read, query)
+        future: asyncio.Future[T] = loop.create_future()
+        self._queue.put(Job(query, future, loop))
+        return await future
 
     async def close(self) -> None:
-        """Finish what was asked, then close every connection."""
-        self._closed = True
-        await asyncio.to_thread(self._pool.shutdown)
-        while self._all:
-            self._all.pop().close()
+        """Finish what was asked, then end the threads; each closes its connection."""
+        if not self._closed:
+            self._closed = True
+            for _ in self._threads:
+                self._queue.put(None)
+        await asyncio.to_thread(self._join)
 
-    def _read(self, query: Callable[[sqlite3.Connection], T]) -> T:
-        try:
-            connection = self._connection()
-            connection.execute("BEGIN")
+    def _join(self) -> None:
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        """A thread's whole life: one group after the other, until the end mark."""
+        connection: sqlite3.Connection | None = None
+        while (first := self._queue.get()) is not None:
             try:
-                return query(connection)
-            finally:
-                connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise store_error(error, self._path) from error
+                connection = connection or self._connect()
+                outcomes = self._answer(connection, first)
+            except Exception as error:  # noqa: BLE001  # the edge of a task: told to who waits
+                outcomes = [Outcome(first, error=self._told(error))]
+            tell(outcomes)
+        if connection is not None:
+            connection.close()
 
-    def _connection(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._mine, "connection", None)
-        if connection is None:
-            connection = self._mine.connection = self._connect()
-            self._all.append(connection)
-        return connection
+    def _answer(self, connection: sqlite3.Connection, first: Job) -> list[Outcome]:
+        connection.execute("BEGIN")
+        try:
+            return [self._ask(connection, job) for job in self._waiting(first)]
+        finally:
+            connection.execute("COMMIT")
+
+    def _waiting(self, first: Job) -> Iterator[Job]:
+        """The first question, then those that wait by the time the one before is answered."""
+        deadline = time.monotonic() + GROUP_SEC
+        yield first
+        for _ in range(GROUP_JOBS - 1):
+            if time.monotonic() >= deadline:
+                return
+            try:
+                job = self._queue.get_nowait()
+            except Empty:
+                return
+            if job is None:
+                self._queue.put(None)  # the end comes after what was asked before it
+                return
+            yield job
+
+    def _ask(self, connection: sqlite3.Connection, job: Job) -> Outcome:
+        try:
+            return Outcome(job, job.run(connection))
+        except Exception as error:  # noqa: BLE001  # one bad question is nobody else's trouble
+            return Outcome(job, error=self._told(error))
+
+    def _told(self, error: Exception) -> BaseException:
+        return store_error(error, self._path) if isinstance(error, sqlite3.Error) else error

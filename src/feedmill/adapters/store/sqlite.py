@@ -35,7 +35,7 @@ from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.readers import Readers
 from feedmill.adapters.store.rows import blob_row, micros
 from feedmill.adapters.store.writer import PATIENCE_SEC, Writer
-from feedmill.engine.ports import Committed, EntryFilter, Page, Refresh
+from feedmill.engine.ports import Committed, EntryFilter, Page, Recalled, Refresh
 from feedmill.errors import StoreError
 from feedmill.model.event import Event, NewEvent, Revision, StoredEntry
 from feedmill.model.feed import BlobRef, Claim, Feed, FetchRecord, HostPace, Lane, NewFeed
@@ -185,9 +185,26 @@ class SqliteStore:
         """Every row that holds one of the keys, or has one of the slices in this feed."""
         return await self._read(lambda c: identities.known(c, feed_id, keys, digests))
 
-    async def current_document(self, feed_id: str) -> tuple[KnownEntry, ...]:
+    async def current_document(
+        self, feed_id: str, *, with_keys: bool = True
+    ) -> tuple[KnownEntry, ...]:
         """The rows of the feed's last document."""
-        return await self._read(lambda c: identities.current_document(c, feed_id))
+        return await self._read(
+            lambda c: identities.current_document(c, feed_id, with_keys=with_keys)
+        )
+
+    async def recall(
+        self,
+        feed_id: str,
+        keys: Sequence[IdentityKey],
+        article_hashes: Sequence[str],
+        *,
+        publications: int,
+    ) -> Recalled:
+        """What there is about a document's entries: one look instead of three."""
+        return await self._read(
+            lambda c: identities.recall(c, feed_id, keys, article_hashes, publications)
+        )
 
     async def living(self, feed_id: str) -> tuple[KnownEntry, ...]:
         """Every row of the feed that was not removed."""

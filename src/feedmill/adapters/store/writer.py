@@ -93,7 +93,7 @@ class Writer:
                 outcomes = self._transact(group)
             except Exception as error:  # noqa: BLE001  # the edge of a task: told to all who wait
                 outcomes = self._abandon(group, error)
-            _tell(outcomes)
+            tell(outcomes)
             going_on = not group.ended
         if self._connection is not None:
             self._connection.close()
@@ -200,7 +200,7 @@ def _told(error: Exception, path: str) -> BaseException:
     return store_error(error, path) if isinstance(error, sqlite3.Error | OSError) else error
 
 
-def _tell(outcomes: Sequence[Outcome]) -> None:
+def tell(outcomes: Sequence[Outcome]) -> None:
     """Wake those who wait, one call per event loop; a loop that has ended waits for nothing."""
     by_loop: dict[asyncio.AbstractEventLoop, list[Outcome]] = {}
     for outcome in outcomes:
