@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import trustme
