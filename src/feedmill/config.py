@@ -12,7 +12,8 @@ class ParseLimits(Value):
     """Ceilings for one document (D16, D28); far above anything measured in real feeds."""
 
     max_bytes: int = 10 * 1024 * 1024
-    max_tags: int = 400_000  # in a document over 1 MB; as many attributes; in JSON, values
+    max_tags: int = 400_000  # in a document over 1 MB; in JSON, values
+    max_attributes: int = 300_000  # in a document over 1 MB
     max_items: int = 10_000
     max_values: int = 1_000  # repeated elements of one kind in one entry
     strict_encodings: bool = False  # restrict declared labels to allowed_encodings too (003)

@@ -88,6 +88,7 @@ class _Workers:
         self.feeds_per_claim = feeds_per_claim or world.config.run.feeds_per_claim
         self.clock_ahead = _clock_ahead(world)
         self.busy: set[asyncio.Task[None]] = set()
+        self.lane_done: asyncio.Future[None] | None = None  # what `one_done` waits for
         self.failure: BaseException | None = None
         self.trouble = Trouble("run", watch)
 
@@ -125,11 +126,8 @@ class _Workers:
 
     async def one_done(self) -> None:
         """Wait until a lane is finished, or until the run should end."""
-        stop = asyncio.ensure_future(self.watch.pause(3600))
-        try:
-            await asyncio.wait({*self.busy, stop}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stop.cancel()
+        self.lane_done = asyncio.get_running_loop().create_future()
+        await self.watch.until(self.lane_done)
 
     async def drain(self) -> None:
         """Let what is under way finish within its limit; what cannot is cancelled and deferred."""
@@ -156,6 +154,8 @@ class _Workers:
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self.busy.discard(task)
+        if self.lane_done is not None and not self.lane_done.done():
+            self.lane_done.set_result(None)
         if task.cancelled():
             return
         problem = task.exception()

@@ -355,6 +355,8 @@ def _own_headers(overrides: FeedOverrides) -> Headers:
 
 def _shown(headers: Headers, overrides: FeedOverrides) -> Headers:
     """The request as it may be written down; what a feed sends of its own may be a secret."""
+    if not overrides.headers:
+        return without_secrets(headers)
     own = {name.lower() for name, _ in overrides.headers}
     return tuple(
         (name, "[redacted]" if name.lower() in own else value)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from feedmill.engine.ports import Committed, Refresh
@@ -32,36 +31,41 @@ class Watch:
         self.listeners = listeners
         self.alarms = alarms
         self.words = words
-        self._stop = asyncio.Event()
+        self._stopping = False
+        self._stopped: asyncio.Future[None] | None = None
 
     def is_stopping(self) -> bool:
         """True once somebody asked the run to end."""
-        return self._stop.is_set()
+        return self._stopping
 
     def stop(self) -> None:
         """Ask the run to end: nothing new is started, what is under way is finished."""
-        self._stop.set()
+        self._stopping = True
+        if self._stopped is not None and not self._stopped.done():
+            self._stopped.set_result(None)
 
     async def pause(self, seconds: float) -> None:
         """Wait, but not past the moment at which the run should end."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), timeout=max(seconds, 0.0))
+        await asyncio.wait({self._end()}, timeout=max(seconds, 0.0))
+
+    async def until(self, waited: "asyncio.Future[Any]") -> None:
+        """Wait for it, but not past the moment at which the run should end."""
+        await asyncio.wait({waited, self._end()}, return_when=asyncio.FIRST_COMPLETED)
 
     async def unless_stopping(self, work: Coroutine[Any, Any, T], grace_sec: float) -> T:
         """What the work returns; TimeoutError when the run should end and it does not within a grace.
 
         For work that may wait long for somebody else: a database that is held, a disk that hangs.
         """
-        task, stop = asyncio.ensure_future(work), asyncio.ensure_future(self._stop.wait())
+        task = asyncio.ensure_future(work)
         try:
-            await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+            await self.until(task)
             if not task.done():
                 await asyncio.wait({task}, timeout=grace_sec)
             if not task.done():
                 raise TimeoutError
             return task.result()
         finally:
-            stop.cancel()
             task.cancel()
 
     def refreshed(self, before: Feed, result: Refresh, committed: Committed) -> None:
@@ -83,3 +87,11 @@ class Watch:
         """Tell that it works again."""
         for word in self.words:
             word(op, None, 0.0)
+
+    def _end(self) -> "asyncio.Future[None]":
+        """What is done when the run should end; one for all who wait, because many do."""
+        if self._stopped is None:
+            self._stopped = asyncio.get_running_loop().create_future()
+            if self._stopping:
+                self._stopped.set_result(None)
+        return self._stopped

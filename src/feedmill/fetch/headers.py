@@ -11,12 +11,16 @@ _SECRET = frozenset({"authorization", "proxy-authorization", "cookie", "set-cook
 def header_values(headers: Headers, name: str) -> tuple[str, ...]:
     """Every value of the field, in order, without the white space around it."""
     wanted = name.lower()
-    return tuple(value.strip(" \t") for field, value in headers if field.lower() == wanted)
+    return tuple([value.strip(" \t") for field, value in headers if field.lower() == wanted])
 
 
 def header_value(headers: Headers, name: str) -> str | None:
     """The first value of the field that is not empty."""
-    return next((value for value in header_values(headers, name) if value), None)
+    wanted = name.lower()
+    for field, value in headers:
+        if field.lower() == wanted and (found := value.strip(" \t")):
+            return found
+    return None
 
 
 def header_list(headers: Headers, name: str) -> str:
@@ -40,5 +44,5 @@ def header_text(value: str) -> str:
 def without_secrets(headers: Headers) -> Headers:
     """The fields as they may be stored and shown, credentials replaced by a mark."""
     return tuple(
-        (name, "[redacted]" if name.lower() in _SECRET else value) for name, value in headers
+        [(name, "[redacted]" if name.lower() in _SECRET else value) for name, value in headers]
     )

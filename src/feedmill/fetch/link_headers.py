@@ -25,7 +25,10 @@ def link_headers(headers: Headers, url: str) -> tuple[Link, ...]:
     A link with an anchor is about another page (RFC 8288 3.2) and is left out, as is one
     that is not http or https. Reading stops at the first thing that is no link.
     """
-    text = header_text(header_list(headers, "link")[:_MAX_CHARS])
+    given = header_list(headers, "link")
+    if not given:
+        return ()
+    text = header_text(given[:_MAX_CHARS])
     links: list[Link] = []
     for target, params in _link_values(text):
         links.extend(_links(target, params, url))

@@ -77,7 +77,9 @@ def _usable(value: str | None) -> str | None:
 
 
 def _contradicts(etag: str, stored: str) -> bool:
-    return not etag.startswith("W/") and _opaque(etag) != _opaque(stored)
+    if etag == stored or etag.startswith("W/"):
+        return False
+    return _opaque(etag) != _opaque(stored)
 
 
 def _opaque(etag: str) -> str:

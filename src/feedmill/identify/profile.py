@@ -36,7 +36,10 @@ def profile_document(
     before = frozenset(feed.ignored_guids)
     items = _distinct(entries, touched, feed, before, by_title=True)
     ignored_guids = before | _constant((guid for guid, _, _ in items), len(items), config)
-    distinct = _distinct(entries, touched, feed, ignored_guids, by_title=False)
+    if ignored_guids == before:  # then only the titles have to go
+        distinct = {(g, link, None if g is not None else rest) for g, link, rest in items}
+    else:
+        distinct = _distinct(entries, touched, feed, ignored_guids, by_title=False)
     links = Counter(link for _, link, _ in distinct if link is not None)
     bare = (link for guid, link, _ in distinct if guid is None)
     return DocumentProfile(

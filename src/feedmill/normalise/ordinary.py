@@ -17,6 +17,7 @@ from feedmill.normalise.ordinary_tags import (
     Tag,
     UnordinaryError,
     read_tag,
+    remembered_tag,
     rewritten_references,
 )
 
@@ -43,7 +44,7 @@ def sanitise_ordinary(html: str) -> Ordinary | None:
         return None
     pieces = _MARKUP.split(html)
     try:
-        tags = [read_tag(piece) for piece in pieces[1::2]]
+        tags = [remembered_tag(piece) or read_tag(piece) for piece in pieces[1::2]]
         _check_nesting(tags)
         if "<table" in html:
             _check_tables(tags, pieces[0::2])

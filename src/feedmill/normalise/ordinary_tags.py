@@ -30,24 +30,24 @@ class Tag(Value):
     harmless: bool = True
 
 
+class _Shape(Value):
+    """A start tag without its values."""
+
+    name: str
+    role: Role
+    kept: tuple[tuple[str, int], ...]  # names, and where their values are after splitting at quotes
+    rel: str
+
+
 class UnordinaryError(Exception):
     """Something that only a tree builder can judge; it never leaves `ordinary`."""
 
 
 def read_tag(written: str) -> Tag:
-    """The tag that is written so; an `UnordinaryError` when only a tree builder can tell."""
-    return _remembered.get(written) or _read_tag(written)
+    """The tag that is written so; an `UnordinaryError` when only a tree builder can tell.
 
-
-def rewritten_references(text: str) -> str:
-    """The text with each reference as the sanitiser writes it, a no-break space too."""
-    if "&" in text:
-        text = _REFERENCE.sub(_rewritten_reference, text)
-    return text.replace("\xa0", "&nbsp;")
-
-
-def _read_tag(written: str) -> Tag:
-    """The tag as the sanitiser writes it; remembered where the next content may have it too."""
+    What the next content may have too is remembered: ask `remembered_tag` first.
+    """
     if found := _LINK.fullmatch(written):
         html = f'<a href="{found[1]}"{_REL}>'
         return Tag(name="a", role="block", written=html, text="", harmless=_is_harmless(written))
@@ -59,6 +59,13 @@ def _read_tag(written: str) -> Tag:
     return tag
 
 
+def rewritten_references(text: str) -> str:
+    """The text with each reference as the sanitiser writes it, a no-break space too."""
+    if "&" in text:
+        text = _REFERENCE.sub(_rewritten_reference, text)
+    return text.replace("\xa0", "&nbsp;")
+
+
 def _end_tag(written: str) -> Tag:
     name = written[2:-1]
     if _ROLES.get(name) not in WITH_END:
@@ -67,21 +74,35 @@ def _end_tag(written: str) -> Tag:
 
 
 def _start_tag(written: str) -> Tag:
-    name = written[1:-1].partition(" ")[0].removesuffix("/")
-    attributes = written[1 + len(name) : -1]
-    role = _ROLES.get(name)
-    if role is None or len(written) > _MAX_TAG_CHARS:
+    if len(written) > _MAX_TAG_CHARS or written.count('"') % 2:
         raise UnordinaryError
-    kept, rest = _kept(name, attributes)
-    if rest not in ("", " ") and (role in WITH_END or rest not in ("/", " /")):
-        raise UnordinaryError
+    parts = written.split('"')
+    shape = _shape('""'.join(parts[0::2]))
+    values = "".join([f' {key}="{_value(key, parts[place])}"' for key, place in shape.kept])
     return Tag(
-        name=name,
-        role=role,
-        written=f"<{name}{kept}>",
-        text=_text_for(name),
-        harmless=not attributes or _is_harmless(written),
+        name=shape.name,
+        role=shape.role,
+        written=f"<{shape.name}{values}{shape.rel}>",
+        text=_text_for(shape.name),
+        harmless=len(parts) == 1 or _is_harmless(written),
     )
+
+
+@lru_cache(maxsize=1024)
+def _shape(written: str) -> _Shape:
+    """What is to be known of a tag whose values are left out: most tags differ in nothing else."""
+    found = _START_TAG.fullmatch(written)
+    role = _ROLES.get(found[1]) if found else None
+    if found is None or role is None or (found[3] and role in WITH_END):
+        raise UnordinaryError
+    name, keys = found[1], _ATTRIBUTE_NAME.findall(found[2])
+    if len(set(keys)) != len(keys):
+        raise UnordinaryError
+    if name == "a" and "href" not in keys:  # else a rel could be the larger part of the markup
+        raise UnordinaryError
+    wanted = _WANTED.get(name, ATTRIBUTES["*"])
+    kept = tuple((key, 2 * place + 1) for place, key in enumerate(keys) if key in wanted)
+    return _Shape(name=name, role=role, kept=kept, rel=_REL if name == "a" else "")
 
 
 def _text_for(name: str) -> str:
@@ -101,33 +122,6 @@ def _is_harmless(written: str) -> bool:
         or ("&" in lowered and lowered.count("&") != lowered.count("&amp;"))
         or ("on" in lowered and _HANDLER.search(lowered))
     )
-
-
-def _kept(name: str, attributes: str) -> tuple[str, str]:
-    """The attributes that the allow-list keeps, as the sanitiser writes them, and what is left."""
-    parts = attributes.split('"')
-    rest = parts.pop()
-    keys = list(map(_attribute_name, parts[0::2]))
-    if len(parts) % 2 or len(set(keys)) != len(keys):
-        raise UnordinaryError
-    if name == "a" and "href" not in keys:  # else a rel could be the larger part of the markup
-        raise UnordinaryError
-    wanted = _WANTED.get(name, ATTRIBUTES["*"])
-    kept = _REL if name == "a" else ""
-    if not wanted.isdisjoint(keys):
-        pairs = zip(keys, parts[1::2], strict=True)
-        shown = [f' {key}="{_value(key, value)}"' for key, value in pairs if key in wanted]
-        kept = "".join(shown) + kept
-    return kept, rest
-
-
-@lru_cache(maxsize=256)
-def _attribute_name(written: str) -> str:
-    """The name in ` name=`."""
-    found = _ATTRIBUTE_NAME.fullmatch(written)
-    if found is None:
-        raise UnordinaryError
-    return found[1]
 
 
 def _value(key: str, value: str) -> str:
@@ -196,7 +190,8 @@ _WANTED = {name: names | ATTRIBUTES["*"] for name, names in ATTRIBUTES.items()}
 _ADDRESSES = frozenset({"href", "src"})
 _REL = f' rel="{LINK_REL}"'
 
-_ATTRIBUTE_NAME = re.compile(r"[ \n]++([a-z][a-z0-9_:-]*+)=")
+_START_TAG = re.compile(r'<([a-z][a-z0-9]*+)((?:[ \n]++[a-z][a-z0-9_:-]*+="")*+) ?(/?)>')
+_ATTRIBUTE_NAME = re.compile(r"[a-z][a-z0-9_:-]*+")
 _HANDLER = re.compile(r"on(?<=[\s/\"']on)[a-z]")
 # Whatever follows such a host is a path, a query or a fragment, and none of them can be wrong.
 _ADDRESS_PATTERN = (
@@ -220,3 +215,4 @@ _CHARACTERS = (
 )
 
 _remembered: dict[str, Tag] = {}
+remembered_tag = _remembered.get

@@ -88,11 +88,12 @@ def _crowd(text: bytes, kind: Kind, limits: ParseLimits) -> Unreadable | None:
     if len(text) <= _FREE_BYTES:
         return None
     if kind == "json":
-        return _over(sum(map(text.count, (b",", b"{", b"["))), "values", limits)
+        return _over(sum(map(text.count, (b",", b"{", b"["))), limits.max_tags, "values")
     if kind != "markup":
         return None
-    return _over(text.count(b"<"), "tags", limits) or _over(
-        _attributes(text, limits.max_tags), "attributes", limits
+    attributes = _attributes(text, limits.max_attributes)
+    return _over(text.count(b"<"), limits.max_tags, "tags") or _over(
+        attributes, limits.max_attributes, "attributes"
     )
 
 
@@ -103,8 +104,7 @@ def _attributes(text: bytes, most: int) -> int:
     return sum(1 for _ in islice(_VALUE.finditer(text), most + 1))
 
 
-def _over(count: int, what: str, limits: ParseLimits) -> Unreadable | None:
-    if count <= limits.max_tags:
+def _over(count: int, most: int, what: str) -> Unreadable | None:
+    if count <= most:
         return None
-    detail = f"{count:,} {what}; the limit is {limits.max_tags:,}"
-    return Unreadable(reason="too-large", detail=detail)
+    return Unreadable(reason="too-large", detail=f"{count:,} {what}; the limit is {most:,}")

@@ -42,7 +42,7 @@ def parse_json(
     read = read_json(utf8, limits.max_items)
     form = _format(read.fields) if read is not None else None
     if read is None or form is None:
-        return _name(utf8)
+        return _name(utf8, read)
     spans = read.spans[: limits.max_items]
     marks = slices.digests(utf8, spans, b"json")
     places = slices.raw_slices(spans, marks, decoded, document.body)
@@ -73,9 +73,9 @@ def _format(fields: dict[str, Any]) -> FeedFormat | None:
     return "json10" if found[1].rstrip(".") in ("1", "1.0") else "json11"
 
 
-def _name(utf8: bytes) -> Unreadable:
+def _name(utf8: bytes, read: JsonText | None) -> Unreadable:
     """Say what JSON without a JSON Feed version is."""
-    value = value_of(utf8)
+    value = read.fields if read is not None and read.repaired else value_of(utf8)
     if isinstance(value, dict) and _is_error(value):
         return Unreadable(reason="error-document", detail="a JSON error message")
     if isinstance(value, dict | list):

@@ -18,12 +18,12 @@ _STRING: Final = rb'"(?:[^"\\]++|\\.)*+"?'
 _TOKEN: Final = re.compile(_STRING + rb"|[\[\]{},]", re.DOTALL)
 _ITEMS_KEY: Final = re.compile(rb'"items"\s*:\s*\[\s*')
 _COLON_LIST: Final = re.compile(rb"\s*:\s*\[")
-# Commas too many, among all that is not a comma and those that belong there.
-_COMMAS: Final = re.compile(
-    r'((?:[^",]++|"(?:[^"\\]++|\\.)*+"?)++)|,[\s,]*+(?=[}\]])|(,[\s,]*+)', re.DOTALL
-)
+# Everything between the commas that are too many: those before another one or a closing bracket.
+_SENSE: Final = re.compile(r'((?:[^",]++|"(?:[^"\\]++|\\.)*+"?|,(?!\s*+[,}\]]))++)|,', re.DOTALL)
+_AFTER_COMMA: Final = frozenset(",}]")
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
-_MAX_TOKENS: Final = 400_000  # a broken document with more is not worth the time
+_MAX_TOKENS: Final = 250_000  # a broken document with more is not worth the time
+_MAX_ENVELOPE: Final = 1_000_000  # bytes around the items of a broken document
 
 
 class Envelope(msgspec.Struct):
@@ -77,10 +77,13 @@ def value_of(utf8: bytes) -> Any:
     text = utf8.decode("utf-8", "replace")
     try:
         return _decoder.raw_decode(text)[0]
-    except (ValueError, RecursionError):
-        pass
+    except RecursionError:
+        return None
+    except json.JSONDecodeError as error:
+        if text[error.pos : error.pos + 1] not in _AFTER_COMMA:
+            return None
     try:
-        return _decoder.raw_decode(_COMMAS.sub(r"\1\2", text))[0]
+        return _decoder.raw_decode("".join(_SENSE.findall(text)))[0]
     except (ValueError, RecursionError):
         return None
 
@@ -134,7 +137,7 @@ def _envelope(utf8: bytes, walk: _Walk) -> bytes:
 
 
 def _object(utf8: bytes) -> dict[str, Any] | None:
-    value = value_of(utf8)
+    value = value_of(utf8) if len(utf8) <= _MAX_ENVELOPE else None
     return value if isinstance(value, dict) else None
 
 

@@ -14,7 +14,8 @@ from typing import Final
 
 from feedmill.model.parsed import Repair, RepairCode
 
-_MAX_MENDED: Final = 200_000  # references, and values, that are looked at one by one
+_MAX_MENDED: Final = 200_000  # references that are looked at one by one
+_MAX_QUOTED: Final = 50_000  # values that get their quotes
 _MAX_OPAQUE: Final = 100_000  # CDATA sections and comments
 _MAX_UNKNOWN: Final = 20_000  # references that are left to the recovering parser
 _MAX_ESCAPED: Final = 1_000_000  # where there are more, & means nothing
@@ -122,11 +123,12 @@ def balance(utf8: bytes) -> bytes:
 class _Mender:
     """The mending of one text: what was found, and how much more may be looked at."""
 
-    __slots__ = ("counts", "left")
+    __slots__ = ("counts", "quotes", "references")
 
     def __init__(self) -> None:
         self.counts: Counter[RepairCode] = Counter()
-        self.left = _MAX_MENDED
+        self.references = _MAX_MENDED
+        self.quotes = _MAX_QUOTED
 
     def without_illegal(self, text: bytes) -> bytes:
         kept = text.translate(None, _CONTROLS)
@@ -153,26 +155,26 @@ class _Mender:
         if b"<" in text:
             text, stray = _STRAY_LESS_THAN.subn(b"&lt;", text)
             self.counts["markup-recovered"] += stray
-            text = _UNQUOTED_TAG.sub(self.quoted, text, count=max(self.left, 1))
+            text = _UNQUOTED_TAG.sub(self.quoted, text, count=max(self.quotes, 1))
         if b"]]>" in text:  # XML 1.0 §2.4: only to end a CDATA section
             self.counts["markup-recovered"] += text.count(b"]]>")
             text = text.replace(b"]]>", b"]]&gt;")
-        return self.references(text) if b"&" in text else text
+        return self.with_references(text) if b"&" in text else text
 
     def quoted(self, tag: re.Match[bytes]) -> bytes:
         """The tag with quotes around its values."""
         self.counts["markup-recovered"] += 1
-        text, values = _ATTRIBUTE.subn(_quote_value, tag.group(), count=max(self.left, 1))
-        self.left -= values
+        text, values = _ATTRIBUTE.subn(_quote_value, tag.group(), count=max(self.quotes, 1))
+        self.quotes -= values
         return text
 
-    def references(self, text: bytes) -> bytes:
+    def with_references(self, text: bytes) -> bytes:
         """The text with every & that XML cannot read as one that it can."""
-        count = _unknown_references(text, self.left)
-        if count > self.left:  # nobody means so many
+        count = _unknown_references(text, self.references)
+        if count > self.references:  # nobody means so many
             self.counts["stray-ampersands"] += count
             return _as_text(text, count)
-        self.left -= count
+        self.references -= count
         return _REFERENCE.sub(self.reference, text)
 
     def reference(self, found: re.Match[bytes]) -> bytes:

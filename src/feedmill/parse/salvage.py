@@ -19,6 +19,7 @@ _WRAPPING_BYTES: Final = 10_000_000  # what start tags around slices may cost in
 # So much of what is not well-formed is mended; nobody writes more than that by mistake.
 _MENDED_SLICES: Final = 2_000
 _MENDED_BYTES: Final = 4_000_000
+_MENDED_TAGS: Final = 60_000
 _NAMESPACE: Final = re.compile(rb"""\b(xmlns(?::[A-Za-z_][\w.-]*)?)=(?:"[^"<&]*"|'[^'<&]*')""")
 _TAG_NAME: Final = re.compile(rb"<([^\s/>]+)")
 
@@ -40,20 +41,36 @@ def read_slices(source: Source, numbers: list[int], scope: Scope) -> Salvaged:
     """Every entry from its own bytes, wrapped in the start tags around it for their namespaces."""
     before, after = _wrapping(source, len(numbers))
     entries: list[ParsedEntry] = []
-    slices, size, hasty = _MENDED_SLICES, _MENDED_BYTES, 0
+    patience = _Patience()
     for number in numbers:
         start, end = source.spans[number]
         wrapped, _ = with_windows_characters(before + source.utf8[start:end] + after)
         root = parse_strictly(wrapped)
         if root is None:
-            slices, size = slices - 1, size - len(wrapped)
-            worth_it = slices >= 0 and size >= 0
-            hasty += not worth_it
-            root = read_broken(wrapped) if worth_it else read_hastily(wrapped)
+            root = read_broken(wrapped) if patience.lasts(wrapped) else read_hastily(wrapped)
         element = _entry_in(root)
         if element is not None:
             entries.append(walk.read_entry(element, scope, source.place(number)))
-    return Salvaged(entries=tuple(entries), hasty=hasty)
+    return Salvaged(entries=tuple(entries), hasty=patience.refused)
+
+
+class _Patience:
+    """How many more broken slices are worth mending."""
+
+    __slots__ = ("refused", "size", "slices", "tags")
+
+    def __init__(self) -> None:
+        self.slices, self.size, self.tags = _MENDED_SLICES, _MENDED_BYTES, _MENDED_TAGS
+        self.refused = 0
+
+    def lasts(self, piece: bytes) -> bool:
+        """True while there is some left for one more."""
+        self.slices -= 1
+        self.size -= len(piece)
+        self.tags -= piece.count(b"<")
+        enough = min(self.slices, self.size, self.tags) >= 0
+        self.refused += not enough
+        return enough
 
 
 def _wrapping(source: Source, count: int) -> tuple[bytes, bytes]:

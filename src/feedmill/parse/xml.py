@@ -141,7 +141,9 @@ def _named(errors: frozenset[int]) -> tuple[Repair, ...]:
     if types.ERR_DOCUMENT_END in errors:
         repairs.append(Repair(code="trailing-junk", detail="after the end of the document"))
     if types.ERR_RESOURCE_LIMIT in errors:
-        repairs.append(Repair(code="depth-capped", detail="markup nested deeper than 256 levels"))
+        repairs.append(
+            Repair(code="depth-capped", detail="more than 256 levels, or 10 MB in one text")
+        )
     if types.NS_ERR_UNDEFINED_NAMESPACE in errors:
         repairs.append(Repair(code="namespace-guessed", detail="a prefix was never declared"))
     if errors - _HARMLESS - {types.ERR_RESOURCE_LIMIT}:

@@ -51,6 +51,7 @@ _DELAY_RULES: tuple[Rule, ...] = (
     wait_out_pause,
     leave_quiet_windows,
 )
+_RULES = _INTERVAL_RULES + _DELAY_RULES
 
 
 def outcome_of_status(
@@ -118,7 +119,7 @@ def _steps(
     interval: float, inputs: Inputs, health: Health, config: ScheduleConfig
 ) -> tuple[Step, ...]:
     steps = [step_by_outcome(interval, inputs.outcome, health, config)]
-    for rule in _INTERVAL_RULES + _DELAY_RULES:
+    for rule in _RULES:
         step = rule(steps[-1].after, inputs, config)
         if step is not None:
             steps.append(step)

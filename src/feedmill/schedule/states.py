@@ -24,6 +24,8 @@ def advance_state(
 ) -> ScheduleState:
     """The state after a poll: failures counted and health judged, the interval as it was."""
     if outcome.kind != "failed":
+        if state.health == "active" and not state.consecutive_failures and not state.gone_seen_at:
+            return state
         return replace(state, consecutive_failures=0, health="active", gone_seen_at=None)
     failures = state.consecutive_failures + 1
     return replace(

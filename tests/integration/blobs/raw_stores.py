@@ -27,6 +27,7 @@ class StillClock(SystemClock):
     """A clock that moves when it is told to."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.passed = timedelta()
 
     def now(self) -> datetime:

@@ -902,7 +902,7 @@ def test_a_wall_clock_that_is_set_back_stalls_nobody(play: Play) -> None:
     """H32: the distances to the last fetch hold, whatever the calendar says."""
 
     async def story(stage: Stage) -> None:
-        feed = await stage.add("/feed", _dressed(("Cache-Control", "max-age=1800")))
+        feed = await stage.add("/feed", _dressed(("Cache-Control", "max-age=1800")), paper(1))
         limited = await stage.add("/limited", said(503, ("Retry-After", "3600")))
         await stage.pass_once()
         waits = [await stage.wait_until_due(one) for one in (feed, limited)]
