@@ -223,7 +223,9 @@ def _repairs(
     repairs = [*source.repairs, *tree.repairs]
     repairs += [Repair(code=note, detail=_NOTES[note]) for note in sorted(notes)]
     if hasty:
-        detail = f"{hasty:,} broken entries more than are mended; what could be recovered is kept"
+        detail = (
+            f"{hasty:,} after more broken ones than are mended: as far as they could be recovered"
+        )
         repairs.append(Repair(code="items-salvaged", detail=detail))
     if cut:
         detail = "the document ends in the middle; an entry that was cut is not kept"

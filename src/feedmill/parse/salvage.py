@@ -45,32 +45,33 @@ def read_slices(source: Source, numbers: list[int], scope: Scope) -> Salvaged:
     for number in numbers:
         start, end = source.spans[number]
         wrapped, _ = with_windows_characters(before + source.utf8[start:end] + after)
-        root = parse_strictly(wrapped)
-        if root is None:
-            root = read_broken(wrapped) if patience.lasts(wrapped) else read_hastily(wrapped)
-        element = _entry_in(root)
+        element = _entry_in(patience.read(wrapped))
         if element is not None:
             entries.append(walk.read_entry(element, scope, source.place(number)))
-    return Salvaged(entries=tuple(entries), hasty=patience.refused)
+    return Salvaged(entries=tuple(entries), hasty=patience.hasty)
 
 
 class _Patience:
     """How many more broken slices are worth mending."""
 
-    __slots__ = ("refused", "size", "slices", "tags")
+    __slots__ = ("hasty", "size", "slices", "tags")
 
     def __init__(self) -> None:
         self.slices, self.size, self.tags = _MENDED_SLICES, _MENDED_BYTES, _MENDED_TAGS
-        self.refused = 0
+        self.hasty = 0
 
-    def lasts(self, piece: bytes) -> bool:
-        """True while there is some left for one more."""
+    def read(self, piece: bytes) -> etree._Element | None:
+        """The root of a piece: mended if need be, or in haste once there were too many."""
+        root = parse_strictly(piece) if self.hasty == 0 else None
+        if root is not None:
+            return root
         self.slices -= 1
         self.size -= len(piece)
         self.tags -= piece.count(b"<")
-        enough = min(self.slices, self.size, self.tags) >= 0
-        self.refused += not enough
-        return enough
+        if min(self.slices, self.size, self.tags) >= 0:
+            return read_broken(piece)
+        self.hasty += 1
+        return read_hastily(piece)
 
 
 def _wrapping(source: Source, count: int) -> tuple[bytes, bytes]:

@@ -104,9 +104,9 @@ class Ledger:
         assert not orphaned, f"fetches without their bytes: {orphaned}"
 
 
-def check_spacing(press: Press) -> None:
+def check_spacing(press: Press, floor_sec: float = FLOOR_SEC) -> None:
     """No feed was asked twice within its floor, whoever died in between."""
     for number, moments in press.asked.items():
         gaps = [later - earlier for earlier, later in pairwise(moments)]
-        early = [gap for gap in gaps if gap < FLOOR_SEC]
+        early = [gap for gap in gaps if gap < floor_sec]
         assert not early, f"feed {number} was asked again after {early} s"

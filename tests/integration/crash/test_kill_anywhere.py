@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import msgspec
-from tests.integration.crash.ledger import Ledger
+from tests.integration.crash.ledger import Ledger, check_spacing
 from tests.integration.crash.mills import Mill, Running, until
 from tests.integration.crash.press import Press, pressing
 
@@ -54,6 +54,40 @@ def test_a_mill_that_is_killed_at_any_moment_loses_nothing_and_repeats_nothing(
                 ledger.check(press)
 
             await settle(mill, ledger, press)
+
+    asyncio.run(story())
+
+
+def test_a_feed_that_was_asked_just_before_the_crash_is_not_asked_early_after_it(
+    tmp_path: Path,
+) -> None:
+    """The last feed of a lane is asked long after the claim: the run persisted with it must hold."""
+    floor_sec, lanes = 7, 4
+
+    async def story() -> None:
+        async with pressing(lanes * 3, lanes) as press:
+            mill = Mill(
+                tmp_path / "home",
+                FETCH_TIMEOUT_MS="200",
+                FEEDMILL_RUN_LEASE_SEC=str(floor_sec),  # it alone protects only the first feed
+                FEEDMILL_HOST_MIN_GAP_MS="600",
+                FEEDMILL_SCHEDULE_INITIAL_INTERVAL_SEC=str(floor_sec),
+                SCHED_MIN_INTERVAL_SEC=str(floor_sec),
+                SCHED_MAX_INTERVAL_SEC=str(floor_sec),
+            )
+            await mill.subscribe(press.addresses)
+            async with await mill.start() as running:
+                press.on_request = lambda: (  # before it is answered
+                    running.signal(signal.SIGKILL) if len(press.asked) == lanes * 3 else None
+                )
+                await until(lambda: not running.is_alive, "a request to every feed")
+            press.on_request = lambda: None
+
+            async with await mill.start() as running:
+                await until(lambda: all(len(m) > 1 for m in press.asked.values()), "another one")
+                assert await running.stop() == 0
+
+            check_spacing(press, floor_sec)
 
     asyncio.run(story())
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -9,7 +10,7 @@ from tests.integration.engine.papers import numbered, paper
 from tests.integration.engine.stage import PLAIN, Play, Stage
 
 from feedmill.demo.script import document
-from feedmill.engine import reading, refresh
+from feedmill.engine import reading
 from feedmill.engine.loop import run_once
 from feedmill.engine.rawbytes import body_of
 
@@ -77,8 +78,7 @@ def test_a_new_reader_reads_the_same_body_again_and_tells_nobody(
         feed = await stage.add("/feed", paper(1, 2))
         await stage.poll(feed)
         log = await stage.events()
-        for module in (reading, refresh):
-            monkeypatch.setattr(module, "READER", "parse-9.normalise-9")
+        monkeypatch.setattr(reading, "READER", "parse-9.normalise-9")
 
         outcomes = []
         for _ in range(2):
@@ -94,7 +94,7 @@ def test_a_new_reader_reads_the_same_body_again_and_tells_nobody(
 
 def test_a_feed_has_its_own_name_and_its_own_bounds(play: Play) -> None:
     async def story(stage: Stage) -> None:
-        own = {"min_interval_sec": 7_200, "max_interval_sec": 10_000}
+        own: dict[str, Any] = {"min_interval_sec": 7_200, "max_interval_sec": 10_000}
         feed = await stage.add(
             "/feed", paper(1), user_agent="special/1 (+https://x.example)", **own
         )

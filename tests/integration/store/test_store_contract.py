@@ -375,6 +375,47 @@ class TestSchedule:
 
         tell(story)
 
+    def test_a_clock_that_was_set_back_keeps_every_distance_to_the_last_fetch(
+        self, tell: Tell
+    ) -> None:
+        async def story(store: Store) -> None:
+            feed = await a_feed(store)
+            ahead = NOON + DAY
+            feed = await poll(store, feed, 1, [an_entry("a")], at=ahead)
+            (lent,) = await claim_all(store, "dead", now=feed.next_poll_at)
+            wait = feed.next_poll_at - ahead
+
+            assert await store.follow_clock(ahead, lease_sec=60) == 0
+            assert await store.follow_clock(NOON, lease_sec=60) == 1
+
+            after = await store.feed(feed.id)
+            assert after is not None
+            assert after.last_fetch_at == NOON
+            provisional = lent.feeds[0].next_poll_at
+            assert after.next_poll_at == provisional - DAY
+            assert provisional - ahead > wait
+            due_at = await store.next_due_at()
+            assert due_at is not None
+            assert due_at <= NOON + MINUTE
+            assert await store.follow_clock(NOON, lease_sec=60) == 0
+
+        tell(story)
+
+    def test_a_feed_whose_hub_tells_everything_is_never_claimed(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            new = new_feed()
+            pushed = replace(new, overrides=replace(new.overrides, push_only=True))
+            feed, _ = await store.add_feed(pushed)
+
+            assert await store.make_due([feed.id], NOON) == 0
+            assert await claim_all(store) == ()
+            assert (await store.counts())["paused"] == 0
+
+            await store.change_feed(replace(feed, overrides=new.overrides))
+            assert len(await claim_all(store)) == 1
+
+        tell(story)
+
     def test_claims_are_bounded_in_lanes_and_in_feeds_of_a_lane(self, tell: Tell) -> None:
         async def story(store: Store) -> None:
             for number in range(9):
@@ -693,6 +734,20 @@ class TestIdentity:
             await poll(store, feed, 1, entries, at=NOON)
 
             assert await store.publications(feed.id, 2) == (NOON - HOUR, NOON - DAY)
+
+        tell(story)
+
+    def test_everything_that_lives_is_known_wherever_it_stands(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            feed, other = await a_feed(store, 1), await a_feed(store, 2)
+            feed = await poll(store, feed, 1, [an_entry("a"), an_entry("b")], at=NOON)
+            await poll(store, feed, 2, [an_entry("b")], at=NOON + HOUR)
+            await poll(store, other, 3, [an_entry("c")], at=NOON)
+
+            rows = await store.living(feed.id)
+
+            assert sorted((row.guid or "")[-1:] for row in rows) == ["a", "b"]
+            assert all(row.keys for row in rows)
 
         tell(story)
 

@@ -247,11 +247,35 @@ def test_an_entry_of_a_damaged_document_that_is_never_closed_ends_at_the_next_ta
 
 def test_an_item_of_damaged_json_is_found_again() -> None:
     body = (
-        b'{"version": "https://jsonfeed.org/version/1.1", "title": "\xff\xff", '
-        b'"items": [{"id": "1\xff"}, {"id": "2"}]}'
+        '{"version": "https://jsonfeed.org/version/1.1", "title": "日本語の題名", "items": ['.encode()
+        + b'{"id": "1\xff"}, {"id": "2"}]}'
     )
 
     assert slices_of(body) == [b'{"id": "1\xff"}', b'{"id": "2"}']
+
+
+def test_an_entry_whose_last_tag_was_cut_off_in_a_damaged_document_has_its_slice() -> None:
+    body = (
+        "<rss><channel><title>日本語の題名".encode() + b"\xff</title><item><guid>g1</guid></item "
+    )
+
+    assert slices_of(body) == [b"<item><guid>g1</guid></item "]
+
+
+def test_a_character_that_holds_the_byte_of_a_tag_does_not_mislead() -> None:
+    text = "\ufeff<rss><channel><title>\u3c3c</title>".encode("utf-16-le") + b"\x00\xd8"
+
+    feed = read(text + f"{FIRST}</channel></rss>".encode("utf-16-le"))
+
+    assert [(entry.id, entry.slice) for entry in feed.entries] == [("g1", None)]
+
+
+def test_a_document_with_very_many_odd_tags_has_no_slices() -> None:
+    text = f"\ufeff<rss><channel>{'<a>' * 60_000}{'</a>' * 60_000}".encode("utf-16-le")
+
+    feed = read(text + b"\x00\xd8" + f"{FIRST}</channel></rss>".encode("utf-16-le"))
+
+    assert [entry.slice for entry in feed.entries] == [None]
 
 
 def test_where_the_way_back_is_not_exact_there_is_no_slice() -> None:
