@@ -22,7 +22,7 @@ UnreadableReason = Literal[
     "error-document",  # an error message in XML, JSON or HTML
     "opml",  # a list of feeds, not a feed
     "binary",  # a picture, an archive, a PDF
-    "too-large",  # over ParseLimits.max_bytes
+    "too-large",  # over ParseLimits.max_bytes, max_tags or max_attributes
     "not-a-feed",  # well-formed XML or JSON, or plain text, of another kind
     "malformed",  # it was meant to be a feed, and nothing could be saved from it
 ]

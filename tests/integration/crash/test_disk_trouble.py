@@ -127,6 +127,7 @@ def test_a_mill_leaves_in_time_although_somebody_holds_the_database(tmp_path: Pa
                     assert await running.stop() == 0
 
             ledger.check(press)
+            assert ledger.leases(running.process.pid) == 0
 
     asyncio.run(story())
 

@@ -108,7 +108,7 @@ def test_good_feeds_stay_fresh_whatever_the_others_send(tmp_path: Path) -> None:
             f"SELECT title FROM entries WHERE title || summary || content LIKE '%{CANARY_TEXT}%'"
         )
         assert not mill.said("surprised")
-        assert peak < MAX_MEGABYTES
+        assert peak < MAX_MEGABYTES, f"{peak:.0f} MB"
 
     asyncio.run(story())
 

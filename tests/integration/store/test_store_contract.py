@@ -274,6 +274,22 @@ class TestSchedule:
 
         tell(story)
 
+    def test_a_lane_that_is_held_longer_takes_the_runs_of_its_feeds_along(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            asked, waiting = [await a_feed(store, n, host="one.example") for n in (1, 2)]
+            (claim,) = await claim_all(store)
+            until = claim.until + HOUR
+
+            assert await store.renew(claim.lane, owner="me", until=until, feeds=[waiting.id])
+
+            runs = [await store.feed(feed.id) for feed in (asked, waiting)]
+            assert [run.next_poll_at for run in runs if run] == [
+                claim.until + timedelta(seconds=900),
+                until + timedelta(seconds=900),
+            ]
+
+        tell(story)
+
     def test_a_commit_under_a_lost_lane_writes_nothing(self, tell: Tell) -> None:
         async def story(store: Store) -> None:
             feed = await a_feed(store)

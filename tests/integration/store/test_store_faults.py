@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.integration.store.refreshes import NOON, a_refresh, an_entry, new_feed, read
+from tests.integration.store.refreshes import NOON, a_refresh, an_entry, claim_all, new_feed, read
 
 from feedmill.adapters.store.sqlite import SqliteStore, in_memory_store
 from feedmill.engine.ports import EntryFilter, Refresh
@@ -82,6 +82,47 @@ def test_a_lock_that_outlasts_our_patience_is_an_error_and_the_next_write_works(
         _, created = await store.add_feed(new_feed())
         assert created
         await store.close()
+
+    asyncio.run(story())
+
+
+def test_a_claim_that_nobody_waits_for_any_more_leases_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "store.db"
+        store = await SqliteStore.open(path)
+        await store.add_feed(new_feed())
+        foreign = sqlite3.connect(path, isolation_level=None)
+        foreign.execute("BEGIN IMMEDIATE")
+        claiming = asyncio.create_task(claim_all(store, "gone"))
+        await asyncio.sleep(0)  # it has put its job into the queue
+        claiming.cancel()
+        await asyncio.gather(claiming, return_exceptions=True)
+
+        foreign.execute("ROLLBACK")
+        foreign.close()
+
+        assert len(await claim_all(store, "here")) == 1
+        await store.close()
+
+    asyncio.run(story())
+
+
+def test_closing_does_not_wait_for_a_foreign_writer_for_ever(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "store.db"
+        store = await SqliteStore.open(path)  # with a minute's patience
+        foreign = sqlite3.connect(path, isolation_level=None)
+        foreign.execute("BEGIN IMMEDIATE")
+        adding = asyncio.create_task(store.add_feed(new_feed()))
+        await asyncio.sleep(0)  # it has put its job into the queue
+
+        async with asyncio.timeout(20):
+            await store.close()
+
+        with pytest.raises(StoreError) as caught:
+            await adding
+        assert caught.value.reason == "busy"
+        foreign.close()
 
     asyncio.run(story())
 

@@ -123,13 +123,13 @@ def _work(
     lookup: Lookup,
     host: str,
 ) -> None:
-    addresses: tuple[str, ...] = ()
     try:
         addresses = lookup(host)
-    finally:
-        # The loop may have closed meanwhile: then nobody waits.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(_settle, answer, addresses)
+    except Exception:  # noqa: BLE001  # the edge of a thread: a lookup that breaks has no answer
+        addresses = ()
+    # The loop may have closed meanwhile: then nobody waits.
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(_settle, answer, addresses)
 
 
 def _settle(answer: asyncio.Future[tuple[str, ...]], addresses: tuple[str, ...]) -> None:
