@@ -19,7 +19,7 @@ _WRAPPING_BYTES: Final = 10_000_000  # what start tags around slices may cost in
 # So much of what is not well-formed is mended; nobody writes more than that by mistake.
 _MENDED_SLICES: Final = 2_000
 _MENDED_BYTES: Final = 4_000_000
-_MENDED_TAGS: Final = 60_000
+_MENDED_TAGS: Final = 30_000
 _NAMESPACE: Final = re.compile(rb"""\b(xmlns(?::[A-Za-z_][\w.-]*)?)=(?:"[^"<&]*"|'[^'<&]*')""")
 _TAG_NAME: Final = re.compile(rb"<([^\s/>]+)")
 

@@ -244,6 +244,7 @@ def test_places_are_read_within_reason(inside: str, shapes: tuple[tuple[str, str
         pytest.param(b'{"id": "g1"}, , {"id": "g2"}', ["g1", "g2"], id="a comma too many between"),
         pytest.param(b'{"id": "g1",, "x": [1, , ]},, ', ["g1"], id="several of them"),
         pytest.param(b'{"id": "g1", "x": ",, ]"},', ["g1"], id="none in a text"),
+        pytest.param(b'{"id": "g1",, "x": tru}, {"id": "g2"}', ["g2"], id="not the only mistake"),
         pytest.param(b'{"id": "g1"},' + b"," * 200_000 + b"x", ["g1"], id="a great many"),
     ],
 )
@@ -263,3 +264,9 @@ def test_an_envelope_of_broken_json_that_is_longer_than_any_is_not_read() -> Non
 
     assert isinstance(named, Unreadable)
     assert named.reason == "not-a-feed"
+
+
+def test_json_nested_without_end_is_given_up() -> None:
+    named = answer(b"[" * 100_000 + b"]" * 100_000, ParseLimits())
+
+    assert named == Unreadable(reason="malformed", detail="it begins like JSON but cannot be read")
