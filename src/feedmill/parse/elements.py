@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from lxml import etree
 
-from feedmill.canonicalise.urls import resolve
+from feedmill.canonicalise.urls import http_url, resolve
 from feedmill.config import ParseLimits
 from feedmill.model.parsed import RepairCode
 
@@ -56,7 +56,7 @@ class Scope:
         if base is None and lang is None:
             return self
         return Scope(
-            base=self.base if base is None else resolve(base, self.base),
+            base=self.base if base is None else http_url(base, self.base) or self.base,
             lang=self.lang if lang is None else (lang.strip() or None),
             inherits=True,
             limits=self.limits,

@@ -19,6 +19,7 @@ _URIS: Final = {
         "http://purl.org/net/rss1.1#",
         "http://backend.userland.com/rss",
         "http://backend.userland.com/rss2",
+        "http://backend.userland.com/rss2.1",
         "http://backend.userland.com/rss091",
         "http://blogs.law.harvard.edu/tech/rss",
         "http://cyber.law.harvard.edu/rss/rss.html",

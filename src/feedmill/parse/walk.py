@@ -4,6 +4,7 @@ Every format and namespace contributes to the two tables; walking is looking a n
 calling what is found. What nobody knows is kept as text in `ext`.
 """
 
+from itertools import islice
 from typing import Any, Final
 
 from lxml import etree
@@ -49,6 +50,8 @@ _MAX_HANDLERS: Final = 2_000
 _handlers: dict[str, Handler] = {}  # by tag, for tags whose name is settled
 _RDF: Final = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 _MAX_EXT: Final = 64
+_MAX_CHILDREN: Final = 20_000  # of one entry or feed that are looked at
+_MAX_SIBLINGS: Final = 100_000  # among which entries are looked for
 _MAX_EXT_CHARS: Final = 1_000
 _RSS_VERSIONS: Final[dict[str, FeedFormat]] = {
     "0.90": "rss090",
@@ -85,7 +88,7 @@ def split(root: etree._Element) -> tuple[list[etree._Element], list[etree._Eleme
     if name in _ENTRY_NAMES:
         return [], [root]
     containers, entries = [root], []
-    for child in root:
+    for child in islice(root, _MAX_SIBLINGS):
         kind = name_of(child)
         if kind == "rss:channel":
             containers.append(child)
@@ -102,7 +105,7 @@ def read_entry(element: etree._Element, scope: Scope, place: Slice | None) -> Pa
     scope = scope.enter(element)
     draft = Draft()
     known = _handlers.get
-    for child in element:
+    for child in islice(element, _MAX_CHILDREN):
         handler = known(child.tag) or _handler_of(child)
         handler(draft, child, scope)
     about = element.get(_RDF + "about")
@@ -116,10 +119,15 @@ def read_feed(containers: list[etree._Element], scope: Scope) -> tuple[dict[str,
     draft = Draft()
     for container in containers:
         scope = scope.enter(container)
-        for child in container:
+        left = _MAX_CHILDREN
+        for child in islice(container, _MAX_SIBLINGS):
             name = name_of(child)
             if name in _CONTAINERS:
                 continue
+            left -= 1
+            if left < 0:
+                scope.notes.add("values-capped")
+                break
             handler = _FEED.get(name)
             if handler is not None:
                 handler(draft, child, scope)
@@ -178,7 +186,7 @@ def _keep_unknown(draft: Draft, element: etree._Element, scope: Scope) -> None:
 
 def _entries_in(container: etree._Element) -> list[etree._Element]:
     found: list[etree._Element] = []
-    for child in container:
+    for child in islice(container, _MAX_SIBLINGS):
         kind = name_of(child)
         if kind in _ENTRY_NAMES:
             found.append(child)

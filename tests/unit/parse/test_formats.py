@@ -206,3 +206,26 @@ def test_an_identity_of_its_own_beats_the_one_of_rdf() -> None:
     )
 
     assert feed.entries[0].id == "g"
+
+
+def test_a_feed_with_more_elements_than_anybody_needs_is_read_up_to_the_limit() -> None:
+    many = b"<ttl>1</ttl>" * 20_001
+    body = b"<rss version='2.0'><channel>" + many + b"<title>late</title></channel></rss>"
+
+    feed = parse_document(RawDocument(body=body))
+
+    assert isinstance(feed, ParsedFeed)
+    assert feed.title is None
+    assert "values-capped" in [repair.code for repair in feed.repairs]
+
+
+def test_a_script_address_never_becomes_the_base_of_links() -> None:
+    body = (
+        b'<feed xmlns="http://www.w3.org/2005/Atom" xml:base="javascript:alert(1)//">'
+        b'<entry><link href="a"/></entry></feed>'
+    )
+
+    feed = parse_document(RawDocument(body=body, url="https://example.com/feed"))
+
+    assert isinstance(feed, ParsedFeed)
+    assert feed.entries[0].link == "https://example.com/a"
