@@ -97,7 +97,6 @@ def mill(home: str, *, core: int = 0, ca_file: str | None = None, **further: Any
         "ca_file": ca_file,
         "concurrency": None,
         "parse_in_thread_bytes": None,
-        "profile": False,
     }
     return Contestant("benchmarks.mill_process", options | further)
 

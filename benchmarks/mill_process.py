@@ -49,7 +49,7 @@ def main() -> None:
 
 async def _serve(options: dict[str, Any]) -> None:
     async with open_world(_config(options)) as world:
-        mill = Mill(world, profile=bool(options["profile"]))
+        mill = Mill(world)
         while line := await asyncio.to_thread(sys.stdin.readline):
             command = json.loads(line)
             answer = await getattr(mill, command.pop("do"))(**command)
@@ -75,10 +75,10 @@ def _config(options: dict[str, Any]) -> Config:
 class Mill:
     """The commands; every one is a coroutine that answers with plain data."""
 
-    def __init__(self, world: World, *, profile: bool) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
         self.report = Report(logger("refresh"), Metrics())
-        self.profile = cProfile.Profile() if profile else None
+        self.profile = cProfile.Profile()
         self.feed_ids: list[str] = []
         self.outcomes: Counter[str] = Counter()
 
@@ -102,26 +102,24 @@ class Mill:
         now = self.world.clock.now()
         return {"due": await self.world.store.make_due(self.feed_ids, now)}
 
-    async def work(self, due: bool = True) -> dict[str, Any]:
+    async def work(self, due: bool = True, profiled: bool = False) -> dict[str, Any]:
         """One complete pass: our feeds are made due, then polled and committed."""
         self.outcomes.clear()
         watch = Watch(owner_name(), (self.report.refreshed, self._count))
         meter = Meter()
-        if self.profile is not None:
+        if profiled:
             self.profile.enable()
         if due:
             await self.due()
         await run_once(self.world, watch)
-        if self.profile is not None:
-            self.profile.disable()
+        self.profile.disable()
         polls = sum(self.outcomes.values())
         return meter.read() | {"polls": polls, "outcomes": dict(self.outcomes)}
 
     async def show_profile(self) -> dict[str, Any]:
         """Where the event loop's thread spent its time, on standard error."""
-        if self.profile is not None:
-            statistics = pstats.Stats(self.profile, stream=sys.stderr)
-            statistics.sort_stats("tottime").print_stats(_PROFILE_LINES)
+        statistics = pstats.Stats(self.profile, stream=sys.stderr)
+        statistics.sort_stats("tottime").print_stats(_PROFILE_LINES)
         return {}
 
     async def totals(self) -> dict[str, Any]:

@@ -122,7 +122,6 @@ class Step(Value):
     of: Literal["interval", "delay"]
     before: float
     after: float
-    words: str  # one English sentence
 
 
 class Decision(Value):

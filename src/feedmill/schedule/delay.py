@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from feedmill.config import ScheduleConfig
 from feedmill.model.schedule import Hint, Inputs, Step, StepCode
-from feedmill.schedule.durations import duration_in_words, instant_in_words
 from feedmill.schedule.interval import current_interval, floor_of
 from feedmill.schedule.jitter import jitter_share, spread
 from feedmill.schedule.windows import leave_quiet_window
@@ -24,11 +23,7 @@ def pause_exactly(interval: float, inputs: Inputs, config: ScheduleConfig) -> St
     if outcome.retry_after_sec is None:
         return None
     pause = _pause_sec(outcome.retry_after_sec, config)
-    words = (
-        f"The server answered HTTP {outcome.http_status} and asked for a pause of "
-        f"{duration_in_words(pause)}; the interval of {duration_in_words(interval)} is kept for later."
-    )
-    return _step("retry-after", interval, pause, words)
+    return _step("retry-after", interval, pause)
 
 
 def add_jitter(delay: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
@@ -39,8 +34,7 @@ def add_jitter(delay: float, inputs: Inputs, config: ScheduleConfig) -> Step | N
     # An interval that was stored under a floor is not lifted here; it may only not sink.
     floor = min(delay, _highest_floor(inputs, config))
     moved = max(floor, spread(delay, share=share, ratio=config.jitter_ratio))
-    words = f"So that feeds do not come all at once, the wait becomes {duration_in_words(moved)}."
-    return _step("jitter", delay, moved, words)
+    return _step("jitter", delay, moved)
 
 
 def wait_out_freshness(delay: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
@@ -49,9 +43,7 @@ def wait_out_freshness(delay: float, inputs: Inputs, config: ScheduleConfig) -> 
     left = _left_of(hint, inputs, config.max_interval_sec)
     if hint is None or delay >= left:
         return None
-    until = instant_in_words(inputs.now + timedelta(seconds=left))
-    words = f"The last answer is fresh until {until} ({hint.source}), so the poll waits for that."
-    return _step("freshness-floor", delay, left, words)
+    return _step("freshness-floor", delay, left)
 
 
 def wait_out_pause(delay: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
@@ -63,8 +55,7 @@ def wait_out_pause(delay: float, inputs: Inputs, config: ScheduleConfig) -> Step
     pause = max(asked, left)
     if delay >= pause:
         return None
-    words = f"The server asked for a pause that lasts another {duration_in_words(pause)}."
-    return _step("retry-after-floor", delay, pause, words)
+    return _step("retry-after-floor", delay, pause)
 
 
 def leave_quiet_windows(delay: float, inputs: Inputs, _config: ScheduleConfig) -> Step | None:
@@ -76,15 +67,10 @@ def leave_quiet_windows(delay: float, inputs: Inputs, _config: ScheduleConfig) -
     due = inputs.now + timedelta(seconds=delay)
     opened = leave_quiet_window(due, hours, days)
     if opened is None:
-        words = "The publisher excludes every hour of the week, which is ignored."
-        return _step("quiet-windows-ignored", delay, delay, words)
+        return _step("quiet-windows-ignored", delay, delay)
     if opened == due:
         return None
-    words = (
-        f"{instant_in_words(due)} is in the publisher's quiet hours; "
-        f"the next open hour starts at {instant_in_words(opened)}."
-    )
-    return _step("quiet-window", delay, (opened - inputs.now).total_seconds(), words)
+    return _step("quiet-window", delay, (opened - inputs.now).total_seconds())
 
 
 def _highest_floor(inputs: Inputs, config: ScheduleConfig) -> float:
@@ -112,5 +98,5 @@ def _pause_sec(asked: float, config: ScheduleConfig) -> float:
     return max(0.0, min(asked, config.retry_after_max_sec))
 
 
-def _step(code: StepCode, before: float, after: float, words: str) -> Step:
-    return Step(code=code, of="delay", before=float(before), after=float(after), words=words)
+def _step(code: StepCode, before: float, after: float) -> Step:
+    return Step(code=code, of="delay", before=float(before), after=float(after))

@@ -4,13 +4,14 @@ from typing import assert_never
 
 from feedmill.model.schedule import Decision, ScheduleState
 from feedmill.schedule.durations import duration_in_words, instant_in_words
+from feedmill.schedule.words import step_in_words
 
 
 def explain_decision(decision: Decision) -> tuple[str, ...]:
     """The decision in sentences: when the poll was, what moved the schedule, what comes next."""
     return (
         f"The feed was polled at {instant_in_words(decision.inputs.now)}.",
-        *(step.words for step in decision.steps),
+        *(step_in_words(step, decision.inputs) for step in decision.steps),
         _next_poll(decision),
         _health(decision.state),
     )

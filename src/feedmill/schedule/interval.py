@@ -6,7 +6,6 @@ when it leaves the interval alone.
 
 from feedmill.config import ScheduleConfig
 from feedmill.model.schedule import (
-    Cadence,
     Health,
     Hint,
     Inputs,
@@ -16,7 +15,6 @@ from feedmill.model.schedule import (
     StepCode,
 )
 from feedmill.schedule.cadence import expected_gap_sec, silence_sec
-from feedmill.schedule.durations import duration_in_words, instant_in_words
 
 
 def current_interval(state: ScheduleState, config: ScheduleConfig) -> float:
@@ -29,19 +27,13 @@ def step_by_outcome(
 ) -> Step:
     """The first step: longer when nothing came, shorter when something did, back off on failure."""
     if outcome.kind == "failed":
-        return (
-            _gone(interval, config) if health == "gone" else _backed_off(interval, outcome, config)
-        )
+        return _gone(interval, config) if health == "gone" else _backed_off(interval, config)
     if outcome.kind == "fresh" and outcome.new_entries > 0:
         shorter = max(interval * config.down_factor, config.min_interval_sec)
-        count = (
-            "one new entry" if outcome.new_entries == 1 else f"{outcome.new_entries} new entries"
-        )
-        return _step("new-entries", interval, shorter, f"The poll brought {count}")
+        return _step("new-entries", interval, shorter)
     longer = min(interval * config.up_factor, config.max_interval_sec)
-    if outcome.kind == "unchanged":
-        return _step("not-modified", interval, longer, "The feed had not changed")
-    return _step("no-new-entries", interval, longer, "The document held nothing new")
+    code: StepCode = "not-modified" if outcome.kind == "unchanged" else "no-new-entries"
+    return _step(code, interval, longer)
 
 
 def blend_cadence(interval: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
@@ -52,9 +44,8 @@ def blend_cadence(interval: float, inputs: Inputs, config: ScheduleConfig) -> St
     gap = expected_gap_sec(cadence, now=inputs.now, alpha=config.ewma_alpha)
     target = _clamp(gap, config)
     blended = config.blend_lambda * target + (1 - config.blend_lambda) * interval
-    silence = silence_sec(cadence, now=inputs.now)
-    code: StepCode = "cadence" if silence is None else "silence"
-    return _step(code, interval, _clamp(blended, config), _pace_in_words(cadence, silence))
+    code: StepCode = "cadence" if silence_sec(cadence, now=inputs.now) is None else "silence"
+    return _step(code, interval, _clamp(blended, config))
 
 
 def raise_to_ttl(interval: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
@@ -72,18 +63,15 @@ def floor_of(hint: Hint[int] | None, config: ScheduleConfig) -> int:
     return 0 if hint is None else min(hint.value, config.max_interval_sec)
 
 
-def _backed_off(interval: float, outcome: Outcome, config: ScheduleConfig) -> Step:
+def _backed_off(interval: float, config: ScheduleConfig) -> Step:
     # G1: beyond the cap `min(I * base, cap)` alone would shorten the interval, and an
     # overloaded host would be asked more often than before.
     longer = max(interval, min(interval * config.backoff_base, config.backoff_cap_sec))
-    status = f"HTTP {outcome.http_status}" if outcome.http_status is not None else ""
-    why = ", ".join(filter(None, (status, outcome.reason))) or "no answer"
-    return _step("error-backoff", interval, longer, f"The poll failed ({why})")
+    return _step("error-backoff", interval, longer)
 
 
 def _gone(interval: float, config: ScheduleConfig) -> Step:
-    longest = max(interval, config.max_interval_sec)
-    return _step("gone", interval, longest, "The publisher has said that the feed is gone")
+    return _step("gone", interval, max(interval, config.max_interval_sec))
 
 
 def _raise_to(
@@ -92,25 +80,12 @@ def _raise_to(
     floor = floor_of(hint, config)
     if hint is None or interval >= floor:
         return None
-    asked = duration_in_words(hint.value)
-    seen = instant_in_words(hint.seen_at)
-    words = f"The publisher asks for {asked} between polls ({hint.source}, last seen {seen})"
-    return _step(code, interval, floor, words)
-
-
-def _pace_in_words(cadence: Cadence, silence: float | None) -> str:
-    usual = f"Entries come every {duration_in_words(cadence.ewma_sec)} on average"
-    if silence is None:
-        return usual
-    return f"{usual}, but the last one is {duration_in_words(silence)} old"
+    return _step(code, interval, floor)
 
 
 def _clamp(seconds: float, config: ScheduleConfig) -> float:
     return max(config.min_interval_sec, min(seconds, config.max_interval_sec))
 
 
-def _step(code: StepCode, before: float, after: float, why: str) -> Step:
-    was, now = duration_in_words(before), duration_in_words(after)
-    move = f"stays at {now}" if was == now else f"goes from {was} to {now}"
-    words = f"{why}, so the interval {move}."
-    return Step(code=code, of="interval", before=float(before), after=float(after), words=words)
+def _step(code: StepCode, before: float, after: float) -> Step:
+    return Step(code=code, of="interval", before=float(before), after=float(after))

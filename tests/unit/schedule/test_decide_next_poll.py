@@ -11,6 +11,7 @@ from feedmill.model.parsed import PublisherHints
 from feedmill.model.schedule import Cadence, Decision, Hints, Outcome, ScheduleState
 from feedmill.schedule.decide import decide_again, decide_next_poll, outcome_of_status
 from feedmill.schedule.hints import merge_hints
+from feedmill.schedule.words import step_in_words
 
 NOW = datetime(2025, 10, 14, 9, 30, tzinfo=UTC)
 STILL = ScheduleConfig(jitter_ratio=0)
@@ -83,7 +84,7 @@ def test_a_200_that_could_not_be_read_backs_off() -> None:
     decision = decide(outcome)
 
     assert (decision.reason, decision.interval_sec) == ("error-backoff", 1_800)
-    assert "(HTTP 200, not-a-feed)" in decision.steps[0].words
+    assert "(HTTP 200, not-a-feed)" in step_in_words(decision.steps[0], decision.inputs)
 
 
 def test_an_error_keeps_an_interval_that_is_longer_than_the_cap() -> None:

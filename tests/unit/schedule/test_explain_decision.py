@@ -162,3 +162,21 @@ def test_the_last_sentence_tells_the_health_of_the_feed(
     sentences = explain_decision(decision)
 
     assert sentences[-1] == ending
+
+
+def test_an_answer_that_stays_fresh_is_explained_by_the_moment_at_which_it_goes_stale() -> None:
+    decision = decide_next_poll(
+        ScheduleState(interval_sec=900),
+        outcome_of_status(304),
+        merge_hints(Hints(), seen_at=NOW, freshness_sec=7_200),
+        now=NOW,
+        feed_id="feed",
+        config=STILL,
+    )
+
+    sentences = explain_decision(decision)
+
+    assert (
+        "The last answer is fresh until 2025-10-14 03:50:00 UTC (max-age), so the poll waits for that."
+        in sentences
+    )

@@ -12,6 +12,7 @@ from feedmill.model.schedule import Cadence, Hints, Outcome, ScheduleState
 from feedmill.schedule.decide import decide_next_poll, outcome_of_status
 from feedmill.schedule.hints import merge_hints
 from feedmill.schedule.windows import DAY_NAMES, excludes_everything, is_quiet
+from feedmill.schedule.words import step_in_words
 
 NOW = datetime(2025, 10, 14, 9, 30, tzinfo=UTC)
 CONFIG = ScheduleConfig()
@@ -139,4 +140,4 @@ def test_the_chain_of_steps_is_unbroken_from_the_old_interval_to_the_delay(
     assert all(one.after == other.before for one, other in pairwise(steps))
     assert steps[-1].after == decision.delay_sec
     assert steps[0].code == decision.reason
-    assert all(step.words.endswith(".") for step in steps)
+    assert all(step_in_words(step, decision.inputs).endswith(".") for step in steps)

@@ -23,7 +23,7 @@ from feedmill.model.schedule import (
 )
 
 _State = tuple[float, int, Health, int | None, tuple[float, int | None] | None]
-_Step = tuple[StepCode, Any, float, float, str]
+_Step = tuple[StepCode, Any, float, float]
 _Compact = tuple[
     int,
     _State,
@@ -59,7 +59,7 @@ def decision_text(decision: Decision) -> str:
         decision.delay_sec,
         micros(decision.next_poll_at),
         decision.reason,
-        tuple((one.code, one.of, one.before, one.after, one.words) for one in decision.steps),
+        tuple([(one.code, one.of, one.before, one.after) for one in decision.steps]),
     )
     return _encode(compact).decode()
 
@@ -87,8 +87,7 @@ def decision_of(feed_id: str, text: str) -> Decision:
         next_poll_at=instant(next_poll_at),
         reason=reason,
         steps=tuple(
-            Step(code=code, of=of, before=was, after=became, words=words)
-            for code, of, was, became, words in steps
+            Step(code=code, of=of, before=was, after=became) for code, of, was, became in steps
         ),
     )
 

