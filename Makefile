@@ -85,8 +85,8 @@ soak: $(READY)  ## kill -9 again and again and read the books each time (CYCLES=
 
 lock: $(READY)  ## compile requirements*.txt from pyproject.toml
 	$(PIP) install --quiet 'pip-tools>=7.4,<8'
-	$(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-annotate --no-header --extra test --extra lint --output-file requirements.txt pyproject.toml
-	$(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-annotate --no-header --constraint requirements.txt --extra bench --output-file requirements-bench.txt pyproject.toml
+	$(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-options --no-annotate --no-header --extra test --extra lint --output-file requirements.txt pyproject.toml
+	$(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-options --no-annotate --no-header --constraint requirements.txt --extra bench --output-file requirements-bench.txt pyproject.toml
 
 clean:  ## remove what make made
 	rm -rf $(VENV) .coverage htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .conformance
