@@ -5,12 +5,13 @@
     >>> feedmill.normalise(feed).entries[0].title
     'Hi'
 
-The names of feedmill.api are loaded when they are first used, so that `feedmill --help` does not
+The names of feedmill.api and feedmill.doors.library are loaded when they are first used, so that `feedmill --help` does not
 wait for an XML parser. Two of them, `parse` and `normalise`, are also names of packages; the name
 on `feedmill` itself is always the function.
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
         parse_retry_after,
         resolve_url,
     )
+    from feedmill.doors.library import canonicalize
 
 __all__ = [
     "canonical_link",
+    "canonicalize",
     "check_url",
     "clean_html",
     "clean_text",
@@ -53,14 +56,13 @@ class _Library(ModuleType):
 
     def __getattribute__(self, name: str) -> object:
         if name in _NAMES:
-            from feedmill import api  # noqa: PLC0415
-
-            return getattr(api, name)
+            return getattr(import_module(_ONLINE.get(name, "feedmill.api")), name)
         return super().__getattribute__(name)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *_NAMES})
 
 
+_ONLINE = {"canonicalize": "feedmill.doors.library"}
 _NAMES = frozenset(__all__)
 sys.modules[__name__].__class__ = _Library

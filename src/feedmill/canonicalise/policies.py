@@ -37,6 +37,7 @@ class UrlPolicy(Value):
     strips_www: bool = False
     tidies_path: bool = False  # `//` and needless or lower case %XX
     converts_feed_schemes: bool = False
+    strips_query: bool = False  # the whole of it: L5 of seed 004, never by default
 
 
 class FeedVariant(Value):
@@ -58,10 +59,14 @@ _CONSERVATIVE = UrlPolicy(
 )
 _MODERATE = replace(_CONSERVATIVE, name="feed-moderate", strips_trailing_slash=True)
 _AGGRESSIVE = replace(_MODERATE, name="feed-aggressive", strips_www=True)
+_BARE = replace(_AGGRESSIVE, name="feed-bare", strips_query=True)
 
 POLICIES = {
-    policy.name: policy for policy in (_IDENTITY, _ARTICLE, _AGGRESSIVE, _MODERATE, _CONSERVATIVE)
+    policy.name: policy
+    for policy in (_IDENTITY, _ARTICLE, _BARE, _AGGRESSIVE, _MODERATE, _CONSERVATIVE)
 }
+# How seed 004 numbers them; 0 is an address as it was found.
+LEVELS = {"feed-bare": 5, "feed-aggressive": 4, "feed-moderate": 3, "feed-conservative": 2}
 
 # Second-level names under which country registries sell domains: `www.gov.uk` is a site, and
 # `gov.uk` is not its name. Short on purpose; a variant that fails is simply not adopted.
@@ -78,7 +83,7 @@ _MAX_HOST_CHARS = 255  # RFC 1035 2.3.4
 
 def canonical_link(
     url: str,
-    policy: str = "identity-v1",
+    policy: str | UrlPolicy = "identity-v1",
     *,
     base: str | None = None,
     tracking_params: Iterable[str] | None = None,
@@ -88,7 +93,7 @@ def canonical_link(
     `tracking_params` replaces the policy's own list (`LINK_TRACKING_PARAMS` of seed 003,
     `trackingParams` of seed 004); a name that ends in `*` stands for its whole family.
     """
-    chosen = _policy(policy)
+    chosen = _policy(policy) if isinstance(policy, str) else policy
     text = convert_feed_scheme(url.strip()) if chosen.converts_feed_schemes else url
     href = http_url(text, base)
     if href is None:
@@ -118,7 +123,7 @@ def entry_spellings(href: str, article_params: Iterable[str]) -> tuple[str, str]
 
 def feed_variants(
     url: str,
-    presets: Sequence[str] = FEED_PRESETS,
+    presets: Sequence[str | UrlPolicy] = FEED_PRESETS,
     *,
     tracking_params: Iterable[str] | None = None,
 ) -> tuple[FeedVariant, ...]:
@@ -132,7 +137,8 @@ def feed_variants(
         variant = canonical_link(url, preset, tracking_params=params)
         if variant is not None and variant not in variants:
             score = cleanliness(variant, FEED_PARAMS if params is None else params)
-            variants[variant] = FeedVariant(url=variant, policy=preset, cleanliness=score)
+            name = preset if isinstance(preset, str) else preset.name
+            variants[variant] = FeedVariant(url=variant, policy=name, cleanliness=score)
     return tuple(sorted(variants.values(), key=lambda variant: -variant.cleanliness))
 
 
@@ -149,7 +155,8 @@ def _canonical(url: HttpUrl, policy: UrlPolicy, listed: TrackingList) -> str:
         path = path.rstrip("/") or "/"
     host = _without_www(url.host) if policy.strips_www else url.host
     port = f":{url.port}" if url.port else ""
-    query = _canonical_query(url.query, policy, listed) if url.query else ""
+    has_query = url.query and not policy.strips_query
+    query = _canonical_query(url.query or "", policy, listed) if has_query else ""
     return f"{url.scheme}://{host}{port}{path}{query and '?'}{query}"
 
 

@@ -2,13 +2,70 @@
 
 import re
 from collections.abc import Iterable
+from hashlib import sha256
+
+import msgspec
 
 from feedmill.canonicalise.urls import http_url, split
+from feedmill.model.canonical import Proof, Seen
+from feedmill.model.parsed import ParsedEntry, ParsedFeed
 
 # The host runs up to a slash or a quote (an escaped one, inside JSON, too). Possessive, so that a
 # megabyte without either is read once.
 _ABSOLUTE = re.compile(r'https?://([^\s"\'<>\\/?#}@]++)(?:/|(?=\\?"))', re.IGNORECASE)
 _TRAILING_SLASH = re.compile(r'("(?:https?://|/)[^"]+)/([?"])')
+
+# Stamped anew by many servers on every answer, or saying only where the copy was fetched from (D4).
+_VOLATILE = frozenset(
+    (
+        *("encoding", "encoding_source", "self_url", "link", "links", "published", "updated"),
+        *("generator", "hubs", "base", "hints", "cloud", "repairs", "touched", "truncated", "ext"),
+        *("current_url", "next_url", "prev_archive_url", "next_archive_url", "docs", "entries"),
+    )
+)
+_LASTING = tuple(name for name in ParsedFeed.__struct_fields__ if name not in _VOLATILE)
+_OF_ENTRIES = tuple(
+    name for name in ParsedEntry.__struct_fields__ if name not in ("slice", "base", "ext")
+)
+
+# Where a text was fetched from stands beside it; inside a string its quotes would be escaped.
+_BASE = re.compile(r',"base":(?:null|"(?:[^"\\]|\\.)*+")')
+# All feeds without entries look alike, so their word counts only on one and the same host.
+_EMPTY = "empty: "
+
+
+def feed_signature(feed: ParsedFeed) -> str:
+    """The feed as JSON text without what changes from one answer to the next.
+
+    Its own addresses still stand in it: two signatures are compared by `same_feed`, which knows
+    where both came from.
+    """
+    shape = [
+        [getattr(feed, name) for name in _LASTING],
+        [[getattr(entry, name) for name in _OF_ENTRIES] for entry in feed.entries],
+    ]
+    text = _BASE.sub("", msgspec.json.encode(shape).decode())
+    return text if feed.entries else f"{_EMPTY}{text}"
+
+
+def same_feed(one: Seen, other: Seen) -> Proof | None:
+    """How two answers prove to be one feed: by the same bytes, by the same content, or not at all."""
+    if not (one.is_feed and other.is_feed):
+        return None
+    if one.digest is not None and one.digest == other.digest:
+        return "content"
+    if not one.signature or not other.signature:
+        return None
+    if one.signature.startswith(_EMPTY) and not _share_host(one, other):
+        return None
+    urls = (one.url, one.final_url, other.url, other.final_url)
+    is_same = neutralise_urls(one.signature, urls) == neutralise_urls(other.signature, urls)
+    return "signature" if is_same else None
+
+
+def body_digest(body: bytes) -> str:
+    """The hash that bodies are compared by unless the caller brings one (`hashFn` of seed 004)."""
+    return sha256(body).hexdigest()
 
 
 def neutralise_urls(text: str, urls: Iterable[str]) -> str:
@@ -22,6 +79,10 @@ def neutralise_urls(text: str, urls: Iterable[str]) -> str:
     if hosts:
         text = _ABSOLUTE.sub(lambda match: "/" if _is_own(match, hosts) else match[0], text)
     return _TRAILING_SLASH.sub(r"\1\2", text)
+
+
+def _share_host(one: Seen, other: Seen) -> bool:
+    return _own_host(one.final_url) == _own_host(other.final_url)
 
 
 def _own_host(url: str) -> str | None:

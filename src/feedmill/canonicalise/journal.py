@@ -1,0 +1,169 @@
+"""What a search asked, heard and thought, in order: the basis of its verdict and of `--explain`."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from feedmill.canonicalise.cleanliness import cleanliness
+from feedmill.canonicalise.policies import FeedVariant
+from feedmill.canonicalise.urls import http_url, join, split
+from feedmill.model.canonical import (
+    Asked,
+    Candidate,
+    Canonical,
+    CanonicalReason,
+    Existing,
+    NotCanonical,
+    Proof,
+    Role,
+    Seen,
+    Source,
+)
+
+_PROVEN: dict[Proof | None, str] = {
+    "content": "the same bytes",
+    "signature": "the same feed in other bytes",
+    None: "another feed",
+}
+
+
+class Journal:
+    """Filled by one search; every verdict is made out of it."""
+
+    def __init__(self, tracking_params: Iterable[str]) -> None:
+        self.input_url = ""
+        self.response_url = ""
+        self.self_url: str | None = None
+        self.first: Seen
+        self.has_begun = False
+        self.requests = 0
+        self._tracking_params = tuple(tracking_params)
+        self._asked: list[Asked] = []
+        self._answers: dict[str, Seen] = {}
+        self._proven: dict[str, None] = {}
+        self._candidates: dict[str, Candidate] = {}
+
+    @property
+    def last(self) -> Seen:
+        return self._answers[self._asked[-1].url]
+
+    def score(self, url: str) -> float:
+        return cleanliness(url, self._tracking_params)
+
+    def thought_of(self, variant: FeedVariant, source: Source) -> None:
+        """Note a spelling that is worth a try."""
+        if variant.url not in self._candidates:
+            self._candidates[variant.url] = Candidate(
+                url=variant.url,
+                cleanliness=variant.cleanliness,
+                source=source,
+                preset=variant.policy,
+            )
+
+    def answer_of(self, url: str) -> Seen | None:
+        """What the URL answered before, so that nobody is asked twice."""
+        return self._answers.get(url)
+
+    def heard(self, url: str, role: Role, seen: Seen) -> None:
+        """Note a request and its answer."""
+        self._answers[url] = seen
+        self._asked.append(
+            Asked(
+                url=url,
+                role=role,
+                final_url=seen.final_url,
+                status=seen.status,
+                verdict="a feed" if seen.is_feed else seen.reason or "no feed",
+                detail=seen.detail,
+            )
+        )
+        self.requests += int(self.has_begun and seen.spent)
+
+    def begin(self, first: Seen) -> None:
+        """From here on requests count against the budget."""
+        self.first = first
+        self.has_begun = True
+        if first.is_feed:
+            self._prove(first)
+            # Who answered there has been asked there.
+            final = http_url(first.final_url)
+            if final is not None:
+                self._answers.setdefault(_plain(final), first)
+
+    def judged(self, seen: Seen, proof: Proof | None) -> None:
+        """Note what an answer proved."""
+        if proof is not None:
+            self._prove(seen)
+        if seen.is_feed and seen is not self.first:
+            self.note(seen.url, _PROVEN[proof])
+
+    def note(self, url: str, verdict: str) -> None:
+        """Say in words what an answer meant."""
+        self._asked = [
+            replace(one, verdict=verdict) if one.url == url else one for one in self._asked
+        ]
+
+    def verdict(
+        self, url: str, reason: CanonicalReason, *, source: Source, preset: str, level: int
+    ) -> Canonical:
+        """The end of a search that found what it looked for."""
+        return Canonical(
+            url=url,
+            reason=reason,
+            requests=self.requests,
+            source=source,
+            preset=preset,
+            level=level,
+            input_url=self.input_url,
+            response_url=self.response_url,
+            self_url=self.self_url,
+            proven=tuple(dict.fromkeys((url, *self._proven))),
+            candidates=self._judged_candidates(url),
+            asked=tuple(self._asked),
+        )
+
+    def existing(self, known: Existing, source: Source) -> Canonical:
+        """The end of a search whose answer the caller knew."""
+        found = self.verdict(known.url, "exists_in_db", source=source, preset="", level=0)
+        return replace(found, existing=known)
+
+    def failure(self, seen: Seen, reason: str, detail: str) -> NotCanonical:
+        """The end of a search at an address that is no feed."""
+        return NotCanonical(
+            reason=reason,
+            detail=detail,
+            input_url=self.input_url,
+            status=seen.status,
+            requests=self.requests,
+            asked=tuple(self._asked),
+            first=seen,
+        )
+
+    def _prove(self, seen: Seen) -> None:
+        """Both ends of the answer serve this feed."""
+        for url in (seen.url, seen.final_url):
+            href = http_url(url)
+            if href is not None:
+                self._proven[_plain(href)] = None
+
+    def _judged_candidates(self, chosen: str) -> tuple[Candidate, ...]:
+        """All spellings with what became of them, the cleanest first."""
+        words = {one.url: one.verdict for one in self._asked}
+        found = dict(self._candidates)
+        for url in (self.response_url, chosen):
+            if url and url not in found:
+                found[url] = Candidate(url=url, cleanliness=self.score(url), source="response")
+        judged = [
+            replace(one, verdict="chosen" if one.url == chosen else self._word(one.url, words))
+            for one in found.values()
+        ]
+        return tuple(sorted(judged, key=lambda one: -one.cleanliness))
+
+    def _word(self, url: str, words: dict[str, str]) -> str:
+        if url == self.response_url:
+            return "serves the feed; a better one was found"
+        return words.get(url, "not tried")
+
+
+def _plain(href: str) -> str:
+    return join(replace(split(href), userinfo="", fragment=None))

@@ -1,0 +1,439 @@
+"""The one right address of a feed: the phases of seed 004 as a search without I/O (D4).
+
+    before     does the caller know one of the spellings already?
+    fetch      the address that was given; where the server answered is home
+    after      the same question with everything that is known by now
+    declared   the publisher's own word for it, if it proves to be the same feed
+    rewritten  the name that its platform prefers
+    probed     other addresses that its platform is known for
+    cleaned    cleaner spellings, the cleanest first, until one is proven
+    upgraded   https instead of http
+
+The search is a generator: it yields an `Ask` or a `Lookup`, is sent a `Seen` or an `Existing`,
+and returns its verdict. Whatever it returns was fetched and proven to be the same feed, or the
+caller vouched for it.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from feedmill.canonicalise.addresses import resolve_url
+from feedmill.canonicalise.journal import Journal
+from feedmill.canonicalise.policies import (
+    FEED_PRESETS,
+    LEVELS,
+    POLICIES,
+    FeedVariant,
+    UrlPolicy,
+    feed_variants,
+)
+from feedmill.canonicalise.rewrites import Rewrite
+from feedmill.canonicalise.schemes import convert_feed_scheme
+from feedmill.canonicalise.signature import same_feed
+from feedmill.canonicalise.tracking import FEED_PARAMS
+from feedmill.canonicalise.urls import http_url, join, split
+from feedmill.model.base import Value
+from feedmill.model.canonical import (
+    Ask,
+    Canonical,
+    CanonicalReason,
+    Existing,
+    Lookup,
+    NotCanonical,
+    Proof,
+    Role,
+    Seen,
+    Source,
+)
+
+Question = Ask | Lookup
+Answer = Seen | Existing | None
+T = TypeVar("T")
+Steps = Generator[Question, Answer, T]
+# Other addresses that may serve the feed at this one, the likeliest first.
+ProbeRule = Callable[[str], Sequence[str]]
+
+_SLOW_DOWN = 429
+_REASONS: dict[Proof, CanonicalReason] = {
+    "content": "content_verified",
+    "signature": "signature_verified",
+}
+
+
+class CanonicalOptions(Value):
+    """What a search may spend and what it prefers (seed 004, configuration options)."""
+
+    budget: int = 3  # requests after the first one
+    presets: tuple[str | UrlPolicy, ...] = FEED_PRESETS
+    tracking_params: tuple[str, ...] | None = None  # None: ours
+    rewrites: tuple[Rewrite, ...] = ()  # the first that knows an address speaks
+    probes: tuple[ProbeRule, ...] = ()
+    use_signature: bool = True
+    prefer_https: bool = True
+    prefer_no_www: bool = True
+
+
+class _Place(Value):
+    """An address that serves the feed, and how that is known."""
+
+    url: str
+    source: Source
+    reason: CanonicalReason | None = None  # None: where the server answered
+    preset: str = ""
+
+
+_DEFAULTS = CanonicalOptions()
+
+
+def canonicalise(
+    address: str, options: CanonicalOptions = _DEFAULTS
+) -> Steps[Canonical | NotCanonical]:
+    """Search for the canonical address of the feed that an address leads to."""
+    walk = _Walk(options)
+    starts = _starts(address, options.rewrites)
+    if not starts:
+        detail = f"{address.strip()[:200]!r} is no web address"
+        return NotCanonical(reason="malformed-url", detail=detail, input_url=address)
+    walk.journal.input_url = next(url for url, role in starts if role == "input")
+    spellings = walk.spellings([(url, "input") for url, _ in starts])
+    if known := (yield from walk.look_up(spellings, after_fetch=False)):
+        return walk.journal.existing(known, "input")
+    first = yield from walk.begin(starts)
+    if not isinstance(first, Seen):
+        return first
+    home = yield from walk.settle(first)
+    if home is None:
+        return walk.journal.failure(first, "bad-redirect", "it redirects to no web address")
+    return (yield from _search(walk, home))
+
+
+def _search(walk: "_Walk", home: str) -> Steps[Canonical | NotCanonical]:
+    """Everything after the first answer: what else the feed is called, and which name is best."""
+    found: list[tuple[str, Source]] = [(home, "response")]
+    found += [(url, "self") for url in walk.declared_urls()]
+    spellings = walk.spellings(found)
+    if known := (yield from walk.look_up((*spellings, walk.first.url), after_fetch=True)):
+        is_declared = known.url not in walk.spellings(found[:1])
+        return walk.journal.existing(known, "self" if is_declared else "response")
+    place = yield from walk.declared(_Place(url=home, source="response"))
+    place = yield from walk.rewritten(place)
+    place = yield from walk.probed(place)
+    place = yield from walk.cleaned(place)
+    place = yield from walk.upgraded(place)
+    return walk.journal.verdict(
+        place.url,
+        place.reason or walk.reason_of_staying(),
+        source=place.source,
+        preset=place.preset,
+        level=LEVELS.get(place.preset, 0),
+    )
+
+
+class _Walk:
+    """One search: what was asked, what came back, and what may still be spent."""
+
+    def __init__(self, options: CanonicalOptions) -> None:
+        self.options = options
+        self.journal = Journal(options.tracking_params or FEED_PARAMS)
+        self.presets = tuple(_presets(options))
+        self.home = ""
+        self.redirects_home = False
+        self.tried = False
+        self.stopped = False  # somebody said 429
+
+    @property
+    def first(self) -> Seen:
+        return self.journal.first
+
+    def spellings(self, urls: Iterable[tuple[str, Source]]) -> tuple[str, ...]:
+        """Every spelling of the addresses, the cleanest of the best source first."""
+        spelt: dict[str, None] = {}
+        for url, source in urls:
+            for variant in self.variants(url):
+                self.journal.thought_of(variant, source)
+                spelt[variant.url] = None
+            spelt[url] = None
+        return tuple(spelt)
+
+    def variants(self, url: str) -> tuple[FeedVariant, ...]:
+        return feed_variants(url, self.presets, tracking_params=self.options.tracking_params)
+
+    def look_up(self, urls: Sequence[str], *, after_fetch: bool) -> Steps[Existing | None]:
+        """The first of the addresses that the caller knows."""
+        answer = yield Lookup(urls=tuple(dict.fromkeys(urls)), after_fetch=after_fetch)
+        return answer if isinstance(answer, Existing) else None
+
+    def begin(self, starts: Sequence[tuple[str, Role]]) -> Steps[Seen | NotCanonical]:
+        """The first answer that is a feed.
+
+        A rewritten address that is dead gives way to the original, and https to http where the
+        address named no protocol. A page ends the search: other rules find the feeds it leads to.
+        """
+        seen: Seen | None = None
+        for url, role in starts:
+            seen = yield from self.ask(url, role)
+            if seen is None:  # told to slow down before
+                break
+            if seen.is_feed or (role == "input" and _is_answered(seen)):
+                break
+        seen = self.journal.last
+        self.journal.begin(seen)
+        if seen.is_feed:
+            return seen
+        return self.journal.failure(seen, seen.reason or "not-a-feed", seen.detail)
+
+    def ask(self, url: str, role: Role) -> Steps[Seen | None]:
+        """What the URL answers; None when nothing may be asked any more."""
+        if (known := self.journal.answer_of(url)) is not None:
+            return known
+        if self.stopped or (self.journal.has_begun and not self.may_spend()):
+            return None
+        seen = yield Ask(url=url, role=role)
+        assert isinstance(seen, Seen)
+        self.stopped = seen.status == _SLOW_DOWN
+        self.journal.heard(url, role, seen)
+        return seen
+
+    def may_spend(self, reserve: int = 0) -> bool:
+        return self.journal.requests + reserve < self.options.budget
+
+    def settle(self, first: Seen) -> Steps[str | None]:
+        """Where the feed lives as far as the first answer says; None when that is no address.
+
+        Credentials never become part of an address, so an address that was only reached with
+        them has to answer without. A temporary redirect to another host that adds a query is a
+        ticket for one visit, not an address.
+        """
+        final = http_url(first.final_url)
+        if final is None:
+            return None
+        bare = _bare(final)
+        if _is_ticket(first):
+            self.home = first.url
+        elif bare == final or bare == first.url or (yield from self.proves(bare, "bare")):
+            self.home = bare
+        else:
+            self.home = first.url
+        self.journal.response_url = self.home
+        return self.home
+
+    def declared_urls(self) -> tuple[str, ...]:
+        """What the publisher calls it, resolved; without what cannot be fetched."""
+        urls: dict[str, None] = {}
+        for text in self.first.self_urls:
+            url = resolve_url(text, self.first.final_url)
+            if url is not None and text.strip():
+                urls[_bare(url)] = None
+        return tuple(urls)
+
+    def declared(self, home: _Place) -> Steps[_Place]:
+        """The publisher's own word, when it is the same feed there (phase 3)."""
+        for url in self.declared_urls():
+            self.journal.self_url = self.journal.self_url or url
+            if url == home.url or (self.options.prefer_https and _is_twin(url, home.url)):
+                return home
+            for address in self.ways_to(url):
+                seen = yield from self.ask(address, "self")
+                place = self.place_of(seen, home)
+                if place is not None:
+                    return place
+                if seen is None or not seen.spent or _is_answered(seen):
+                    break  # it works, and is another feed or none: so is its twin
+        return home
+
+    def ways_to(self, url: str) -> Iterator[str]:
+        """The platform's name for it, the address itself, and the same on the other scheme."""
+        rewritten = _rewritten(url, self.options.rewrites)
+        if rewritten is not None and rewritten != url:
+            yield rewritten
+        yield url
+        yield _twin(url)
+
+    def place_of(self, seen: Seen | None, home: _Place) -> _Place | None:
+        """Where a declared address leads to, if that is this feed and no step back from https."""
+        proof = self.proof(seen)
+        if seen is None or proof is None:
+            return None
+        target = _bare(seen.url if _is_ticket(seen) else http_url(seen.final_url) or seen.url)
+        if target == home.url:
+            self.redirects_home = True
+            return home
+        if self.options.prefer_https and home.url[:6] == "https:" and target[:6] != "https:":
+            self.journal.note(seen.url, "is only there by http")
+            return None
+        reason = _REASONS[proof] if target == seen.url else "redirect_verified"
+        return _Place(url=target, source="self", reason=reason)
+
+    def rewritten(self, place: _Place) -> Steps[_Place]:
+        """The platform's preferred name, if it serves the feed."""
+        url = _rewritten(place.url, self.options.rewrites)
+        if url is None or url == place.url:
+            return place
+        return (yield from self.adopted(place, (url,), "rewrite"))
+
+    def probed(self, place: _Place) -> Steps[_Place]:
+        """The first address that the platform is known for and that serves the feed."""
+        for probe in self.options.probes:
+            for url in probe(place.url):
+                if url != place.url:
+                    found = yield from self.adopted(place, (url,), "probe")
+                    if found is not place:
+                        return found
+        return place
+
+    def adopted(self, place: _Place, urls: Iterable[str], role: Role) -> Steps[_Place]:
+        """The first of the addresses that is this feed and does not lead back."""
+        for url in urls:
+            seen = yield from self.ask(url, role)
+            proof = self.proof(seen)
+            if seen is not None and proof is not None and not self.leads_back(seen, place):
+                return _Place(url=url, source=place.source, reason=_REASONS[proof])
+        return place
+
+    def cleaned(self, place: _Place) -> Steps[_Place]:
+        """The cleanest spelling that is proven (phases 4 and 5).
+
+        What is left of the budget keeps one request for https, which is worth more.
+        """
+        reserve = int(self.wants_upgrade(place.url) and self.options.budget > 1)
+        score = self.journal.score(place.url)
+        for variant in self.variants(place.url):
+            self.journal.thought_of(variant, place.source)
+            if variant.url == place.url or variant.cleanliness < score:
+                break
+            if variant.url == self.home:
+                return _Place(
+                    url=self.home, source="response", reason="response_url", preset=variant.policy
+                )
+            self.tried = True
+            if self.journal.answer_of(variant.url) is None and not self.may_spend(reserve):
+                break
+            found = yield from self.adopted(place, (variant.url,), "variant")
+            if found is not place:
+                return replace(found, preset=variant.policy)
+        return place
+
+    def upgraded(self, place: _Place) -> Steps[_Place]:
+        """The same by https (phase 6); what redirects to http again is not there by https."""
+        if not self.wants_upgrade(place.url):
+            return place
+        secure = _twin(place.url)
+        if secure == self.home:
+            return _Place(url=secure, source="response", preset=place.preset)
+        self.tried = True
+        seen = yield from self.ask(secure, "upgrade")
+        if seen is None or self.proof(seen) is None or seen.final_url[:6] != "https:":
+            return place
+        return replace(place, url=secure, reason="upgrade_https")
+
+    def wants_upgrade(self, url: str) -> bool:
+        return self.options.prefer_https and url.startswith("http:")
+
+    def proves(self, url: str, role: Role) -> Steps[bool]:
+        seen = yield from self.ask(url, role)
+        return self.proof(seen) is not None
+
+    def proof(self, seen: Seen | None) -> Proof | None:
+        """How the answer proves to be the feed that came first."""
+        if seen is None:
+            return None
+        proof = same_feed(self.first, seen)
+        if proof == "signature" and not self.options.use_signature:
+            proof = None
+        self.journal.judged(seen, proof)
+        return proof
+
+    def leads_back(self, seen: Seen, place: _Place) -> bool:
+        """Whether the address only redirects to where we are; then it is no better name (D4)."""
+        target = _bare(http_url(seen.final_url) or seen.url)
+        is_back = target != seen.url and target in (place.url, self.home)
+        if is_back:
+            self.redirects_home = True
+            self.journal.note(seen.url, "redirects home")
+        return is_back
+
+    def reason_of_staying(self) -> CanonicalReason:
+        """Why it stays where the server answered."""
+        if self.redirects_home:
+            return "redirect_verified"
+        return "fallback" if self.tried else "response_url"
+
+
+def _starts(address: str, rewrites: Sequence[Rewrite]) -> list[tuple[str, Role]]:
+    """Where to begin, in order: () for what is no address."""
+    url = resolve_url(address)
+    if url is None:
+        return []
+    url = _bare(url)
+    starts: dict[str, Role] = {}
+    rewritten = _rewritten(url, rewrites)
+    if rewritten is not None:
+        starts[rewritten] = "rewrite"
+    starts[url] = "input"
+    if url.startswith("https:") and not _names_protocol(address.strip()):
+        starts[_twin(url)] = "input"
+    return list(starts.items())
+
+
+def _names_protocol(text: str) -> bool:
+    """Whether the text itself says http or https; `feed://host` and `host/feed` do not."""
+    is_feed_scheme = convert_feed_scheme(text) != convert_feed_scheme(text, "http")
+    return "://" in text and not is_feed_scheme
+
+
+def _rewritten(url: str, rewrites: Sequence[Rewrite]) -> str | None:
+    """The address as the first rewrite that knows it spells it; None when none does.
+
+    A rewrite is the caller's: one that fails, or answers with what is no address, knows nothing.
+    """
+    for rewrite in rewrites:
+        try:
+            answer = rewrite(url)
+        except Exception:  # noqa: BLE001, S112  # foreign code; the address is left as it is
+            continue
+        if answer is not None:
+            href = http_url(answer)
+            return None if href is None else _bare(href)
+    return None
+
+
+def _presets(options: CanonicalOptions) -> Iterator[UrlPolicy]:
+    for preset in options.presets:
+        policy = preset if isinstance(preset, UrlPolicy) else POLICIES.get(preset)
+        if policy is None:
+            feed_variants("https://example.com/", (preset,))  # raises with the names there are
+        elif options.prefer_no_www or not policy.strips_www:
+            yield policy
+        else:
+            yield replace(policy, strips_www=False)
+
+
+def _is_answered(seen: Seen) -> bool:
+    return seen.status is not None and 200 <= seen.status < 300
+
+
+def _is_ticket(seen: Seen) -> bool:
+    """Whether a temporary redirect led to another host with a query of its own."""
+    asked, final = http_url(seen.url), http_url(seen.final_url)
+    if not seen.is_temporary or asked is None or final is None:
+        return False
+    before, after = split(asked), split(final)
+    return before.host != after.host and after.query not in (None, before.query)
+
+
+def _bare(href: str) -> str:
+    """The URL without user information and fragment."""
+    return join(replace(split(href), userinfo="", fragment=None))
+
+
+def _twin(url: str) -> str:
+    """The same on the other scheme."""
+    scheme, _, rest = url.partition(":")
+    return f"{'http' if scheme == 'https' else 'https'}:{rest}"
+
+
+def _is_twin(url: str, home: str) -> bool:
+    """Whether the two differ only in the scheme, and home is the secure one."""
+    return home.startswith("https:") and _twin(url) == home

@@ -1,0 +1,125 @@
+"""The door for Python programs: what the library does that touches the network.
+
+    >>> import asyncio, feedmill
+    >>> found = asyncio.run(feedmill.canonicalize("https://www.example.com/feed/?utm_source=x"))
+    ... # doctest: +SKIP
+
+Nothing is stored. The pure functions of the library are in feedmill.api.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
+
+from feedmill.app import load_config, open_fetcher
+from feedmill.canonicalise.policies import FEED_PRESETS, LEVELS, UrlPolicy
+from feedmill.canonicalise.progressive import CanonicalOptions, ProbeRule
+from feedmill.canonicalise.rewrites import Rewrite, blogger, feedburner, wordpress_candidates
+from feedmill.config import Config
+from feedmill.engine.canonical import (
+    Exists,
+    Fetch,
+    Hash,
+    Hooks,
+    Parse,
+    Verify,
+    canonicalise_with,
+    look_by,
+)
+from feedmill.engine.manners import Manners
+from feedmill.engine.probing import Prober, given_parts
+from feedmill.errors import UsageError
+from feedmill.model.canonical import Canonical, Existing, NotCanonical, Seen
+
+T = TypeVar("T")
+
+REWRITES: Final[dict[str, Rewrite]] = {"feedburner": feedburner, "blogger": blogger}
+PROBES: Final[dict[str, ProbeRule]] = {"wordpress": wordpress_candidates}
+
+
+async def canonicalize(
+    url: str,
+    *,
+    budget: int = 3,
+    presets: Sequence[str | UrlPolicy] | None = None,
+    levels: Sequence[int] | None = None,
+    use_signature: bool = True,
+    rewrites: Iterable[str | Rewrite] = (),
+    probes: Iterable[str | ProbeRule] = (),
+    tracking_params: Iterable[str] | None = None,
+    prefer_https: bool = True,
+    prefer_no_www: bool = True,
+    exists_fn: Exists | None = None,
+    verify_fn: Verify | None = None,
+    fetch_fn: Fetch | None = None,
+    hash_fn: Hash | None = None,
+    parse_fn: Parse | None = None,
+    on_fetch: Callable[[str, Seen], object] | None = None,
+    on_match: Callable[[str, Seen], object] | None = None,
+    on_exists: Callable[[Existing], object] | None = None,
+    config: Config | None = None,
+) -> Canonical | NotCanonical:
+    """The one right address of the feed at `url`, proven by fetching it, or why there is none.
+
+    `budget` is how many requests may follow the first one. `presets` (or `levels`, as seed 004
+    numbers them) choose the spellings that are tried. `rewrites` and `probes` take the names
+    "feedburner", "blogger" and "wordpress" or functions; none is used unless asked for. The
+    functions that end in `_fn` take the place of ours and may be coroutine functions; without
+    `fetch_fn` every request passes the egress guard.
+    """
+    options = CanonicalOptions(
+        budget=budget,
+        presets=_presets(presets, levels),
+        tracking_params=None if tracking_params is None else tuple(tracking_params),
+        rewrites=tuple(_named(one, REWRITES) for one in rewrites),
+        probes=tuple(_named(one, PROBES) for one in probes),
+        use_signature=use_signature,
+        prefer_https=prefer_https,
+        prefer_no_www=prefer_no_www,
+    )
+    hooks = Hooks(
+        exists_fn=exists_fn,
+        verify_fn=verify_fn,
+        on_fetch=on_fetch,
+        on_match=on_match,
+        on_exists=on_exists,
+    )
+    settings = config or load_config()
+    if fetch_fn is not None:
+        look = look_by(fetch_fn, settings, hash_fn=hash_fn, parse_fn=parse_fn)
+        return await canonicalise_with(look, url, options, hooks)
+    async with open_fetcher(settings) as (fetcher, clock):
+        given_url, overrides = given_parts(url)
+        prober = Prober(
+            fetcher,
+            clock,
+            settings,
+            Manners(clock, settings.host),
+            given_url=given_url,
+            overrides=overrides,
+            hash_fn=hash_fn,
+            parse_fn=parse_fn,
+        )
+        return await canonicalise_with(prober.look, url, options, hooks)
+
+
+def _presets(
+    presets: Sequence[str | UrlPolicy] | None, levels: Sequence[int] | None
+) -> tuple[str | UrlPolicy, ...]:
+    if levels is None:
+        return tuple(FEED_PRESETS if presets is None else presets)
+    names = {level: name for name, level in LEVELS.items()}
+    unknown = [level for level in levels if level not in (*names, 0, 1)]
+    if unknown:
+        message = f"there is no level {unknown[0]}; choose among 0 to 5"
+        raise UsageError(message)
+    # Levels 0 and 1 are the address itself, which is always there.
+    return tuple(names[level] for level in levels if level in names)
+
+
+def _named(one: str | T, known: dict[str, T]) -> T:
+    if not isinstance(one, str):
+        return one
+    if one not in known:
+        message = f"{one!r} is not known; choose among: {', '.join(known)}"
+        raise UsageError(message)
+    return known[one]

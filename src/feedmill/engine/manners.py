@@ -1,0 +1,112 @@
+"""Politeness outside the schedule: who subscribes, proves or discovers waits for the host's turn.
+
+The mill keeps a host's pace in its lane. Requests that belong to no lane pass here instead: one at
+a time per host, with the same gap, the same slow-down and the same respect for Retry-After (D24),
+beginning with what the store remembers of the host.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from feedmill.canonicalise.urls import http_url, split
+from feedmill.config import HostConfig
+from feedmill.engine.ports import Clock
+from feedmill.model.feed import HostPace
+from feedmill.model.fetch import Failed, Gone, Verdict
+from feedmill.model.schedule import Outcome
+from feedmill.schedule.pace import initial_pace, limited_until, pace_after, rest_sec
+
+PATIENCE_SEC: Final = 30.0  # a host that wants a longer rest is left alone
+Remember = Callable[[str], Awaitable[HostPace | None]]
+
+
+class Turn:
+    """A host's turn: what came of it is told here, for whoever is next."""
+
+    __slots__ = ("is_granted", "verdict", "wait_sec")
+
+    def __init__(self, *, is_granted: bool, wait_sec: float = 0.0) -> None:
+        self.is_granted = is_granted
+        self.wait_sec = wait_sec  # how long the host wants to be left alone when it is not
+        self.verdict: Verdict | None = None
+
+
+class _Host:
+    """One host: its queue, and its pace once the store was asked for it."""
+
+    __slots__ = ("pace", "places")
+
+    def __init__(self, places: int) -> None:
+        self.places = asyncio.Semaphore(places)
+        self.pace: HostPace | None = None
+
+
+class Manners:
+    """Every host that was asked outside a lane."""
+
+    def __init__(self, clock: Clock, config: HostConfig, remember: Remember | None = None) -> None:
+        self._clock = clock
+        self._config = config
+        self._remember = remember
+        self._hosts: dict[str, _Host] = {}
+
+    @asynccontextmanager
+    async def turn(self, url: str) -> AsyncIterator[Turn]:
+        """Wait for the host's turn; not granted when it wants to be left alone for long."""
+        host = self._hosts.setdefault(host_of(url), _Host(self._config.max_concurrency))
+        async with host.places:
+            pace = host.pace or await self._first_pace(url)
+            host.pace = pace
+            wait = self._wait_sec(pace, url)
+            if wait > PATIENCE_SEC:
+                yield Turn(is_granted=False, wait_sec=wait)
+                return
+            await self._clock.sleep(wait)
+            turn = Turn(is_granted=True)
+            try:
+                yield turn
+            finally:
+                if turn.verdict is not None:
+                    host.pace = pace_after(
+                        pace,
+                        url,
+                        _outcome(turn.verdict),
+                        ended_at=self._clock.now(),
+                        config=self._config,
+                    )
+
+    async def _first_pace(self, url: str) -> HostPace:
+        known = await self._remember(url) if self._remember is not None else None
+        return known or initial_pace(self._config)
+
+    def _wait_sec(self, pace: HostPace, url: str) -> float:
+        now = self._clock.now()
+        until = limited_until(pace, url, now)
+        own = 0.0 if until is None else (until - now).total_seconds()
+        return max(rest_sec(pace, now), own)
+
+
+def host_of(url: str) -> str:
+    """The unit of politeness: the host, with the port where it is not the scheme's own."""
+    href = http_url(url)
+    if href is None:
+        return url
+    parts = split(href)
+    return f"{parts.host}:{parts.port}" if parts.port else parts.host
+
+
+def _outcome(verdict: Verdict) -> Outcome:
+    match verdict:
+        case Failed():
+            return Outcome(
+                kind="failed",
+                http_status=verdict.status,
+                retry_after_sec=verdict.retry_after_sec,
+                reason=verdict.reason,
+            )
+        case Gone():
+            return Outcome(kind="failed", http_status=410, reason="gone")
+        case _:
+            return Outcome(kind="fresh", http_status=200)
