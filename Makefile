@@ -15,7 +15,7 @@ space := $(empty) $(empty)
 PURE := model canonicalise schedule fetch parse normalise identify publish
 PURE_FILES := $(subst $(space),$(comma),$(foreach part,$(PURE),src/feedmill/$(part)/*))
 
-.PHONY: run ingest-one-normalized test check lint types imports format unit conformance bench bench-memory bench-hostile bench-store bench-blobs bench-fetcher bench-publisher fuzz soak lock clean help
+.PHONY: run ingest-one-normalized test check lint types imports format unit conformance bench bench-memory bench-hostile bench-store bench-blobs bench-fetcher bench-publisher fuzz soak proto lock clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -82,6 +82,9 @@ fuzz: $(READY_BENCH)  ## hammer the parser for five minutes (SECONDS_EACH=300)
 
 soak: $(READY)  ## kill -9 again and again and read the books each time (CYCLES=500)
 	$(BIN)/python tools/soak.py --cycles $(or $(CYCLES),500)
+
+proto: $(READY)  ## write the Python of proto/ into the gRPC door
+	$(BIN)/python -m tools.proto
 
 lock: $(READY)  ## compile requirements*.txt from pyproject.toml
 	$(PIP) install --quiet 'pip-tools>=7.4,<8'

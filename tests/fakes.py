@@ -6,7 +6,7 @@ import msgspec
 
 from feedmill.errors import UsageError
 from feedmill.fetch.guard import check_url
-from feedmill.model.fetch import FetchPlan, Headers, RawResponse, Refused
+from feedmill.model.fetch import FetchPlan, Headers, Post, RawResponse, Refused
 
 Answer = RawResponse | Callable[[FetchPlan], RawResponse]
 
@@ -21,6 +21,7 @@ class ScriptedFetcher:
     def __init__(self, answers: Mapping[str, Answer] | None = None) -> None:
         self._answers: dict[str, list[Answer]] = {}
         self.asked: list[FetchPlan] = []
+        self.posted: list[Post] = []
         self.options: list[tuple[bool, str | None]] = []  # verify_tls and proxy of each request
         self.closed = False
         for url, answer in (answers or {}).items():
@@ -47,6 +48,15 @@ class ScriptedFetcher:
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         response = answer if isinstance(answer, RawResponse) else answer(plan)
         return msgspec.structs.replace(response, request_headers=plan.headers)
+
+    async def post(self, post: Post) -> RawResponse:
+        """Answers as to a GET, redirects included; what was sent is in `posted`."""
+        if self.closed:
+            msg = "the fetcher is closed"
+            raise UsageError(msg)
+        self.posted.append(post)
+        plan = FetchPlan(url=post.url, headers=post.headers, conditional=False, limits=post.limits)
+        return await self.fetch(plan)
 
     async def close(self) -> None:
         self.closed = True

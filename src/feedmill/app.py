@@ -4,6 +4,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
@@ -21,11 +22,13 @@ from feedmill.adapters.taps.stdout import StdoutTap
 from feedmill.config import Config
 from feedmill.demo.publisher import Publisher
 from feedmill.demo.village import Village, about
-from feedmill.engine.ports import Clock, Sink
+from feedmill.engine.ports import Clock, Fetcher, Sink
 from feedmill.engine.rawbytes import raw_document
 from feedmill.engine.world import World
 from feedmill.errors import StoreError
+from feedmill.model.event import Event
 from feedmill.observe import log
+from feedmill.publish.lines import cloudevent_line, event_line
 from feedmill.schedule.pace import gap_ms
 
 DATABASE: Final = "feedmill.db"
@@ -75,6 +78,17 @@ async def open_world(
         fetcher = CurlFetcher(config.fetch, clock)
         stack.push_async_callback(fetcher.close)
         yield World(clock=clock, fetcher=fetcher, blobs=blobs, store=store, config=config)
+
+
+@asynccontextmanager
+async def open_fetcher(config: Config) -> AsyncIterator[tuple[Fetcher, Clock]]:
+    """The network alone, for what needs no store."""
+    clock = SystemClock()
+    fetcher = CurlFetcher(config.fetch, clock)
+    try:
+        yield fetcher, clock
+    finally:
+        await fetcher.close()
 
 
 class VillageOnLoopback(NamedTuple):
@@ -129,7 +143,7 @@ def announce_egress(config: Config) -> None:
 def taps_of(world: World) -> tuple[Sink, ...]:
     """The file taps of 002 §9.3: events, and the raw documents they speak of when that is wanted."""
     folder = Path(world.config.store.home) / OUT
-    events = NdjsonTap(folder)
+    events = NdjsonTap(folder, line=_line_of(world.config))
     if not world.config.store.raw_copies:
         return (events,)
 
@@ -139,9 +153,15 @@ def taps_of(world: World) -> tuple[Sink, ...]:
     return (events, RawCopies(folder, read))
 
 
-def stdout_tap() -> Sink:
-    """Events on standard output."""
-    return StdoutTap()
+def stdout_tap(config: Config | None = None) -> Sink:
+    """Events on standard output, in the form that the settings choose."""
+    return StdoutTap(line=_line_of(config or Config()))
+
+
+def _line_of(config: Config) -> Callable[[Event], bytes]:
+    if config.store.tap_format == "plain":
+        return event_line
+    return partial(cloudevent_line, source=config.store.event_source)
 
 
 def _make_home(home: Path) -> None:

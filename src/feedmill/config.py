@@ -147,6 +147,17 @@ class RetentionConfig(Value):
     fetches_keep_days: int = 30
 
 
+class MovesConfig(Value):
+    """D6: when a feed is believed to live elsewhere."""
+
+    sightings: int = 3
+    quarantine_hours: float = 48.0  # from the first sighting to the last
+    retry_days: float = 7.0  # after a proof that failed, and before an address that was left
+    https_probe_days: float = 30.0  # how often an http feed is tried by https; 0 is never
+    missing_after_failures: int = 3  # a 404 counts as gone from this failure in a row on
+    missing_after_hours: float = 24.0  # and this long after the last success
+
+
 class StoreConfig(Value):
     home: str = "feedmill-data"  # FEEDMILL_HOME
     segment_bytes: int = 64 * 1024 * 1024
@@ -157,6 +168,94 @@ class StoreConfig(Value):
     patience_sec: float = 60.0  # for another program that holds the database
     segment_grace_sec: float = 3_600.0  # from the last pointer into a segment to its end
     raw_copies: bool = False  # write out/raw/<day>/<fetch_id>.blob beside the NDJSON files
+    tap_format: Literal["plain", "cloudevents"] = "plain"  # of NDJSON files and standard output
+    event_source: str = "urn:feedmill"  # who CloudEvents say they come from; a URI
+
+
+class AccessConfig(Value):
+    """How often one caller may ask."""
+
+    requests_per_sec: float = 50.0  # of one token, over time; 0 is no limit
+    burst: int = 100  # at once
+
+
+class WebhookConfig(Value):
+    """How other programs are told."""
+
+    batch_events: int = 100  # in one request
+    batch_bytes: int = 524_288  # of one body; a single event may be larger
+    timeout_ms: int = 15_000  # for the whole of one request
+    max_attempts: int = 20  # then the batch goes to the dead letters: about nine hours
+    backoff_base_sec: float = 5.0  # after the first failure; then doubled
+    backoff_cap_sec: float = 3_600.0
+    retry_after_max_sec: float = 86_400.0
+    look_sec: float = 1.0  # how often the log and the list of webhooks are looked at
+    lease_sec: float = 30.0  # one of several processes on one store tells a webhook
+
+
+class GrpcConfig(Value):
+    """What the gRPC door puts up with."""
+
+    max_request_bytes: int = 1024 * 1024
+    max_metadata_bytes: int = 16 * 1024  # of one call, the token included
+    page_bytes: int = 3_500_000  # of one answer; clients take 4 MiB unless they are told otherwise
+    call_sec: float = 30.0  # for one answer, whatever deadline the caller has
+    max_calls: int = 1_000  # at once
+    max_watchers: int = 200  # at once, of all callers
+    stall_sec: float = 60.0  # a stream that is not read for so long is cut
+    recheck_sec: float = 10.0  # how soon a revoked token ends a stream
+    keepalive_sec: float = 60.0  # a silent connection is probed this often
+    min_ping_sec: float = 10.0  # a client that probes more often is sent away
+
+
+class ServeConfig(Value):
+    """The door for other programs over HTTP (D30)."""
+
+    host: str = "127.0.0.1"
+    port: int = 8642
+    hosts: tuple[str, ...] = ()  # other names by which requests may call it, behind a proxy, say
+    body_bytes: int = 1_048_576
+    import_bytes: int = 5 * 1024 * 1024
+    max_connections: int = 1_000
+    max_streams: int = 200
+    header_timeout_sec: float = 10.0
+    body_timeout_sec: float = 30.0
+    send_timeout_sec: float = 30.0  # a reader that takes nothing for so long is cut off
+    keep_alive_sec: float = 30.0
+    heartbeat_sec: float = 15.0  # between signs of life of a stream on which nothing happens
+    look_ms: int = 100  # how often the log is looked at while somebody waits for it
+
+
+class MetaFeedConfig(Value):
+    """Collections as feeds for readers."""
+
+    page_entries: int = 50  # when a reader asks for no other number; at most 200
+    max_age_sec: int = 300  # how long a reader may keep a page without asking
+    base_url: str | None = None  # where readers find this door, when it is not where they asked
+    hub_url: str | None = None  # a WebSub hub that is told about changes
+
+
+class ScreenConfig(Value):
+    """How candidates are screened by meaning (001)."""
+
+    keep_at: float = 0.6  # a score from here on suggests keep
+    drop_below: float = 0.35  # a score below suggests drop; between the two: unsure
+    batch: int = 256  # texts that a local method is given at once
+    model_dir: str | None = None  # None: models/ in the home folder
+    threads: int = 0  # of the embedding model; 0 is one per core
+    learn: bool = True  # use confirmations as labels once there are twenty
+    llm_url: str | None = None  # an OpenAI-compatible endpoint, up to and with /v1
+    llm_model: str = ""
+    llm_key_env: str = "FEEDMILL_LLM_KEY"  # the variable that holds the key, or with _FILE its file
+    llm_allow_cidrs: tuple[str, ...] = ()  # private networks that the endpoint may be in
+    llm_timeout_ms: int = 60_000  # for one request
+    llm_batch: int = 8  # texts in one request
+    llm_concurrency: int = 4
+    llm_max_calls: int = 200  # in one run
+    llm_max_tokens: int = 400_000  # in one run, asked and answered; counted from characters
+    llm_max_invalid: int = 4  # answers in a row that cannot be used, then it is left alone
+    llm_retry_after_max_sec: float = 30.0
+    audit_ratio: float = 0.02  # of the clear cases that the LLM looks at all the same
 
 
 class Config(Value):
@@ -168,4 +267,11 @@ class Config(Value):
     host: HostConfig = HostConfig()
     run: RunConfig = RunConfig()
     retention: RetentionConfig = RetentionConfig()
+    moves: MovesConfig = MovesConfig()
     store: StoreConfig = StoreConfig()
+    access: AccessConfig = AccessConfig()
+    webhook: WebhookConfig = WebhookConfig()
+    grpc: GrpcConfig = GrpcConfig()
+    serve: ServeConfig = ServeConfig()
+    metafeed: MetaFeedConfig = MetaFeedConfig()
+    screen: ScreenConfig = ScreenConfig()

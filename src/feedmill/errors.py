@@ -3,14 +3,32 @@
     FeedmillError
     ├── UsageError          a caller passed something that has no meaning
     │   ├── UnknownPolicyError   no URL policy of that name
-    │   └── AddressError    an address that feedmill does not subscribe to
+    │   ├── AddressError    an address that feedmill does not subscribe to
+    │   ├── CursorError     a place in a list that no page has given
+    │   └── ListError       a list of subscriptions that cannot be read
+    ├── AccessError         a caller without a token, or with too narrow a one
+    ├── NoFeedError         no feed is where an address leads; `reason` says what is there
     ├── NotFoundError       nothing has the name that was asked for
+    │   └── NotKeptError    it was here, and retention let it go
+    ├── ConflictError       what was asked does not go with how things are
+    │   └── SeveralFeedsError    an address that leads to several feeds; `choices` are they
+    ├── CrowdedError        too many ask, or one asks too often: later it goes
+    ├── MissingExtraError   a part of feedmill that was not installed
     ├── ConfigError         the settings cannot be used; lists every mistake at once
     ├── StoreError          the store cannot remember or recall; `reason` is the stable word
     │   └── MigrationError  the database does not fit this version of feedmill
     ├── BlobError           the raw store cannot keep or give bytes; `reason` is the stable word
     │   └── BlobMoved       the segment is gone: ask the index again, once
-    └── SinkError           events cannot be handed over; they stay in the log
+    ├── SinkError           events cannot be handed over; they stay in the log
+    └── ClientError         what feedmill.client could not do
+        ├── UnreachableError     no answer, or one that broke off
+        ├── AnswerError     an answer that is none of this interface
+        ├── GapError        the log has lost what the client did not read yet
+        └── ProblemError    the mill says what is wrong; `status` and `reason` are stable
+            ├── TokenError       401 and 403: no token that holds, or too narrow a one
+            ├── MissingError     404 and 410
+            ├── BusyError        429 and 503: `retry_after_sec` says when to ask again
+            └── RefusedError     any other 4xx: the request has no meaning as it is
 
 A stranger's bad feed, address or answer is not a surprise: it is a value with a short, stable
 reason (`Unreadable`, `Refused`, `Failed`).
@@ -48,12 +66,120 @@ class AddressError(UsageError):
         super().__init__(message)
 
 
+class NoFeedError(FeedmillError):
+    """No feed is where an address leads; `is_passing` when the server's trouble may pass."""
+
+    def __init__(
+        self, message: str, *, reason: str, is_passing: bool = False, hint: str = ""
+    ) -> None:
+        self.reason = reason
+        self.is_passing = is_passing
+        self.hint = hint
+        super().__init__(message)
+
+
+class CursorError(UsageError):
+    """A place in a list that no page of that list has given."""
+
+    reason = "bad-cursor"
+
+    def __init__(self, cursor: str) -> None:
+        super().__init__(f"{cursor[:80]!r} is no cursor of this list")
+
+
+class ListError(UsageError):
+    """A list of subscriptions that cannot be read."""
+
+    reason = "bad-list"
+
+
+class AccessError(FeedmillError):
+    """A caller without a token that holds (`unauthenticated`), or with too narrow a one (`forbidden`)."""
+
+    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
+        self.reason = reason
+        self.hint = hint
+        super().__init__(message)
+
+
 class NotFoundError(FeedmillError, LookupError):
     """Nothing has the name that was asked for."""
 
     reason = "not-found"
 
     def __init__(self, message: str, hint: str = "") -> None:
+        self.hint = hint
+        super().__init__(message)
+
+
+class NotKeptError(NotFoundError):
+    """It was here, and retention let it go."""
+
+    reason = "not-kept"
+
+
+class ConflictError(FeedmillError):
+    """What was asked does not go with how things are; `reason` says what stands in the way."""
+
+    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
+        self.reason = reason  # paused, …
+        self.hint = hint
+        super().__init__(message)
+
+
+class SeveralFeedsError(ConflictError):
+    """An address leads to several feeds, and nobody said which; `choices` are they, best first."""
+
+    def __init__(self, message: str, choices: Sequence[object]) -> None:
+        self.choices = tuple(choices)  # model.canonical.FoundFeed
+        hint = "ask again with the address of one of `choices`, or with its number as `choose`"
+        super().__init__(message, reason="several-feeds", hint=hint)
+
+
+class CrowdedError(FeedmillError):
+    """Too many ask, or one asks too often; `retry_after_sec` is when it is worth another try."""
+
+    def __init__(self, message: str, *, reason: str, retry_after_sec: float) -> None:
+        self.reason = reason  # rate-limited, too-many-streams
+        self.retry_after_sec = retry_after_sec
+        super().__init__(message)
+
+
+class MissingExtraError(FeedmillError):
+    """A part of feedmill needs packages that are installed only on demand."""
+
+    reason = "missing-extra"
+
+    def __init__(self, extra: str, part: str) -> None:
+        self.hint = f"install them: pip install 'feedmill[{extra}]'"
+        super().__init__(f"{part} needs packages that are not installed here")
+
+
+class TopicError(UsageError):
+    """Topics that cannot be screened for; the message lists every mistake at once."""
+
+    reason = "bad-topics"
+
+    def __init__(self, mistakes: Sequence[str]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("; ".join(self.mistakes))
+
+
+class RegexOnlyError(UsageError):
+    """A decision that rests on regular expressions alone, which is never final (001)."""
+
+    reason = "regex-only"
+
+    def __init__(self, ref: int) -> None:
+        self.hint = "screen with lexical, embedding, llm or agent as well"
+        super().__init__(f"candidate {ref} was matched by regular expressions and judged by nobody")
+
+
+class ScreenerError(FeedmillError):
+    """A method of screening that cannot answer; the others go on without it."""
+
+    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
+        self.reason = reason  # model-missing, model-damaged, model-unreachable, llm-unavailable, …
         self.hint = hint
         super().__init__(message)
 
@@ -98,3 +224,68 @@ class SinkError(FeedmillError):
     def __init__(self, reason: str, message: str) -> None:
         self.reason = reason  # disk-full, io-error, read-only, …
         super().__init__(message)
+
+
+class ClientError(FeedmillError):
+    """What feedmill.client could not do."""
+
+    reason = "client"
+
+
+class UnreachableError(ClientError):
+    """No answer, or one that broke off; asking again may help."""
+
+    reason = "unreachable"
+
+
+class AnswerError(ClientError):
+    """An answer that is none of this interface: another program, or another version."""
+
+    reason = "answer"
+
+
+class GapError(ClientError):
+    """The log no longer holds what comes next; everything up to `seq` has been seen."""
+
+    reason = "gap"
+
+    def __init__(self, seq: int, found: int) -> None:
+        self.seq, self.found = seq, found
+        super().__init__(f"after event {seq} comes event {found}: those between are lost")
+
+
+class ProblemError(ClientError):
+    """The mill says what is wrong (RFC 9457); `reason` is the last part of the problem's type."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int,
+        reason: str,
+        hint: str = "",
+        retry_after_sec: float | None = None,
+        document: object = None,
+    ) -> None:
+        self.status = status
+        self.reason = reason
+        self.hint = hint
+        self.retry_after_sec = retry_after_sec
+        self.document = document  # publish.shapes.Problem, with the choices when there are some
+        super().__init__(message)
+
+
+class TokenError(ProblemError):
+    """No token that holds, or one that is too narrow for this."""
+
+
+class MissingError(ProblemError):
+    """Nothing has that name, or it was let go."""
+
+
+class BusyError(ProblemError):
+    """Too many requests, or a mill that cannot answer now; `retry_after_sec` says when to ask again."""
+
+
+class RefusedError(ProblemError):
+    """The request has no meaning as it is."""

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from base64 import urlsafe_b64encode
 from datetime import UTC, datetime
 from threading import Lock
 from typing import Final
@@ -42,6 +43,10 @@ class SystemClock:
         number |= 0b10 << 62 | tail & (1 << 62) - 1
         text = f"{number:032x}"
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+    def new_secret(self) -> str:
+        """256 random bits, in letters that need no escaping anywhere."""
+        return urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode()
 
     def _next_tick(self) -> int:
         """The wall clock in 4096ths of a millisecond; greater than the last, whatever it says."""

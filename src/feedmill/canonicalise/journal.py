@@ -86,9 +86,9 @@ class Journal:
         if first.is_feed:
             self._prove(first)
             # Who answered there has been asked there.
-            final = http_url(first.final_url)
+            final = _open_url(first.final_url)
             if final is not None:
-                self._answers.setdefault(_plain(final), first)
+                self._answers.setdefault(final, first)
 
     def judged(self, seen: Seen, proof: Proof | None) -> None:
         """Note what an answer proved."""
@@ -142,9 +142,9 @@ class Journal:
     def _prove(self, seen: Seen) -> None:
         """Both ends of the answer serve this feed."""
         for url in (seen.url, seen.final_url):
-            href = http_url(url)
+            href = _open_url(url)
             if href is not None:
-                self._proven[_plain(href)] = None
+                self._proven[href] = None
 
     def _judged_candidates(self, chosen: str) -> tuple[Candidate, ...]:
         """All spellings with what became of them, the cleanest first."""
@@ -165,5 +165,9 @@ class Journal:
         return words.get(url, "not tried")
 
 
-def _plain(href: str) -> str:
-    return join(replace(split(href), userinfo="", fragment=None))
+def _open_url(url: str) -> str | None:
+    """The URL without its fragment; None where only credentials opened it."""
+    href = http_url(url)
+    if href is None or split(href).userinfo:
+        return None
+    return join(replace(split(href), fragment=None))

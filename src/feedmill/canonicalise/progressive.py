@@ -7,7 +7,7 @@
     rewritten  the name that its platform prefers
     probed     other addresses that its platform is known for
     cleaned    cleaner spellings, the cleanest first, until one is proven
-    upgraded   https instead of http
+    upgraded   https instead of http, and the cleaner spellings of that
 
 The search is a generator: it yields an `Ask` or a `Lookup`, is sent a `Seen` or an `Existing`,
 and returns its verdict. Whatever it returns was fetched and proven to be the same feed, or the
@@ -121,13 +121,15 @@ def _search(walk: "_Walk", home: str) -> Steps[Canonical | NotCanonical]:
     place = yield from walk.rewritten(place)
     place = yield from walk.probed(place)
     place = yield from walk.cleaned(place)
-    place = yield from walk.upgraded(place)
+    secure = yield from walk.upgraded(place)
+    if secure is not place:  # other spellings may be there by https only
+        secure = yield from walk.cleaned(secure)
     return walk.journal.verdict(
-        place.url,
-        place.reason or walk.reason_of_staying(),
-        source=place.source,
-        preset=place.preset,
-        level=LEVELS.get(place.preset, 0),
+        secure.url,
+        secure.reason or walk.reason_of_staying(),
+        source=secure.source,
+        preset=secure.preset,
+        level=LEVELS.get(secure.preset, 0),
     )
 
 
@@ -210,12 +212,9 @@ class _Walk:
         if final is None:
             return None
         bare = _bare(final)
-        if _is_ticket(first):
-            self.home = first.url
-        elif bare == final or bare == first.url or (yield from self.proves(bare, "bare")):
+        self.home = _destination(first)
+        if split(final).userinfo and (yield from self.proves(bare, "bare")):
             self.home = bare
-        else:
-            self.home = first.url
         self.journal.response_url = self.home
         return self.home
 
@@ -256,11 +255,11 @@ class _Walk:
         proof = self.proof(seen)
         if seen is None or proof is None:
             return None
-        target = _bare(seen.url if _is_ticket(seen) else http_url(seen.final_url) or seen.url)
+        target = _destination(seen)
         if target == home.url:
             self.redirects_home = True
             return home
-        if self.options.prefer_https and home.url[:6] == "https:" and target[:6] != "https:":
+        if self.leaves_https(home, target):
             self.journal.note(seen.url, "is only there by http")
             return None
         reason = _REASONS[proof] if target == seen.url else "redirect_verified"
@@ -284,12 +283,16 @@ class _Walk:
         return place
 
     def adopted(self, place: _Place, urls: Iterable[str], role: Role) -> Steps[_Place]:
-        """The first of the addresses that is this feed and does not lead back."""
+        """The first of the addresses that is this feed and neither leads back nor leaves https."""
         for url in urls:
             seen = yield from self.ask(url, role)
             proof = self.proof(seen)
-            if seen is not None and proof is not None and not self.leads_back(seen, place):
-                return _Place(url=url, source=place.source, reason=_REASONS[proof])
+            if seen is None or proof is None or self.leads_back(seen, place):
+                continue
+            if self.leaves_https(place, url, seen.final_url):
+                self.journal.note(url, "is only there by http")
+                continue
+            return _Place(url=url, source=place.source, reason=_REASONS[proof])
         return place
 
     def cleaned(self, place: _Place) -> Steps[_Place]:
@@ -319,12 +322,10 @@ class _Walk:
         """The same by https (phase 6); what redirects to http again is not there by https."""
         if not self.wants_upgrade(place.url):
             return place
-        secure = _twin(place.url)
-        if secure == self.home:
-            return _Place(url=secure, source="response", preset=place.preset)
         self.tried = True
+        secure = _twin(place.url)
         seen = yield from self.ask(secure, "upgrade")
-        if seen is None or self.proof(seen) is None or seen.final_url[:6] != "https:":
+        if seen is None or self.proof(seen) is None or not seen.final_url.startswith("https:"):
             return place
         return replace(place, url=secure, reason="upgrade_https")
 
@@ -345,9 +346,14 @@ class _Walk:
         self.journal.judged(seen, proof)
         return proof
 
+    def leaves_https(self, place: _Place, *urls: str) -> bool:
+        """Whether one of the URLs would be a step back from https."""
+        is_secure = self.options.prefer_https and place.url.startswith("https:")
+        return is_secure and not all(url.startswith("https:") for url in urls)
+
     def leads_back(self, seen: Seen, place: _Place) -> bool:
         """Whether the address only redirects to where we are; then it is no better name (D4)."""
-        target = _bare(http_url(seen.final_url) or seen.url)
+        target = _destination(seen)
         is_back = target != seen.url and target in (place.url, self.home)
         if is_back:
             self.redirects_home = True
@@ -421,6 +427,14 @@ def _is_ticket(seen: Seen) -> bool:
         return False
     before, after = split(asked), split(final)
     return before.host != after.host and after.query not in (None, before.query)
+
+
+def _destination(seen: Seen) -> str:
+    """The address that an answer came from; where that is none to keep, the one that was asked."""
+    final = http_url(seen.final_url)
+    if final is None or split(final).userinfo or _is_ticket(seen):
+        return seen.url
+    return _bare(final)
 
 
 def _bare(href: str) -> str:

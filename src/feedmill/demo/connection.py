@@ -21,6 +21,7 @@ from feedmill.demo.wire import closes, for_request, framed, head, pieces, read_h
 _END: Final = b"\r\n\r\n"
 _MAX_HEAD_BYTES: Final = 65_536
 _MAX_WAITING_BYTES: Final = 16 * 1024 * 1024
+_TLS_GREETING: Final = 0x16
 
 
 class Owner(Protocol):
@@ -61,6 +62,9 @@ class Connection(asyncio.Protocol):
             if octets is not None:
                 self._transport.write(octets)
                 return
+        if not self._waiting and data[0] == _TLS_GREETING:
+            self._transport.abort()  # who speaks TLS at a plain door is told so at once
+            return
         self._waiting += data
         if len(self._waiting) > _MAX_WAITING_BYTES:
             self._transport.abort()

@@ -102,6 +102,23 @@ async def canonicalize(
         return await canonicalise_with(prober.look, url, options, hooks)
 
 
+async def canonicalize_each(
+    urls: Iterable[str],
+    options: CanonicalOptions,
+    config: Config,
+    tell: Callable[[Canonical | NotCanonical], object],
+) -> None:
+    """Canonicalise one address after the other, with one memory of every host's pace."""
+    async with open_fetcher(config) as (fetcher, clock):
+        manners = Manners(clock, config.host)
+        for url in urls:
+            given_url, overrides = given_parts(url)
+            prober = Prober(
+                fetcher, clock, config, manners, given_url=given_url, overrides=overrides
+            )
+            tell(await canonicalise_with(prober.look, url, options))
+
+
 def _presets(
     presets: Sequence[str | UrlPolicy] | None, levels: Sequence[int] | None
 ) -> tuple[str | UrlPolicy, ...]:

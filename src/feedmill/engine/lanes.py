@@ -7,6 +7,9 @@ started that could outlast it, and a commit under a lost lease writes nothing.
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from feedmill.engine.adoption import follow_move
+from feedmill.engine.asking import Answered, ask, ask_outside
+from feedmill.engine.moves import is_same_host
 from feedmill.engine.ports import Refresh
 from feedmill.engine.refresh import refresh
 from feedmill.engine.trouble import Trouble, persist
@@ -67,7 +70,9 @@ class LaneWork:
                 forced=self.forced,
                 charged=not self._is_canary(feed),
             )
-            return await self._settle(feed, result)
+            if not await self._settle(feed, result):
+                return False
+            await self._follow(result)
         except FeedmillError as problem:
             if problem.reason != FeedmillError.reason:
                 raise
@@ -145,6 +150,29 @@ class LaneWork:
             config=self.world.config.host,
         )
         return not committed.fenced and not self._is_incident(outcome)
+
+    async def _follow(self, result: Refresh) -> None:
+        """See to where the feed lives, now that its poll is committed (D6)."""
+        feed = result.feed
+
+        async def ask_here(url: str) -> Answered | None:
+            if not is_same_host(feed.url, url):
+                return await ask_outside(url, feed, self.world) if await self._has_time() else None
+            if limited_until(self.pace, url, self.world.clock.now()) is not None:
+                return None
+            if not await self._may_go_on():
+                return None
+            answered = await ask(url, feed, self.world)
+            self.pace = pace_after(
+                self.pace,
+                url,
+                answered.outcome,
+                ended_at=self.world.clock.now(),
+                config=self.world.config.host,
+            )
+            return answered
+
+        await follow_move(feed, self.world, ask=ask_here, lane=self.claim.lane)
 
     def _is_ours(self) -> bool:
         """True while the lease lasts; then somebody else may work the lane."""

@@ -2,12 +2,14 @@
 
 The mill keeps a host's pace in its lane. Requests that belong to no lane pass here instead: one at
 a time per host, with the same gap, the same slow-down and the same respect for Retry-After (D24),
-beginning with what the store remembers of the host.
+beginning with what the store remembers of the host. A pause that a host asks for here is left
+behind, so that it binds the mill as well.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from typing import Final
 
 from feedmill.canonicalise.urls import http_url, split
@@ -19,7 +21,13 @@ from feedmill.model.schedule import Outcome
 from feedmill.schedule.pace import initial_pace, limited_until, pace_after, rest_sec
 
 PATIENCE_SEC: Final = 30.0  # a host that wants a longer rest is left alone
+NO_HTTPS: Final = timedelta(hours=1)  # for so long a host without https is believed to have none
+_UNREACHED: Final = frozenset(
+    {"connection-failed", "timeout-connect", "tls-failure", "protocol-error"}
+)
 Remember = Callable[[str], Awaitable[HostPace | None]]
+Learn = Callable[[str, datetime, str | None], Awaitable[None]]
+Leave = Callable[[str, datetime, str | None], Awaitable[None]]
 
 
 class Turn:
@@ -36,20 +44,29 @@ class Turn:
 class _Host:
     """One host: its queue, and its pace once the store was asked for it."""
 
-    __slots__ = ("pace", "places")
+    __slots__ = ("has_answered", "no_https_until", "pace", "places")
 
     def __init__(self, places: int) -> None:
         self.places = asyncio.Semaphore(places)
         self.pace: HostPace | None = None
+        self.has_answered = False
+        self.no_https_until: datetime | None = None
 
 
 class Manners:
     """Every host that was asked outside a lane."""
 
-    def __init__(self, clock: Clock, config: HostConfig, remember: Remember | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        config: HostConfig,
+        remember: Remember | None = None,
+        leave: Leave | None = None,
+    ) -> None:
         self._clock = clock
         self._config = config
         self._remember = remember
+        self._leave = leave
         self._hosts: dict[str, _Host] = {}
 
     @asynccontextmanager
@@ -69,13 +86,30 @@ class Manners:
                 yield turn
             finally:
                 if turn.verdict is not None:
-                    host.pace = pace_after(
-                        pace,
-                        url,
-                        _outcome(turn.verdict),
-                        ended_at=self._clock.now(),
-                        config=self._config,
-                    )
+                    host.pace = self._pace_after(host, pace, url, turn.verdict)
+            await self._leave_behind(url, host.pace)
+
+    def lacks_https(self, url: str) -> bool:
+        """Whether the host answers, and did not by https when it was last asked."""
+        host = self._hosts.get(host_of(url))
+        until = None if host is None else host.no_https_until
+        return until is not None and self._clock.now() < until
+
+    def _pace_after(self, host: _Host, pace: HostPace, url: str, verdict: Verdict) -> HostPace:
+        ended_at, outcome = self._clock.now(), _outcome(verdict)
+        is_unreached = outcome.reason in _UNREACHED
+        if is_unreached and host.has_answered and url.startswith("https:"):
+            # It is there, only not by https: that is no trouble of the host's.
+            host.no_https_until = ended_at + NO_HTTPS
+            outcome = Outcome(kind="failed", reason="not-found")
+        host.has_answered = host.has_answered or not is_unreached
+        return pace_after(pace, url, outcome, ended_at=ended_at, config=self._config)
+
+    async def _leave_behind(self, url: str, pace: HostPace) -> None:
+        """Let others know of a pause; the usual gap is not worth a write."""
+        until = pace.next_ok_at
+        if self._leave is not None and pace.blocked_reason is not None and until is not None:
+            await self._leave(url, until, pace.blocked_reason)
 
     async def _first_pace(self, url: str) -> HostPace:
         known = await self._remember(url) if self._remember is not None else None

@@ -11,13 +11,28 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
+from feedmill.model.access import Token, TokenSecret
 from feedmill.model.base import Value
-from feedmill.model.event import Event, NewEvent, Revision, StoredEntry
-from feedmill.model.feed import BlobRef, Claim, Feed, FetchRecord, HostPace, Lane, NewFeed
-from feedmill.model.fetch import FetchPlan, RawResponse
+from feedmill.model.event import Event, NewEvent, Revision, StoredArticle, StoredEntry
+from feedmill.model.feed import (
+    BlobRef,
+    Claim,
+    Feed,
+    FetchRecord,
+    HostPace,
+    ImportedOutline,
+    Lane,
+    MergeCounts,
+    Move,
+    MoveCandidate,
+    NewFeed,
+)
+from feedmill.model.fetch import FetchPlan, Post, RawResponse
 from feedmill.model.identity import Changes, IdentityKey, KnownEntry, Removed
 from feedmill.model.schedule import Decision
+from feedmill.model.screening import Method, Score, Text, TopicSet
 from feedmill.model.segment import BlobProblem, Fate, Segment
+from feedmill.model.webhook import DeadLetter, Settlement, Webhook
 
 T = TypeVar("T")
 
@@ -28,6 +43,7 @@ class Clock(Protocol):
     def now(self) -> datetime: ...
     def monotonic(self) -> float: ...
     def new_id(self) -> str: ...
+    def new_secret(self) -> str: ...  # 256 bits
     async def sleep(self, seconds: float) -> None: ...
 
 
@@ -37,6 +53,8 @@ class Fetcher(Protocol):
     async def fetch(
         self, plan: FetchPlan, *, verify_tls: bool = True, proxy: str | None = None
     ) -> RawResponse: ...
+
+    async def post(self, post: Post) -> RawResponse: ...  # a redirect is not followed
 
     async def close(self) -> None: ...
 
@@ -94,17 +112,20 @@ class Recalled(Value):
 
 class EntryFilter(Value):
     feed_id: str | None = None
+    feed_ids: tuple[str, ...] | None = None  # any of these; an empty list lets nothing through
     tag: str | None = None
     category: str | None = None
     since: datetime | None = None  # first_seen, inclusive
     until: datetime | None = None  # first_seen, exclusive
     text: str | None = None  # prefix of a word in the title
     include_removed: bool = False
+    newest_first: bool = False  # of entries that came in together, the newest first; else the last
 
 
 class Page(Value, Generic[T]):
     items: tuple[T, ...]
     next: str | None = None
+    previous: str | None = None  # only where a list can be read backwards
 
 
 class Store(Protocol):
@@ -123,6 +144,40 @@ class Store(Protocol):
     async def change_feed(self, feed: Feed) -> None: ...
     async def remove_feed(self, feed_id: str, events: Sequence[NewEvent] = ()) -> bool: ...
     async def make_due(self, feed_ids: Sequence[str] | None, now: datetime) -> int: ...
+
+    # where feeds live (D6); all of it or nothing
+    async def moves(self, feed_id: str) -> tuple[Move, ...]: ...  # the oldest first
+    async def move_feed(
+        self, feed_id: str, move: Move, events: Sequence[NewEvent] = ()
+    ) -> bool: ...  # False: it does not live there (any more), or the address is another feed's
+    async def undo_move(
+        self, feed_id: str, move: Move, events: Sequence[NewEvent] = ()
+    ) -> bool: ...  # `move.undone_at` says when
+    async def note_candidate(
+        self,
+        feed_id: str,
+        candidate: MoveCandidate | None,
+        *,
+        https_probed_at: datetime | None,
+        events: Sequence[NewEvent] = (),
+    ) -> None: ...
+    async def merge_feeds(
+        self,
+        loser_id: str,
+        winner_id: str,
+        *,
+        at: datetime,
+        events: Sequence[NewEvent] = (),  # the counts join the data of feed.merged
+        lane: Lane | None = None,  # that the caller holds; others that read either are fenced off
+    ) -> MergeCounts | None: ...  # None: one of them is not there
+
+    # what an import remembers; `list_id` is a digest of the list
+    async def imported(self, list_id: str) -> tuple[ImportedOutline, ...]: ...
+    async def note_imported(self, list_id: str, items: Sequence[ImportedOutline]) -> None: ...
+
+    # the pace of a host, for requests outside of its lane
+    async def host_pace(self, url: str) -> HostPace | None: ...  # as last stored
+    async def limit_host(self, url: str, until: datetime, reason: str | None = None) -> None: ...
 
     # the schedule
     async def claim(
@@ -177,10 +232,18 @@ class Store(Protocol):
 
     # reading
     async def entries(
-        self, where: EntryFilter, *, after: str | None = None, limit: int = 100
+        self,
+        where: EntryFilter,
+        *,
+        after: str | None = None,
+        before: str | None = None,  # the page in front of this cursor instead
+        limit: int = 100,
     ) -> Page[StoredEntry]: ...
     async def entry(self, entry_uid: str) -> StoredEntry | None: ...
     async def revisions(self, entry_uid: str) -> tuple[Revision, ...]: ...
+    async def article_page(
+        self, *, after: str | None = None, limit: int = 100
+    ) -> Page[StoredArticle]: ...
     async def fetches(
         self, feed_id: str, *, after: str | None = None, limit: int = 100
     ) -> Page[FetchRecord]: ...
@@ -202,6 +265,34 @@ class Store(Protocol):
         self, segments: Sequence[str]
     ) -> tuple[tuple[BlobRef, str | None], ...]: ...  # per feed, oldest first, with the one before
 
+    # who may ask
+    async def add_token(self, token: Token, sha256: str) -> None: ...
+    async def tokens(self) -> tuple[Token, ...]: ...
+    async def token_secrets(self, prefix: str) -> tuple[TokenSecret, ...]: ...  # by their hash
+    async def rotate_token(
+        self, token_id: str, sha256: str, *, old_until: datetime
+    ) -> Token | None: ...  # the secret before lives until then, any older one ends now
+    async def revoke_token(self, token_id: str, at: datetime) -> bool: ...
+    async def touch_token(self, token_id: str, at: datetime) -> None: ...
+
+    # who is told
+    async def add_webhook(self, webhook: Webhook, *, after: int | None = None) -> None: ...
+    async def webhook(self, webhook_id: str) -> Webhook | None: ...
+    async def webhooks(self) -> tuple[Webhook, ...]: ...
+    async def change_webhook(self, webhook: Webhook) -> bool: ...
+    async def remove_webhook(self, webhook_id: str) -> bool: ...
+    async def rewind_webhook(self, webhook_id: str, after: int) -> bool: ...
+    async def hold_webhooks(
+        self, owner: str, *, now: datetime, until: datetime
+    ) -> frozenset[str]: ...  # active ones that nobody else holds
+    async def release_webhooks(self, owner: str) -> None: ...
+    async def settle_webhook(self, settlement: Settlement) -> bool: ...  # False: overtaken
+    async def dead_letters(
+        self, webhook_id: str, *, after: str | None = None, limit: int = 100
+    ) -> Page[DeadLetter]: ...
+    async def forget_dead_letters(self, letter_ids: Sequence[str]) -> int: ...
+    async def feed_tags(self, feed_ids: Sequence[str]) -> dict[str, tuple[str, ...]]: ...
+
     # housekeeping
     async def purge(self, *, before: datetime, now: datetime) -> dict[str, int]: ...
     async def problems(self) -> tuple[str, ...]: ...
@@ -214,4 +305,14 @@ class Sink(Protocol):
     name: str
 
     async def deliver(self, events: Sequence[Event]) -> None: ...
+    async def close(self) -> None: ...
+
+
+class Screener(Protocol):
+    """One method of judging texts by topics; a text that it cannot judge has no score."""
+
+    name: Method
+    trouble: str  # why texts of the last call have no score; empty when all is well
+
+    async def score(self, texts: Sequence[Text], topics: TopicSet) -> tuple[Score, ...]: ...
     async def close(self) -> None: ...

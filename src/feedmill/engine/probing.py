@@ -69,11 +69,13 @@ class Prober:
         refused = check_url(url, allow_cidrs=self._config.fetch.allow_cidrs)
         if isinstance(refused, Refused):
             return Sight(_unsent(url, refused.reason, refused.detail))
+        if self._is_our_idea(url) and self._manners.lacks_https(url):
+            return Sight(_unsent(url, "connection-failed", "its host does not answer by https"))
         async with self._manners.turn(url) as turn:
             if not turn.is_granted:
                 words = f"its host wants to be left alone for {turn.wait_sec:.0f} s"
                 return Sight(_unsent(url, "rate-limited", words))
-            own = self._own if _is_trusted(url, self._given_url) else FeedOverrides()
+            own = self._own if is_trusted(url, self._given_url) else FeedOverrides()
             plan = plan_fetch(
                 url,
                 None,
@@ -86,6 +88,10 @@ class Prober:
             )
             turn.verdict = judge(response, plan, self._clock.now())
         return await self._sight(url, response, turn.verdict)
+
+    def _is_our_idea(self, url: str) -> bool:
+        """Whether https is tried although nobody spoke of it."""
+        return url.startswith("https:") and self._given_url.startswith("http:")
 
     async def _sight(self, url: str, response: RawResponse, verdict: Verdict) -> Sight:
         if not isinstance(verdict, Fresh):
@@ -137,6 +143,15 @@ def given_parts(address: str) -> tuple[str, FeedOverrides]:
     return bare, FeedOverrides(username=unquote(username), password=unquote(password))
 
 
+def is_trusted(url: str, given_url: str) -> bool:
+    """Whether the address may see what was meant for the given one: its host, and no less secret."""
+    if not given_url:
+        return False
+    target, given = split(url), split(given_url)
+    is_downgrade = given.scheme == "https" and target.scheme != "https"
+    return (target.host, target.port) == (given.host, given.port) and not is_downgrade
+
+
 def page_of(sight: Sight) -> RawDocument | None:
     """The document that came instead of a feed, for discovery."""
     match sight.verdict:
@@ -169,15 +184,6 @@ def _answered(url: str, response: RawResponse, **facts: object) -> Seen:
         is_temporary=is_temporary,
         **facts,  # type: ignore[arg-type]
     )
-
-
-def _is_trusted(url: str, given_url: str) -> bool:
-    """Whether the address may see what was meant for the given one: its host, and no less secret."""
-    if not given_url:
-        return False
-    target, given = split(url), split(given_url)
-    is_downgrade = given.scheme == "https" and target.scheme != "https"
-    return target.host == given.host and not is_downgrade
 
 
 def _own_word(parsed: ParsedFeed) -> tuple[str, ...]:

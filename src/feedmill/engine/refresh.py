@@ -338,12 +338,15 @@ def _freshness(verdict: Verdict) -> float | None:
 
 
 def _addresses(fetch: FetchRecord, verdict: Verdict, reading: Reading) -> tuple[str, ...]:
-    """Every address under which the feed was met is an alias of it (D5)."""
+    """Every address that was seen to serve the feed is an alias of it (D5).
+
+    What a document says of itself is not among them: a template that was copied from another site
+    would make that site "already here". A self link becomes an alias when it is proven (D6).
+    """
     if not isinstance(verdict, Fresh | Unchanged) or isinstance(reading, NotAFeed):
         return ()
-    own = reading.parsed.self_url if isinstance(reading, Read) else None
-    found = (*(hop.url for hop in fetch.hops), fetch.final_url, own)
-    return tuple(dict.fromkeys(url for url in found if url and url != fetch.url))
+    found = (*(hop.url for hop in fetch.hops), fetch.final_url)
+    return tuple(dict.fromkeys(url for url in found if url != fetch.url))
 
 
 def _own_headers(overrides: FeedOverrides) -> Headers:

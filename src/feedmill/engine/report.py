@@ -11,6 +11,7 @@ from feedmill.engine.world import World
 from feedmill.errors import FeedmillError
 from feedmill.fetch.guard import shown
 from feedmill.model.feed import Feed
+from feedmill.model.webhook import Delivery
 from feedmill.observe.metrics import Metrics
 
 GOOD: Final = frozenset({"fresh", "unchanged", "same-body"})
@@ -80,6 +81,27 @@ class Report:
         self.metrics.troubles.labels(problem.reason).inc()
         self.log.error(
             "troubled", op=op, reason=problem.reason, detail=str(problem), wait_sec=wait_sec
+        )
+
+    def delivered(self, delivery: Delivery) -> None:
+        """One line and a counter for one attempt at a webhook; of its address only the host."""
+        self._add(self.metrics.deliveries, delivery.result)
+        if delivery.buried:
+            self.metrics.dead_letters.inc()
+        self.log.log(
+            _INFO if delivery.result == "delivered" else _WARNING,
+            "told",
+            webhook_id=delivery.webhook_id,
+            host=delivery.host,
+            delivery_id=delivery.delivery_id,
+            events=delivery.events,
+            last_seq=delivery.last_seq,
+            result=delivery.result,
+            http_status=delivery.status,
+            detail=delivery.detail or None,
+            attempts=delivery.attempts,
+            wait_sec=round(delivery.wait_sec, 3) or None,
+            buried=delivery.buried or None,
         )
 
     def _count(self, result: Refresh, committed: Committed) -> None:

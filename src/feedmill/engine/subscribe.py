@@ -1,4 +1,7 @@
-"""Subscribing to an address: one feed per address, whoever adds it and however often (D5)."""
+"""Subscribing to an address as it is: one feed per address, whoever adds it, how often ever (D5).
+
+Nothing is asked of the network here; engine/desk.py finds out first what an address leads to.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,6 +15,7 @@ from feedmill.engine.world import World
 from feedmill.errors import AddressError
 from feedmill.fetch.guard import check_url, shown
 from feedmill.model.base import Value
+from feedmill.model.canonical import Canonical
 from feedmill.model.feed import Feed, FeedOverrides, NewFeed
 from feedmill.model.fetch import Refused
 from feedmill.publish.events import event_of_new_feed
@@ -39,6 +43,9 @@ class Subscribed(Value):
 
     feed: Feed
     created: bool
+    canonical: Canonical | None = None  # how its address was found; None: nothing was asked
+    requests: int = 0
+    digest: str = ""  # of the document that was seen on the way
 
 
 def checked_address(address: str, allow_cidrs: Sequence[str] = ()) -> Address:
@@ -75,24 +82,58 @@ async def subscribe(
     known = await world.store.find_feed((target.url, address.strip()))
     if known is not None:
         return Subscribed(feed=known, created=False)
-    own = overrides or FeedOverrides()
-    if target.username is not None and own.username is None:
-        own = replace(own, username=target.username, password=target.password)
-    written = () if target.username is not None else (address.strip(),)
+    return await subscribe_to(
+        target.url,
+        world,
+        aliases=written(address, target),
+        title=title,
+        tags=tags,
+        overrides=with_credentials(overrides, target),
+    )
+
+
+async def subscribe_to(
+    url: str,
+    world: World,
+    *,
+    aliases: Sequence[str] = (),
+    title: str | None = None,
+    tags: Sequence[str] = (),
+    overrides: FeedOverrides | None = None,
+) -> Subscribed:
+    """Add a feed under an address that was checked; known under any of them, it learns the rest."""
     now = world.clock.now()
     new = NewFeed(
         id=world.clock.new_id(),
-        url=target.url,
+        url=url,
         created_at=now,
         next_poll_at=now,
         schedule=initial_state(world.config.schedule),
-        aliases=tuple(dict.fromkeys((target.url, *written))),
+        aliases=tuple(dict.fromkeys((url, *aliases))),
         title=title,
         tags=tuple(sorted(set(tags))),
-        overrides=own,
+        overrides=overrides or FeedOverrides(),
     )
     feed, created = await world.store.add_feed(new, (event_of_new_feed(new),))
     return Subscribed(feed=feed, created=created)
+
+
+def with_credentials(overrides: FeedOverrides | None, target: Address) -> FeedOverrides:
+    """The feed's own settings with the credentials that stood in its address."""
+    own = overrides or FeedOverrides()
+    if target.username is None or own.username is not None:
+        return own
+    return replace(own, username=target.username, password=target.password)
+
+
+def without_secrets(own: FeedOverrides) -> FeedOverrides:
+    """The feed's own settings for another host than the one that its secrets were meant for."""
+    return replace(own, username=None, password=None, headers=())
+
+
+def written(address: str, target: Address) -> tuple[str, ...]:
+    """The addresses to find it by: as it was written, unless credentials stand in it."""
+    return (target.url,) if target.username is not None else (target.url, address.strip())
 
 
 def _refusal(address: str, refused: Refused) -> AddressError:

@@ -35,6 +35,13 @@ MAX_KEY_BYTES = 2_000
 
 _HTTP = re.compile(r"https?://(?:www\.)?(?=[^/?#])")
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
+# Where the feed key stands in a key: after the prefix, before the mark.
+_SCOPES: tuple[tuple[KeyType, str, str], ...] = (
+    ("guid", "", ":"),
+    ("alias", "address:", "://"),
+    ("alias", "path:", ":"),
+    ("alias", "url:", ":"),
+)
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -110,6 +117,16 @@ def item_key(digest: str) -> IdentityKey:
 def scoped_url_key(link: str, feed_key: str) -> IdentityKey:
     """The link within its feed, for when the unscoped one belongs to another feed's entry."""
     return _alias("url", f"{feed_key}:{link}")
+
+
+def rescoped_key(key: IdentityKey, old_key: str, feed_key: str) -> IdentityKey | None:
+    """The same key within another feed; None for one that names no feed, or hides it in a hash."""
+    for kind, prefix, scope in _SCOPES:
+        head = f"{prefix}{old_key}{scope}"
+        if key.type == kind and key.value.startswith(head):
+            value = f"{feed_key}{scope}{key.value[len(head) :]}"
+            return IdentityKey(type=kind, value=f"{prefix}{_bounded(value)}")
+    return None
 
 
 def address_tail(url: str) -> str | None:

@@ -147,7 +147,7 @@ FoundReason = Literal[
     "nothing-found",  # everything that came to mind was asked, and nothing is a feed
     "budget-spent",  # there was more to ask than requests to spend
     "rate-limited",  # the host asked for patience
-    "disallowed",  # robots.txt forbids the page or everything that was left to ask
+    "disallowed",  # robots.txt forbids the page or something that was left to ask
 ]
 
 

@@ -15,6 +15,8 @@ EventType = Literal[
     "feed.added",
     "feed.removed",
     "feed.moved",
+    "feed.move_held",
+    "feed.merged",
     "feed.rekeyed",
     "feed.state",
     "history.rewritten",
@@ -100,3 +102,15 @@ class Revision(Value):
     published: datetime | None = None
     updated: datetime | None = None
     fetch_id: str | None = None
+
+
+class StoredArticle(Value):
+    """Something that was published, however many feeds carried it (D10)."""
+
+    article_hash: str
+    first_seen: datetime
+    link: str | None = None
+    entry_uid: str | None = None  # of the entry that brought it; None when retention took it
+    feed_id: str | None = None
+    title: str | None = None
+    published_effective: datetime | None = None

@@ -29,14 +29,74 @@ class FeedOverrides(Value):
     archive_backfill: bool = False
 
 
+MoveSource = Literal[
+    "redirect",  # every hop was permanent
+    "itunes:new-feed-url",
+    "self",  # the document used to name another address of its own
+    "https",  # the same feed is served by https
+    "manual",  # somebody said so
+]
+MoveProof = Literal[
+    "redirect",  # the document came from there
+    "content",  # the same bytes
+    "signature",  # the same feed in other bytes
+    "entries",  # at least half of its entries are known ones of this feed
+    "forced",  # none was asked for
+]
+MoveReason = Literal[
+    "not-the-same-feed",  # what is served there could not be proven to be this feed
+    "leads-home",  # it only redirects to where the feed lives
+    "undone",  # somebody moved the feed back from there
+    "loop",  # the feed left that address less than a week ago
+    "taken",  # the address belongs to another feed
+    "has-credentials",  # they would be sent to another host
+]
+
+
 class MoveCandidate(Value):
-    """An address the feed may have moved to, and how often it was seen (D6)."""
+    """An address the feed may have moved to, how often it was seen, and what speaks against it (D6)."""
 
     url: str
-    source: Literal["redirect", "itunes:new-feed-url", "self"]
+    source: MoveSource
     first_seen_at: datetime
     last_seen_at: datetime
     sightings: int = 1
+    attempts: int = 0  # proofs that were tried
+    refuted_at: datetime | None = None  # when the last of them showed another feed
+    retry_at: datetime | None = None  # no proof is tried before
+    reason: str = ""  # why it is not adopted: a MoveReason, or why it could not be fetched
+
+
+class Move(Value):
+    """A feed's change of address; one that was undone is never made again by itself (D6)."""
+
+    from_url: str
+    to_url: str
+    source: MoveSource
+    proof: MoveProof
+    moved_at: datetime
+    undone_at: datetime | None = None
+
+
+class MergeCounts(Value):
+    """What two feeds that became one brought together."""
+
+    entries: int = 0  # that changed their feed
+    folded: int = 0  # that both had: one row each is left
+    fetches: int = 0
+    aliases: int = 0
+
+
+class ImportedOutline(Value):
+    """What became of one outline of an imported list."""
+
+    url: str  # as the list has it
+    outcome: str
+    at: datetime
+    feed_id: str | None = None
+    reason: str = ""
+    detail: str = ""
+    digest: str = ""  # of the document that was seen there
 
 
 class Feed(Value):
@@ -73,6 +133,7 @@ class Feed(Value):
     ignored_guids: tuple[str, ...] = ()
     ignored_links: tuple[str, ...] = ()
     move: MoveCandidate | None = None
+    https_probed_at: datetime | None = None  # when an http feed was last tried by https
 
 
 class NewFeed(Value):

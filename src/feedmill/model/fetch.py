@@ -99,6 +99,15 @@ class FetchPlan(Value):
     validators: Validators | None = None  # sent to the resource that gave them only
 
 
+class Post(Value):
+    """One POST: to one address, through the same guard; a redirect is an answer like any other."""
+
+    url: str
+    headers: Headers
+    body: bytes
+    limits: FetchLimits
+
+
 class Hop(Value):
     """A redirect that was followed; `location` is the field as it was served."""
 

@@ -79,6 +79,17 @@ class Metrics:
             ["reason"],
             registry=self.registry,
         )
+        self.deliveries = Counter(
+            "feedmill_webhook_deliveries",
+            "Attempts to hand a batch to a webhook, by result: delivered or why not.",
+            ["result"],
+            registry=self.registry,
+        )
+        self.dead_letters = Counter(
+            "feedmill_webhook_dead_letters",
+            "Batches that were given up after all attempts.",
+            registry=self.registry,
+        )
         self.fenced = Counter(
             "feedmill_fenced_commits", "Commits under a lost lease.", registry=self.registry
         )
@@ -92,6 +103,18 @@ class Metrics:
             "feedmill_stored",
             "What the store holds, by kind: feeds, paused ones, entries, articles, raw bodies.",
             ["kind"],
+            registry=self.registry,
+        )
+        self.requests = Counter(
+            "feedmill_http_requests",
+            "Requests of other programs, by method, route and status.",
+            ["method", "route", "status"],
+            registry=self.registry,
+        )
+        self.answer_seconds = Histogram(
+            "feedmill_http_request_seconds",
+            "Time from a request to the end of its answer; streams count when they end.",
+            buckets=_SECONDS,
             registry=self.registry,
         )
         self.last_seq = Gauge(

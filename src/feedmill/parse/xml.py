@@ -91,6 +91,11 @@ def read_hastily(utf8: bytes) -> etree._Element | None:
     return _recover(with_few_references(utf8), _lenient)
 
 
+def strict_parser() -> etree.XMLParser:
+    """A hardened parser of one's own, for who wants to know what it complains about."""
+    return _parser(recovering=False)
+
+
 def _parser(*, recovering: bool) -> etree.XMLParser:
     return etree.XMLParser(
         encoding="utf-8",

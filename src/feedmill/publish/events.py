@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from feedmill.model.event import EventType, NewEvent
-from feedmill.model.feed import Feed, NewFeed
+from feedmill.model.feed import Feed, Move, MoveProof, NewFeed
 from feedmill.model.identity import Added, Changes, Rekeyed, Removed, Revised
 
 # So many revisions in one document are one piece of news, not so many.
@@ -73,8 +73,38 @@ def event_of_new_feed(new: NewFeed) -> NewEvent:
 
 def event_of_removed_feed(feed: Feed, *, now: datetime) -> NewEvent:
     """A subscription that was given up."""
-    data = {"url": feed.url, "title": feed.title}
+    data = {"url": feed.url, "title": feed.title, "tags": list(feed.tags)}
     return NewEvent(type="feed.removed", feed_id=feed.id, occurred_at=now, data=data)
+
+
+def event_of_move(feed: Feed, move: Move) -> NewEvent:
+    """A feed that has a new address, or its old one again."""
+    data = {
+        "from_url": move.from_url,
+        "to_url": move.to_url,
+        "source": move.source,
+        "proof": move.proof,
+        "undone": move.undone_at is not None,
+    }
+    return _event("feed.moved", feed, move.undone_at or move.moved_at, data=data)
+
+
+def event_of_held_move(feed: Feed, url: str, reason: str, *, now: datetime) -> NewEvent:
+    """A move that was ripe and is not made."""
+    data = {"url": feed.url, "to_url": url, "reason": reason}
+    return _event("feed.move_held", feed, now, data=data)
+
+
+def event_of_merge(loser: Feed, winner: Feed, proof: MoveProof, *, now: datetime) -> NewEvent:
+    """Two subscriptions that became one; the store adds what it counted."""
+    data = {
+        "from": loser.id,
+        "into": winner.id,
+        "from_url": loser.url,
+        "into_url": winner.url,
+        "proof": proof,
+    }
+    return _event("feed.merged", winner, now, data=data)
 
 
 def _added(change: Added, feed: Feed, fetch_id: str, now: datetime) -> NewEvent:

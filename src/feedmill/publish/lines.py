@@ -1,10 +1,12 @@
 """One event as one line: NDJSON that no reader can split in the wrong place."""
 
+import re
 from typing import Final
 
 import msgspec
 
 from feedmill.model.event import Event
+from feedmill.publish.cloudevents import cloudevent
 
 # Legal inside JSON strings, but line ends to str.splitlines() and to some NDJSON readers.
 _SEPARATORS: Final = (
@@ -12,23 +14,40 @@ _SEPARATORS: Final = (
     (b"\xe2\x80\xa9", b"\\u2029"),
     (b"\xc2\x85", b"\\u0085"),
 )
+_DIGITS: Final = re.compile("[0-9]{1,20}")
 
 
 def event_line(event: Event) -> bytes:
     """The event as JSON with a final newline and no other line end of any kind."""
-    line = msgspec.json.encode(event)
-    for raw, escaped in _SEPARATORS:
-        line = line.replace(raw, escaped)
-    return line + b"\n"
+    return _line(event)
+
+
+def cloudevent_line(event: Event, source: str) -> bytes:
+    """The same in the envelope of CloudEvents."""
+    return _line(cloudevent(event, source))
+
+
+def json_line(value: object) -> bytes:
+    """Any value as one line, as safe as an event."""
+    return _line(value)
 
 
 def seq_of_line(line: bytes) -> int:
-    """The number of the event on a line; 0 for a line that was cut."""
+    """The number of the event on a line of either kind; 0 for a line that was cut."""
     try:
-        return msgspec.json.decode(line, type=_Numbered).seq
+        numbered = msgspec.json.decode(line, type=_Numbered)
     except msgspec.DecodeError:
         return 0
+    return int(numbered.sequence) if _DIGITS.fullmatch(numbered.sequence) else numbered.seq
 
 
 class _Numbered(msgspec.Struct):
-    seq: int
+    seq: int = 0
+    sequence: str = ""  # of CloudEvents
+
+
+def _line(value: object) -> bytes:
+    line = msgspec.json.encode(value)
+    for raw, escaped in _SEPARATORS:
+        line = line.replace(raw, escaped)
+    return line + b"\n"

@@ -9,58 +9,22 @@ from typing import Any
 
 import msgspec
 
-from feedmill.config import ScheduleConfig
+from feedmill.config import MovesConfig, ScheduleConfig
+from feedmill.model.access import Token
+from feedmill.model.base import Value
 from feedmill.model.event import Event, Revision, StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.schedule import Decision
+from feedmill.model.webhook import DeadLetter, Webhook
+from feedmill.publish.moving import DEFAULT_MOVES
+from feedmill.publish.shaping import decision_shape, feed_shape, overrides_shape
 
 
-def feed_wire(feed: Feed, config: ScheduleConfig) -> dict[str, Any]:
+def feed_wire(
+    feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_MOVES
+) -> dict[str, Any]:
     """A feed as 002 §5.1 writes it, with what we know beyond it."""
-    schedule, hints, own = feed.schedule, feed.hints, feed.overrides
-    return {
-        "id": feed.id,
-        "url": feed.url,
-        "type": feed.type,
-        "title": feed.title,
-        "site_url": feed.site_url,
-        "tags": list(feed.tags),
-        "paused": feed.paused,
-        "health": schedule.health,
-        "created_at": instant(feed.created_at),
-        "validators": {
-            "etag": feed.validators.etag if feed.validators else None,
-            "last_modified": feed.validators.last_modified if feed.validators else None,
-        },
-        "schedule": {
-            "interval_sec": round(schedule.interval_sec),
-            "min_interval_sec": own.min_interval_sec or config.min_interval_sec,
-            "max_interval_sec": own.max_interval_sec or config.max_interval_sec,
-            "last_decision_at": instant(feed.last_decision_at),
-            "next_poll_at": instant(feed.next_poll_at),
-            "reason": feed.reason,
-            "retry_after_sec": hints.retry_after_sec.value if hints.retry_after_sec else None,
-        },
-        "publisher_hints": {
-            "ttl_minutes": hints.ttl_sec.value // 60 if hints.ttl_sec else None,
-            "skip_hours": list(hints.skip_hours.value) if hints.skip_hours else None,
-            "skip_days": list(hints.skip_days.value) if hints.skip_days else None,
-        },
-        "stats": {
-            "last_fetch_at": instant(feed.last_fetch_at),
-            "last_success_at": instant(feed.last_success_at),
-            "last_result": feed.last_result,
-            "last_status": feed.last_status,
-            "last_detail": feed.last_detail or None,
-            "consecutive_failures": schedule.consecutive_failures,
-            "ewma_interarrival_sec": round(schedule.cadence.ewma_sec) if schedule.cadence else None,
-            "new_entries_last_fetch": feed.new_entries_last_fetch,
-        },
-        "self_url": feed.self_url,
-        "hubs": list(feed.hubs),
-        "validators_ineffective": feed.same_bodies >= 3,
-        "overrides": overrides_wire(own),
-    }
+    return _plain(feed_shape(feed, config, moves))
 
 
 def entry_wire(entry: StoredEntry) -> dict[str, Any]:
@@ -102,20 +66,9 @@ def refresh_wire(feed: Feed, fetch: FetchRecord) -> dict[str, Any]:
     }
 
 
-def decision_wire(decision: Decision) -> dict[str, Any]:
+def decision_wire(decision: Decision, words: tuple[str, ...] = ()) -> dict[str, Any]:
     """A schedule decision with its chain of reasons."""
-    inputs = decision.inputs
-    return {
-        "decided_at": instant(inputs.now),
-        "reason": decision.reason,
-        "outcome": msgspec.to_builtins(inputs.outcome),
-        "interval_before_sec": round(inputs.state.interval_sec, 3),
-        "interval_sec": round(decision.interval_sec, 3),
-        "delay_sec": round(decision.delay_sec, 3),
-        "next_poll_at": instant(decision.next_poll_at),
-        "steps": msgspec.to_builtins(decision.steps),
-        "hints": msgspec.to_builtins(inputs.hints),
-    }
+    return _plain(decision_shape(decision, words))
 
 
 def event_wire(event: Event) -> dict[str, Any]:
@@ -124,20 +77,58 @@ def event_wire(event: Event) -> dict[str, Any]:
     return shape
 
 
+def token_wire(token: Token) -> dict[str, Any]:
+    """A token without its secret, which nobody has."""
+    return {
+        "id": token.id,
+        "name": token.name,
+        "scopes": list(token.scopes),
+        "created_at": instant(token.created_at),
+        "expires_at": instant(token.expires_at),
+        "revoked_at": instant(token.revoked_at),
+        "last_used_at": instant(token.last_used_at),
+    }
+
+
+def webhook_wire(webhook: Webhook) -> dict[str, Any]:
+    """A webhook without its secrets: only how many are valid, and until when."""
+    return {
+        "id": webhook.id,
+        "url": webhook.url,
+        "created_at": instant(webhook.created_at),
+        "types": list(webhook.types),
+        "feed_id": webhook.feed_id,
+        "tag": webhook.tag,
+        "format": webhook.format,
+        "state": webhook.state,
+        "paused_reason": webhook.paused_reason,
+        "cursor": webhook.cursor,
+        "attempts": webhook.attempts,
+        "next_attempt_at": instant(webhook.next_attempt_at),
+        "last_delivery_at": instant(webhook.last_delivery_at),
+        "last_result": webhook.last_result,
+        "last_status": webhook.last_status,
+        "secrets": [{"valid_until": instant(secret.valid_until)} for secret in webhook.secrets],
+    }
+
+
+def dead_letter_wire(letter: DeadLetter) -> dict[str, Any]:
+    """A batch that was given up, with its events."""
+    return {
+        "id": letter.id,
+        "webhook_id": letter.webhook_id,
+        "reason": letter.reason,
+        "status": letter.status,
+        "detail": letter.detail or None,
+        "attempts": letter.attempts,
+        "died_at": instant(letter.died_at),
+        "events": [event_wire(event) for event in letter.events],
+    }
+
+
 def overrides_wire(overrides: FeedOverrides) -> dict[str, Any]:
     """What the feed does differently; credentials and header values are only said to be there."""
-    return {
-        "min_interval_sec": overrides.min_interval_sec,
-        "max_interval_sec": overrides.max_interval_sec,
-        "user_agent": overrides.user_agent,
-        "header_names": [name for name, _ in overrides.headers],
-        "has_credentials": overrides.username is not None or overrides.password is not None,
-        "has_proxy": overrides.proxy is not None,
-        "verify_tls": overrides.verify_tls,
-        "push_only": overrides.push_only,
-        "archive_backfill": overrides.archive_backfill,
-        "disable_autodiscovery": overrides.disable_autodiscovery,
-    }
+    return _plain(overrides_shape(overrides))
 
 
 def instant(moment: datetime | None) -> str | None:
@@ -145,3 +136,9 @@ def instant(moment: datetime | None) -> str | None:
     if moment is None:
         return None
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _plain(shape: Value) -> dict[str, Any]:
+    """The shape as a JSON reader sees it."""
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(shape))
+    return plain

@@ -18,7 +18,7 @@ def polled(mill: Mill, publisher: Publisher) -> str:
     """The id of a feed that was polled once."""
     target = f"/care/{mill.folder.name}"
     publisher.script(target, document(paper("Cats &amp;amp; dogs", "Two")))
-    feed = mill.json("add", publisher.url(target))
+    feed = mill.json("add", "--as-is", publisher.url(target))
     mill.ok("sync")
     return str(feed["id"])
 
@@ -37,7 +37,7 @@ def test_a_replay_needs_to_be_told_what(mill: Mill) -> None:
 
 
 def test_feeds_that_were_never_read_cannot_be_read_again(mill: Mill) -> None:
-    mill.ok("add", "https://one.example/feed")
+    mill.ok("add", "--as-is", "https://one.example/feed")
 
     assert "1 feeds have no document" in mill.ok("replay", "--all").text
 

@@ -20,7 +20,7 @@ def feed(mill: Mill, publisher: Publisher) -> Any:
     target = f"/looking/{mill.folder.name}"
     body = paper("Water mill", "Wind mill").replace(b"<item>", ITEMS + b"<item>", 1)
     publisher.script(target, document(body.replace(b"<guid>1</guid><link>https://paper", b"<guid>0</guid><link>https://paper"), etag='"1"'))  # fmt: skip
-    added = mill.json("add", publisher.url(target), "--tag", "mills")
+    added = mill.json("add", "--as-is", publisher.url(target), "--tag", "mills")
     mill.ok("sync")
     return added
 
@@ -95,7 +95,7 @@ def test_no_entries_is_said_in_words_and_as_an_empty_list(mill: Mill) -> None:
 def test_an_entry_that_changed_shows_its_earlier_states(mill: Mill, publisher: Publisher) -> None:
     target = "/revised"
     publisher.script(target, document(paper("Before")), document(paper("After")))
-    mill.ok("add", publisher.url(target))
+    mill.ok("add", "--as-is", publisher.url(target))
     mill.ok("sync")
     mill.ok("sync", "--force")
     uid = mill.json("entries")["items"][0]["entry_uid"]
@@ -125,7 +125,7 @@ def test_the_raw_body_of_a_fetch_is_exactly_what_was_served(
 ) -> None:
     body = paper("a \u4e2d\u6587 b")
     publisher.script("/exact", document(body))
-    mill.ok("add", publisher.url("/exact"))
+    mill.ok("add", "--as-is", publisher.url("/exact"))
     mill.ok("sync")
     fetch_id = mill.json("entries")["items"][0]["raw_refs"][0]["fetch_id"]
 
@@ -159,7 +159,7 @@ def test_a_schedule_is_explained_in_sentences(mill: Mill, feed: Any) -> None:
 
 
 def test_a_feed_that_was_never_polled_has_nothing_to_explain(mill: Mill) -> None:
-    mill.ok("add", "https://one.example/feed")
+    mill.ok("add", "--as-is", "https://one.example/feed")
 
     assert "not polled yet" in mill.ok("explain", "https://one.example/feed").text
 

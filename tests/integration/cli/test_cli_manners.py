@@ -16,11 +16,12 @@ from feedmill.demo.publisher import Publisher
 from feedmill.demo.script import Answer, document, silence
 from feedmill.doors.cli.main import COMMANDS
 
+GROUPS = {"config": "show", "token": "list", "webhook": "list"}
 SLOW_TO_LOAD = ("lxml", "rich", "pycurl", "sqlite3", "asyncio", "msgspec", "feedmill.app")
 
 
-def on_a_terminal(*words: str, **environment: str) -> tuple[int, str]:
-    """The status of a command, and what it wrote to a terminal."""
+def on_a_terminal(*words: str, typed: str = "", **environment: str) -> tuple[int, str]:
+    """The status of a command, and what it wrote to a terminal where somebody types this."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [COMMAND, *words],
@@ -30,6 +31,7 @@ def on_a_terminal(*words: str, **environment: str) -> tuple[int, str]:
         env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "120"} | environment,
     )
     os.close(theirs)
+    os.write(ours, typed.encode())
     written = b""
     while True:
         try:
@@ -60,7 +62,7 @@ def test_help_is_shown_without_loading_what_commands_need() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself_and_speaks_json(mill: Mill, name: str) -> None:
-    words = (name, "show") if name == "config" else (name,)
+    words = (name, GROUPS[name]) if name in GROUPS else (name,)
 
     said = mill.ok(*words, "--help")
 
@@ -99,7 +101,9 @@ def test_bad_settings_are_all_reported_at_once_and_exit_with_2(mill: Mill) -> No
 
 
 def test_a_reader_that_has_seen_enough_is_no_failure(mill: Mill) -> None:
-    mill.ok("import", "-", stdin=b"".join(b"https://f%d.example/\n" % n for n in range(900)))
+    mill.ok(
+        "import", "--as-is", "-", stdin=b"".join(b"https://f%d.example/\n" % n for n in range(900))
+    )
 
     for words in (("list", "--limit", "900"), ("list", "--limit", "900", "--json"), ("export",)):
         process = mill.start(*words)
@@ -112,7 +116,7 @@ def test_a_reader_that_has_seen_enough_is_no_failure(mill: Mill) -> None:
 
 
 def test_events_into_a_closed_pipe_end_the_run_without_a_word(mill: Mill) -> None:
-    mill.ok("add", "https://one.example/feed")
+    mill.ok("add", "--as-is", "https://one.example/feed")
     mill.setenv(FEEDMILL_EGRESS_ALLOW_CIDRS="")
 
     process = mill.start("run", "--stdout", "--for", "20")
@@ -129,7 +133,7 @@ def test_sigterm_drains_a_run_and_what_was_under_way_is_kept(
 ) -> None:
     publisher.script("/drained", Answer(body=paper("a"), delay_sec=0.5))
     publisher.script("/quick", document(paper("b")))
-    mill.ok("add", publisher.url("/quick"), publisher.url("/drained", host="127.0.1.2"))
+    mill.ok("add", "--as-is", publisher.url("/quick"), publisher.url("/drained", host="127.0.1.2"))
 
     process = mill.start("run", "--json")
     assert process.stdout is not None
@@ -148,7 +152,7 @@ def test_a_host_that_never_answers_does_not_hold_up_the_end(
     mill.setenv(FEEDMILL_RUN_DRAIN_SEC="0.2")
     publisher.script("/silent", silence())
     publisher.script("/lively", document(paper("b")))
-    mill.ok("add", publisher.url("/lively"), publisher.url("/silent", host="127.0.1.3"))
+    mill.ok("add", "--as-is", publisher.url("/lively"), publisher.url("/silent", host="127.0.1.3"))
 
     process = mill.start("run", "--json")
     assert process.stdout is not None
@@ -163,7 +167,9 @@ def test_a_host_that_never_answers_does_not_hold_up_the_end(
 def test_ctrl_c_ends_with_130(mill: Mill, publisher: Publisher, words: tuple[str, ...]) -> None:
     publisher.script("/interrupted", document(paper("a")))
     publisher.script("/waiting", Answer(body=paper("b"), delay_sec=1.0))
-    mill.ok("add", publisher.url("/interrupted"), publisher.url("/waiting", host="127.0.1.4"))
+    mill.ok(
+        "add", "--as-is", publisher.url("/interrupted"), publisher.url("/waiting", host="127.0.1.4")
+    )
 
     process = mill.start("-v", *words, FEEDMILL_LOG="info")
     if words[0] == "demo":
@@ -185,7 +191,7 @@ def test_colour_is_for_terminals_and_not_where_no_color_is_set(
     mill: Mill, publisher: Publisher
 ) -> None:
     publisher.script("/coloured", Answer(status=404))
-    mill.ok("add", publisher.url("/coloured"), "--title", "Painted")
+    mill.ok("add", "--as-is", publisher.url("/coloured"), "--title", "Painted")
 
     status, painted = on_a_terminal("sync")
     _, plain = on_a_terminal("sync", "--force", NO_COLOR="1")
@@ -202,8 +208,8 @@ def test_colour_is_for_terminals_and_not_where_no_color_is_set(
 def test_progress_is_shown_on_a_terminal_only(mill: Mill) -> None:
     Path("list.txt").write_text("".join(f"https://f{n}.example/\n" for n in range(50)))
 
-    _, shown = on_a_terminal("import", str(mill.folder / "list.txt"))
-    piped = mill.ok("import", "list.txt")
+    _, shown = on_a_terminal("import", "--as-is", str(mill.folder / "list.txt"))
+    piped = mill.ok("import", "--as-is", "list.txt")
 
     assert "importing" in shown
     assert piped.err == ""
@@ -253,7 +259,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(mill: Mill) -> Non
 
 
 def test_a_home_that_was_taken_away_is_made_again(mill: Mill) -> None:
-    mill.ok("add", "https://one.example/feed")
+    mill.ok("add", "--as-is", "https://one.example/feed")
     shutil.rmtree(mill.home)
 
     assert mill.json("list")["items"] == []
@@ -264,7 +270,7 @@ def test_a_full_disk_is_a_clear_error_and_nothing_is_half_written(
 ) -> None:
     body = paper(*(f"{n} " + "x" * 900 for n in range(500)))
     publisher.script("/large", document(body))
-    mill.ok("add", publisher.url("/large"))
+    mill.ok("add", "--as-is", publisher.url("/large"))
     # A limit on the size of files says the same to a program as a disk that is full.
     limited = (
         "import resource, signal, sys; from feedmill.doors.cli.main import main;"

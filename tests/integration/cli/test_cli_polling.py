@@ -25,7 +25,7 @@ def test_a_whole_village_is_polled_and_polled_again_without_new_entries(
     mill: Mill, beside: PublisherBeside
 ) -> None:
     addresses = "\n".join(beside.village.addresses().values())
-    mill.ok("import", "-", stdin=addresses.encode())
+    mill.ok("import", "--as-is", "-", stdin=addresses.encode())
 
     first = mill.json("sync")
     again = mill.json("sync", "--force")
@@ -42,7 +42,7 @@ def test_syncing_the_same_document_again_inserts_nothing_and_touches_last_seen(
     mill: Mill, publisher: Publisher
 ) -> None:
     publisher.script("/same", document(paper("a", "b")))
-    mill.ok("add", publisher.url("/same"))
+    mill.ok("add", "--as-is", publisher.url("/same"))
 
     first = mill.json("sync")
     before = mill.json("entries")["items"]
@@ -58,7 +58,7 @@ def test_what_is_not_due_is_left_alone_and_the_next_moment_is_named(
     mill: Mill, publisher: Publisher
 ) -> None:
     publisher.script("/not-due", document(paper("a")))
-    mill.ok("add", publisher.url("/not-due"))
+    mill.ok("add", "--as-is", publisher.url("/not-due"))
     mill.ok("sync")
 
     spoken = mill.ok("sync")
@@ -70,7 +70,7 @@ def test_what_is_not_due_is_left_alone_and_the_next_moment_is_named(
 def test_a_named_feed_is_polled_now_and_no_other(mill: Mill, publisher: Publisher) -> None:
     for path in ("/named", "/unnamed"):
         publisher.script(path, document(paper("a")))
-        mill.ok("add", publisher.url(path))
+        mill.ok("add", "--as-is", publisher.url(path))
 
     once = mill.json("sync", "--feed", publisher.url("/named"))
     twice = mill.json("sync", "--feed", publisher.url("/named"), "--force")
@@ -83,7 +83,7 @@ def test_a_named_feed_is_polled_now_and_no_other(mill: Mill, publisher: Publishe
 def test_a_forced_poll_waits_for_the_gap_of_its_host(mill: Mill, publisher: Publisher) -> None:
     mill.setenv(FEEDMILL_HOST_MIN_GAP_MS="400")
     publisher.script("/gap", document(paper("a")))
-    mill.ok("add", publisher.url("/gap"))
+    mill.ok("add", "--as-is", publisher.url("/gap"))
 
     for _ in range(2):
         assert mill.json("sync", "--force")["feeds_checked"] == 1
@@ -96,7 +96,7 @@ def test_a_sync_in_which_everything_fails_exits_with_1_and_says_why(
     mill: Mill, publisher: Publisher
 ) -> None:
     publisher.script("/missing", Answer(status=404))
-    mill.ok("add", publisher.url("/missing"))
+    mill.ok("add", "--as-is", publisher.url("/missing"))
 
     said = mill("sync", "--json")
     spoken = mill("sync", "--force")
@@ -122,7 +122,7 @@ def test_private_networks_that_are_open_are_announced_by_whoever_fetches(mill: M
 
 def test_events_are_written_to_the_file_of_their_day(mill: Mill, publisher: Publisher) -> None:
     publisher.script("/taps", document(paper("a", "b")))
-    mill.ok("add", publisher.url("/taps"))
+    mill.ok("add", "--as-is", publisher.url("/taps"))
     mill.setenv(FEEDMILL_STORE_RAW_COPIES="true")
 
     mill.ok("sync", "--no-taps")
@@ -182,7 +182,7 @@ def test_one_feed_is_ingested_by_its_address_and_again_inserts_nothing(
 
 def test_one_subscription_is_ingested_by_its_id(mill: Mill, publisher: Publisher) -> None:
     publisher.script("/by-id", document(paper("a")))
-    feed = mill.json("add", publisher.url("/by-id"))
+    feed = mill.json("add", "--as-is", publisher.url("/by-id"))
 
     spoken = mill.ok("ingest-one", "--feed-id", feed["id"])
 
@@ -252,7 +252,7 @@ def test_a_run_polls_what_is_due_and_stops_when_its_time_is_up(
     mill: Mill, publisher: Publisher
 ) -> None:
     publisher.script("/run", document(paper("a", title="Run Paper")))
-    mill.ok("add", publisher.url("/run"))
+    mill.ok("add", "--as-is", publisher.url("/run"))
 
     said = mill.ok("run", "--for", "0.3")
 
@@ -264,7 +264,7 @@ def test_a_run_polls_what_is_due_and_stops_when_its_time_is_up(
 
 def test_a_run_tells_programs_of_each_refresh_on_one_line(mill: Mill, publisher: Publisher) -> None:
     publisher.script("/run-json", document(paper("a")))
-    mill.ok("add", publisher.url("/run-json"))
+    mill.ok("add", "--as-is", publisher.url("/run-json"))
 
     said = mill.ok("run", "--for", "0.3", "--json")
 
@@ -278,7 +278,7 @@ def test_a_run_prints_events_and_the_next_one_goes_on_where_it_ended(
     mill: Mill, publisher: Publisher
 ) -> None:
     publisher.script("/run-events", document(paper("a")))
-    mill.ok("add", publisher.url("/run-events"))
+    mill.ok("add", "--as-is", publisher.url("/run-events"))
 
     first = mill.ok("run", "--for", "0.3", "--stdout", "--no-taps")
     second = mill.ok("run", "--for", "0.1", "--stdout", "--no-taps")
@@ -297,7 +297,7 @@ def test_a_run_cannot_print_events_and_refreshes_at_once(mill: Mill) -> None:
 
 def test_a_quiet_run_prints_nothing(mill: Mill, publisher: Publisher) -> None:
     publisher.script("/quiet", document(paper("a")))
-    mill.ok("add", publisher.url("/quiet"))
+    mill.ok("add", "--as-is", publisher.url("/quiet"))
 
     assert mill.ok("run", "--for", "0.3", "--quiet").out == b""
 
@@ -305,7 +305,7 @@ def test_a_quiet_run_prints_nothing(mill: Mill, publisher: Publisher) -> None:
 def test_the_counters_of_a_run_move(mill: Mill, publisher: Publisher) -> None:
     publisher.script("/counted", document(paper("a", "b")))
     publisher.script("/uncounted", Answer(status=503))
-    mill.ok("add", publisher.url("/counted"), publisher.url("/uncounted"))
+    mill.ok("add", "--as-is", publisher.url("/counted"), publisher.url("/uncounted"))
     port = free_port()
 
     process = mill.start("run", "--metrics-port", str(port), "--json")
@@ -343,7 +343,7 @@ def test_the_log_has_one_wide_line_per_refresh_with_the_decision_and_its_reason(
     mill: Mill, publisher: Publisher
 ) -> None:
     publisher.script("/logged", document(paper("a")))
-    mill.ok("add", publisher.url("/logged"))
+    mill.ok("add", "--as-is", publisher.url("/logged"))
     mill.setenv(FEEDMILL_LOG="info", FEEDMILL_LOG_JSON="1")
 
     said = mill.ok("sync", "--json")
@@ -365,7 +365,7 @@ def test_a_feed_cannot_forge_a_line_of_the_log_or_of_the_terminal(
         "/evil-page", Answer(body=page.encode(), headers=(("Content-Type", "text/html"),))
     )
     publisher.script("/evil-feed", document(paper("a", title=evil)))
-    mill.ok("add", publisher.url("/evil-page"), publisher.url("/evil-feed"))
+    mill.ok("add", "--as-is", publisher.url("/evil-page"), publisher.url("/evil-feed"))
     mill.setenv(FEEDMILL_LOG="info")
 
     said = mill("sync")

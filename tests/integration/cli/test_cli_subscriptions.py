@@ -29,8 +29,8 @@ def test_init_makes_the_home_folder_and_says_what_to_do_next(mill: Mill) -> None
 
 
 def test_an_address_is_added_once_under_any_spelling(mill: Mill) -> None:
-    first = mill.json("add", "feed://one.example/rss", "--tag", "news")
-    again = mill.json("add", "https://ONE.example/rss#top")
+    first = mill.json("add", "--as-is", "feed://one.example/rss", "--tag", "news")
+    again = mill.json("add", "--as-is", "https://ONE.example/rss#top")
 
     assert first["created"]
     assert not again["created"]
@@ -41,8 +41,8 @@ def test_an_address_is_added_once_under_any_spelling(mill: Mill) -> None:
 def test_a_private_address_is_refused_with_the_way_out(mill: Mill) -> None:
     mill.setenv(FEEDMILL_EGRESS_ALLOW_CIDRS="")
 
-    said = mill("add", "http://127.0.0.1:8080/feed", "--json")
-    spoken = mill("add", "http://printer.local/feed")
+    said = mill("add", "--as-is", "http://127.0.0.1:8080/feed", "--json")
+    spoken = mill("add", "--as-is", "http://printer.local/feed")
 
     assert said.status == 2
     assert said.error["code"] == "private-address"
@@ -51,7 +51,9 @@ def test_a_private_address_is_refused_with_the_way_out(mill: Mill) -> None:
 
 
 def test_nothing_is_added_when_one_address_is_bad_and_all_bad_ones_are_named(mill: Mill) -> None:
-    said = mill("add", "https://one.example/feed", "no address", "ftp://two.example/feed")
+    said = mill(
+        "add", "--as-is", "https://one.example/feed", "no address", "ftp://two.example/feed"
+    )
 
     assert said.status == 2
     assert "no address" in said.err
@@ -65,7 +67,7 @@ def test_credentials_in_an_address_are_kept_apart_from_it_and_sent(
     publisher.script("/members", document(paper("a")))
     address = publisher.url("/members").replace("://", "://ann:s%20cret@")
 
-    added = mill.json("add", address)
+    added = mill.json("add", "--as-is", address)
     mill.ok("sync")
 
     assert added["url"] == publisher.url("/members")
@@ -77,7 +79,7 @@ def test_credentials_in_an_address_are_kept_apart_from_it_and_sent(
 
 def test_overrides_are_shown_by_what_they_change_and_not_by_what_they_hold(mill: Mill) -> None:
     added = mill.json(
-        "add", "https://one.example/feed", "--header", "X-Key: hush", "--min-interval", "3600",
+        "add", "--as-is", "https://one.example/feed", "--header", "X-Key: hush", "--min-interval", "3600",
         "--insecure",
     )  # fmt: skip
     listed = mill.ok("list")
@@ -93,7 +95,7 @@ def test_overrides_are_shown_by_what_they_change_and_not_by_what_they_hold(mill:
     [("--header", "no-colon"), ("--min-interval", "0"), ("--min-interval", "9", "--max-interval", "3")],
 )  # fmt: skip
 def test_overrides_that_make_no_sense_are_refused(mill: Mill, options: tuple[str, ...]) -> None:
-    said = mill("add", "https://one.example/feed", *options, "--json")
+    said = mill("add", "--as-is", "https://one.example/feed", *options, "--json")
 
     assert (said.status, said.error["code"]) == (2, "usage")
 
@@ -101,8 +103,8 @@ def test_overrides_that_make_no_sense_are_refused(mill: Mill, options: tuple[str
 def test_folders_of_an_opml_become_tags_and_a_bad_address_costs_itself_only(mill: Mill) -> None:
     Path("list.opml").write_text(OPML)
 
-    result = mill.json("import", "list.opml", "--tag", "mine")
-    spoken = mill.ok("import", "list.opml")
+    result = mill.json("import", "--as-is", "list.opml", "--tag", "mine")
+    spoken = mill.ok("import", "--as-is", "list.opml")
 
     tags = {item["url"]: item["tags"] for item in mill.json("list")["items"]}
     assert (result["total"], result["added"], result["existing"]) == (3, 2, 0)
@@ -123,7 +125,7 @@ def test_folders_of_an_opml_become_tags_and_a_bad_address_costs_itself_only(mill
     ids=["strings", "objects", "names", "lines"],
 )
 def test_other_lists_are_imported_too_from_standard_input(mill: Mill, text: str) -> None:
-    said = mill.ok("import", "-", "--json", stdin=text.encode())
+    said = mill.ok("import", "--as-is", "-", "--json", stdin=text.encode())
 
     assert said.json["added"] == 2
 
@@ -131,22 +133,24 @@ def test_other_lists_are_imported_too_from_standard_input(mill: Mill, text: str)
 def test_what_is_no_list_is_refused_and_named(mill: Mill) -> None:
     Path("feed.xml").write_bytes(paper("a"))
 
-    said = mill("import", "feed.xml", "--json")
+    said = mill("import", "--as-is", "feed.xml", "--json")
 
     assert (said.status, said.error["code"]) == (2, "bad-list")
     assert "<rss>" in said.error["message"]
 
 
 def test_a_list_of_nothing_but_bad_addresses_fails(mill: Mill) -> None:
-    said = mill("import", "-", stdin=b"http://10.0.0.1/feed\n")
+    said = mill("import", "--as-is", "-", stdin=b"http://10.0.0.1/feed\n")
 
     assert said.status == 1
 
 
 @pytest.mark.parametrize("form", ["opml", "json"])
 def test_what_is_exported_can_be_imported_elsewhere(mill: Mill, form: str) -> None:
-    mill.ok("add", "https://one.example/feed?a=1&b=2", "--title", "A & <B>", "--tag", "x y")
-    mill.ok("add", "https://two.example/feed", "--tag", "a", "--tag", "b")
+    mill.ok(
+        "add", "--as-is", "https://one.example/feed?a=1&b=2", "--title", "A & <B>", "--tag", "x y"
+    )
+    mill.ok("add", "--as-is", "https://two.example/feed", "--tag", "a", "--tag", "b")
     before = mill.json("export")["items"]
 
     if form == "opml":
@@ -156,7 +160,7 @@ def test_what_is_exported_can_be_imported_elsewhere(mill: Mill, form: str) -> No
     else:
         data = mill.ok("export", "--json").out
     mill.setenv(FEEDMILL_HOME=str(mill.folder / "other"))
-    mill.ok("import", "-", stdin=data)
+    mill.ok("import", "--as-is", "-", stdin=data)
 
     after = mill.json("export")["items"]
     assert [{**one, "title": one["title"] or one["url"]} for one in before] == [
@@ -165,8 +169,8 @@ def test_what_is_exported_can_be_imported_elsewhere(mill: Mill, form: str) -> No
 
 
 def test_an_export_can_be_narrowed_to_a_tag(mill: Mill) -> None:
-    mill.ok("add", "https://one.example/feed", "--tag", "a")
-    mill.ok("add", "https://two.example/feed")
+    mill.ok("add", "--as-is", "https://one.example/feed", "--tag", "a")
+    mill.ok("add", "--as-is", "https://two.example/feed")
 
     found = mill.json("export", "--tag", "a")
 
@@ -183,7 +187,9 @@ def test_a_file_that_cannot_be_written_is_a_clear_error(mill: Mill) -> None:
 
 
 def test_lists_are_read_page_by_page(mill: Mill) -> None:
-    mill.ok("import", "-", stdin=b"".join(b"https://f%d.example/\n" % n for n in range(5)))
+    mill.ok(
+        "import", "--as-is", "-", stdin=b"".join(b"https://f%d.example/\n" % n for n in range(5))
+    )
 
     first = mill.json("list", "--limit", "3")
     second = mill.json("list", "--limit", "3", "--after", first["next"])
@@ -207,8 +213,8 @@ def test_an_empty_list_says_how_to_begin(mill: Mill) -> None:
 
 @pytest.mark.parametrize("name", ["id", "beginning", "address", "title"])
 def test_a_feed_is_named_by_id_beginning_address_or_title(mill: Mill, name: str) -> None:
-    added = mill.json("add", "https://one.example/feed", "--title", "One Paper")
-    mill.ok("add", "https://two.example/feed")
+    added = mill.json("add", "--as-is", "https://one.example/feed", "--title", "One Paper")
+    mill.ok("add", "--as-is", "https://two.example/feed")
     names = {
         "id": added["id"],
         "beginning": added["id"][:18],
@@ -223,7 +229,7 @@ def test_a_feed_is_named_by_id_beginning_address_or_title(mill: Mill, name: str)
 
 
 def test_a_name_that_fits_several_feeds_is_refused(mill: Mill) -> None:
-    mill.ok("import", "-", stdin=b"https://one.example/\nhttps://two.example/\n")
+    mill.ok("import", "--as-is", "-", stdin=b"https://one.example/\nhttps://two.example/\n")
 
     said = mill("show", "0", "--json")
 
@@ -246,7 +252,7 @@ def test_an_unknown_feed_is_a_no_with_a_hint(mill: Mill) -> None:
 
 
 def test_a_feed_is_shown_with_the_names_of_the_specification(mill: Mill) -> None:
-    mill.ok("add", "https://one.example/feed")
+    mill.ok("add", "--as-is", "https://one.example/feed")
 
     shown = mill.json("show", "https://one.example/feed")
     spoken = mill.ok("show", "https://one.example/feed")
@@ -259,7 +265,7 @@ def test_a_feed_is_shown_with_the_names_of_the_specification(mill: Mill) -> None
 
 
 def test_removing_asks_first_and_does_nothing_where_nobody_can_answer(mill: Mill) -> None:
-    mill.ok("add", "https://one.example/feed")
+    mill.ok("add", "--as-is", "https://one.example/feed")
 
     said = mill("remove", "https://one.example/feed")
 
@@ -269,7 +275,7 @@ def test_removing_asks_first_and_does_nothing_where_nobody_can_answer(mill: Mill
 
 
 def test_removing_takes_all_the_named_feeds_or_none(mill: Mill) -> None:
-    added = mill.json("add", "https://one.example/feed")
+    added = mill.json("add", "--as-is", "https://one.example/feed")
 
     refused = mill("remove", "--yes", added["id"], "nobody")
     gone = mill.ok("remove", "--yes", added["id"], "https://one.example/feed")
@@ -280,7 +286,7 @@ def test_removing_takes_all_the_named_feeds_or_none(mill: Mill) -> None:
 
 
 def test_removing_under_json_lists_what_went(mill: Mill) -> None:
-    added = mill.json("add", "https://one.example/feed")
+    added = mill.json("add", "--as-is", "https://one.example/feed")
 
     gone = mill.json("remove", added["id"])
 
@@ -289,7 +295,7 @@ def test_removing_under_json_lists_what_went(mill: Mill) -> None:
 
 def test_a_paused_feed_is_not_polled_until_it_is_resumed(mill: Mill, publisher: Publisher) -> None:
     publisher.script("/pausing", document(paper("a")))
-    feed = mill.json("add", publisher.url("/pausing"))
+    feed = mill.json("add", "--as-is", publisher.url("/pausing"))
 
     mill.ok("pause", feed["id"])
     asleep = mill.json("sync", "--force")
@@ -305,6 +311,6 @@ def test_what_is_json_stays_json_line_by_line(mill: Mill) -> None:
     """Nothing but one JSON document is on standard output, whatever is logged."""
     mill.setenv(FEEDMILL_LOG="debug")
 
-    said = mill.ok("add", "https://one.example/feed", "--json")
+    said = mill.ok("add", "--as-is", "https://one.example/feed", "--json")
 
     assert json.loads(said.out)["url"] == "https://one.example/feed"

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+import msgspec
 import pytest
 from tests.fakes import ScriptedFetcher, said
 from tests.integration.http.fetchers import LOOPBACK, fetching
@@ -14,7 +15,7 @@ from feedmill.engine.ports import Fetcher
 from feedmill.errors import UsageError
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import plan_fetch
-from feedmill.model.fetch import Failed, Fresh, RawResponse, Unchanged, Validators
+from feedmill.model.fetch import Failed, Fresh, Post, RawResponse, Unchanged, Validators
 
 FEED = b"<rss><channel/></rss>"
 ETAG = '"v1"'
@@ -150,5 +151,23 @@ def test_a_closed_fetcher_says_so(world: World) -> None:
             await fetcher.close()
             with pytest.raises(UsageError, match="closed"):
                 await _fetch(fetcher, f"{origin}/fresh")
+
+    run(story)
+
+
+@every_fetcher
+def test_what_is_posted_is_answered_like_anything_else(world: World) -> None:
+    async def story() -> None:
+        async with world() as (fetcher, origin):
+            limits = plan_fetch(origin, None, LOOPBACK).limits
+            asked = Post(url=f"{origin}/gone", headers=(("X-Own", "1"),), body=b"", limits=limits)
+            answered = await fetcher.post(asked)
+            private = await fetcher.post(msgspec.structs.replace(asked, url="http://10.0.0.1/"))
+            await fetcher.close()
+            with pytest.raises(UsageError, match="closed"):
+                await fetcher.post(asked)
+
+        assert (answered.status, answered.request_headers) == (410, asked.headers)
+        assert (private.status, private.error) == (None, "private-address")
 
     run(story)

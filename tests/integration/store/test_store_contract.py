@@ -630,6 +630,10 @@ class TestEntries:
         [
             (EntryFilter(feed_id="feed-00000001"), "cba"),
             (EntryFilter(feed_id="nobody"), ""),
+            (EntryFilter(feed_ids=("feed-00000002", "feed-00000001")), "dcba"),
+            (EntryFilter(feed_ids=("feed-00000002", "nobody")), "d"),
+            (EntryFilter(feed_ids=()), ""),
+            (EntryFilter(feed_ids=("feed-00000001",), newest_first=True), "cba"),
             (EntryFilter(tag="odd"), "cba"),
             (EntryFilter(category="b"), "b"),
             (EntryFilter(since=NOON + HOUR), "dcb"),
@@ -666,6 +670,76 @@ class TestEntries:
                     break
 
             assert len(seen) == len(set(seen)) == 25
+
+        tell(story)
+
+    def test_of_entries_that_came_in_together_a_feed_shows_the_newest_first(
+        self, tell: Tell
+    ) -> None:
+        async def story(store: Store) -> None:
+            feed = await a_feed(store)
+            dated = [an_entry(f"{day}", published=NOON - DAY * day) for day in (1, 3, 2)]
+            feed = await poll(store, feed, 1, dated, at=NOON)
+            late = an_entry("9", published=NOON - DAY * 9)  # old news that came in last
+            await poll(store, feed, 2, [*dated, late], at=NOON + HOUR)
+
+            page = await store.entries(EntryFilter(newest_first=True))
+
+            assert [(entry.title or "")[-1] for entry in page.items] == ["9", "1", "2", "3"]
+
+        tell(story)
+
+    @pytest.mark.parametrize("newest_first", [False, True])
+    def test_pages_of_entries_are_the_same_read_backwards(
+        self, tell: Tell, newest_first: bool
+    ) -> None:
+        async def story(store: Store) -> None:
+            feed = await a_feed(store)
+            await poll(store, feed, 1, [an_entry(f"{n:02d}") for n in range(25)], at=NOON)
+            where = EntryFilter(newest_first=newest_first)
+            first = await store.entries(where, limit=10)
+            second = await store.entries(where, after=first.next, limit=10)
+            third = await store.entries(where, after=second.next, limit=10)
+
+            back = await store.entries(where, before=third.previous, limit=10)
+            front = await store.entries(where, before=back.previous, limit=10)
+
+            assert (back.items, back.next) == (second.items, second.next)
+            assert (front.items, front.next) == (first.items, first.next)
+            assert (first.previous, front.previous) == (None, None)
+            assert third.next is None
+
+        tell(story)
+
+    def test_a_page_behind_a_cursor_gains_nothing_when_entries_come_in(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            feed = await a_feed(store)
+            old = [an_entry(f"{n:02d}") for n in range(20)]
+            feed = await poll(store, feed, 1, old, at=NOON)
+            where = EntryFilter(newest_first=True)
+            first = await store.entries(where, limit=10)
+            page = await store.entries(where, after=first.next, limit=10)
+            backdated = an_entry("zz", published=NOON - DAY * 99)
+
+            await poll(store, feed, 2, [backdated, *old], at=NOON + HOUR)
+
+            again = await store.entries(where, after=first.next, limit=10)
+            uids = [entry.entry_uid for entry in page.items]
+            assert [entry.entry_uid for entry in again.items] == uids
+            front = await store.entries(where, before=page.previous, limit=20)
+            assert len(front.items) == 11
+            assert front.items[0].title == "About zz"
+
+        tell(story)
+
+    def test_there_is_nothing_in_front_of_the_newest_entry(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            feed = await a_feed(store)
+            await poll(store, feed, 1, [an_entry("a")], at=NOON)
+
+            page = await store.entries(EntryFilter(), before="253402300799000000.1")
+
+            assert (page.items, page.next, page.previous) == ((), None, None)
 
         tell(story)
 

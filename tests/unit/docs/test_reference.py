@@ -14,7 +14,18 @@ import pytest
 from feedmill import api
 from feedmill.adapters.settings import environment_name, fields_of, parts
 from feedmill.doors.cli.main import cli
-from feedmill.model import entry, event, fetch, identity, parsed, schedule
+from feedmill.model import (
+    access,
+    canonical,
+    entry,
+    event,
+    feed,
+    fetch,
+    identity,
+    parsed,
+    schedule,
+    webhook,
+)
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "docs" / "reference"
@@ -33,6 +44,12 @@ CODES = {
     "Matches": identity.MatchedBy,
     "Articles": identity.ArticleFate,
     "Published": entry.PublishedSource,
+    "Moves": feed.MoveReason,
+    "Move sources": feed.MoveSource,
+    "Move proofs": feed.MoveProof,
+    "Discovery": canonical.FoundReason,
+    "Scopes": access.Scope,
+    "Webhook pauses": webhook.PauseReason,
     "Events": event.EventType,
 }
 TABLED_VALUES = (parsed.ParsedFeed, parsed.ParsedEntry, entry.NormalisedFeed, entry.Entry)

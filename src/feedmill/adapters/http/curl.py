@@ -1,4 +1,4 @@
-"""The fetcher: one GET through guard, limits and decoders, redirect by redirect, with libcurl.
+"""The fetcher: one request through guard, limits and decoders, redirect by redirect, with libcurl.
 
 Each hop is checked as a URL, resolved, checked with its addresses, and then dialled at one of
 these addresses and nowhere else. A stranger's fault is a RawResponse with its reason.
@@ -21,7 +21,17 @@ from feedmill.fetch.headers import header_value
 from feedmill.fetch.plan import headers_for_hop
 from feedmill.fetch.redirects import next_hop
 from feedmill.model.base import Value
-from feedmill.model.fetch import Allowed, FetchPlan, Follow, Headers, Hop, RawResponse, Refused
+from feedmill.model.fetch import (
+    Allowed,
+    FetchLimits,
+    FetchPlan,
+    Follow,
+    Headers,
+    Hop,
+    Post,
+    RawResponse,
+    Refused,
+)
 
 _UNREACHED = frozenset({"connection-failed", "timeout-connect"})
 # A redirect whose body we do not care for is followed all the same, unless time ran out.
@@ -31,10 +41,11 @@ _LATE = frozenset({"timeout", "timeout-connect", "too-slow"})
 class _Way(Value):
     """How to reach servers in one fetch, and until when."""
 
-    plan: FetchPlan
+    limits: FetchLimits
     deadline: float  # by the monotonic clock
-    verify_tls: bool
-    proxy: Proxy | None
+    verify_tls: bool = True
+    proxy: Proxy | None = None
+    body: bytes | None = None  # of a POST
 
 
 class CurlFetcher:
@@ -54,12 +65,10 @@ class CurlFetcher:
         self, plan: FetchPlan, *, verify_tls: bool = True, proxy: str | None = None
     ) -> RawResponse:
         """The last answer of the chain that begins at the plan's URL, or why there is none."""
-        if self._closed:
-            msg = "the fetcher is closed"
-            raise UsageError(msg)
+        self._check_open()
         way = _Way(
-            plan=plan,
-            deadline=self._clock.monotonic() + plan.limits.timeout_ms / 1000,
+            limits=plan.limits,
+            deadline=self._deadline(plan.limits),
             verify_tls=verify_tls,
             proxy=None if proxy is None else read_proxy(proxy),
         )
@@ -67,7 +76,7 @@ class CurlFetcher:
         hops: tuple[Hop, ...] = ()
         while True:
             url, answer = await self._ask(url, headers, way)
-            response = _response(plan, url, headers, hops, answer)
+            response = _response(plan.url, url, headers, hops, answer)
             if answer.status not in REDIRECTS or answer.error in _LATE:
                 return response
             location = header_value(answer.headers, "location")
@@ -76,6 +85,14 @@ class CurlFetcher:
                 return msgspec.structs.replace(response, error=step.reason, detail=step.detail)
             hops = (*hops, Hop(url=url, status=answer.status, location=location or ""))
             url, headers = step.url, headers_for_hop(plan, step.url)
+
+    async def post(self, post: Post) -> RawResponse:
+        """The answer to a POST through the same guard; a redirect is an answer, not a way to go."""
+        self._check_open()
+        deadline = self._deadline(post.limits)
+        way = _Way(limits=post.limits, deadline=deadline, body=post.body)
+        url, answer = await self._ask(post.url, post.headers, way)
+        return _response(post.url, url, post.headers, (), answer)
 
     async def close(self) -> None:
         """Drop all connections, requests under way and questions to the resolver."""
@@ -117,7 +134,7 @@ class CurlFetcher:
         if not addresses:
             return Answer(error="dns-failure", detail="the proxy has no address")
         request = self._request(target, addresses, headers, way)
-        return await self._wires.send(request, target.host, way.plan.limits)
+        return await self._wires.send(request, target.host, way.limits)
 
     async def _attempts(self, target: Allowed, headers: Headers, way: _Way) -> Answer:
         """Ask one address after another; go round again only while connections fail (003)."""
@@ -132,7 +149,7 @@ class CurlFetcher:
                 wait_sec *= 2
             last = number == len(target.addresses) - 1
             request = self._request(target, (target.addresses[number],), headers, way, last=last)
-            answer = await self._wires.send(request, target.host, way.plan.limits)
+            answer = await self._wires.send(request, target.host, way.limits)
             if answer.error not in _UNREACHED or self._left_sec(way) <= 0:
                 break
         return answer
@@ -156,17 +173,26 @@ class CurlFetcher:
             connect_timeout_ms=connect_timeout_ms if last else connect_timeout_ms // 3,
             verify_tls=way.verify_tls,
             proxy=way.proxy,
+            body=way.body,
         )
+
+    def _check_open(self) -> None:
+        if self._closed:
+            msg = "the fetcher is closed"
+            raise UsageError(msg)
+
+    def _deadline(self, limits: FetchLimits) -> float:
+        return self._clock.monotonic() + limits.timeout_ms / 1000
 
     def _left_sec(self, way: _Way) -> float:
         return way.deadline - self._clock.monotonic()
 
 
 def _response(
-    plan: FetchPlan, url: str, headers: Headers, hops: tuple[Hop, ...], answer: Answer
+    asked: str, url: str, headers: Headers, hops: tuple[Hop, ...], answer: Answer
 ) -> RawResponse:
     return RawResponse(
-        url=plan.url,
+        url=asked,
         final_url=url,
         status=answer.status,
         headers=answer.headers,

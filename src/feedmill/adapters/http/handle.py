@@ -25,7 +25,7 @@ _SUPPRESS_CONNECT_HEADERS = 265
 
 
 class Request(Value):
-    """One GET to one address."""
+    """One request to one address: a GET, or a POST when there is a body."""
 
     url: str
     headers: Headers
@@ -34,6 +34,7 @@ class Request(Value):
     connect_timeout_ms: int
     verify_tls: bool = True
     proxy: Proxy | None = None
+    body: bytes | None = None
 
 
 class Handle:
@@ -46,6 +47,7 @@ class Handle:
         self._request: Request | None = None
         self._transfer: Transfer | None = None
         self._set: dict[int, object] = {}
+        self._posts = False  # it was last made ready for a POST
         self._sessions: pycurl.CurlShare | None = None
         for option, value in _FIXED:
             self.curl.setopt(option, value)
@@ -60,7 +62,8 @@ class Handle:
         self._request, self._transfer, self.refused = request, transfer, ""
         curl = self.curl
         curl.setopt(pycurl.URL, request.url)
-        curl.setopt(pycurl.HTTPHEADER, _lines(request.headers))
+        curl.setopt(pycurl.HTTPHEADER, _lines(request.headers, posts=request.body is not None))
+        self._load(request.body)
         self._change(pycurl.TIMEOUT_MS, request.timeout_ms)
         self._change(pycurl.CONNECTTIMEOUT_MS, min(request.connect_timeout_ms, request.timeout_ms))
         self._change(pycurl.SSL_VERIFYPEER, 1 if request.verify_tls else 0)
@@ -72,10 +75,21 @@ class Handle:
     def rest(self) -> None:
         """Let go of the last transfer, so that an idle handle holds no body."""
         self._request = self._transfer = None
+        self._load(None)
 
     def close(self) -> None:
         self.rest()
         self.curl.close()
+
+    def _load(self, body: bytes | None) -> None:
+        if body is not None:
+            self.curl.setopt(pycurl.POST, 1)
+            self.curl.setopt(pycurl.POSTFIELDS, body)
+            self._posts = True
+        elif self._posts:
+            self.curl.setopt(pycurl.POSTFIELDS, b"")
+            self.curl.setopt(pycurl.HTTPGET, 1)
+            self._posts = False
 
     def _aim_at(self, addresses: tuple[str, ...], proxy: Proxy | None) -> None:
         self._change(pycurl.PROXY, "" if proxy is None else proxy.url)
@@ -139,8 +153,10 @@ class _Dialled:
         return self._fd
 
 
-def _lines(headers: Headers) -> list[bytes]:
+def _lines(headers: Headers, *, posts: bool = False) -> list[bytes]:
     lines = [_line(name, value) for name, value in headers]
+    if posts:  # libcurl would ask for a 100 first, and wait a second for servers that never say it
+        lines.append(b"Expect:")
     # Without one libcurl adds its own; and a list must not be empty, or the last one stays.
     return lines if any(name.lower() == "accept" for name, _ in headers) else [*lines, b"Accept:"]
 

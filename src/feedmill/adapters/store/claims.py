@@ -159,21 +159,53 @@ def release(
     pace: HostPace,
     deferred: Sequence[tuple[str, datetime]],
 ) -> None:
-    """Give the lane back with the pace learnt; nothing happens when it was lost."""
-    done = connection.execute(
-        "UPDATE lanes SET owner = NULL, gap_ms = ?, next_ok_at = ?, blocked_reason = ?,"
-        " slow_down = ?, failures = ?, failing_with = ?, limited_urls = ?"
-        " WHERE lane_id = ? AND epoch = ?",
-        (*pace_row(pace), lane.id, lane.epoch),
-    )
-    if done.rowcount == 0:
+    """Give the lane back with the pace learnt; nothing happens when it was lost.
+
+    A pause that somebody else was asked for meanwhile (`limit_host`) stands when it is the longer.
+    """
+    held = connection.execute(
+        "SELECT next_ok_at, blocked_reason FROM lanes WHERE lane_id = ? AND epoch = ?",
+        (lane.id, lane.epoch),
+    ).fetchone()
+    if held is None:
         return
+    if held[0] is not None and (pace.next_ok_at is None or instant(held[0]) > pace.next_ok_at):
+        pace = replace(pace, next_ok_at=instant(held[0]), blocked_reason=held[1])
+    connection.execute(
+        "UPDATE lanes SET owner = NULL, gap_ms = ?, next_ok_at = ?, blocked_reason = ?,"
+        " slow_down = ?, failures = ?, failing_with = ?, limited_urls = ? WHERE lane_id = ?",
+        (*pace_row(pace), lane.id),
+    )
     connection.executemany(
         "UPDATE feed_sched SET next_run_at = ?"
         " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?)",
         [(micros(due_at), feed_id) for feed_id, due_at in deferred],
     )
     free(connection, lane.id, pace)
+
+
+def host_pace(connection: sqlite3.Connection, url: str) -> HostPace | None:
+    """How the URL's host is treated, as last stored; None for a host that nobody has asked yet."""
+    row = connection.execute(
+        f"SELECT {PACE_COLUMNS} FROM lanes WHERE lane_key = ?", (lane_key_of(url),)
+    ).fetchone()
+    return None if row is None else pace_of(row)
+
+
+def limit_host(
+    connection: sqlite3.Connection, url: str, until: datetime, reason: str | None, gap_ms: int
+) -> None:
+    """Let nobody ask the URL's host before `until`; a longer pause stays as it is.
+
+    Whoever holds the lane now finishes its work and takes the pause over at release.
+    """
+    lane_id, at = lane_of(connection, url, gap_ms), micros(until)
+    connection.execute(
+        "UPDATE lanes SET next_ok_at = ?, blocked_reason = coalesce(?, blocked_reason),"
+        " claim_at = iif(owner IS NULL AND claim_at < ?, max(claim_at, ?), claim_at)"
+        " WHERE lane_id = ? AND coalesce(next_ok_at, 0) < ?",
+        (at, reason, NEVER, at, lane_id, at),
+    )
 
 
 def _chosen_statements() -> tuple[str, str]:

@@ -48,6 +48,16 @@ def living(connection: sqlite3.Connection, feed_id: str) -> tuple[KnownEntry, ..
     return _rows_of_feed(connection, feed_id, _LIVING)
 
 
+def every_row(connection: sqlite3.Connection, feed_no: int) -> tuple[KnownEntry, ...]:
+    """All that was ever known of a feed's entries: living, removed and expired ones."""
+    rows = connection.execute(
+        "SELECT entry_id FROM entries WHERE feed_no = ?1"
+        " UNION ALL SELECT entry_id FROM tombstones WHERE feed_no = ?1 ORDER BY 1",
+        (feed_no,),
+    )
+    return _rows(connection, [entry_id for (entry_id,) in rows])
+
+
 def slice_digests(connection: sqlite3.Connection, feed_id: str) -> frozenset[str]:
     """The digests of the slices of the feed's last document."""
     rows = connection.execute(

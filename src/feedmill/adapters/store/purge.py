@@ -40,11 +40,13 @@ _OLD_BLOCKS: Final = (
     f"SELECT h.block_id FROM header_blocks h WHERE h.block_id > ? AND ? AND {_UNUSED}"
     " ORDER BY h.block_id LIMIT ?"
 )
-# The newest event stays whatever its age: the next number is one more than its own.
+# The newest event stays whatever its age: the next number is one more than its own. A webhook that
+# is paused does not hold the log up, or one that is gone would do so for ever.
 _OLD_EVENTS: Final = (
     "SELECT seq FROM outbox WHERE seq > ? AND occurred_at < ?"
     " AND seq < (SELECT max(seq) FROM outbox)"
-    " AND seq <= coalesce((SELECT min(seq) FROM consumer_cursors), 0) ORDER BY seq LIMIT ?"
+    " AND seq <= coalesce((SELECT min(seq) FROM consumer_cursors WHERE consumer NOT IN"
+    " (SELECT 'webhook:' || id FROM webhooks WHERE state = 'paused')), 0) ORDER BY seq LIMIT ?"
 )
 _EMPTY_LANES: Final = (
     "DELETE FROM lanes WHERE owner IS NULL AND coalesce(next_ok_at, 0) < ?"
@@ -60,6 +62,10 @@ _PROBLEMS: Final = {
                (SELECT 1 FROM entry_identities i WHERE i.entry_id = e.entry_id)""",
     "entries are alive and expired at once": """
         SELECT count(*) FROM entries e JOIN tombstones t ON t.entry_id = e.entry_id""",
+    "former ids point at no entry": """
+        SELECT count(*) FROM entry_aliases a
+         WHERE NOT EXISTS (SELECT 1 FROM entries e WHERE e.entry_id = a.entry_id)
+           AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.entry_id = a.entry_id)""",
     "events are missing from the log": """
         SELECT coalesce(max(seq) - min(seq) + 1 - count(*), 0) FROM outbox""",
     "feeds have no schedule": """

@@ -1,8 +1,8 @@
 """What programs and people read, page by page.
 
 A page is found by its key, never by counting rows, so the thousandth costs what the first does.
-Cursors are opaque to callers: an entry's `first_seen.entry_id`, a fetch's `scheduled_at`, a feed's
-number.
+Cursors are opaque to callers: an entry's `first_seen.entry_id` (for feeds with its publication
+between the two), a fetch's `scheduled_at`, a feed's number.
 """
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
@@ -15,11 +15,19 @@ from typing import Any, Final, TypeVar
 from feedmill.adapters.store.decision_rows import decision_of
 from feedmill.adapters.store.entry_rows import STORED_COLUMNS, revision_of, stored_of
 from feedmill.adapters.store.fetch_rows import FETCH_SELECT, fetch_of
-from feedmill.adapters.store.rows import NEVER, blob_of, event_of, feed_of, micros
+from feedmill.adapters.store.rows import (
+    NEVER,
+    blob_of,
+    event_of,
+    feed_of,
+    instant,
+    json_text,
+    micros,
+)
 from feedmill.adapters.store.subscriptions import FROM_FEEDS
 from feedmill.engine.ports import EntryFilter, Page
 from feedmill.errors import UsageError
-from feedmill.model.event import Event, Revision, StoredEntry
+from feedmill.model.event import Event, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import BlobRef, Feed, FetchRecord
 from feedmill.model.schedule import Decision
 
@@ -41,6 +49,11 @@ _TABLES: Final = {
 _ENTRIES: Final = (
     f"SELECT {STORED_COLUMNS}, e.entry_id FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
 )
+# What entries are ordered by, and where it stands in a row of _ENTRIES.
+_ORDERS: Final = {
+    False: (("e.first_seen", "e.entry_id"), (2, -1)),
+    True: (("e.first_seen", "e.published_effective", "e.entry_id"), (2, 19, -1)),
+}
 
 
 def feed(connection: sqlite3.Connection, feed_id: str) -> Feed | None:
@@ -74,25 +87,46 @@ def aliases(connection: sqlite3.Connection, feed_id: str) -> tuple[str, ...]:
 
 
 def entries(
-    connection: sqlite3.Connection, where: EntryFilter, after: str | None, limit: int
+    connection: sqlite3.Connection,
+    where: EntryFilter,
+    after: str | None,
+    limit: int,
+    before: str | None = None,
 ) -> Page[StoredEntry]:
-    """Entries that the filter lets through, the last that came in first."""
-    first_seen, entry_id = _position(after, 2) or (NEVER, NEVER)
+    """Entries that the filter lets through, the last that came in first.
+
+    Nothing comes in behind a cursor: what a page holds only ever becomes less. `before` reads
+    towards the present, and hands the page over in the same order.
+    """
+    keys, places = _ORDERS[where.newest_first]
+    position = _position(after if before is None else before, len(keys)) or (NEVER,) * len(keys)
+    sign, direction = ("<", "DESC") if before is None else (">", "ASC")
     clauses, parameters = _conditions(where)
-    clauses.append("(e.first_seen, e.entry_id) < (?, ?)")
-    statement = (
-        f"{_ENTRIES} WHERE {' AND '.join(clauses)}"
-        " ORDER BY e.first_seen DESC, e.entry_id DESC LIMIT ?"
-    )
+    clauses.append(f"({', '.join(keys)}) {sign} ({', '.join('?' * len(keys))})")
+    order = ", ".join(f"{key} {direction}" for key in keys)
+    statement = f"{_ENTRIES} WHERE {' AND '.join(clauses)} ORDER BY {order} LIMIT ?"
     if where.text:
         connection.create_function("begins_word", 2, _begins_word, deterministic=True)
-    rows = connection.execute(statement, (*parameters, first_seen, entry_id, limit + 1)).fetchall()
-    return _page(rows, limit, lambda row: stored_of(row[:-1]), lambda row: f"{row[2]}.{row[-1]}")
+    rows = connection.execute(statement, (*parameters, *position, limit + 1)).fetchall()
+
+    def cursor_of(row: tuple[Any, ...]) -> str:
+        return ".".join(str(row[place]) for place in places)
+
+    page = _page(rows, limit, lambda row: stored_of(row[:-1]), cursor_of)
+    shown = rows[:limit]
+    if before is None:
+        behind = cursor_of(shown[0]) if after is not None and shown else None
+        return Page(items=page.items, next=page.next, previous=behind)
+    return Page(
+        items=page.items[::-1], next=cursor_of(shown[0]) if shown else None, previous=page.next
+    )
 
 
 def entry(connection: sqlite3.Connection, entry_uid: str) -> StoredEntry | None:
     """The entry of that public id; None also when retention took it."""
-    row = connection.execute(f"{_ENTRIES} WHERE e.entry_uid = ?", (entry_uid,)).fetchone()
+    row = connection.execute(
+        f"{_ENTRIES} WHERE e.entry_uid = ?", (_present_uid(connection, entry_uid),)
+    ).fetchone()
     return None if row is None else stored_of(row[:-1])
 
 
@@ -103,9 +137,25 @@ def revisions(connection: sqlite3.Connection, entry_uid: str) -> tuple[Revision,
         " r.summary, r.content, r.canonical_link, r.published, r.updated, r.fetch_id"
         " FROM entry_revisions r JOIN entries e ON e.entry_id = r.entry_id"
         " WHERE e.entry_uid = ? ORDER BY r.number",
-        (entry_uid,),
+        (_present_uid(connection, entry_uid),),
     )
     return tuple(revision_of(row) for row in rows)
+
+
+def article_page(
+    connection: sqlite3.Connection, after: str | None, limit: int
+) -> Page[StoredArticle]:
+    """Articles with the entry that brought each, the last that came in first."""
+    entry_id, digest = _article_position(after)
+    rows = connection.execute(
+        "SELECT a.entry_id, a.article_hash, a.first_seen, a.link, e.entry_uid, f.id, e.title,"
+        " e.published_effective FROM articles a LEFT JOIN entries e ON e.entry_id = a.entry_id"
+        " LEFT JOIN feeds f ON f.feed_no = e.feed_no"
+        " WHERE (a.entry_id, a.article_hash) < (?, ?)"
+        " ORDER BY a.entry_id DESC, a.article_hash DESC LIMIT ?",
+        (entry_id, digest, limit + 1),
+    ).fetchall()
+    return _page(rows, limit, _article_of, lambda row: f"{row[0]}.{row[1]}")
 
 
 def fetches(
@@ -182,10 +232,24 @@ def blobs(connection: sqlite3.Connection, segment: str | None) -> tuple[BlobRef,
     return tuple(blob_of(row) for row in rows)
 
 
+def _present_uid(connection: sqlite3.Connection, entry_uid: str) -> str:
+    """The id of the entry that this one became when their feeds were merged; mostly itself."""
+    row = connection.execute(
+        "SELECT e.entry_uid FROM entry_aliases a JOIN entries e ON e.entry_id = a.entry_id"
+        " WHERE a.entry_uid = ?",
+        (entry_uid,),
+    ).fetchone()
+    return entry_uid if row is None else str(row[0])
+
+
 def _conditions(where: EntryFilter) -> tuple[list[str], list[Any]]:
     """The filter as SQL; every clause has one parameter except the last."""
     pairs: list[tuple[str, Any]] = [
         ("e.feed_no = (SELECT feed_no FROM feeds WHERE id = ?)", where.feed_id),
+        (
+            "e.feed_no IN (SELECT feed_no FROM feeds WHERE id IN (SELECT value FROM json_each(?)))",
+            None if where.feed_ids is None else json_text(where.feed_ids),
+        ),
         ("e.feed_no IN (SELECT feed_no FROM feed_tags WHERE tag = ?)", where.tag),
         ("? IN (SELECT value FROM json_each(e.categories))", where.category),
         ("e.first_seen >= ?", None if where.since is None else micros(where.since)),
@@ -203,6 +267,27 @@ def _begins_word(title: str | None, text: str) -> bool:
     """True when a word of the title begins like that, whatever its case."""
     found = title is not None and re.search(rf"\b{re.escape(text.casefold())}", title.casefold())
     return bool(found)
+
+
+def _article_of(row: tuple[Any, ...]) -> StoredArticle:
+    _, digest, first_seen, link, entry_uid, feed_id, title, published = row
+    return StoredArticle(
+        article_hash=digest,
+        first_seen=instant(first_seen),
+        link=link,
+        entry_uid=entry_uid,
+        feed_id=feed_id,
+        title=title,
+        published_effective=None if published is None else instant(published),
+    )
+
+
+def _article_position(cursor: str | None) -> tuple[int, str]:
+    if cursor is None:
+        return NEVER, ""
+    entry_id, _, digest = cursor.partition(".")
+    (number,) = _position(entry_id, 1) or (NEVER,)
+    return number, digest
 
 
 def _page(

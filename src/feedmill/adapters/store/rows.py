@@ -40,6 +40,7 @@ FEED_COLUMNS: Final = ", ".join(
     [f"f.{name}" for name in ("id", "url", "feed_key", "created_at", "tags", "paused", "overrides")]
     + ["s.next_run_at"]
     + [f"f.{name}" for name in STATE_COLUMNS]
+    + ["f.https_probed_at"]
 )
 PACE_COLUMNS: Final = (
     "gap_ms, next_ok_at, blocked_reason, slow_down, failures, failing_with, limited_urls"
@@ -153,7 +154,7 @@ def feed_of(row: Row) -> Feed:
         interval_sec, failures, health, gone_seen_at, ewma_sec, last_published_at, hints,
         reason, last_decision_at, last_fetch_at, last_success_at, last_result, last_status,
         last_detail, new_entries, body_sha256, document_fetch_id, reader_version, same_bodies,
-        self_url, hubs, ignored_guids, ignored_links, move,
+        self_url, hubs, ignored_guids, ignored_links, move, https_probed_at,
     ) = row  # fmt: skip
     return Feed(
         id=feed_id,
@@ -201,6 +202,7 @@ def feed_of(row: Row) -> Feed:
         ignored_guids=strings(ignored_guids),
         ignored_links=strings(ignored_links),
         move=_move(move) if move else None,
+        https_probed_at=instant_or_none(https_probed_at),
     )
 
 

@@ -14,9 +14,14 @@ from typing import Self, TypeVar
 
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store import (
+    access,
     claims,
     clock_steps,
+    hooks,
     identities,
+    imports,
+    merging,
+    moving,
     outbox,
     queries,
     raw_index,
@@ -37,10 +42,24 @@ from feedmill.adapters.store.rows import blob_row, micros
 from feedmill.adapters.store.writer import PATIENCE_SEC, Writer
 from feedmill.engine.ports import Committed, EntryFilter, Page, Recalled, Refresh
 from feedmill.errors import StoreError
-from feedmill.model.event import Event, NewEvent, Revision, StoredEntry
-from feedmill.model.feed import BlobRef, Claim, Feed, FetchRecord, HostPace, Lane, NewFeed
+from feedmill.model.access import Token, TokenSecret
+from feedmill.model.event import Event, NewEvent, Revision, StoredArticle, StoredEntry
+from feedmill.model.feed import (
+    BlobRef,
+    Claim,
+    Feed,
+    FetchRecord,
+    HostPace,
+    ImportedOutline,
+    Lane,
+    MergeCounts,
+    Move,
+    MoveCandidate,
+    NewFeed,
+)
 from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.schedule import Decision
+from feedmill.model.webhook import DeadLetter, Settlement, Webhook
 
 T = TypeVar("T")
 
@@ -118,6 +137,67 @@ class SqliteStore:
     async def make_due(self, feed_ids: Sequence[str] | None, now: datetime) -> int:
         """Let feeds be polled now; how many are due. None: all that are not paused."""
         return await self._write(lambda c: subscriptions.make_due(c, feed_ids, now))
+
+    # where feeds live
+
+    async def moves(self, feed_id: str) -> tuple[Move, ...]:
+        """Every change of address of the feed, the oldest first."""
+        return await self._read(lambda c: moving.moves(c, feed_id))
+
+    async def move_feed(self, feed_id: str, move: Move, events: Sequence[NewEvent] = ()) -> bool:
+        """Let the feed live elsewhere; False when it is not there or the address is taken."""
+        return await self._write(lambda c: moving.move_feed(c, feed_id, move, events, self._gap_ms))
+
+    async def undo_move(self, feed_id: str, move: Move, events: Sequence[NewEvent] = ()) -> bool:
+        """Let the feed live where it came from; False when it is not there any more."""
+        return await self._write(lambda c: moving.undo_move(c, feed_id, move, events, self._gap_ms))
+
+    async def note_candidate(
+        self,
+        feed_id: str,
+        candidate: MoveCandidate | None,
+        *,
+        https_probed_at: datetime | None,
+        events: Sequence[NewEvent] = (),
+    ) -> None:
+        """Write what is known of where the feed may have moved to, and nothing else."""
+        await self._write(
+            lambda c: moving.note_candidate(c, feed_id, candidate, https_probed_at, events)
+        )
+
+    async def merge_feeds(
+        self,
+        loser_id: str,
+        winner_id: str,
+        *,
+        at: datetime,
+        events: Sequence[NewEvent] = (),
+        lane: Lane | None = None,
+    ) -> MergeCounts | None:
+        """Give everything of one feed to another; None when one of them is not there."""
+        return await self._write(
+            lambda c: merging.merge_feeds(c, loser_id, winner_id, at, events, lane)
+        )
+
+    # what an import remembers
+
+    async def imported(self, list_id: str) -> tuple[ImportedOutline, ...]:
+        """The outlines of a list that were dealt with."""
+        return await self._read(lambda c: imports.imported(c, list_id))
+
+    async def note_imported(self, list_id: str, items: Sequence[ImportedOutline]) -> None:
+        """Remember what became of these outlines."""
+        await self._write(lambda c: imports.note_imported(c, list_id, items))
+
+    # the pace of a host outside of its lane
+
+    async def host_pace(self, url: str) -> HostPace | None:
+        """How the URL's host is treated, as last stored."""
+        return await self._read(lambda c: claims.host_pace(c, url))
+
+    async def limit_host(self, url: str, until: datetime, reason: str | None = None) -> None:
+        """Let nobody ask the URL's host before `until`."""
+        await self._write(lambda c: claims.limit_host(c, url, until, reason, self._gap_ms))
 
     # the schedule
 
@@ -225,10 +305,15 @@ class SqliteStore:
     # reading
 
     async def entries(
-        self, where: EntryFilter, *, after: str | None = None, limit: int = 100
+        self,
+        where: EntryFilter,
+        *,
+        after: str | None = None,
+        before: str | None = None,
+        limit: int = 100,
     ) -> Page[StoredEntry]:
         """Entries that the filter lets through, the last that came in first."""
-        return await self._read(lambda c: queries.entries(c, where, after, limit))
+        return await self._read(lambda c: queries.entries(c, where, after, limit, before))
 
     async def entry(self, entry_uid: str) -> StoredEntry | None:
         """The entry of that public id; None also when retention took it."""
@@ -237,6 +322,12 @@ class SqliteStore:
     async def revisions(self, entry_uid: str) -> tuple[Revision, ...]:
         """Earlier states of an entry, the oldest first."""
         return await self._read(lambda c: queries.revisions(c, entry_uid))
+
+    async def article_page(
+        self, *, after: str | None = None, limit: int = 100
+    ) -> Page[StoredArticle]:
+        """Articles, the last that came in first."""
+        return await self._read(lambda c: queries.article_page(c, after, limit))
 
     async def fetches(
         self, feed_id: str, *, after: str | None = None, limit: int = 100
@@ -308,6 +399,89 @@ class SqliteStore:
         await self._write(
             lambda c: c.executemany("DELETE FROM blobs WHERE sha256 = ?", rows).rowcount
         )
+
+    # who may ask
+
+    async def add_token(self, token: Token, sha256: str) -> None:
+        """Keep a token and the hash of its secret."""
+        await self._write(lambda c: access.add_token(c, token, sha256))
+
+    async def tokens(self) -> tuple[Token, ...]:
+        """Every token there ever was, the oldest first."""
+        return await self._read(access.tokens)
+
+    async def token_secrets(self, prefix: str) -> tuple[TokenSecret, ...]:
+        """The secrets whose hash begins like that, with their tokens."""
+        return await self._read(lambda c: access.token_secrets(c, prefix))
+
+    async def rotate_token(
+        self, token_id: str, sha256: str, *, old_until: datetime
+    ) -> Token | None:
+        """Add a secret to a token and let the one before end; None when there is no such token."""
+        return await self._write(lambda c: access.rotate_token(c, token_id, sha256, old_until))
+
+    async def revoke_token(self, token_id: str, at: datetime) -> bool:
+        """End a token and forget its secrets; False when there is none."""
+        return await self._write(lambda c: access.revoke_token(c, token_id, at))
+
+    async def touch_token(self, token_id: str, at: datetime) -> None:
+        """Note that a token was used."""
+        await self._write(lambda c: access.touch_token(c, token_id, at))
+
+    # who is told
+
+    async def add_webhook(self, webhook: Webhook, *, after: int | None = None) -> None:
+        """Keep a webhook; it is told what follows `after`, or what follows now."""
+        await self._write(lambda c: hooks.add_webhook(c, webhook, after))
+
+    async def webhook(self, webhook_id: str) -> Webhook | None:
+        """The webhook of that id."""
+        return await self._read(lambda c: hooks.webhook(c, webhook_id))
+
+    async def webhooks(self) -> tuple[Webhook, ...]:
+        """All of them, the oldest first."""
+        return await self._read(hooks.webhooks)
+
+    async def change_webhook(self, webhook: Webhook) -> bool:
+        """Write what its owner decides; False when it is gone. The cursor is left alone."""
+        return await self._write(lambda c: hooks.change_webhook(c, webhook))
+
+    async def remove_webhook(self, webhook_id: str) -> bool:
+        """Forget a webhook with its cursor and its dead letters; False when there is none."""
+        return await self._write(lambda c: hooks.remove_webhook(c, webhook_id))
+
+    async def rewind_webhook(self, webhook_id: str, after: int) -> bool:
+        """Let it be told again what follows `after`; False when there is none."""
+        return await self._write(lambda c: hooks.rewind_webhook(c, webhook_id, after))
+
+    async def hold_webhooks(self, owner: str, *, now: datetime, until: datetime) -> frozenset[str]:
+        """Lease every active webhook that nobody else holds; those that are ours now."""
+        return await self._write(lambda c: hooks.hold_webhooks(c, owner, now, until))
+
+    async def release_webhooks(self, owner: str) -> None:
+        """Give back what is leased."""
+        await self._write(lambda c: hooks.release_webhooks(c, owner))
+
+    async def settle_webhook(self, settlement: Settlement) -> bool:
+        """Write what an attempt came to; False when the cursor was moved meanwhile."""
+        reach("cursor-move")
+        done = await self._write(lambda c: hooks.settle_webhook(c, settlement))
+        reach("cursor-moved")
+        return done
+
+    async def dead_letters(
+        self, webhook_id: str, *, after: str | None = None, limit: int = 100
+    ) -> Page[DeadLetter]:
+        """What was given up, the oldest first."""
+        return await self._read(lambda c: hooks.dead_letters(c, webhook_id, after, limit))
+
+    async def forget_dead_letters(self, letter_ids: Sequence[str]) -> int:
+        """Drop letters; how many there were."""
+        return await self._write(lambda c: hooks.forget_dead_letters(c, letter_ids))
+
+    async def feed_tags(self, feed_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The tags of feeds, also of those that are gone."""
+        return await self._read(lambda c: hooks.feed_tags(c, feed_ids))
 
     # housekeeping
 

@@ -77,7 +77,7 @@ def add_feed(
     )
     if not _is_resting(feed):
         hasten(connection, lane_id, due_at)
-    _set_tags(connection, feed_no, feed.tags)
+    set_tags(connection, feed_no, feed.tags)
     add_aliases(connection, feed_no, urls)
     outbox.append(connection, events, f"feed/{feed.id}/added")
     return feed, True
@@ -106,7 +106,7 @@ def change_feed(connection: sqlite3.Connection, feed: Feed, gap_ms: int) -> None
             feed_no,
         ),
     )
-    _set_tags(connection, feed_no, feed.tags)
+    set_tags(connection, feed_no, feed.tags)
     relocate(connection, feed_no, feed.url, gap_ms)
     (lane_id, due_at) = connection.execute(
         "UPDATE feed_sched SET paused = ? WHERE feed_no = ? RETURNING lane_id, next_run_at",
@@ -176,7 +176,7 @@ def remove_feed(connection: sqlite3.Connection, feed_id: str, events: Sequence[N
         return False
     for table in ("entries", "tombstones"):
         ids = f"(SELECT entry_id FROM {table} WHERE feed_no = ?)"
-        for kept in ("entry_identities", "articles"):
+        for kept in ("entry_identities", "articles", "entry_aliases"):
             connection.execute(f"DELETE FROM {kept} WHERE entry_id IN {ids}", (feed_no,))
     connection.execute("DELETE FROM feeds WHERE feed_no = ?", (feed_no,))
     outbox.append(connection, events, f"feed/{feed_id}/removed")
@@ -199,7 +199,8 @@ def _is_resting(feed: Feed) -> bool:
     return feed.paused or feed.overrides.push_only
 
 
-def _set_tags(connection: sqlite3.Connection, feed_no: int, tags: Sequence[str]) -> None:
+def set_tags(connection: sqlite3.Connection, feed_no: int, tags: Sequence[str]) -> None:
+    """Let the feed be found under these tags and no others."""
     connection.execute("DELETE FROM feed_tags WHERE feed_no = ?", (feed_no,))
     rows = [(tag, feed_no) for tag in dict.fromkeys(tags)]
     connection.executemany("INSERT INTO feed_tags VALUES (?, ?)", rows)

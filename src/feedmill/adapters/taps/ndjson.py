@@ -10,7 +10,7 @@ import errno
 import fcntl
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -34,12 +34,15 @@ _REASONS: Final = {
     **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _READ_ONLY),
 }
 
+Line = Callable[[Event], bytes]
+
 
 class NdjsonTap:
     """Appends to <folder>/entries/2025-10-14.ndjson; several processes may share the folder."""
 
-    def __init__(self, folder: Path, name: str = "ndjson") -> None:
+    def __init__(self, folder: Path, name: str = "ndjson", line: Line = event_line) -> None:
         self.name = name
+        self._line = line
         self._folder = folder / "entries"
         self._last_seq = 0
         self._left: list[tuple[str, int]] | None = None  # the files and their sizes after our last
@@ -72,7 +75,7 @@ class NdjsonTap:
         for day, its in groupby(fresh, key=_day):
             path = self._folder / f"{day}.ndjson"
             is_new = not path.exists()
-            _write(path, b"".join(event_line(event) for event in its))
+            _write(path, b"".join(self._line(event) for event in its))
             if is_new:
                 os.fsync(folder)
         if fresh:

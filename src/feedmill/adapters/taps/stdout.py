@@ -17,13 +17,19 @@ def write_out(data: bytes) -> None:
 class StdoutTap:
     """Writes and flushes; a closed pipe ends the program as it does any other."""
 
-    def __init__(self, name: str = "stdout", write: Callable[[bytes], None] = write_out) -> None:
+    def __init__(
+        self,
+        name: str = "stdout",
+        write: Callable[[bytes], None] = write_out,
+        line: Callable[[Event], bytes] = event_line,
+    ) -> None:
         self.name = name
         self._write = write
+        self._line = line
 
     async def deliver(self, events: Sequence[Event]) -> None:
         """Print the events."""
-        await asyncio.to_thread(self._write, b"".join(event_line(event) for event in events))
+        await asyncio.to_thread(self._write, b"".join(self._line(event) for event in events))
 
     async def close(self) -> None:
         """Nothing to close: the stream is not ours."""

@@ -7,10 +7,11 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from feedmill.doors.cli.joining import Answer, Wishes, answer_shape, join_all, say
 from feedmill.doors.cli.leaving import fail
 from feedmill.doors.cli.output import json_option, show_facts, show_json, show_table, span
 from feedmill.doors.cli.session import config_of, feed_named, feeds_named, in_world
-from feedmill.engine.subscribe import checked_address, subscribe
+from feedmill.engine.subscribe import Subscribed, checked_address
 from feedmill.engine.world import World
 from feedmill.errors import AddressError
 from feedmill.model.feed import Feed, FeedOverrides
@@ -33,6 +34,12 @@ _SECONDS = click.IntRange(min=1)
 @click.option("--username", metavar="NAME", help="Basic credentials; the password is asked for.")
 @click.option("--proxy", metavar="URL", help="Fetch through this proxy.")
 @click.option("--insecure", is_flag=True, help="Do not verify TLS; shown in every listing.")
+@click.option(
+    "--choose",
+    metavar="N|URL|best",
+    help="Which feed of a page with several; asked on a terminal otherwise.",
+)
+@click.option("--as-is", is_flag=True, help="Subscribe to the address as it is; ask nobody.")
 @json_option
 @click.pass_context
 def add(
@@ -41,37 +48,37 @@ def add(
     urls: tuple[str, ...],
     tags: tuple[str, ...],
     title: str | None,
+    choose: str | None,
     *,
+    as_is: bool,
     as_json: bool,
     **own: Any,  # noqa: ANN401
 ) -> None:
-    """Subscribe to feeds by their addresses.
+    """Subscribe to the feeds that addresses lead to: of a feed, a page, a channel, a repository.
+
+    The feed is fetched and gets its best address; a page is searched for its feeds. An address
+    under which a feed is known already costs no request.
 
     \b
     Examples:
-      feedmill add https://example.com/feed.xml --tag news
+      feedmill add https://example.com --tag news
       feedmill add feed://example.com/rss --min-interval 3600
+      feedmill add https://example.com/blog --choose best
     """
     config = config_of(ctx, as_json=as_json)
     _refuse_bad(urls, config.fetch.allow_cidrs, as_json=as_json)
-    overrides = _overrides(own)
+    wishes = Wishes(title=title, tags=tags, overrides=_overrides(own), choose=choose)
 
-    async def story(world: World) -> list[dict[str, Any]]:
-        results = []
-        for url in urls:
-            done = await subscribe(url, world, title=title, tags=tags, overrides=overrides)
-            results.append({"created": done.created, **feed_wire(done.feed, world.config.schedule)})
-        return results
+    async def story(world: World) -> list[Answer]:
+        return await join_all(urls, wishes, world, as_is=as_is, asks=not as_json)
 
-    results = in_world(ctx, story, as_json=as_json, config=config)
+    answers = in_world(ctx, story, as_json=as_json, config=config)
+    shapes = [answer_shape(answer, config.schedule) for answer in answers]
     if as_json:
-        show_json(results[0] if len(results) == 1 else {"items": results, "next": None})
-        return
-    for result in results:
-        word = "added" if result["created"] else "already here as"
-        click.echo(f"{word} {result['id']}  {result['url']}")
-    if any(result["created"] for result in results):
-        click.echo("next: feedmill sync")
+        show_json(shapes[0] if len(shapes) == 1 else {"items": shapes, "next": None})
+    else:
+        say(answers)
+    sys.exit(0 if all(isinstance(answer, Subscribed) for answer in answers) else 1)
 
 
 @click.command("list")
@@ -98,7 +105,8 @@ def list_(
     config = config_of(ctx, as_json=as_json)
     feeds, following = in_world(ctx, story, as_json=as_json, config=config)
     if as_json:
-        show_json({"items": [feed_wire(f, config.schedule) for f in feeds], "next": following})
+        items = [feed_wire(f, config.schedule, config.moves) for f in feeds]
+        show_json({"items": items, "next": following})
         return
     if not feeds:
         click.echo("no feeds yet; try: feedmill add https://example.com/feed")
@@ -121,7 +129,8 @@ def show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
     async def story(world: World) -> dict[str, Any]:
         found = await feed_named(feed, world)
         aliases = await world.store.aliases(found.id)
-        return {**feed_wire(found, world.config.schedule), "aliases": list(aliases)}
+        shape = feed_wire(found, world.config.schedule, world.config.moves)
+        return {**shape, "aliases": list(aliases)}
 
     result = in_world(ctx, story, as_json=as_json)
     if as_json:

@@ -13,13 +13,15 @@ from feedmill.doors.cli.output import (
     show_json,
     show_table,
 )
-from feedmill.doors.cli.session import feed_named, in_world
+from feedmill.doors.cli.session import config_of, feed_named, in_world
 from feedmill.engine.ports import EntryFilter
 from feedmill.engine.rawbytes import body_of
 from feedmill.engine.world import World
 from feedmill.errors import NotFoundError
 from feedmill.model.event import StoredEntry
+from feedmill.model.feed import Feed
 from feedmill.normalise.dates import parse_date
+from feedmill.publish.moving import candidate_in_words, candidate_shape
 from feedmill.publish.wire import decision_wire, entry_wire, fetch_wire, revision_wire
 from feedmill.schedule.explain import explain_decision
 
@@ -164,17 +166,19 @@ def raw(ctx: click.Context, what: str, *, headers: bool, as_json: bool) -> None:
 def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> None:
     """Say why a feed is polled when it is: what happened, which rule, what next."""
 
-    async def story(world: World) -> tuple[str, list[tuple[dict[str, Any], tuple[str, ...]]]]:
+    config = config_of(ctx, as_json=as_json)
+
+    async def story(world: World) -> tuple[Feed, list[tuple[dict[str, Any], tuple[str, ...]]]]:
         found = await feed_named(feed, world)
         decisions = await world.store.decisions(found.id, limit=history)
-        told = [(decision_wire(one), explain_decision(one)) for one in decisions]
-        return found.title or found.url, told
+        told = [(decision_wire(one, words := explain_decision(one)), words) for one in decisions]
+        return found, told
 
-    title, decisions = in_world(ctx, story, as_json=as_json)
+    found, decisions = in_world(ctx, story, as_json=as_json, config=config)
+    title, candidate = found.title or found.url, found.move
     if as_json:
-        show_json(
-            {"items": [{**shape, "words": list(words)} for shape, words in decisions], "next": None}
-        )
+        move = None if candidate is None else candidate_shape(candidate, config.moves)
+        show_json({"items": [shape for shape, _ in decisions], "next": None, "move": move})
         return
     if not decisions:
         click.echo(f"{title}: not polled yet")
@@ -182,6 +186,8 @@ def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> No
         click.echo(paint(f"{title}, decided {shape['decided_at']}", bold=True))
         for sentence in words:
             click.echo(f"  {sentence}")
+    for sentence in () if candidate is None else candidate_in_words(candidate, config.moves):
+        click.echo(f"  {shorten(sentence, 4_000)}")
 
 
 @click.command()

@@ -25,8 +25,10 @@ COMMANDS: Final = {
     "remove": ("feedmill.doors.cli.feeds", "remove", "Give up subscriptions."),
     "pause": ("feedmill.doors.cli.feeds", "pause", "Stop polling feeds."),
     "resume": ("feedmill.doors.cli.feeds", "resume", "Poll paused feeds again."),
+    "move": ("feedmill.doors.cli.moving", "move", "Show, change or undo where a feed lives."),
     "sync": ("feedmill.doors.cli.sync", "sync", "Poll once what is due."),
     "run": ("feedmill.doors.cli.run", "run", "Poll for ever."),
+    "serve": ("feedmill.doors.cli.serve", "serve", "Answer other programs over HTTP."),
     "demo": ("feedmill.doors.cli.demo", "demo", "Watch feedmill at work, without the internet."),
     "ingest-one": ("feedmill.doors.cli.ingest", "ingest_one", "Take in one feed once and count."),
     "entries": ("feedmill.doors.cli.look", "entries", "List entries, the latest arrivals first."),
@@ -39,6 +41,13 @@ COMMANDS: Final = {
     "verify": ("feedmill.doors.cli.care", "verify", "Prove that index and raw bytes agree."),
     "doctor": ("feedmill.doors.cli.care", "doctor", "Look for trouble in the surroundings."),
     "config": ("feedmill.doors.cli.care", "config", "Look at the settings."),
+    "token": ("feedmill.doors.cli.tokens", "token", "Make and revoke tokens for the API."),
+    "webhook": ("feedmill.doors.cli.webhooks", "webhook", "Tell other programs of every event."),
+    "canonicalize": (
+        "feedmill.doors.cli.canonical",
+        "canonicalize",
+        "Find and prove the one right address of a feed.",
+    ),
     "parse": ("feedmill.doors.cli.parse", "parse", "Read feed documents and say what they hold."),
 }
 

@@ -51,8 +51,11 @@ def show_json_line(value: object) -> None:
     click.echo(msgspec.json.encode(value))
 
 
-def show_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table: fitted to a terminal by rich, tab-separated in a pipe."""
+def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wrap: bool = False) -> None:
+    """A table: fitted to a terminal by rich, tab-separated in a pipe.
+
+    What is too long is cut, or with `wrap` goes on in the next line.
+    """
     if not sys.stdout.isatty():
         for row in rows:
             click.echo("\t".join(shorten(cell, 400) for cell in row))
@@ -63,9 +66,9 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     table = Table(box=None, pad_edge=False)
     for name in head:
-        table.add_column(name, overflow="ellipsis", no_wrap=True)
+        table.add_column(name, overflow="fold" if wrap else "ellipsis", no_wrap=not wrap)
     for row in rows:
-        table.add_row(*(escape(shorten(cell, 120)) for cell in row))
+        table.add_row(*(escape(shorten(cell, 400 if wrap else 120)) for cell in row))
     Console(no_color=bool(os.environ.get("NO_COLOR"))).print(table)
 
 

@@ -16,6 +16,7 @@ from feedmill.engine.loop import run_forever
 from feedmill.engine.ports import Committed, Refresh
 from feedmill.engine.report import GOOD, Report, keep_counting
 from feedmill.engine.retention import keep_tidy
+from feedmill.engine.telling import keep_webhooks
 from feedmill.engine.watch import Listener, Watch
 from feedmill.engine.world import World
 from feedmill.model.feed import Feed
@@ -34,6 +35,7 @@ from feedmill.publish.wire import refresh_wire
 )
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print events as NDJSON.")
 @click.option("--taps/--no-taps", default=True, show_default=True, help="Write NDJSON files.")
+@click.option("--webhooks/--no-webhooks", default=True, show_default=True, help="Tell webhooks.")
 @click.option(
     "--for",
     "duration",
@@ -65,6 +67,7 @@ def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa
                 metrics_port=chosen["metrics_port"],
                 to_stdout=chosen["to_stdout"],
                 taps=chosen["taps"],
+                webhooks=chosen["webhooks"],
                 show=() if chosen["quiet"] or chosen["to_stdout"] else show,
             )
 
@@ -81,17 +84,20 @@ async def run_engine(
     to_stdout: bool,
     taps: bool,
     show: tuple[Listener, ...],
+    webhooks: bool = False,
 ) -> Stopping:
     """Work until a signal or the time is up, with everything beside it; who asked for the end."""
     metrics = Metrics()
     report = Report(logger("engine"), metrics, shown=bool(show))
     watch = Watch(owner_name(), (report.refreshed, *show), (report.surprised,), (report.troubled,))
     stopping = stop_on_signals(watch)
-    sinks = [*(taps_of(world) if taps else ()), *([stdout_tap()] if to_stdout else [])]
+    sinks = [*(taps_of(world) if taps else ()), *([stdout_tap(world.config)] if to_stdout else [])]
     async with asyncio.TaskGroup() as group:
         for sink in sinks:
             group.create_task(keep_delivering(world, sink, watch, every_sec=1.0))
         group.create_task(keep_tidy(world, watch))
+        if webhooks:
+            group.create_task(keep_webhooks(world, watch, listeners=(report.delivered,)))
         if metrics_port is not None:
             group.create_task(serve_metrics(metrics, metrics_port, watch))
             group.create_task(keep_counting(world, metrics, watch))

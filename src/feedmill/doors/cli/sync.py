@@ -19,6 +19,7 @@ from feedmill.engine.loop import run_once
 from feedmill.engine.ports import Committed, Refresh
 from feedmill.engine.report import GOOD, Report
 from feedmill.engine.subscribe import subscribe
+from feedmill.engine.telling import tell_once
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
 from feedmill.errors import BlobError, FeedmillError, StoreError
@@ -93,6 +94,7 @@ async def _sync(
         await run_once(world, watch, only=chosen)
     for tap in taps_of(world) if taps else ():
         await deliver_pending(world, tap)
+    await tell_once(world, watch, listeners=(report.delivered,))
     return {
         "feeds_checked": counts["checked"],
         "feeds_nochange": counts["nochange"],

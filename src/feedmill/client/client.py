@@ -1,0 +1,245 @@
+"""The client: one method per question, values of `publish.shapes`, problems as exceptions.
+
+>>> async with Client("http://127.0.0.1:8642", token="fm_…") as mill:  # doctest: +SKIP
+...     async for event in mill.watch(after=41):
+...         print(event.seq, event.type, event.entry_uid)
+"""
+
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import quote
+
+from feedmill.client.following import SILENCE_SEC, follow
+from feedmill.client.transport import Parameters, Transport
+from feedmill.model.base import Value
+from feedmill.publish.shapes import (
+    AddedFeed,
+    CanonicalShape,
+    EntryPage,
+    EntryShape,
+    EventPage,
+    EventShape,
+    FeedChange,
+    FeedDetail,
+    FeedPage,
+    FeedShape,
+    FeedWish,
+    FetchShape,
+    HealthShape,
+    Refetch,
+    RevisionPage,
+    RevisionShape,
+)
+
+_PAGE: Final = 500
+_SEARCH_SEC: Final = 120.0  # discovery asks other servers, politely
+
+
+class RawBytes(Value):
+    """Bytes exactly as a publisher sent them, the fetch that brought them, and where they stood."""
+
+    body: bytes
+    fetch_id: str
+    offset: int
+
+
+class Client:
+    """One mill. Use it as a context, or call `close` at the end.
+
+    `timeout` is in seconds, for each of connecting, sending, and the longest silence in an answer.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        token: str | None = None,
+        timeout: float = 30.0,
+        *,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._transport = Transport(base_url, token, timeout, tls)
+        self._timeout = timeout
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End every connection."""
+        await self._transport.close()
+
+    # feeds
+
+    async def feeds(self, *, tag: str | None = None) -> AsyncIterator[FeedShape]:
+        """Every subscription, in the order in which they were added."""
+        cursor: str | None = None
+        while True:
+            asked: Parameters = {"tag": tag, "cursor": cursor, "limit": _PAGE}
+            page = await self._transport.ask("GET", "/feeds", FeedPage, params=asked)
+            for feed in page.items:
+                yield feed
+            cursor = page.next
+            if cursor is None:
+                return
+
+    async def feed(self, feed_id: str) -> FeedDetail:
+        """One feed with every address that it was met at."""
+        return await self._transport.ask("GET", f"/feeds/{_segment(feed_id)}", FeedDetail)
+
+    async def add(
+        self,
+        url: str,
+        *,
+        title: str | None = None,
+        tags: Sequence[str] = (),
+        as_is: bool = False,
+        choose: int | None = None,
+    ) -> AddedFeed:
+        """Subscribe to an address; `created` is false when the feed was here already.
+
+        An address that leads to several feeds is a RefusedError whose `document.choices` lists
+        them; ask again with the address of one, or with its number as `choose`.
+        """
+        wish = FeedWish(url=url, title=title, tags=tuple(tags), as_is=as_is, choose=choose)
+        patience = max(self._timeout, _SEARCH_SEC)
+        return await self._transport.ask(
+            "POST", "/feeds", AddedFeed, body=wish, silence_sec=patience
+        )
+
+    async def change(self, feed_id: str, change: FeedChange) -> FeedDetail:
+        """The feed as it is after the change."""
+        path = f"/feeds/{_segment(feed_id)}"
+        return await self._transport.ask("PATCH", path, FeedDetail, body=change)
+
+    async def remove(self, feed_id: str) -> None:
+        """Give up a subscription; its entries go with it."""
+        await self._transport.octets("DELETE", f"/feeds/{_segment(feed_id)}")
+
+    async def refetch(self, feed_id: str) -> Refetch:
+        """Let a feed be polled as soon as its host's pace allows."""
+        return await self._transport.ask("POST", f"/feeds/{_segment(feed_id)}/refetch", Refetch)
+
+    async def health(self, feed_id: str) -> HealthShape:
+        """How a feed is: what is wrong, since when, what was tried, what comes next."""
+        return await self._transport.ask("GET", f"/feeds/{_segment(feed_id)}/health", HealthShape)
+
+    async def canonicalize(self, url: str) -> CanonicalShape:
+        """The one right address of the feed at an address, fetched and proven."""
+        patience = max(self._timeout, _SEARCH_SEC)
+        return await self._transport.ask(
+            "POST", "/canonicalize", CanonicalShape, body={"url": url}, silence_sec=patience
+        )
+
+    # entries
+
+    async def entries(
+        self,
+        *,
+        feeds: Sequence[str] = (),
+        tag: str | None = None,
+        category: str | None = None,
+        text: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> AsyncIterator[EntryShape]:
+        """Entries that fit, the latest arrivals first; pages are asked for as they are needed."""
+        asked: dict[str, Any] = {
+            "feed": list(feeds),
+            "tag": tag,
+            "category": category,
+            "text": text,
+            "since": _instant(since),
+            "until": _instant(until),
+            "limit": _PAGE,
+        }
+        cursor: str | None = None
+        while True:
+            params: Parameters = asked | {"cursor": cursor}
+            page = await self._transport.ask("GET", "/entries", EntryPage, params=params)
+            for entry in page.items:
+                yield entry
+            cursor = page.next
+            if cursor is None:
+                return
+
+    async def entry(self, entry_uid: str) -> EntryShape:
+        """One entry."""
+        return await self._transport.ask("GET", f"/entries/{_segment(entry_uid)}", EntryShape)
+
+    async def revisions(self, entry_uid: str) -> tuple[RevisionShape, ...]:
+        """Earlier states of an entry, the oldest first."""
+        path = f"/entries/{_segment(entry_uid)}/revisions"
+        return (await self._transport.ask("GET", path, RevisionPage)).items
+
+    async def raw(self, entry_uid: str) -> RawBytes:
+        """The exact bytes of an entry as they stood in the publisher's document."""
+        return await self._raw(f"/entries/{_segment(entry_uid)}/raw")
+
+    async def raw_document(self, fetch_id: str) -> RawBytes:
+        """The exact bytes that a fetch brought."""
+        return await self._raw(f"/raw/{_segment(fetch_id)}")
+
+    async def fetch(self, fetch_id: str) -> FetchShape:
+        """A fetch with its headers as they were sent and came."""
+        return await self._transport.ask("GET", f"/raw/{_segment(fetch_id)}/headers", FetchShape)
+
+    # the log
+
+    async def events(
+        self,
+        after: int = 0,
+        *,
+        types: Sequence[str] = (),
+        wait_sec: float = 0.0,
+        limit: int = _PAGE,
+    ) -> EventPage:
+        """Events after a number, in order; with `wait_sec`, as soon as there are any (60 s at most)."""
+        asked: Parameters = {
+            "after": after,
+            "types": ",".join(types) or None,
+            "wait": f"{wait_sec:g}" if wait_sec > 0 else None,
+            "limit": limit,
+        }
+        patience = self._timeout + max(wait_sec, 0.0)
+        return await self._transport.ask(
+            "GET", "/events", EventPage, params=asked, silence_sec=patience
+        )
+
+    def watch(
+        self, after: int = 0, *, silence_sec: float = SILENCE_SEC
+    ) -> AsyncGenerator[EventShape, None]:
+        """Every event after that number, each once and in order, for ever.
+
+        A connection that breaks, or says nothing for `silence_sec`, is made again and goes on
+        after the last event. Remember `event.seq` when you are done with an event: it is the
+        `after` of your next start. What the log has lost meanwhile is a GapError.
+        """
+        return follow(self._transport, after, silence_sec=silence_sec)
+
+    async def _raw(self, path: str) -> RawBytes:
+        answer = await self._transport.octets("GET", path)
+        offset = answer.headers.get("Feedmill-Offset", "0")
+        return RawBytes(
+            body=answer.content,
+            fetch_id=answer.headers.get("Feedmill-Fetch", ""),
+            offset=int(offset) if offset.isdigit() else 0,
+        )
+
+
+def _segment(name: str) -> str:
+    """A name as one segment of a path: it cannot lead anywhere else."""
+    return quote(name, safe=":") if name not in (".", "..") else name.replace(".", "%2E")
+
+
+def _instant(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

@@ -1,0 +1,123 @@
+"""`feedmill serve`: the doors for other programs, with or without the mill behind them."""
+
+import asyncio
+import signal
+from contextlib import AsyncExitStack
+
+import click
+
+from feedmill.app import announce_egress, open_world, owner_name, taps_of
+from feedmill.doors.cli.leaving import interrupted
+from feedmill.doors.cli.output import json_option, show_json_line
+from feedmill.doors.cli.session import config_of, run_story
+from feedmill.doors.cli.stopping import Stopping, stop_on_signals
+from feedmill.engine.deliver import keep_delivering
+from feedmill.engine.loop import run_forever
+from feedmill.engine.report import Report, keep_counting
+from feedmill.engine.retention import keep_tidy
+from feedmill.engine.telling import keep_webhooks
+from feedmill.engine.watch import Watch
+from feedmill.engine.world import World
+from feedmill.observe.log import logger
+from feedmill.observe.metrics import Metrics
+
+_PORT = click.IntRange(0, 65_535)
+
+
+@click.command()
+@click.option("--host", metavar="ADDRESS", help="Listen here [FEEDMILL_SERVE_HOST, 127.0.0.1].")
+@click.option(
+    "--port", type=_PORT, metavar="PORT", help="And on this port [FEEDMILL_SERVE_PORT, 8642]."
+)
+@click.option("--grpc", "grpc_port", type=_PORT, metavar="PORT", help="Answer gRPC there as well.")
+@click.option("--with-mill", is_flag=True, help="Poll, deliver and tidy up in the same process.")
+@json_option
+@click.pass_context
+def serve(
+    ctx: click.Context,
+    host: str | None,
+    port: int | None,
+    grpc_port: int | None,
+    *,
+    with_mill: bool,
+    as_json: bool,
+) -> None:
+    """Answer other programs over HTTP until SIGTERM or Ctrl-C; what is under way is finished.
+
+    Without any token only this machine is answered. An address that others reach wants a token
+    first: `feedmill token create`.
+
+    \b
+    Examples:
+      feedmill serve --with-mill
+      curl http://127.0.0.1:8642/entries?limit=10
+    """
+    config = config_of(ctx, as_json=as_json)
+    if with_mill:
+        announce_egress(config)
+
+    async def tell() -> Stopping:
+        async with open_world(config) as world:
+            report = Report(logger("engine"), Metrics())
+            watch = Watch(
+                owner_name(), (report.refreshed,), (report.surprised,), (report.troubled,)
+            )
+            stopping = stop_on_signals(watch)
+            async with AsyncExitStack() as doors:
+                places = await _open(doors, world, watch, report.metrics, (host, port, grpc_port))
+                _say(places, as_json=as_json)
+                await _work(world, watch, report, with_mill=with_mill)
+            return stopping
+
+    stopping = run_story(tell, as_json=as_json)
+    if stopping.by == signal.SIGINT:
+        interrupted("interrupted; everything under way was finished", as_json=as_json)
+
+
+async def _open(
+    doors: AsyncExitStack,
+    world: World,
+    watch: Watch,
+    metrics: Metrics,
+    wanted: tuple[str | None, int | None, int | None],
+) -> dict[str, str]:
+    """Open the doors that are wanted; where each of them is."""
+    from feedmill.doors.rest.serving import rest_server  # noqa: PLC0415  # only who serves loads it
+
+    host, port, grpc_port = wanted
+    places: dict[str, str] = {}
+    if grpc_port is not None:
+        from feedmill.doors.grpc.opening import grpc_door  # noqa: PLC0415  # an extra
+
+        bound = host or world.config.serve.host
+        name, number = await doors.enter_async_context(grpc_door()(world, bound, grpc_port))
+        places["grpc"] = f"{name}:{number}"
+    rest = rest_server(world, watch, host=host, port=port, metrics=metrics)
+    places["rest"] = await doors.enter_async_context(rest)
+    return places
+
+
+async def _work(world: World, watch: Watch, report: Report, *, with_mill: bool) -> None:
+    """Whatever goes on behind the doors until somebody asks for the end."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(keep_counting(world, report.metrics, watch))
+        if with_mill:
+            for sink in taps_of(world):
+                group.create_task(keep_delivering(world, sink, watch, every_sec=1.0))
+            group.create_task(keep_tidy(world, watch))
+            group.create_task(keep_webhooks(world, watch, listeners=(report.delivered,)))
+            group.create_task(run_forever(world, watch))
+        try:
+            while not watch.is_stopping():
+                await watch.pause(3600)
+        finally:
+            watch.stop()
+
+
+def _say(places: dict[str, str], *, as_json: bool) -> None:
+    if as_json:
+        show_json_line(places)
+        return
+    click.echo(f"serving at {places['rest']} (see {places['rest']}/docs)")
+    if "grpc" in places:
+        click.echo(f"and gRPC at {places['grpc']}")

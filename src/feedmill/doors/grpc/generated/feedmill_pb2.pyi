@@ -1,0 +1,834 @@
+import datetime
+
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ListFeedsRequest(_message.Message):
+    __slots__ = ("tag", "cursor", "limit")
+    TAG_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    tag: str
+    cursor: str
+    limit: int
+    def __init__(self, tag: _Optional[str] = ..., cursor: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class FeedRequest(_message.Message):
+    __slots__ = ("id",)
+    ID_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    def __init__(self, id: _Optional[str] = ...) -> None: ...
+
+class FeedPage(_message.Message):
+    __slots__ = ("items", "next")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Feed]
+    next: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Feed, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
+
+class Feed(_message.Message):
+    __slots__ = ("id", "url", "type", "title", "site_url", "tags", "paused", "health", "created_at", "validators", "schedule", "publisher_hints", "stats", "self_url", "hubs", "validators_ineffective", "overrides", "aliases", "move")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    SITE_URL_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    PAUSED_FIELD_NUMBER: _ClassVar[int]
+    HEALTH_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    VALIDATORS_FIELD_NUMBER: _ClassVar[int]
+    SCHEDULE_FIELD_NUMBER: _ClassVar[int]
+    PUBLISHER_HINTS_FIELD_NUMBER: _ClassVar[int]
+    STATS_FIELD_NUMBER: _ClassVar[int]
+    SELF_URL_FIELD_NUMBER: _ClassVar[int]
+    HUBS_FIELD_NUMBER: _ClassVar[int]
+    VALIDATORS_INEFFECTIVE_FIELD_NUMBER: _ClassVar[int]
+    OVERRIDES_FIELD_NUMBER: _ClassVar[int]
+    ALIASES_FIELD_NUMBER: _ClassVar[int]
+    MOVE_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    url: str
+    type: str
+    title: str
+    site_url: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    paused: bool
+    health: str
+    created_at: _timestamp_pb2.Timestamp
+    validators: FeedValidators
+    schedule: FeedSchedule
+    publisher_hints: PublisherHints
+    stats: FeedStats
+    self_url: str
+    hubs: _containers.RepeatedScalarFieldContainer[str]
+    validators_ineffective: bool
+    overrides: FeedOverrides
+    aliases: _containers.RepeatedScalarFieldContainer[str]
+    move: MoveCandidate
+    def __init__(self, id: _Optional[str] = ..., url: _Optional[str] = ..., type: _Optional[str] = ..., title: _Optional[str] = ..., site_url: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., paused: _Optional[bool] = ..., health: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., validators: _Optional[_Union[FeedValidators, _Mapping]] = ..., schedule: _Optional[_Union[FeedSchedule, _Mapping]] = ..., publisher_hints: _Optional[_Union[PublisherHints, _Mapping]] = ..., stats: _Optional[_Union[FeedStats, _Mapping]] = ..., self_url: _Optional[str] = ..., hubs: _Optional[_Iterable[str]] = ..., validators_ineffective: _Optional[bool] = ..., overrides: _Optional[_Union[FeedOverrides, _Mapping]] = ..., aliases: _Optional[_Iterable[str]] = ..., move: _Optional[_Union[MoveCandidate, _Mapping]] = ...) -> None: ...
+
+class MoveCandidate(_message.Message):
+    __slots__ = ("url", "source", "sightings", "first_seen_at", "last_seen_at", "attempts", "refuted_at", "retry_at", "reason", "missing")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    SIGHTINGS_FIELD_NUMBER: _ClassVar[int]
+    FIRST_SEEN_AT_FIELD_NUMBER: _ClassVar[int]
+    LAST_SEEN_AT_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    REFUTED_AT_FIELD_NUMBER: _ClassVar[int]
+    RETRY_AT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    MISSING_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    source: str
+    sightings: int
+    first_seen_at: _timestamp_pb2.Timestamp
+    last_seen_at: _timestamp_pb2.Timestamp
+    attempts: int
+    refuted_at: _timestamp_pb2.Timestamp
+    retry_at: _timestamp_pb2.Timestamp
+    reason: str
+    missing: MoveMissing
+    def __init__(self, url: _Optional[str] = ..., source: _Optional[str] = ..., sightings: _Optional[int] = ..., first_seen_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempts: _Optional[int] = ..., refuted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., retry_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., missing: _Optional[_Union[MoveMissing, _Mapping]] = ...) -> None: ...
+
+class MoveMissing(_message.Message):
+    __slots__ = ("sightings", "hours", "proof")
+    SIGHTINGS_FIELD_NUMBER: _ClassVar[int]
+    HOURS_FIELD_NUMBER: _ClassVar[int]
+    PROOF_FIELD_NUMBER: _ClassVar[int]
+    sightings: int
+    hours: float
+    proof: bool
+    def __init__(self, sightings: _Optional[int] = ..., hours: _Optional[float] = ..., proof: _Optional[bool] = ...) -> None: ...
+
+class FeedValidators(_message.Message):
+    __slots__ = ("etag", "last_modified")
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    LAST_MODIFIED_FIELD_NUMBER: _ClassVar[int]
+    etag: str
+    last_modified: str
+    def __init__(self, etag: _Optional[str] = ..., last_modified: _Optional[str] = ...) -> None: ...
+
+class FeedSchedule(_message.Message):
+    __slots__ = ("interval_sec", "min_interval_sec", "max_interval_sec", "last_decision_at", "next_poll_at", "reason", "retry_after_sec")
+    INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
+    MIN_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
+    MAX_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
+    LAST_DECISION_AT_FIELD_NUMBER: _ClassVar[int]
+    NEXT_POLL_AT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    RETRY_AFTER_SEC_FIELD_NUMBER: _ClassVar[int]
+    interval_sec: int
+    min_interval_sec: int
+    max_interval_sec: int
+    last_decision_at: _timestamp_pb2.Timestamp
+    next_poll_at: _timestamp_pb2.Timestamp
+    reason: str
+    retry_after_sec: int
+    def __init__(self, interval_sec: _Optional[int] = ..., min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., last_decision_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., next_poll_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., retry_after_sec: _Optional[int] = ...) -> None: ...
+
+class PublisherHints(_message.Message):
+    __slots__ = ("ttl_minutes", "skip_hours", "skip_days")
+    TTL_MINUTES_FIELD_NUMBER: _ClassVar[int]
+    SKIP_HOURS_FIELD_NUMBER: _ClassVar[int]
+    SKIP_DAYS_FIELD_NUMBER: _ClassVar[int]
+    ttl_minutes: int
+    skip_hours: _containers.RepeatedScalarFieldContainer[int]
+    skip_days: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, ttl_minutes: _Optional[int] = ..., skip_hours: _Optional[_Iterable[int]] = ..., skip_days: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class FeedStats(_message.Message):
+    __slots__ = ("last_fetch_at", "last_success_at", "last_result", "last_status", "last_detail", "consecutive_failures", "ewma_interarrival_sec", "new_entries_last_fetch")
+    LAST_FETCH_AT_FIELD_NUMBER: _ClassVar[int]
+    LAST_SUCCESS_AT_FIELD_NUMBER: _ClassVar[int]
+    LAST_RESULT_FIELD_NUMBER: _ClassVar[int]
+    LAST_STATUS_FIELD_NUMBER: _ClassVar[int]
+    LAST_DETAIL_FIELD_NUMBER: _ClassVar[int]
+    CONSECUTIVE_FAILURES_FIELD_NUMBER: _ClassVar[int]
+    EWMA_INTERARRIVAL_SEC_FIELD_NUMBER: _ClassVar[int]
+    NEW_ENTRIES_LAST_FETCH_FIELD_NUMBER: _ClassVar[int]
+    last_fetch_at: _timestamp_pb2.Timestamp
+    last_success_at: _timestamp_pb2.Timestamp
+    last_result: str
+    last_status: int
+    last_detail: str
+    consecutive_failures: int
+    ewma_interarrival_sec: int
+    new_entries_last_fetch: int
+    def __init__(self, last_fetch_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_success_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_result: _Optional[str] = ..., last_status: _Optional[int] = ..., last_detail: _Optional[str] = ..., consecutive_failures: _Optional[int] = ..., ewma_interarrival_sec: _Optional[int] = ..., new_entries_last_fetch: _Optional[int] = ...) -> None: ...
+
+class FeedOverrides(_message.Message):
+    __slots__ = ("min_interval_sec", "max_interval_sec", "user_agent", "header_names", "has_credentials", "has_proxy", "verify_tls", "push_only", "archive_backfill", "disable_autodiscovery")
+    MIN_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
+    MAX_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
+    USER_AGENT_FIELD_NUMBER: _ClassVar[int]
+    HEADER_NAMES_FIELD_NUMBER: _ClassVar[int]
+    HAS_CREDENTIALS_FIELD_NUMBER: _ClassVar[int]
+    HAS_PROXY_FIELD_NUMBER: _ClassVar[int]
+    VERIFY_TLS_FIELD_NUMBER: _ClassVar[int]
+    PUSH_ONLY_FIELD_NUMBER: _ClassVar[int]
+    ARCHIVE_BACKFILL_FIELD_NUMBER: _ClassVar[int]
+    DISABLE_AUTODISCOVERY_FIELD_NUMBER: _ClassVar[int]
+    min_interval_sec: int
+    max_interval_sec: int
+    user_agent: str
+    header_names: _containers.RepeatedScalarFieldContainer[str]
+    has_credentials: bool
+    has_proxy: bool
+    verify_tls: bool
+    push_only: bool
+    archive_backfill: bool
+    disable_autodiscovery: bool
+    def __init__(self, min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., header_names: _Optional[_Iterable[str]] = ..., has_credentials: _Optional[bool] = ..., has_proxy: _Optional[bool] = ..., verify_tls: _Optional[bool] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ...) -> None: ...
+
+class AddFeedRequest(_message.Message):
+    __slots__ = ("url", "title", "tags", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "as_is", "choose")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    MIN_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
+    MAX_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
+    USER_AGENT_FIELD_NUMBER: _ClassVar[int]
+    HEADERS_FIELD_NUMBER: _ClassVar[int]
+    USERNAME_FIELD_NUMBER: _ClassVar[int]
+    PASSWORD_FIELD_NUMBER: _ClassVar[int]
+    AS_IS_FIELD_NUMBER: _ClassVar[int]
+    CHOOSE_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    title: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    min_interval_sec: int
+    max_interval_sec: int
+    user_agent: str
+    headers: _containers.RepeatedCompositeFieldContainer[Header]
+    username: str
+    password: str
+    as_is: bool
+    choose: int
+    def __init__(self, url: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., username: _Optional[str] = ..., password: _Optional[str] = ..., as_is: _Optional[bool] = ..., choose: _Optional[int] = ...) -> None: ...
+
+class AddFeedReply(_message.Message):
+    __slots__ = ("feed", "created", "choices")
+    FEED_FIELD_NUMBER: _ClassVar[int]
+    CREATED_FIELD_NUMBER: _ClassVar[int]
+    CHOICES_FIELD_NUMBER: _ClassVar[int]
+    feed: Feed
+    created: bool
+    choices: _containers.RepeatedCompositeFieldContainer[FoundFeed]
+    def __init__(self, feed: _Optional[_Union[Feed, _Mapping]] = ..., created: _Optional[bool] = ..., choices: _Optional[_Iterable[_Union[FoundFeed, _Mapping]]] = ...) -> None: ...
+
+class FoundFeed(_message.Message):
+    __slots__ = ("url", "found_by", "title", "type", "is_comments", "rule", "is_published")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    FOUND_BY_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    IS_COMMENTS_FIELD_NUMBER: _ClassVar[int]
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    IS_PUBLISHED_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    found_by: str
+    title: str
+    type: str
+    is_comments: bool
+    rule: str
+    is_published: bool
+    def __init__(self, url: _Optional[str] = ..., found_by: _Optional[str] = ..., title: _Optional[str] = ..., type: _Optional[str] = ..., is_comments: _Optional[bool] = ..., rule: _Optional[str] = ..., is_published: _Optional[bool] = ...) -> None: ...
+
+class Header(_message.Message):
+    __slots__ = ("name", "value")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: str
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+
+class ChangeFeedRequest(_message.Message):
+    __slots__ = ("id", "title", "tags", "paused", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "push_only", "archive_backfill", "disable_autodiscovery", "update_mask")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    PAUSED_FIELD_NUMBER: _ClassVar[int]
+    MIN_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
+    MAX_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
+    USER_AGENT_FIELD_NUMBER: _ClassVar[int]
+    HEADERS_FIELD_NUMBER: _ClassVar[int]
+    USERNAME_FIELD_NUMBER: _ClassVar[int]
+    PASSWORD_FIELD_NUMBER: _ClassVar[int]
+    PUSH_ONLY_FIELD_NUMBER: _ClassVar[int]
+    ARCHIVE_BACKFILL_FIELD_NUMBER: _ClassVar[int]
+    DISABLE_AUTODISCOVERY_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    title: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    paused: bool
+    min_interval_sec: int
+    max_interval_sec: int
+    user_agent: str
+    headers: _containers.RepeatedCompositeFieldContainer[Header]
+    username: str
+    password: str
+    push_only: bool
+    archive_backfill: bool
+    disable_autodiscovery: bool
+    update_mask: _field_mask_pb2.FieldMask
+    def __init__(self, id: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., paused: _Optional[bool] = ..., min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., username: _Optional[str] = ..., password: _Optional[str] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ...) -> None: ...
+
+class RemoveFeedReply(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class RefetchReply(_message.Message):
+    __slots__ = ("feed_id", "next_poll_at")
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    NEXT_POLL_AT_FIELD_NUMBER: _ClassVar[int]
+    feed_id: str
+    next_poll_at: _timestamp_pb2.Timestamp
+    def __init__(self, feed_id: _Optional[str] = ..., next_poll_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ScheduleRequest(_message.Message):
+    __slots__ = ("id", "limit")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    limit: int
+    def __init__(self, id: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class DecisionPage(_message.Message):
+    __slots__ = ("items", "next")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Decision]
+    next: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
+
+class Decision(_message.Message):
+    __slots__ = ("decided_at", "reason", "outcome", "interval_before_sec", "interval_sec", "delay_sec", "next_poll_at", "steps", "hints", "words")
+    class HintsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: Hint
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Hint, _Mapping]] = ...) -> None: ...
+    DECIDED_AT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    INTERVAL_BEFORE_SEC_FIELD_NUMBER: _ClassVar[int]
+    INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
+    DELAY_SEC_FIELD_NUMBER: _ClassVar[int]
+    NEXT_POLL_AT_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    HINTS_FIELD_NUMBER: _ClassVar[int]
+    WORDS_FIELD_NUMBER: _ClassVar[int]
+    decided_at: _timestamp_pb2.Timestamp
+    reason: str
+    outcome: Outcome
+    interval_before_sec: float
+    interval_sec: float
+    delay_sec: float
+    next_poll_at: _timestamp_pb2.Timestamp
+    steps: _containers.RepeatedCompositeFieldContainer[Step]
+    hints: _containers.MessageMap[str, Hint]
+    words: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, decided_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, _Mapping]] = ..., interval_before_sec: _Optional[float] = ..., interval_sec: _Optional[float] = ..., delay_sec: _Optional[float] = ..., next_poll_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[Step, _Mapping]]] = ..., hints: _Optional[_Mapping[str, Hint]] = ..., words: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Outcome(_message.Message):
+    __slots__ = ("kind", "http_status", "new_entries", "retry_after_sec", "reason")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    HTTP_STATUS_FIELD_NUMBER: _ClassVar[int]
+    NEW_ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    RETRY_AFTER_SEC_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    http_status: int
+    new_entries: int
+    retry_after_sec: float
+    reason: str
+    def __init__(self, kind: _Optional[str] = ..., http_status: _Optional[int] = ..., new_entries: _Optional[int] = ..., retry_after_sec: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class Step(_message.Message):
+    __slots__ = ("code", "of", "before", "after")
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    OF_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    code: str
+    of: str
+    before: float
+    after: float
+    def __init__(self, code: _Optional[str] = ..., of: _Optional[str] = ..., before: _Optional[float] = ..., after: _Optional[float] = ...) -> None: ...
+
+class Hint(_message.Message):
+    __slots__ = ("value_json", "source", "seen_at")
+    VALUE_JSON_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    SEEN_AT_FIELD_NUMBER: _ClassVar[int]
+    value_json: str
+    source: str
+    seen_at: _timestamp_pb2.Timestamp
+    def __init__(self, value_json: _Optional[str] = ..., source: _Optional[str] = ..., seen_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class FeedHealth(_message.Message):
+    __slots__ = ("feed_id", "url", "health", "kind", "paused", "reason", "detail", "since", "consecutive_failures", "last_success_at", "next_poll_at", "line", "column", "attempts", "words")
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    HEALTH_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    PAUSED_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    CONSECUTIVE_FAILURES_FIELD_NUMBER: _ClassVar[int]
+    LAST_SUCCESS_AT_FIELD_NUMBER: _ClassVar[int]
+    NEXT_POLL_AT_FIELD_NUMBER: _ClassVar[int]
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    COLUMN_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    WORDS_FIELD_NUMBER: _ClassVar[int]
+    feed_id: str
+    url: str
+    health: str
+    kind: str
+    paused: bool
+    reason: str
+    detail: str
+    since: _timestamp_pb2.Timestamp
+    consecutive_failures: int
+    last_success_at: _timestamp_pb2.Timestamp
+    next_poll_at: _timestamp_pb2.Timestamp
+    line: int
+    column: int
+    attempts: _containers.RepeatedCompositeFieldContainer[Attempt]
+    words: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, feed_id: _Optional[str] = ..., url: _Optional[str] = ..., health: _Optional[str] = ..., kind: _Optional[str] = ..., paused: _Optional[bool] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., consecutive_failures: _Optional[int] = ..., last_success_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., next_poll_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., line: _Optional[int] = ..., column: _Optional[int] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., words: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Attempt(_message.Message):
+    __slots__ = ("fetch_id", "fetched_at", "outcome", "http_status", "detail", "elapsed_ms")
+    FETCH_ID_FIELD_NUMBER: _ClassVar[int]
+    FETCHED_AT_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    HTTP_STATUS_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    ELAPSED_MS_FIELD_NUMBER: _ClassVar[int]
+    fetch_id: str
+    fetched_at: _timestamp_pb2.Timestamp
+    outcome: str
+    http_status: int
+    detail: str
+    elapsed_ms: int
+    def __init__(self, fetch_id: _Optional[str] = ..., fetched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[str] = ..., http_status: _Optional[int] = ..., detail: _Optional[str] = ..., elapsed_ms: _Optional[int] = ...) -> None: ...
+
+class ListEntriesRequest(_message.Message):
+    __slots__ = ("feed_id", "feed_ids", "tag", "category", "since", "until", "text", "include_removed", "cursor", "limit")
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    FEED_IDS_FIELD_NUMBER: _ClassVar[int]
+    TAG_FIELD_NUMBER: _ClassVar[int]
+    CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_REMOVED_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    feed_id: str
+    feed_ids: _containers.RepeatedScalarFieldContainer[str]
+    tag: str
+    category: str
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    text: str
+    include_removed: bool
+    cursor: str
+    limit: int
+    def __init__(self, feed_id: _Optional[str] = ..., feed_ids: _Optional[_Iterable[str]] = ..., tag: _Optional[str] = ..., category: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., include_removed: _Optional[bool] = ..., cursor: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class EntryRequest(_message.Message):
+    __slots__ = ("entry_uid",)
+    ENTRY_UID_FIELD_NUMBER: _ClassVar[int]
+    entry_uid: str
+    def __init__(self, entry_uid: _Optional[str] = ...) -> None: ...
+
+class EntryPage(_message.Message):
+    __slots__ = ("items", "next")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Entry]
+    next: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
+
+class Entry(_message.Message):
+    __slots__ = ("entry_uid", "feed_id", "first_seen", "last_seen", "seen_count", "content_hash", "dedupe_key", "match_confidence", "guid", "link", "canonical_link", "title", "summary", "content", "authors", "categories", "enclosures", "published", "updated", "published_effective", "published_source", "language", "image", "comments_url", "article_hash", "revisions", "removed_at", "raw_refs")
+    ENTRY_UID_FIELD_NUMBER: _ClassVar[int]
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    FIRST_SEEN_FIELD_NUMBER: _ClassVar[int]
+    LAST_SEEN_FIELD_NUMBER: _ClassVar[int]
+    SEEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_HASH_FIELD_NUMBER: _ClassVar[int]
+    DEDUPE_KEY_FIELD_NUMBER: _ClassVar[int]
+    MATCH_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    GUID_FIELD_NUMBER: _ClassVar[int]
+    LINK_FIELD_NUMBER: _ClassVar[int]
+    CANONICAL_LINK_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    AUTHORS_FIELD_NUMBER: _ClassVar[int]
+    CATEGORIES_FIELD_NUMBER: _ClassVar[int]
+    ENCLOSURES_FIELD_NUMBER: _ClassVar[int]
+    PUBLISHED_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_FIELD_NUMBER: _ClassVar[int]
+    PUBLISHED_EFFECTIVE_FIELD_NUMBER: _ClassVar[int]
+    PUBLISHED_SOURCE_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    IMAGE_FIELD_NUMBER: _ClassVar[int]
+    COMMENTS_URL_FIELD_NUMBER: _ClassVar[int]
+    ARTICLE_HASH_FIELD_NUMBER: _ClassVar[int]
+    REVISIONS_FIELD_NUMBER: _ClassVar[int]
+    REMOVED_AT_FIELD_NUMBER: _ClassVar[int]
+    RAW_REFS_FIELD_NUMBER: _ClassVar[int]
+    entry_uid: str
+    feed_id: str
+    first_seen: _timestamp_pb2.Timestamp
+    last_seen: _timestamp_pb2.Timestamp
+    seen_count: int
+    content_hash: str
+    dedupe_key: str
+    match_confidence: str
+    guid: str
+    link: str
+    canonical_link: str
+    title: str
+    summary: str
+    content: str
+    authors: _containers.RepeatedCompositeFieldContainer[Author]
+    categories: _containers.RepeatedScalarFieldContainer[str]
+    enclosures: _containers.RepeatedCompositeFieldContainer[Enclosure]
+    published: _timestamp_pb2.Timestamp
+    updated: _timestamp_pb2.Timestamp
+    published_effective: _timestamp_pb2.Timestamp
+    published_source: str
+    language: str
+    image: str
+    comments_url: str
+    article_hash: str
+    revisions: int
+    removed_at: _timestamp_pb2.Timestamp
+    raw_refs: _containers.RepeatedCompositeFieldContainer[RawRef]
+    def __init__(self, entry_uid: _Optional[str] = ..., feed_id: _Optional[str] = ..., first_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seen_count: _Optional[int] = ..., content_hash: _Optional[str] = ..., dedupe_key: _Optional[str] = ..., match_confidence: _Optional[str] = ..., guid: _Optional[str] = ..., link: _Optional[str] = ..., canonical_link: _Optional[str] = ..., title: _Optional[str] = ..., summary: _Optional[str] = ..., content: _Optional[str] = ..., authors: _Optional[_Iterable[_Union[Author, _Mapping]]] = ..., categories: _Optional[_Iterable[str]] = ..., enclosures: _Optional[_Iterable[_Union[Enclosure, _Mapping]]] = ..., published: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_effective: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_source: _Optional[str] = ..., language: _Optional[str] = ..., image: _Optional[str] = ..., comments_url: _Optional[str] = ..., article_hash: _Optional[str] = ..., revisions: _Optional[int] = ..., removed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., raw_refs: _Optional[_Iterable[_Union[RawRef, _Mapping]]] = ...) -> None: ...
+
+class Author(_message.Message):
+    __slots__ = ("name", "email", "uri")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    EMAIL_FIELD_NUMBER: _ClassVar[int]
+    URI_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    email: str
+    uri: str
+    def __init__(self, name: _Optional[str] = ..., email: _Optional[str] = ..., uri: _Optional[str] = ...) -> None: ...
+
+class Enclosure(_message.Message):
+    __slots__ = ("url", "type", "length", "title", "duration")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    DURATION_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    type: str
+    length: int
+    title: str
+    duration: int
+    def __init__(self, url: _Optional[str] = ..., type: _Optional[str] = ..., length: _Optional[int] = ..., title: _Optional[str] = ..., duration: _Optional[int] = ...) -> None: ...
+
+class RawRef(_message.Message):
+    __slots__ = ("fetch_id", "offset", "length", "note")
+    FETCH_ID_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
+    fetch_id: str
+    offset: int
+    length: int
+    note: str
+    def __init__(self, fetch_id: _Optional[str] = ..., offset: _Optional[int] = ..., length: _Optional[int] = ..., note: _Optional[str] = ...) -> None: ...
+
+class RevisionPage(_message.Message):
+    __slots__ = ("items", "next")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Revision]
+    next: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Revision, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
+
+class Revision(_message.Message):
+    __slots__ = ("entry_uid", "number", "replaced_at", "changed", "content_hash", "title", "summary", "content", "canonical_link", "published", "updated", "fetch_id")
+    ENTRY_UID_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    REPLACED_AT_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_HASH_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    CANONICAL_LINK_FIELD_NUMBER: _ClassVar[int]
+    PUBLISHED_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_FIELD_NUMBER: _ClassVar[int]
+    FETCH_ID_FIELD_NUMBER: _ClassVar[int]
+    entry_uid: str
+    number: int
+    replaced_at: _timestamp_pb2.Timestamp
+    changed: _containers.RepeatedScalarFieldContainer[str]
+    content_hash: str
+    title: str
+    summary: str
+    content: str
+    canonical_link: str
+    published: _timestamp_pb2.Timestamp
+    updated: _timestamp_pb2.Timestamp
+    fetch_id: str
+    def __init__(self, entry_uid: _Optional[str] = ..., number: _Optional[int] = ..., replaced_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed: _Optional[_Iterable[str]] = ..., content_hash: _Optional[str] = ..., title: _Optional[str] = ..., summary: _Optional[str] = ..., content: _Optional[str] = ..., canonical_link: _Optional[str] = ..., published: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetch_id: _Optional[str] = ...) -> None: ...
+
+class RawRequest(_message.Message):
+    __slots__ = ("entry_uid", "fetch_id")
+    ENTRY_UID_FIELD_NUMBER: _ClassVar[int]
+    FETCH_ID_FIELD_NUMBER: _ClassVar[int]
+    entry_uid: str
+    fetch_id: str
+    def __init__(self, entry_uid: _Optional[str] = ..., fetch_id: _Optional[str] = ...) -> None: ...
+
+class RawPart(_message.Message):
+    __slots__ = ("fetch", "offset", "length", "data")
+    FETCH_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    fetch: Fetch
+    offset: int
+    length: int
+    data: bytes
+    def __init__(self, fetch: _Optional[_Union[Fetch, _Mapping]] = ..., offset: _Optional[int] = ..., length: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
+
+class Fetch(_message.Message):
+    __slots__ = ("fetch_id", "feed_id", "scheduled_at", "fetched_at", "url", "final_url", "outcome", "http_status", "detail", "request_headers", "response_headers", "hops", "body_sha256", "content_type", "content_length", "wire_length", "elapsed_ms", "entries_seen", "entries_new", "entries_updated", "repairs", "truncated")
+    FETCH_ID_FIELD_NUMBER: _ClassVar[int]
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    SCHEDULED_AT_FIELD_NUMBER: _ClassVar[int]
+    FETCHED_AT_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    FINAL_URL_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    HTTP_STATUS_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_HEADERS_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_HEADERS_FIELD_NUMBER: _ClassVar[int]
+    HOPS_FIELD_NUMBER: _ClassVar[int]
+    BODY_SHA256_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    WIRE_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    ELAPSED_MS_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_SEEN_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_NEW_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_UPDATED_FIELD_NUMBER: _ClassVar[int]
+    REPAIRS_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_FIELD_NUMBER: _ClassVar[int]
+    fetch_id: str
+    feed_id: str
+    scheduled_at: _timestamp_pb2.Timestamp
+    fetched_at: _timestamp_pb2.Timestamp
+    url: str
+    final_url: str
+    outcome: str
+    http_status: int
+    detail: str
+    request_headers: _containers.RepeatedCompositeFieldContainer[Header]
+    response_headers: _containers.RepeatedCompositeFieldContainer[Header]
+    hops: _containers.RepeatedCompositeFieldContainer[Hop]
+    body_sha256: str
+    content_type: str
+    content_length: int
+    wire_length: int
+    elapsed_ms: int
+    entries_seen: int
+    entries_new: int
+    entries_updated: int
+    repairs: _containers.RepeatedScalarFieldContainer[str]
+    truncated: bool
+    def __init__(self, fetch_id: _Optional[str] = ..., feed_id: _Optional[str] = ..., scheduled_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., outcome: _Optional[str] = ..., http_status: _Optional[int] = ..., detail: _Optional[str] = ..., request_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., response_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., hops: _Optional[_Iterable[_Union[Hop, _Mapping]]] = ..., body_sha256: _Optional[str] = ..., content_type: _Optional[str] = ..., content_length: _Optional[int] = ..., wire_length: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., entries_seen: _Optional[int] = ..., entries_new: _Optional[int] = ..., entries_updated: _Optional[int] = ..., repairs: _Optional[_Iterable[str]] = ..., truncated: _Optional[bool] = ...) -> None: ...
+
+class Hop(_message.Message):
+    __slots__ = ("url", "status", "location")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    LOCATION_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    status: int
+    location: str
+    def __init__(self, url: _Optional[str] = ..., status: _Optional[int] = ..., location: _Optional[str] = ...) -> None: ...
+
+class ListArticlesRequest(_message.Message):
+    __slots__ = ("cursor", "limit")
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    cursor: str
+    limit: int
+    def __init__(self, cursor: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class ArticlePage(_message.Message):
+    __slots__ = ("items", "next")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Article]
+    next: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Article, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
+
+class Article(_message.Message):
+    __slots__ = ("article_hash", "first_seen", "link", "entry_uid", "feed_id", "title", "published_effective")
+    ARTICLE_HASH_FIELD_NUMBER: _ClassVar[int]
+    FIRST_SEEN_FIELD_NUMBER: _ClassVar[int]
+    LINK_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_UID_FIELD_NUMBER: _ClassVar[int]
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    PUBLISHED_EFFECTIVE_FIELD_NUMBER: _ClassVar[int]
+    article_hash: str
+    first_seen: _timestamp_pb2.Timestamp
+    link: str
+    entry_uid: str
+    feed_id: str
+    title: str
+    published_effective: _timestamp_pb2.Timestamp
+    def __init__(self, article_hash: _Optional[str] = ..., first_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., link: _Optional[str] = ..., entry_uid: _Optional[str] = ..., feed_id: _Optional[str] = ..., title: _Optional[str] = ..., published_effective: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListEventsRequest(_message.Message):
+    __slots__ = ("after_seq", "types", "feed_ids", "limit")
+    AFTER_SEQ_FIELD_NUMBER: _ClassVar[int]
+    TYPES_FIELD_NUMBER: _ClassVar[int]
+    FEED_IDS_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    after_seq: int
+    types: _containers.RepeatedScalarFieldContainer[str]
+    feed_ids: _containers.RepeatedScalarFieldContainer[str]
+    limit: int
+    def __init__(self, after_seq: _Optional[int] = ..., types: _Optional[_Iterable[str]] = ..., feed_ids: _Optional[_Iterable[str]] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class EventPage(_message.Message):
+    __slots__ = ("items", "next", "last_seq")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Event]
+    next: int
+    last_seq: int
+    def __init__(self, items: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., next: _Optional[int] = ..., last_seq: _Optional[int] = ...) -> None: ...
+
+class Event(_message.Message):
+    __slots__ = ("seq", "id", "type", "feed_id", "occurred_at", "entry_uid", "data_json")
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    OCCURRED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_UID_FIELD_NUMBER: _ClassVar[int]
+    DATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    seq: int
+    id: str
+    type: str
+    feed_id: str
+    occurred_at: _timestamp_pb2.Timestamp
+    entry_uid: str
+    data_json: str
+    def __init__(self, seq: _Optional[int] = ..., id: _Optional[str] = ..., type: _Optional[str] = ..., feed_id: _Optional[str] = ..., occurred_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., entry_uid: _Optional[str] = ..., data_json: _Optional[str] = ...) -> None: ...
+
+class WatchRequest(_message.Message):
+    __slots__ = ("after_seq", "types", "feed_ids")
+    AFTER_SEQ_FIELD_NUMBER: _ClassVar[int]
+    TYPES_FIELD_NUMBER: _ClassVar[int]
+    FEED_IDS_FIELD_NUMBER: _ClassVar[int]
+    after_seq: int
+    types: _containers.RepeatedScalarFieldContainer[str]
+    feed_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, after_seq: _Optional[int] = ..., types: _Optional[_Iterable[str]] = ..., feed_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class WatchReply(_message.Message):
+    __slots__ = ("events", "next")
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    events: _containers.RepeatedCompositeFieldContainer[Event]
+    next: int
+    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., next: _Optional[int] = ...) -> None: ...
+
+class CanonicalizeRequest(_message.Message):
+    __slots__ = ("url",)
+    URL_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    def __init__(self, url: _Optional[str] = ...) -> None: ...
+
+class CanonicalizeReply(_message.Message):
+    __slots__ = ("url", "reason", "requests", "source", "preset", "level", "input_url", "response_url", "self_url", "proven", "candidates", "asked")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    PRESET_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    INPUT_URL_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_URL_FIELD_NUMBER: _ClassVar[int]
+    SELF_URL_FIELD_NUMBER: _ClassVar[int]
+    PROVEN_FIELD_NUMBER: _ClassVar[int]
+    CANDIDATES_FIELD_NUMBER: _ClassVar[int]
+    ASKED_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    reason: str
+    requests: int
+    source: str
+    preset: str
+    level: int
+    input_url: str
+    response_url: str
+    self_url: str
+    proven: _containers.RepeatedScalarFieldContainer[str]
+    candidates: _containers.RepeatedCompositeFieldContainer[Candidate]
+    asked: _containers.RepeatedCompositeFieldContainer[Asked]
+    def __init__(self, url: _Optional[str] = ..., reason: _Optional[str] = ..., requests: _Optional[int] = ..., source: _Optional[str] = ..., preset: _Optional[str] = ..., level: _Optional[int] = ..., input_url: _Optional[str] = ..., response_url: _Optional[str] = ..., self_url: _Optional[str] = ..., proven: _Optional[_Iterable[str]] = ..., candidates: _Optional[_Iterable[_Union[Candidate, _Mapping]]] = ..., asked: _Optional[_Iterable[_Union[Asked, _Mapping]]] = ...) -> None: ...
+
+class Candidate(_message.Message):
+    __slots__ = ("url", "cleanliness", "source", "preset", "verdict")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    CLEANLINESS_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    PRESET_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    cleanliness: float
+    source: str
+    preset: str
+    verdict: str
+    def __init__(self, url: _Optional[str] = ..., cleanliness: _Optional[float] = ..., source: _Optional[str] = ..., preset: _Optional[str] = ..., verdict: _Optional[str] = ...) -> None: ...
+
+class Asked(_message.Message):
+    __slots__ = ("url", "role", "final_url", "status", "verdict", "detail")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    FINAL_URL_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    role: str
+    final_url: str
+    status: int
+    verdict: str
+    detail: str
+    def __init__(self, url: _Optional[str] = ..., role: _Optional[str] = ..., final_url: _Optional[str] = ..., status: _Optional[int] = ..., verdict: _Optional[str] = ..., detail: _Optional[str] = ...) -> None: ...

@@ -1,0 +1,104 @@
+"""How this door says no: a status, a sentence, and the stable word in the trailing metadata.
+
+The word is the one that logs, metrics and REST use; a program decides by it, a person reads the
+sentence.
+"""
+
+from math import ceil
+from typing import Final, NamedTuple
+
+import grpc
+import msgspec
+
+from feedmill.errors import (
+    AccessError,
+    BlobError,
+    ConflictError,
+    CrowdedError,
+    FeedmillError,
+    NoFeedError,
+    NotFoundError,
+    StoreError,
+    UsageError,
+)
+
+REASON: Final = "feedmill-reason"
+HINT: Final = "feedmill-hint"
+RETRY_AFTER: Final = "retry-after"
+PUSHBACK: Final = "grpc-retry-pushback-ms"  # what gRPC's own retry policies obey
+
+_CODES: Final[tuple[tuple[type[FeedmillError], grpc.StatusCode], ...]] = (
+    (NoFeedError, grpc.StatusCode.NOT_FOUND),
+    (NotFoundError, grpc.StatusCode.NOT_FOUND),
+    (ConflictError, grpc.StatusCode.FAILED_PRECONDITION),
+    (UsageError, grpc.StatusCode.INVALID_ARGUMENT),
+    (CrowdedError, grpc.StatusCode.RESOURCE_EXHAUSTED),
+)
+
+
+class Refusal(NamedTuple):
+    """Why a call ends without its answer."""
+
+    code: grpc.StatusCode
+    reason: str
+    message: str
+    hint: str = ""
+    retry_after_sec: float = 0.0
+
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """The trailing metadata; values are ASCII by the rules of HTTP/2."""
+        pairs = [(REASON, self.reason)]
+        if self.hint:
+            pairs.append((HINT, _ascii(self.hint)))
+        if self.retry_after_sec:
+            pairs.append((RETRY_AFTER, str(ceil(self.retry_after_sec))))
+            pairs.append((PUSHBACK, str(ceil(self.retry_after_sec * 1000))))
+        return tuple(pairs)
+
+
+MALFORMED: Final = Refusal(
+    grpc.StatusCode.INVALID_ARGUMENT, "malformed", "the request is not the message of this method"
+)
+TOO_LATE: Final = Refusal(
+    grpc.StatusCode.DEADLINE_EXCEEDED, "timeout", "the answer took too long; ask for less"
+)
+TOO_SLOW: Final = Refusal(
+    grpc.StatusCode.ABORTED, "too-slow", "the stream is not read; watch again after the last number"
+)
+LEAVING: Final = Refusal(
+    grpc.StatusCode.UNAVAILABLE, "shutting-down", "the server ends; watch again after a while"
+)
+UNREADABLE: Final = Refusal(
+    grpc.StatusCode.UNAVAILABLE, "io-error", "the store cannot answer now", retry_after_sec=5.0
+)
+SURPRISE: Final = Refusal(
+    grpc.StatusCode.INTERNAL, "surprise", "a fault in feedmill; its log has the details"
+)
+
+
+def refusal_of(problem: Exception) -> Refusal:
+    """What the caller is told of a problem; a fault of our own shows nothing of itself."""
+    if isinstance(problem, AccessError):
+        unknown = problem.reason == "unauthenticated"
+        denied = grpc.StatusCode.PERMISSION_DENIED
+        code = grpc.StatusCode.UNAUTHENTICATED if unknown else denied
+        return _told(code, problem)
+    if isinstance(problem, StoreError | BlobError):
+        # Its message names files of this machine, which are nobody's business.
+        return UNREADABLE._replace(reason=problem.reason)
+    for kind, code in _CODES:
+        if isinstance(problem, kind):
+            return _told(code, problem)
+    if isinstance(problem, msgspec.ValidationError):
+        return Refusal(grpc.StatusCode.INVALID_ARGUMENT, UsageError.reason, str(problem))
+    return TOO_LATE if isinstance(problem, TimeoutError) else SURPRISE
+
+
+def _told(code: grpc.StatusCode, problem: FeedmillError) -> Refusal:
+    wait = problem.retry_after_sec if isinstance(problem, CrowdedError) else 0.0
+    return Refusal(code, problem.reason, str(problem), problem.hint, wait)
+
+
+def _ascii(text: str) -> str:
+    clean = text.replace("…", "...").encode("ascii", "replace").decode()
+    return "".join(letter for letter in clean if letter.isprintable())

@@ -1,0 +1,85 @@
+"""All routes behind one door."""
+
+import msgspec
+from litestar import Litestar
+from litestar.datastructures import State
+from litestar.openapi.config import OpenAPIConfig
+from litestar.types import ASGIApp
+
+from feedmill.doors.rest import page
+from feedmill.doors.rest.access import let_in
+from feedmill.doors.rest.care import care_routes
+from feedmill.doors.rest.document import open_api
+from feedmill.doors.rest.doorway import Doorway, Streams
+from feedmill.doors.rest.entries import entry_routes
+from feedmill.doors.rest.events import event_routes
+from feedmill.doors.rest.feeds import feed_routes
+from feedmill.doors.rest.lists import list_routes
+from feedmill.doors.rest.metafeeds import metafeed_routes
+from feedmill.doors.rest.problems import HANDLERS
+from feedmill.doors.rest.shell import Shell
+from feedmill.doors.rest.webhooks import webhook_routes
+from feedmill.engine.access import RateLimiter, is_loopback
+from feedmill.engine.bell import Bell
+from feedmill.engine.desk import Desk
+from feedmill.engine.watch import Watch
+from feedmill.engine.world import World
+from feedmill.observe.metrics import Metrics
+from feedmill.version import __version__
+
+
+def open_doorway(
+    world: World,
+    watch: Watch,
+    bell: Bell,
+    *,
+    metrics: Metrics | None = None,
+    host: str | None = None,
+) -> Doorway:
+    """What the routes reach for; `host` is the address that the door is bound to."""
+    config = world.config
+    return Doorway(
+        world=world,
+        watch=watch,
+        bell=bell,
+        limiter=RateLimiter(config.access, world.clock),
+        metrics=metrics or Metrics(),
+        streams=Streams(config.serve.max_streams),
+        desk=Desk(world),
+        is_local=is_loopback(host or config.serve.host),
+    )
+
+
+def make_app(doorway: Doorway) -> ASGIApp:
+    """The ASGI application: the shell with the routes in it."""
+    routes = make_routes(doorway)
+    return Shell(routes, doorway)
+
+
+def make_routes(doorway: Doorway) -> Litestar:
+    """The routes with their document and its page, made once."""
+    app = Litestar(
+        route_handlers=[
+            feed_routes,
+            entry_routes,
+            event_routes,
+            list_routes,
+            webhook_routes,
+            metafeed_routes,
+            care_routes,
+        ],
+        guards=[let_in],
+        exception_handlers=HANDLERS,
+        state=State({"doorway": doorway}),
+        request_max_body_size=max(doorway.config.body_bytes, doorway.config.import_bytes) + 1,
+        openapi_config=OpenAPIConfig(
+            title="feedmill", version=__version__, create_examples=False, render_plugins=[]
+        ),
+        logging_config=None,
+        debug=False,
+    )
+    document = open_api(app)
+    app.state.document = msgspec.json.encode(document)
+    app.state.page = page.render(document)
+    app.state.page_policy = page.POLICY
+    return app

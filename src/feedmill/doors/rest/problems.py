@@ -1,0 +1,213 @@
+"""Every way in which a request is not done, and how that is said (RFC 9457).
+
+The table is the list of `/problems/<code>`: a code never changes its meaning. What an exception of
+the engine becomes is decided here, in one place; nothing of a surprise gets out but its name.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from litestar import Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+
+from feedmill.errors import (
+    AccessError,
+    AddressError,
+    BlobError,
+    ConflictError,
+    CrowdedError,
+    CursorError,
+    FeedmillError,
+    ListError,
+    NoFeedError,
+    NotFoundError,
+    NotKeptError,
+    SeveralFeedsError,
+    StoreError,
+    UsageError,
+)
+from feedmill.observe.log import logger
+from feedmill.publish.shapes import Mistake, Problem
+
+MEDIA_TYPE: Final = "application/problem+json"
+_RETRY_SEC: Final = "5"
+_MOST_WORDS: Final = 1_000
+
+
+class Kind(NamedTuple):
+    """A kind of problem: its status and its name."""
+
+    status: int
+    title: str
+
+
+KINDS: Final[dict[str, Kind]] = {
+    "bad-request": Kind(400, "The request cannot be read"),
+    "bad-parameter": Kind(400, "A parameter has no meaning"),
+    "bad-cursor": Kind(400, "The cursor belongs to no page of this list"),
+    "unauthenticated": Kind(401, "A token is needed"),
+    "forbidden": Kind(403, "The token does not allow this"),
+    "cross-origin": Kind(403, "A page of another origin may not do this"),
+    "not-found": Kind(404, "There is nothing of that name"),
+    "no-such-route": Kind(404, "There is no such address here"),
+    "method-not-allowed": Kind(405, "The address does not know this method"),
+    "too-slow": Kind(408, "The request did not arrive in time"),
+    "paused": Kind(409, "The feed is paused"),
+    "several-feeds": Kind(409, "The address leads to several feeds; choose one"),
+    "conflict": Kind(409, "This does not go with how things are"),
+    "not-kept": Kind(410, "It was here, and retention let it go"),
+    "too-large": Kind(413, "The body is too large"),
+    "unsupported-media-type": Kind(415, "The body is of another type than is read here"),
+    "bad-host": Kind(421, "The request was meant for another host"),
+    "invalid-body": Kind(422, "The body can be read, but has no meaning"),
+    "bad-address": Kind(422, "The address is not one that is asked"),
+    "no-feed-found": Kind(422, "No feed was found at the address"),
+    "bad-list": Kind(422, "The list of subscriptions cannot be read"),
+    "rate-limited": Kind(429, "Too many requests"),
+    "surprise": Kind(500, "A fault in feedmill"),
+    "store-unavailable": Kind(503, "The store cannot answer now"),
+    "too-many-connections": Kind(503, "Too many connections are open"),
+    "too-many-streams": Kind(503, "Too many streams are open"),
+}
+
+# The first that fits; what is below in the tree of errors stands above it here.
+_OF_ERRORS: Final[tuple[tuple[type[FeedmillError], str], ...]] = (
+    (CursorError, "bad-cursor"),
+    (AddressError, "bad-address"),
+    (ListError, "bad-list"),
+    (UsageError, "invalid-body"),
+    (NoFeedError, "no-feed-found"),
+    (NotKeptError, "not-kept"),
+    (NotFoundError, "not-found"),
+    (StoreError, "store-unavailable"),
+    (BlobError, "store-unavailable"),
+)
+_OF_STATUSES: Final = {
+    400: "bad-request",
+    404: "no-such-route",
+    405: "method-not-allowed",
+    413: "too-large",
+    415: "unsupported-media-type",
+}
+
+
+class RequestError(Exception):
+    """A problem that a route found by itself."""
+
+    def __init__(
+        self,
+        *,
+        code: str,
+        detail: str = "",
+        headers: Mapping[str, str] | None = None,
+        **more: Any,  # noqa: ANN401  # reason, hint, errors, choices
+    ) -> None:
+        super().__init__(detail)
+        self.code, self.detail = code, detail
+        self.headers, self.more = dict(headers or {}), more
+
+
+def problem_bytes(code: str, detail: str = "", **more: Any) -> bytes:  # noqa: ANN401
+    """The document that says it."""
+    kind = KINDS[code]
+    detail = detail[:_MOST_WORDS]
+    problem = Problem(
+        type=f"/problems/{code}", title=kind.title, status=kind.status, detail=detail, **more
+    )
+    return msgspec.json.encode(problem)
+
+
+def on_problem(_: Request[Any, Any, Any], problem: RequestError) -> Response[bytes]:
+    """What a route found."""
+    return _response(problem.code, problem.detail, problem.headers, **problem.more)
+
+
+def on_error(request: Request[Any, Any, Any], error: FeedmillError) -> Response[bytes]:
+    """What the engine found; a word and a way out go with it."""
+    code, headers = code_of(error), _headers_of(error)
+    if code == "surprise":
+        return on_surprise(request, error)
+    if code == "store-unavailable":
+        logger("rest").error("unavailable", reason=error.reason, detail=str(error))
+        # A path of this machine is nobody's business.
+        return _response(code, "", headers, reason=error.reason)
+    choices = error.choices if isinstance(error, SeveralFeedsError) else ()
+    hint = error.hint or None
+    return _response(code, str(error), headers, reason=error.reason, hint=hint, choices=choices)
+
+
+def code_of(error: FeedmillError) -> str:
+    """The kind of problem that an error of the engine is."""
+    if isinstance(error, AccessError | ConflictError | CrowdedError):
+        return error.reason if error.reason in KINDS else "conflict"
+    return next((code for kind, code in _OF_ERRORS if isinstance(error, kind)), "surprise")
+
+
+def on_http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+    """What the framework found: no such route, a bad parameter, a body over its limit."""
+    headers = _allow((error.headers or {}).get("allow"))
+    if isinstance(error, ValidationException):
+        return _response("bad-parameter", "", {}, errors=_mistakes(error))
+    if error.status_code >= 500:
+        # Only a client that left in the middle of its body gets here; nobody reads the answer.
+        return _response("bad-request", "the request broke off", {})
+    return _response(_OF_STATUSES.get(error.status_code, "bad-request"), "", headers)
+
+
+def on_surprise(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """A fault of our own: the trace goes to the log, the caller learns that it happened."""
+    logger("rest").error(
+        "surprised", op=f"{request.method} {request.scope['path']}", exc_info=error
+    )
+    return _response("surprise", "it is in the log of the server", {})
+
+
+def _headers_of(error: FeedmillError) -> dict[str, str]:
+    if isinstance(error, CrowdedError):
+        return {"Retry-After": str(math.ceil(error.retry_after_sec))}
+    if isinstance(error, StoreError | BlobError):
+        return {"Retry-After": _RETRY_SEC}
+    if isinstance(error, AccessError) and error.reason == "unauthenticated":
+        return {"WWW-Authenticate": 'Bearer realm="feedmill"'}
+    return {}
+
+
+def _allow(methods: str | None) -> dict[str, str]:
+    """What the address knows; HEAD goes wherever GET goes."""
+    if methods is None:
+        return {}
+    known = set(methods.split(", ")) - {"OPTIONS"}
+    return {"Allow": ", ".join(sorted(known | ({"HEAD"} if "GET" in known else set())))}
+
+
+def _mistakes(error: ValidationException) -> tuple[Mistake, ...]:
+    found = error.extra if isinstance(error.extra, list) else []
+    return tuple(
+        Mistake(where=str(one.get("key", "")), message=str(one.get("message", ""))[:200])
+        for one in found
+        if isinstance(one, dict)
+    )
+
+
+def _response(
+    code: str,
+    detail: str,
+    headers: Mapping[str, str],
+    **more: Any,  # noqa: ANN401
+) -> Response[bytes]:
+    return Response(
+        problem_bytes(code, detail, **more),
+        status_code=KINDS[code].status,
+        media_type=MEDIA_TYPE,
+        headers={**headers, "Cache-Control": "no-store"},
+    )
+
+
+HANDLERS: Final[dict[type[Exception] | int, Any]] = {
+    RequestError: on_problem,
+    FeedmillError: on_error,
+    HTTPException: on_http,
+    Exception: on_surprise,
+}

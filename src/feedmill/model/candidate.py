@@ -1,0 +1,72 @@
+"""What is collected before anything is stored: a window of candidates and the file it lies in (001).
+
+Everything that insertion needs is in the file, so that a window can be screened, reviewed and
+confirmed on another day and on another machine. `digest` is over all of it: a file that was
+changed by hand, cut short or written by another version is refused as a whole.
+"""
+
+from datetime import datetime
+from typing import Literal
+
+from feedmill.model.base import Value
+
+SCHEMA = "feedmill-candidates/1"
+
+SourceOutcome = Literal["ok", "failed"]
+
+
+class Window(Value):
+    """Half-open: from `start`, up to but without `end`; both in UTC."""
+
+    start: datetime
+    end: datetime
+
+
+class SourceReport(Value):
+    """What came of one source; a source that failed costs only itself."""
+
+    url: str
+    outcome: SourceOutcome
+    feed_id: str | None = None  # of a subscription
+    feed_title: str | None = None
+    final_url: str | None = None
+    fetch_id: str | None = None  # the raw document's, when it was kept
+    body_sha256: str | None = None
+    http_status: int | None = None
+    reason: str = ""
+    detail: str = ""
+    items: int = 0  # in the document
+    in_window: int = 0
+    undated: int = 0
+
+
+class WindowCandidate(Value):
+    """One entry that may be stored once somebody has confirmed it."""
+
+    candidate_id: int  # from 1, in this file
+    title: str | None
+    published_at: datetime | None
+    feed_title: str | None
+    url: str | None
+    summary: str | None
+    categories: tuple[str, ...]
+    dedupe_key: str
+    source: int  # index into `sources`
+    is_undated: bool = False  # no usable date: shown, never silently in or out
+    is_known: bool = False  # stored already under the same identity
+    slice_offset: int | None = None  # its exact bytes in the raw document
+    slice_length: int | None = None
+    language: str | None = None
+
+
+class CandidateFile(Value):
+    """A collected window."""
+
+    schema: str
+    created_at: datetime
+    window: Window
+    topics: tuple[str, ...]  # ids of the topic set it was collected for
+    prompt: str
+    sources: tuple[SourceReport, ...]
+    candidates: tuple[WindowCandidate, ...]
+    digest: str = ""  # SHA-256 over the file without this field

@@ -1,0 +1,114 @@
+"""What screening says of candidates: scores with their methods, and a suggestion (001).
+
+A score never inserts anything. The verdict is keep, unsure or drop; whoever confirms is somebody
+else, and that is recorded too.
+"""
+
+from datetime import datetime
+from typing import Literal
+
+from feedmill.model.base import Value
+
+Method = Literal["regex", "lexical", "embedding", "llm", "agent"]
+Suggestion = Literal["keep", "unsure", "drop"]
+
+
+class Topic(Value):
+    """What somebody is looking for, described well enough to be recognised in any words."""
+
+    id: str
+    name: str
+    description: str = ""
+    examples: tuple[str, ...] = ()  # sentences that are about it, in any language; three or more each
+    not_examples: tuple[str, ...] = ()  # that sound like it and are not
+    keywords: tuple[str, ...] = ()
+
+
+class TopicSet(Value):
+    """Topics that are screened for together; the version names their exact words."""
+
+    name: str
+    topics: tuple[Topic, ...]
+    background: tuple[str, ...] = ()  # sentences about anything else
+    version: str = ""  # digest of everything above
+
+
+class Text(Value):
+    """What a candidate is judged by: everything together, never the title alone."""
+
+    ref: int  # the candidate's id
+    title: str
+    summary: str = ""
+    categories: tuple[str, ...] = ()
+    feed_title: str = ""
+    hidden_chars: int = 0  # that were taken out: nobody sees them, so somebody hid them
+
+
+class Score(Value):
+    """What one method says of one text and one topic."""
+
+    ref: int
+    topic: str
+    method: Method
+    score: float  # 0 to 1, comparable within one method and run
+    raw: float = 0.0
+    reason: str = ""
+    evidence: tuple[str, ...] = ()  # words of the text that spoke for it
+    model_id: str = ""
+    is_suspicious: bool = False  # the text tries to steer whoever reads it
+    z: float = 0.0  # standard deviations above texts about anything else; local methods only
+
+
+class Label(Value):
+    """What somebody confirmed or turned down, with what the methods had said of it."""
+
+    topic_set: str  # version
+    topic: str
+    z: dict[Method, float]
+    is_relevant: bool
+
+
+class Calibration(Value):
+    """How the values of local methods become a probability: a logistic function of their sum."""
+
+    weights: dict[Method, float]
+    bias: float
+    labels: int = 0  # confirmations it was learnt from; 0: it came with feedmill
+
+
+class Gold(Value):
+    """One entry of an evaluation set: a text and what it is about."""
+
+    id: str
+    text: Text
+    topics: tuple[str, ...] = ()  # none: about nothing that is looked for
+    lang: str = ""
+    kind: str = ""
+    split: str = ""
+
+
+class Screening(Value):
+    """The suggestion for one candidate."""
+
+    candidate_id: int
+    suggestion: Suggestion
+    topic: str | None
+    score: float
+    methods: tuple[Method, ...]
+    reason: str
+    evidence: tuple[str, ...] = ()
+    scores: tuple[Score, ...] = ()
+    is_degraded: bool = False  # a method that was asked for was not there
+    is_suspicious: bool = False
+    topic_set: str = ""  # version
+    decided_by: str = "feedmill"
+
+
+class Confirmation(Value):
+    """Who confirmed what, when, and what they were shown."""
+
+    confirmed_by: str
+    confirmed_at: datetime
+    file_digest: str
+    candidate_ids: tuple[int, ...]
+    shown: Literal["terminal", "page", "command-line", "mcp"]

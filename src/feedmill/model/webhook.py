@@ -1,0 +1,90 @@
+"""Webhooks: who is told, how, how that goes, and what could not be handed over."""
+
+from datetime import datetime
+from typing import Literal
+
+from feedmill.model.base import Value
+from feedmill.model.event import Event, EventType
+
+EventFormat = Literal["plain", "cloudevents"]
+WebhookState = Literal["active", "paused"]
+PauseReason = Literal[
+    "by-hand",  # somebody paused it
+    "gone",  # it answered 410: it wants no more
+]
+
+
+class WebhookSecret(Value):
+    """What deliveries are signed with; the older of two has an end."""
+
+    value: str
+    valid_until: datetime | None = None
+
+    def __repr__(self) -> str:
+        """Without the secret: a value may end up in a log."""
+        return f"WebhookSecret(valid_until={self.valid_until!r})"
+
+
+class Webhook(Value):
+    """An endpoint of another program, what it wants to hear, and how it fares."""
+
+    id: str
+    url: str  # without credentials
+    created_at: datetime
+    secrets: tuple[WebhookSecret, ...]  # the newest first
+    types: tuple[EventType, ...] = ()  # empty: all
+    feed_id: str | None = None
+    tag: str | None = None
+    format: EventFormat = "plain"
+    state: WebhookState = "active"
+    paused_reason: PauseReason | None = None
+    cursor: int = 0  # the number of the last event that is settled
+    attempts: int = 0  # that failed in a row, of the batch it waits for
+    next_attempt_at: datetime | None = None
+    last_delivery_at: datetime | None = None
+    last_result: str | None = None  # "delivered", "gone" or the reason of the failure
+    last_status: int | None = None
+
+
+class DeadLetter(Value):
+    """A batch that was given up, whole, so that it can be sent again when the log has gone on."""
+
+    id: str  # the delivery's
+    webhook_id: str
+    events: tuple[Event, ...]
+    reason: str
+    attempts: int
+    died_at: datetime
+    status: int | None = None
+    detail: str = ""
+
+
+class Settlement(Value):
+    """What one attempt came to, to be written as one: cursor, state and dead letter."""
+
+    webhook_id: str
+    after: int  # the cursor that the attempt began at; another one by now: nothing is written
+    upto: int  # the cursor from now on
+    at: datetime
+    result: str | None = None  # None: nothing was sent, only passed over
+    status: int | None = None
+    attempts: int = 0
+    next_attempt_at: datetime | None = None
+    pause: PauseReason | None = None
+    letter: DeadLetter | None = None
+
+
+class Delivery(Value):
+    """One attempt as it is told to whoever listens; nothing of it is secret."""
+
+    webhook_id: str
+    host: str
+    delivery_id: str
+    events: int
+    last_seq: int
+    result: str
+    status: int | None = None
+    detail: str = ""
+    attempts: int = 0
+    wait_sec: float = 0.0
+    buried: bool = False

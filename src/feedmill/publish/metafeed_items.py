@@ -1,0 +1,190 @@
+"""A collection and its entries as any feed format can say them: checked again, trusted never.
+
+What is stored was cleaned when it came in (D18). A meta-feed goes to readers that we know nothing
+about, so every text loses what XML forbids and every address is parsed once more on the way out.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from msgspec.structs import replace
+
+from feedmill.canonicalise.urls import http_url, join, split
+from feedmill.model.base import Value
+from feedmill.model.entry import Author, EntryEnclosure
+from feedmill.model.event import StoredEntry
+
+GENERATOR: Final = "feedmill"
+
+# All but the characters of XML 1.0 (section 2.2); a lone surrogate cannot even be encoded.
+_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LANGUAGE: Final = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,8}")  # RFC 5646, its form
+_MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}")
+_MAIL: Final = re.compile(r"[^@\s<>()\"',;:?&#%]{1,128}@[^@\s<>()\"',;:?&#%]{1,255}")
+_TAGLIKE: Final = re.compile(r"<[A-Za-z/!?]")
+
+
+class MetaFeed(Value):
+    """A collection on its way out; `key` names it for ever, its addresses may change."""
+
+    key: str
+    title: str
+    updated: datetime
+    self_url: str
+    home_url: str
+    description: str = ""
+    first_url: str | None = None  # RFC 5005 section 3
+    next_url: str | None = None
+    previous_url: str | None = None
+    hub_url: str | None = None
+    language: str | None = None
+
+
+class Source(Value):
+    """The feed that an entry came from."""
+
+    feed_id: str
+    url: str
+    title: str | None = None
+    site_url: str | None = None
+
+
+class Item(Value):
+    """One entry, ready for any format: texts are legal, addresses are http(s), dates are there."""
+
+    id: str
+    published: datetime
+    updated: datetime
+    title: str
+    link: str | None
+    summary: str
+    content: str  # HTML
+    authors: tuple[Author, ...]
+    categories: tuple[str, ...]
+    enclosures: tuple[EntryEnclosure, ...]
+    image: str | None
+    comments_url: str | None
+    language: str | None
+    source: Source | None
+
+
+def feed_urn(key: str) -> str:
+    """The id of a collection: the same wherever it is served."""
+    return f"urn:feedmill:collection:{hashlib.sha256(legal(key).encode()).hexdigest()[:32]}"
+
+
+def entry_urn(entry_uid: str) -> str:
+    """The id of an entry: the same in every collection and format."""
+    return f"urn:feedmill:entry:{legal(entry_uid)}"
+
+
+def source_urn(feed_id: str) -> str:
+    """The id of a feed that entries come from."""
+    return f"urn:feedmill:feed:{legal(feed_id)}"
+
+
+def title_of(feed: MetaFeed) -> str:
+    """What the collection is called; every format wants a name."""
+    return legal(feed.title).strip() or GENERATOR
+
+
+def items_of(entries: Iterable[StoredEntry], sources: Mapping[str, Source]) -> tuple[Item, ...]:
+    """The entries in their order; an id that comes twice is shown once."""
+    items = {entry.entry_uid: _item(entry, sources.get(entry.feed_id)) for entry in entries}
+    return tuple(items.values())
+
+
+def legal(text: str | None) -> str:
+    """The text without what no XML document may contain."""
+    return _FORBIDDEN.sub("", text) if text else ""
+
+
+def web_address(url: str | None) -> str | None:
+    """The address if it is http or https, serialised and without user information."""
+    href = http_url(legal(url))
+    if href is None:
+        return None
+    parts = split(href)
+    return join(replace(parts, userinfo="")) if parts.userinfo else href
+
+
+def language_tag(language: str | None) -> str | None:
+    """The language if it has the form of a tag."""
+    return language if language and _LANGUAGE.fullmatch(language) else None
+
+
+def inert(text: str) -> str:
+    """Text that is no markup to whoever reads it as HTML either.
+
+    RSS never said which of the two a title is. What looks like a tag is escaped once more; a
+    plain `AT&T` or `a < b` stays as it is.
+    """
+    if not _TAGLIKE.search(text):
+        return text
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def rfc3339(moment: datetime) -> str:
+    """RFC 3339 in UTC, to the second."""
+    return f"{moment.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat()}Z"
+
+
+def _item(entry: StoredEntry, source: Source | None) -> Item:
+    published = entry.published_effective or entry.first_seen
+    return Item(
+        id=entry_urn(entry.entry_uid),
+        published=published,
+        updated=entry.updated or published,
+        title=legal(entry.title),
+        link=web_address(entry.link) or web_address(entry.canonical_link),
+        summary=legal(entry.summary),
+        content=legal(entry.content),
+        authors=tuple(person for one in entry.authors if (person := _author(one))),
+        categories=tuple(dict.fromkeys(text for one in entry.categories if (text := legal(one)))),
+        enclosures=tuple(file for one in entry.enclosures if (file := _enclosure(one))),
+        image=web_address(entry.image),
+        comments_url=web_address(entry.comments_url),
+        language=language_tag(entry.language),
+        source=None if source is None else _source(source),
+    )
+
+
+def _author(author: Author) -> Author | None:
+    """The author with what can be shown; None when nothing of it can."""
+    email = mail if _MAIL.fullmatch(mail := legal(author.email)) else None
+    name = legal(author.name).strip() or email
+    if not name:
+        return None
+    return Author(name=name, email=email, uri=web_address(author.uri))
+
+
+def _enclosure(enclosure: EntryEnclosure) -> EntryEnclosure | None:
+    url = web_address(enclosure.url)
+    if url is None:
+        return None
+    media_type = (
+        enclosure.type if enclosure.type and _MEDIA_TYPE.fullmatch(enclosure.type) else None
+    )
+    return EntryEnclosure(
+        url=url,
+        type=media_type,
+        length=_count(enclosure.length),
+        title=legal(enclosure.title) or None,
+        duration=_count(enclosure.duration),
+    )
+
+
+def _source(source: Source) -> Source:
+    return Source(
+        feed_id=source.feed_id,
+        url=web_address(source.url) or "",
+        title=legal(source.title).strip() or None,
+        site_url=web_address(source.site_url),
+    )
+
+
+def _count(number: int | None) -> int | None:
+    return number if number is not None and number >= 0 else None

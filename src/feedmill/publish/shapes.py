@@ -1,0 +1,398 @@
+"""What every door answers with: one typed shape per noun (002 §5, §9).
+
+REST encodes these, gRPC copies them field by field, the client decodes them, and the command line
+prints them. An entry, an article, a revision, a fetch and an event are published as they are
+kept; the others are made in `publish.shaping`. No credential has a place in any of them.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from feedmill.model.base import Value
+from feedmill.model.canonical import Canonical, FoundFeed
+from feedmill.model.event import Event, EventType, Revision, StoredArticle, StoredEntry
+from feedmill.model.feed import FeedType, FetchRecord
+from feedmill.model.schedule import DecisionReason, Health, HintSource, StepCode
+from feedmill.model.webhook import DeadLetter, EventFormat, PauseReason, WebhookState
+from feedmill.publish.moving import CandidateShape
+
+EntryShape = StoredEntry
+RevisionShape = Revision
+FetchShape = FetchRecord
+EventShape = Event
+ArticleShape = StoredArticle
+CanonicalShape = Canonical
+
+# "$" alone would let a line end pass; the last part is for readers that know only that.
+_ONE_LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$(?!\n)"
+
+HealthKind = Literal[
+    "well",
+    "not-polled",  # no poll has ended yet
+    "paused",
+    "bot-wall",  # something keeps programs out
+    "dns",  # the name has no address
+    "tls",  # the certificate or the handshake is no good
+    "network",  # no connection, or one that broke off
+    "http",  # an answer that is no document: 401, 404, 429, 503
+    "too-large",
+    "content",  # an answer that is no feed, or one that cannot be read
+    "refused",  # we do not ask there: a private address, another protocol
+    "gone",  # the publisher says that it is over
+]
+
+
+class FeedValidators(Value):
+    etag: str | None
+    last_modified: str | None
+
+
+class FeedSchedule(Value):
+    interval_sec: int
+    min_interval_sec: int
+    max_interval_sec: int
+    last_decision_at: datetime | None
+    next_poll_at: datetime
+    reason: str
+    retry_after_sec: int | None
+
+
+class PublisherHints(Value):
+    ttl_minutes: int | None
+    skip_hours: tuple[int, ...] | None
+    skip_days: tuple[str, ...] | None
+
+
+class FeedStats(Value):
+    last_fetch_at: datetime | None
+    last_success_at: datetime | None
+    last_result: str | None
+    last_status: int | None
+    last_detail: str | None
+    consecutive_failures: int
+    ewma_interarrival_sec: int | None
+    new_entries_last_fetch: int
+
+
+class OverridesShape(Value):
+    """What the feed does differently; credentials and header values are only said to be there."""
+
+    min_interval_sec: int | None
+    max_interval_sec: int | None
+    user_agent: str | None
+    header_names: tuple[str, ...]
+    has_credentials: bool
+    has_proxy: bool
+    verify_tls: bool
+    push_only: bool
+    archive_backfill: bool
+    disable_autodiscovery: bool
+
+
+class FeedShape(Value):
+    """A feed as 002 §5.1 writes it, with what we know beyond it."""
+
+    id: str
+    url: str
+    type: FeedType
+    title: str | None
+    site_url: str | None
+    tags: tuple[str, ...]
+    paused: bool
+    health: Health
+    created_at: datetime
+    validators: FeedValidators
+    schedule: FeedSchedule
+    publisher_hints: PublisherHints
+    stats: FeedStats
+    self_url: str | None
+    hubs: tuple[str, ...]
+    validators_ineffective: bool
+    overrides: OverridesShape
+    move: CandidateShape | None  # where it may have moved to, and what is missing (D6)
+
+
+class FeedDetail(FeedShape, kw_only=True):
+    """One feed with every address that it was ever met at (D5)."""
+
+    aliases: tuple[str, ...]
+
+
+class AddedFeed(FeedShape, kw_only=True):
+    """The feed that an address leads to; `created` is false when it was here already."""
+
+    created: bool
+
+
+class FeedPage(Value):
+    items: tuple[FeedShape, ...]
+    next: str | None = None
+
+
+class EntryPage(Value):
+    items: tuple[EntryShape, ...]
+    next: str | None = None
+
+
+class RevisionPage(Value):
+    items: tuple[RevisionShape, ...]
+    next: str | None = None
+
+
+class OutcomeShape(Value):
+    """How the poll ended that a decision follows."""
+
+    kind: Literal["fresh", "unchanged", "failed"]
+    http_status: int | None
+    new_entries: int
+    retry_after_sec: float | None
+    reason: str
+
+
+class StepShape(Value):
+    """One rule that moved the interval or the delay, in seconds."""
+
+    code: StepCode
+    of: Literal["interval", "delay"]
+    before: float
+    after: float
+
+
+class HintShape(Value):
+    """What a publisher or a server asked for, who said it, and when it was last heard."""
+
+    value: Any  # seconds, hours of the day, or names of days
+    source: HintSource
+    seen_at: datetime
+
+
+class DecisionShape(Value):
+    """A schedule decision with its chain of reasons, and the same in sentences (D23)."""
+
+    decided_at: datetime
+    reason: DecisionReason
+    outcome: OutcomeShape
+    interval_before_sec: float
+    interval_sec: float
+    delay_sec: float
+    next_poll_at: datetime
+    steps: tuple[StepShape, ...]
+    hints: dict[str, HintShape | None]  # by their names in the model
+    words: tuple[str, ...] = ()
+
+
+class DecisionPage(Value):
+    items: tuple[DecisionShape, ...]
+    next: str | None = None
+
+
+class Attempt(Value):
+    """One poll in short."""
+
+    fetch_id: str
+    fetched_at: datetime
+    outcome: str
+    http_status: int | None
+    detail: str | None
+    elapsed_ms: int
+
+
+class HealthShape(Value):
+    """How a feed is, in words: what is wrong, since when, what was tried, what comes next."""
+
+    feed_id: str
+    url: str
+    health: Health
+    kind: HealthKind
+    paused: bool
+    reason: str | None  # the stable word of the last poll
+    detail: str | None
+    since: datetime | None  # the first failure of the present row of failures
+    consecutive_failures: int
+    last_success_at: datetime | None
+    next_poll_at: datetime
+    line: int | None  # of the first fault in the XML
+    column: int | None
+    attempts: tuple[Attempt, ...]  # the newest first
+    words: tuple[str, ...]
+
+
+class ArticlePage(Value):
+    items: tuple[ArticleShape, ...]
+    next: str | None = None
+
+
+class EventPage(Value):
+    """Events in order; ask again with `after` = `next`, which also passes what a filter left out."""
+
+    items: tuple[EventShape, ...]
+    next: int
+    last_seq: int  # the newest there is
+
+
+class Refetch(Value):
+    """A feed that will be polled as soon as its host's pace allows."""
+
+    feed_id: str
+    next_poll_at: datetime
+
+
+class NotImported(Value):
+    url: str
+    reason: str
+    message: str
+
+
+class Imported(Value):
+    """What became of a list of subscriptions."""
+
+    total: int
+    added: int
+    existing: int
+    failed: tuple[NotImported, ...]
+
+
+class Counts(Value):
+    """How much there is, and how far the log goes."""
+
+    counts: dict[str, int]
+    last_seq: int
+    next_due_at: datetime | None
+
+
+class WebhookShape(Value):
+    """An endpoint that is told, and how it fares; its secret is shown once, when it is made."""
+
+    id: str
+    url: str
+    created_at: datetime
+    types: tuple[EventType, ...]
+    feed_id: str | None
+    tag: str | None
+    format: EventFormat
+    state: WebhookState
+    paused_reason: PauseReason | None
+    attempts: int
+    next_attempt_at: datetime | None
+    last_delivery_at: datetime | None
+    last_result: str | None
+    last_status: int | None
+
+
+class NewWebhook(WebhookShape):
+    """A webhook at the one moment at which its secret is told."""
+
+    secret: str
+
+
+class WebhookPage(Value):
+    items: tuple[WebhookShape, ...]
+    next: str | None = None
+
+
+class DeadLetterPage(Value):
+    items: tuple[DeadLetter, ...]
+    next: str | None = None
+
+
+# What other programs send. A field that is not known is refused: a typo must not pass for a wish.
+
+MOST_SEQ: Final = 2**63 - 1
+Text = Annotated[str, Meta(min_length=1, max_length=1_000, pattern=_ONE_LINE)]
+Tag = Annotated[str, Meta(min_length=1, max_length=100, pattern=_ONE_LINE)]
+Tags = Annotated[tuple[Tag, ...], Meta(max_length=50)]
+Address = Annotated[str, Meta(min_length=1, max_length=4_096)]
+Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
+Field = tuple[
+    Annotated[
+        str, Meta(min_length=1, max_length=200, pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$(?!\n)")
+    ],
+    Annotated[str, Meta(max_length=4_000, pattern=r"^[\x20-\x7e]*$(?!\n)")],
+]
+Fields = Annotated[tuple[Field, ...], Meta(max_length=32)]
+
+
+class FeedWish(Value, forbid_unknown_fields=True):
+    """A feed to subscribe to, and what it shall do differently from the settings."""
+
+    url: Address
+    title: Text | None = None
+    tags: Tags = ()
+    min_interval_sec: Seconds | None = None
+    max_interval_sec: Seconds | None = None
+    user_agent: Text | None = None
+    headers: Fields = ()
+    username: Text | None = None  # never shown again
+    password: Text | None = None
+    as_is: bool = False  # take the address as it stands: no discovery, no canonicalisation
+    choose: Annotated[int, Meta(ge=1, le=1_000)] | None = None  # which of the feeds of a page
+
+
+class FeedChange(Value, forbid_unknown_fields=True):
+    """What to change of a feed: what is left out stays, null goes back to the settings."""
+
+    title: Text | UnsetType | None = UNSET
+    tags: Tags | UnsetType = UNSET
+    paused: bool | UnsetType = UNSET
+    min_interval_sec: Seconds | UnsetType | None = UNSET
+    max_interval_sec: Seconds | UnsetType | None = UNSET
+    user_agent: Text | UnsetType | None = UNSET
+    headers: Fields | UnsetType = UNSET
+    username: Text | UnsetType | None = UNSET
+    password: Text | UnsetType | None = UNSET
+    push_only: bool | UnsetType = UNSET
+    archive_backfill: bool | UnsetType = UNSET
+    disable_autodiscovery: bool | UnsetType = UNSET
+
+
+class WebhookWish(Value, forbid_unknown_fields=True):
+    """An endpoint that wants to be told."""
+
+    url: Address
+    types: Annotated[tuple[EventType, ...], Meta(max_length=50)] = ()  # empty: all
+    feed_id: Text | None = None
+    tag: Tag | None = None
+    format: EventFormat = "plain"
+    from_seq: Annotated[int, Meta(ge=1, le=MOST_SEQ)] | None = None
+
+
+class WebhookChange(Value, forbid_unknown_fields=True):
+    """What to change of a webhook: let it rest, or tell it again from an event on."""
+
+    paused: bool | None = None
+    from_seq: Annotated[int, Meta(ge=1, le=MOST_SEQ)] | None = None
+
+
+class CanonicalWish(Value, forbid_unknown_fields=True):
+    """An address whose one right form is wanted."""
+
+    url: Address
+
+
+class Mistake(Value):
+    """One thing that is wrong with a request, and where."""
+
+    where: str
+    message: str
+
+
+class Problem(Value, omit_defaults=True):
+    """Why a request was not done (RFC 9457); `type` is /problems/<code> and never changes."""
+
+    type: str
+    title: str
+    status: int
+    detail: str = ""
+    reason: str | None = None  # the stable word of docs/reference/reasons.md, where there is one
+    hint: str | None = None
+    errors: tuple[Mistake, ...] = ()
+    choices: tuple[FoundFeed, ...] = ()
+
+
+class Ready(Value):
+    """The store answers; `last_seq` is how far its log goes."""
+
+    ready: bool
+    last_seq: int

@@ -1,0 +1,79 @@
+"""A candidate's words, cleaned for whoever judges them: people, scorers and language models.
+
+Strangers wrote them. Markup, control characters, and everything that is there and cannot be seen
+(zero-width, bidirectional and tag characters) go, because that is where instructions hide.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from html import unescape
+from typing import Final, Literal
+
+from feedmill.model.candidate import WindowCandidate
+from feedmill.model.screening import Text
+
+Script = Literal["han", "other"]
+
+MAX_TITLE: Final = 300
+MAX_SUMMARY: Final = 800
+MAX_CATEGORIES: Final = 10
+MAX_CATEGORY: Final = 60
+MAX_FEED: Final = 120
+
+_ROUNDS: Final = 3  # markup that was escaped twice
+_RAW_PER_CHAR: Final = 20  # how much raw text is looked at for each character that is kept
+_HIDDEN: Final = re.compile(r"<(script|style)\b[^>]*>.*?(?:</\1\s*>|$)", re.IGNORECASE | re.DOTALL)
+_COMMENT: Final = re.compile(r"<!--.*?(?:-->|$)", re.DOTALL)
+_TAG: Final = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>")
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+_HAN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_LETTER: Final = re.compile(r"[^\W\d_]")
+_HAN_SHARE: Final = 0.3
+
+
+def text_of(candidate: WindowCandidate) -> Text:
+    """Everything that a candidate is judged by: title, summary, categories and feed together."""
+    return Text(
+        ref=candidate.candidate_id,
+        title=scrub(candidate.title or "", MAX_TITLE),
+        summary=scrub(candidate.summary or "", MAX_SUMMARY),
+        categories=_categories(candidate.categories),
+        feed_title=scrub(candidate.feed_title or "", MAX_FEED),
+    )
+
+
+def scrub(text: str, max_chars: int) -> str:
+    """One line of visible text without markup, NFKC, of at most `max_chars` characters."""
+    text = text[: max_chars * _RAW_PER_CHAR]
+    for _ in range(_ROUNDS):
+        plain = unescape(_TAG.sub(" ", _COMMENT.sub(" ", _HIDDEN.sub(" ", text))))
+        if plain == text:
+            break
+        text = plain
+    seen = "".join(map(_visible, unicodedata.normalize("NFKC", text)))
+    return " ".join(seen.split())[:max_chars].rstrip()
+
+
+def whole(text: Text) -> str:
+    """All fields as one passage, as an encoder reads it."""
+    parts = (text.title, text.summary, ", ".join(text.categories), text.feed_title)
+    return ". ".join(part for part in parts if part)
+
+
+def script_of(text: str) -> Script:
+    """Which population a text is compared with: scores differ between scripts, not only topics."""
+    letters = len(_LETTER.findall(text))
+    han = len(_HAN.findall(text))
+    return "han" if letters and han / letters >= _HAN_SHARE else "other"
+
+
+def _categories(categories: Sequence[str]) -> tuple[str, ...]:
+    cleaned = (scrub(category, MAX_CATEGORY) for category in categories[: MAX_CATEGORIES * 4])
+    return tuple(category for category in cleaned if category)[:MAX_CATEGORIES]
+
+
+def _visible(char: str) -> str:
+    if char in "\t\n\r":
+        return " "
+    return "" if unicodedata.category(char) in _UNSEEN else char

@@ -1,0 +1,59 @@
+"""Probes are as polite as polls: a host's gap is kept between them, whoever asks."""
+
+import asyncio
+from functools import partial
+from itertools import pairwise
+
+import pytest
+from tests.integration.canonical.conftest import Canonicalizing
+from tests.integration.canonical.papers_served import HOSTS, paper
+from tools.loopback_web import LoopbackWeb
+
+from feedmill.adapters.http.curl import CurlFetcher
+from feedmill.canonicalise.progressive import CanonicalOptions
+from feedmill.config import Config, HostConfig
+from feedmill.doors.library import canonicalize_each
+from feedmill.model.canonical import Canonical, NotCanonical
+
+GAP_SEC = 0.25
+# A sleep may end a little early by the server's clock, and never much.
+LEAST_SEC = GAP_SEC * 0.9
+SLOW = HostConfig(min_gap_ms=int(GAP_SEC * 1000), rps=0)
+START = "http://paper.example/feed/?utm_source=mail"
+
+
+def test_the_gap_of_a_host_is_kept_between_the_requests_of_one_search(
+    canonicalize: Canonicalizing,
+) -> None:
+    async def story() -> None:
+        async with LoopbackWeb(*HOSTS) as web:
+            web.put(START, paper())
+
+            found = await canonicalize(web, START, host=SLOW)
+
+            at = [visit.at_sec for visit in web.visits]
+            assert found.requests == 3
+            assert len(at) == 4
+            assert min(later - sooner for sooner, later in pairwise(at)) >= LEAST_SEC
+
+    asyncio.run(story())
+
+
+def test_the_gap_is_kept_from_one_search_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with LoopbackWeb(*HOSTS) as web:
+            monkeypatch.setattr("feedmill.app.CurlFetcher", partial(CurlFetcher, resolver=web))
+            urls = [f"https://paper.example/{name}" for name in ("a", "b", "c")]
+            for url in urls:
+                web.put(url, paper())
+            config = Config(fetch=web.fetching(), host=SLOW)
+            found: list[Canonical | NotCanonical] = []
+
+            await canonicalize_each(map(web.url, urls), CanonicalOptions(), config, found.append)
+
+            at = [visit.at_sec for visit in web.visits]
+            assert web.asked == urls
+            assert len(found) == 3
+            assert min(later - sooner for sooner, later in pairwise(at)) >= LEAST_SEC
+
+    asyncio.run(story())

@@ -1,0 +1,125 @@
+"""A desk with the real adapters behind it, in front of a scripted publisher with many hosts.
+
+Names end in `.example` and lead to the publisher; addresses on 127.x are hosts of their own.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+from tests.integration.engine.papers import numbered
+from tests.integration.engine.stage import PLAIN
+from tests.integration.http.fetchers import TableResolver
+
+from feedmill.adapters.clock import SystemClock
+from feedmill.adapters.http.curl import CurlFetcher
+from feedmill.app import open_world
+from feedmill.config import Config, StoreConfig
+from feedmill.demo.publisher import Publisher
+from feedmill.demo.script import Answer, Answering, Request, document
+from feedmill.engine.desk import Choices, Desk
+from feedmill.engine.loop import run_once
+from feedmill.engine.subscribe import Subscribed
+from feedmill.engine.watch import Watch
+from feedmill.engine.world import World
+from feedmill.model.feed import Feed
+
+NAMES = ("paper.example", "www.paper.example", "other.example")
+FEED = "application/rss+xml"
+
+
+class Counter:
+    """The desk, its publisher, and what a test wants to know of both."""
+
+    def __init__(self, publisher: Publisher, world: World) -> None:
+        self.publisher = publisher
+        self.world = world
+        self.desk = Desk(world)
+
+    def url(self, target: str = "/feed", host: str = "127.0.0.1") -> str:
+        """The address of a path, on this host."""
+        return self.publisher.url(target, host=host)
+
+    def put(self, target: str, *answers: Answering, host: str | None = None) -> str:
+        """Let a path answer so; its address."""
+        self.publisher.script(target, *answers, host=host)
+        return self.url(target, host or "127.0.0.1")
+
+    async def join(self, address: str, **wishes: Any) -> Subscribed:
+        """Subscribe, as a visitor who has never been here: another desk, nothing remembered."""
+        done = await Desk(self.world).join(address, **wishes)
+        assert isinstance(done, Subscribed), done
+        return done
+
+    async def choices(self, address: str) -> Choices:
+        """The feeds to choose among."""
+        found = await Desk(self.world).join(address)
+        assert isinstance(found, Choices), found
+        return found
+
+    async def sync(self) -> None:
+        """Poll everything that is due."""
+        await run_once(self.world, Watch("the test", (), (_raised,)))
+
+    async def feeds(self) -> tuple[Feed, ...]:
+        """Every subscription."""
+        return (await self.world.store.feeds(limit=1000)).items
+
+    async def aliases(self, feed: Feed) -> set[str]:
+        """Every address of the feed, without the publisher's own beginning."""
+        return set(await self.world.store.aliases(feed.id))
+
+    def asked(self) -> list[str]:
+        """What the publisher was asked for since the last time, in order."""
+        targets = [request.target for request in self.publisher.requests]
+        self.publisher.clear()
+        return targets
+
+
+def _raised(_: Feed, problem: Exception) -> None:
+    raise problem
+
+
+Story = Callable[[Counter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def opened(home: Path, *, addresses: int = 4, **parts: Any) -> AsyncIterator[Counter]:
+    """A counter on that folder; what was done at it has to leave the store sound."""
+    config: Config = replace(PLAIN, store=StoreConfig(home=str(home)), **parts)
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+        publisher = await stack.enter_async_context(Publisher(addresses=addresses))
+        world = await stack.enter_async_context(open_world(config, clock=clock))
+        table = {name: [("127.0.0.1",)] for name in NAMES}
+        fetcher = CurlFetcher(config.fetch, clock, resolver=TableResolver(table))
+        stack.push_async_callback(fetcher.close)
+        yield Counter(publisher, world._replace(fetcher=fetcher))
+        assert await world.store.problems() == ()
+
+
+def feed_document(*numbers: int, self_url: str = "", title: str = "Paper") -> Answer:
+    """A feed of these entries that calls itself so."""
+    link = f'<atom:link rel="self" href="{self_url}"/>' if self_url else ""
+    body = numbered(*(numbers or (1, 2, 3)), extra=link)
+    return document(body.replace(b"<title>Paper</title>", f"<title>{title}</title>".encode(), 1))
+
+
+def page(*links: Mapping[str, str], status: int = 200) -> Answer:
+    """A page that declares these feeds."""
+    heads = "".join(
+        '<link rel="alternate" '
+        + " ".join(f'{key}="{value}"' for key, value in ({"type": FEED} | dict(link)).items())
+        + ">"
+        for link in links
+    )
+    body = f"<!doctype html><html><head><title>Home</title>{heads}</head><body>Hello</body></html>"
+    headers = (("Content-Type", "text/html; charset=utf-8"),)
+    return Answer(status=status, headers=headers, body=body.encode())
+
+
+def credentials_of(request: Request) -> str | None:
+    """What the request said about who asks."""
+    return request.header("authorization")

@@ -1,0 +1,24 @@
+"""A process with a desk of its own: for every address on standard input it prints the feed's id."""
+
+import asyncio
+import sys
+
+from feedmill.app import load_config, open_world
+from feedmill.engine.desk import Desk
+from feedmill.engine.subscribe import Subscribed
+
+
+async def main() -> None:
+    """Serve until the input ends."""
+    async with open_world(load_config()) as world:
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        while address := (await asyncio.to_thread(sys.stdin.readline)).strip():
+            done = await Desk(world).join(address)
+            assert isinstance(done, Subscribed)
+            sys.stdout.write(f"{done.feed.id} {done.created}\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,92 @@
+"""Two answers are one feed when what lasts of them is the same, whatever the server stamped on them."""
+
+import pytest
+
+from feedmill import parse
+from feedmill.canonicalise.signature import body_digest, feed_signature, same_feed
+from feedmill.model.canonical import Proof, Seen
+from feedmill.model.parsed import ParsedFeed
+
+FEED = """<?xml version="1.0" encoding="utf-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom"><title>{title}</title><id>urn:paper</id>
+<updated>{updated}</updated><generator version="{version}">Press</generator>
+<link rel="self" href="{site}/feed"/><link href="{site}/"/>
+{entries}</feed>"""
+ENTRY = """<entry><id>urn:1</id><title>One</title><updated>2025-01-01T00:00:00Z</updated>
+<link href="{site}/1"/><summary>{summary}</summary></entry>"""
+DEFAULTS = {
+    "title": "Paper",
+    "updated": "2025-01-02T00:00:00Z",
+    "version": "1",
+    "site": "https://paper.example",
+    "summary": "s",
+}
+
+
+def seen(url: str = "https://paper.example/feed", *, empty: bool = False, **facts: str) -> Seen:
+    """An answer with a document in which these facts stand."""
+    told = DEFAULTS | facts
+    entries = "" if empty else ENTRY.format(**told)
+    body = FEED.format(entries=entries, **told).encode()
+    feed = parse(body, url=url)
+    assert isinstance(feed, ParsedFeed)
+    return Seen(
+        url=url,
+        final_url=url,
+        status=200,
+        is_feed=True,
+        digest=body_digest(body),
+        signature=feed_signature(feed),
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "proof"),
+    [
+        pytest.param(seen(), "content", id="the same bytes"),
+        pytest.param(seen(updated="2025-03-03T00:00:00Z"), "signature", id="stamped with the time"),
+        pytest.param(seen(version="2"), "signature", id="by another version of the press"),
+        pytest.param(
+            seen("http://www.paper.example/feed", site="http://www.paper.example"),
+            "signature",
+            id="linking to itself as it was asked for",
+        ),
+        pytest.param(seen(title="Other"), None, id="another title"),
+        pytest.param(seen(summary="t"), None, id="another text"),
+        pytest.param(seen(empty=True), None, id="no entries"),
+    ],
+)
+def test_the_same_feed_is_known_through_what_changes_with_every_answer(
+    other: Seen, proof: Proof | None
+) -> None:
+    assert same_feed(seen(), other) == proof
+    assert same_feed(other, seen()) == proof
+
+
+def test_feeds_without_entries_are_compared_on_one_host_only() -> None:
+    here = seen(empty=True)
+    again = seen("https://www.paper.example/rss", empty=True, version="2")
+    elsewhere = seen("https://other.example/feed", empty=True, version="2")
+
+    assert same_feed(here, again) == "signature"
+    assert same_feed(here, elsewhere) is None
+
+
+def test_without_a_signature_only_the_bytes_count() -> None:
+    one = Seen(url="https://a.example/", final_url="https://a.example/", is_feed=True, digest="1")
+    other = Seen(url="https://b.example/", final_url="https://b.example/", is_feed=True, digest="2")
+
+    assert same_feed(one, other) is None
+
+
+def test_what_is_no_feed_is_the_same_as_nothing() -> None:
+    page = Seen(url="https://a.example/", final_url="https://a.example/", digest="1")
+
+    assert same_feed(page, page) is None
+
+
+def test_feeds_without_entries_at_no_address_share_a_host_with_each_other_only() -> None:
+    nowhere = seen(empty=True)
+    one = Seen(url="", final_url="", is_feed=True, digest="1", signature=nowhere.signature)
+
+    assert same_feed(one, nowhere) is None
