@@ -15,7 +15,7 @@ space := $(empty) $(empty)
 PURE := model canonicalise schedule fetch parse normalise identify publish
 PURE_FILES := $(subst $(space),$(comma),$(foreach part,$(PURE),src/feedmill/$(part)/*))
 
-.PHONY: run ingest-one-normalized test check lint types imports format unit conformance bench bench-memory bench-hostile bench-store bench-blobs bench-fetcher bench-publisher fuzz soak proto lock clean help
+.PHONY: run ingest-one-normalized test check lint types imports format unit conformance bench bench-memory bench-hostile bench-store bench-blobs bench-fetcher bench-publisher fuzz soak doors-soak bench-doors import-check proto lock clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -77,11 +77,20 @@ bench-fetcher: $(READY_BENCH)  ## requests per CPU-second of the HTTP client
 bench-publisher: $(READY_BENCH)  ## what the test server itself can serve
 	$(BIN)/python -m benchmarks.publisher
 
+bench-doors: $(READY_BENCH)  ## the doors: lists against FastAPI, a million lines, reads beside a busy mill
+	$(BIN)/python -m benchmarks.doors
+
 fuzz: $(READY_BENCH)  ## hammer the parser for five minutes (SECONDS_EACH=300)
 	$(BIN)/python -m tools.fuzz --seconds $(or $(SECONDS_EACH),300)
 
 soak: $(READY)  ## kill -9 again and again and read the books each time (CYCLES=500)
 	$(BIN)/python tools/soak.py --cycles $(or $(CYCLES),500)
+
+import-check: $(READY)  ## import 10,000 outlines, kill it in the middle, and see what the hosts saw (OUTLINES=10000)
+	$(BIN)/python -m tools.import_check --outlines $(or $(OUTLINES),10000)
+
+doors-soak: $(READY)  ## kill the doors, their readers and the writers, and compare the books (SECONDS_EACH=180)
+	$(BIN)/python tools/doors_soak.py --seconds $(or $(SECONDS_EACH),180)
 
 proto: $(READY)  ## write the Python of proto/ into the gRPC door
 	$(BIN)/python -m tools.proto

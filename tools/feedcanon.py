@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -20,37 +19,20 @@ from typing import Any, Final, NamedTuple
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # so that the parts of this tool find each other
 
-from feedmill.canonicalise.policies import FEED_PRESETS, UrlPolicy  # noqa: E402
-from feedmill.canonicalise.progressive import CanonicalOptions  # noqa: E402
-from feedmill.canonicalise.rewrites import (  # noqa: E402
-    Rewrite,
-    blogger,
-    feedburner,
-    wordpress_candidates,
+from tools.feedcanon_cases import (  # noqa: E402
+    Case,
+    answers_of,
+    hash_of,
+    hooks_of,
+    parser_of,
+    search_of,
 )
-from feedmill.canonicalise.tracking import FEED_PARAMS  # noqa: E402
-from feedmill.canonicalise.urls import http_url, join, split  # noqa: E402
+
+from feedmill.canonicalise.urls import http_url, split  # noqa: E402
 from feedmill.config import Config  # noqa: E402
-from feedmill.engine.canonical import (  # noqa: E402
-    Face,
-    Hooks,
-    Look,
-    Reply,
-    canonicalise_with,
-    look_by,
-)
-from feedmill.model.canonical import Canonical, Existing, Seen  # noqa: E402
+from feedmill.engine.canonical import Look, canonicalise_with, look_by  # noqa: E402
+from feedmill.model.canonical import Canonical, Seen  # noqa: E402
 
-Case = dict[str, Any]
-Bodies = dict[str, str]
-
-# Why we differ on purpose, by the beginning of the case's name.
-ON_PURPOSE: Final = {
-    "case 43:": "credentials never become part of a canonical URL",
-    "case 55:": "credentials never become part of a canonical URL",
-    "case 58:": "https is not given up for an address that only answers by http",
-    "case 82:": "a rewrite to what is no web address falls back to the original",
-}
 _ASKS_MORE: Final = (
     "more requests: a rewritten URL is fetched before it is believed, a dead one falls back, and a "
     "self URL that does not answer is tried on the other scheme"
@@ -123,9 +105,23 @@ async def _judged(
         if more:
             _print(case, ran, _ASKS_MORE)
         return "as expected", more
-    why = next((why for name, why in ON_PURPOSE.items() if case["name"].startswith(name)), None)
+    why = _on_purpose(case, ran)
     _print(case, ran, why or "UNDOCUMENTED")
     return ("undocumented" if why is None else "on purpose"), more
+
+
+def _on_purpose(case: Case, ran: Ran) -> str | None:
+    """Which of the documented reasons a difference has; None: none of them."""
+    expected = case["expected"]["url"]
+    href = http_url(expected or "")
+    if href is not None and split(href).userinfo:
+        return "credentials never become part of a canonical URL"
+    if href is not None and href.startswith("http:") and (ran.url or "").startswith("https:"):
+        return "https is not given up for an address that only answers by http"
+    results = [one.get("result") for one in case["options"]["rewrites"] if isinstance(one, dict)]
+    if expected is None and any(one and http_url(one) is None for one in results):
+        return "a rewrite to what is no web address falls back to the original"
+    return None
 
 
 def _print(case: Case, ran: Ran, why: str) -> None:
@@ -139,13 +135,13 @@ async def _ran(case: Case, revision: str, vectors: dict[str, Any], mode: str) ->
     options = case["options"]
     answer = answers_of(case, vectors["bodies"], is_real=mode != "table")
     asked: list[str] = []
-    hash_fn = _hash(options.get("hashFn"))
+    hash_fn = hash_of(options.get("hashFn"))
     if mode == "loopback":
         from tools.feedcanon_loopback import looking
 
         opened: AbstractAsyncContextManager[Look] = looking(case, answer, hash_fn)
     else:
-        parse_fn = _parser(case, vectors["bodies"], mode)
+        parse_fn = parser_of(case, vectors["bodies"], mode)
         opened = nullcontext(look_by(answer, Config(), parse_fn=parse_fn, hash_fn=hash_fn))
     async with opened as look:
 
@@ -155,164 +151,11 @@ async def _ran(case: Case, revision: str, vectors: dict[str, Any], mode: str) ->
 
         try:
             found = await canonicalise_with(
-                noted, case["input"], _search(options, revision, vectors), _hooks(options)
+                noted, case["input"], search_of(options, revision, vectors), hooks_of(options)
             )
         except RuntimeError as problem:
             return Ran(None, str(problem), "", asked)
     return Ran(found.url if isinstance(found, Canonical) else None, None, found.reason, asked)
-
-
-def answers_of(case: Case, bodies: Bodies, *, is_real: bool) -> Callable[[str], Reply]:
-    """What every URL answers in a case; ConnectionError where it does not answer."""
-
-    def answer(url: str) -> Reply:
-        chosen = case["responses"].get(url)
-        if chosen is None:
-            chosen = case["otherwise"]
-            chosen = chosen.get(url.partition(":")[0], chosen)
-        if "error" in chosen:
-            raise ConnectionError(chosen["error"])
-        reference = chosen["bodyRef"]
-        if is_real and reference is not None:
-            reference = chosen.get("realBodyRef", reference)
-        body = "" if reference is None else _body(reference, bodies, url)
-        return Reply(
-            url=chosen["finalUrl"].replace("$url", url), status=chosen["status"], body=body
-        )
-
-    return answer
-
-
-def _body(reference: str, bodies: Bodies, url: str) -> str:
-    template = reference.removeprefix("$bodyContainsUrl:")
-    return bodies[reference] if template == reference else template.replace("{url}", url)
-
-
-def _parser(case: Case, bodies: Bodies, mode: str) -> Callable[[bytes, str], Face | None] | None:
-    """The file's stand-in for a parser; None: ours."""
-    told = case["parser"]
-    if mode == "real" or told["mode"] not in ("constant", "table"):
-        return None
-
-    def parse(body: bytes, _: str) -> Face | None:
-        text = body.decode()
-        if told["mode"] == "constant":
-            return Face(self_url=told["selfUrl"], signature=text) if text else None
-        for name, one in told["bodies"].items():
-            if bodies[name] == text and one["parses"]:
-                return Face(self_url=one.get("selfUrl"), signature=one.get("signature") or "")
-        return None
-
-    return parse
-
-
-def _search(options: dict[str, Any], revision: str, vectors: dict[str, Any]) -> CanonicalOptions:
-    return CanonicalOptions(
-        presets=_presets(options, revision, vectors),
-        tracking_params=_params(options, revision, vectors),
-        rewrites=tuple(_rewrite(one) for one in options.get("rewrites", ())),
-        probes=tuple(_probe(one) for one in options.get("probes", ())),
-        use_signature=options.get("useSignature", True),
-    )
-
-
-def _presets(
-    options: dict[str, Any], revision: str, vectors: dict[str, Any]
-) -> tuple[str | UrlPolicy, ...]:
-    tiers = options["tiers"]
-    if tiers == "default":
-        if revision != "main":
-            return FEED_PRESETS
-        tiers = vectors["defaults"]["main"]["tiers"]
-    return tuple(
-        UrlPolicy(
-            name=f"tier-{number}",
-            params=FEED_PARAMS,
-            strips_www=tier.get("stripWww", False),
-            strips_trailing_slash=tier.get("stripTrailingSlash", False),
-            strips_query=tier.get("stripQuery", False),
-            sorts_params=tier.get("sortQueryParams", False),
-            tidies_path=True,
-        )
-        for number, tier in enumerate(tiers)
-    )
-
-
-def _params(
-    options: dict[str, Any], revision: str, vectors: dict[str, Any]
-) -> tuple[str, ...] | None:
-    chosen = options.get("stripQueryParams", "default")
-    if chosen == "default":
-        return tuple(vectors["defaults"]["main"]["strippedParams"]) if revision == "main" else None
-    return tuple(chosen or ())
-
-
-def _rewrite(told: str | dict[str, str]) -> Rewrite:
-    if isinstance(told, str):
-        return {"feedburner": feedburner, "blogger": blogger}[told]
-    kind = told["kind"]
-    if kind not in ("throws_on_match", "always", "host_replace"):
-        message = f"no stand-in for the rewrite {kind!r}"
-        raise SystemExit(message)
-
-    def rewrite(url: str) -> str | None:
-        if kind == "throws_on_match":
-            raise ValueError(url)
-        if kind == "always":
-            return told["result"]
-        return url.replace(told["from"], told["to"]) if told["from"] in url else None
-
-    return rewrite
-
-
-def _probe(told: str | dict[str, Any]) -> Callable[[str], Sequence[str]]:
-    if isinstance(told, str):
-        return {"wordpress": wordpress_candidates}[told]
-    if told["kind"] != "param_to_path":
-        message = f"no stand-in for the probe {told['kind']!r}"
-        raise SystemExit(message)
-    paths = told.get("paths") or [told["path"]]
-
-    def probe(url: str) -> list[str]:
-        from msgspec.structs import replace
-
-        parts = split(http_url(url) or "")
-        pieces = (parts.query or "").split("&")
-        kept = [piece for piece in pieces if piece.partition("=")[0] != told["param"]]
-        if len(kept) == len(pieces):
-            return []
-        query = "&".join(kept) or None
-        return [join(replace(parts, path=path, query=query)) for path in paths]
-
-    return probe
-
-
-def _hooks(options: dict[str, Any]) -> Hooks:
-    hooks: dict[str, Any] = {}
-    if exists := options.get("exists"):
-
-        def exists_fn(urls: Sequence[str]) -> Existing | None:
-            if exists["throws"]:
-                raise RuntimeError(exists["throws"])
-            hits = (
-                Existing(url=url, data=exists["hits"][url]) for url in urls if url in exists["hits"]
-            )
-            return next(hits, None)
-
-        hooks["exists_fn"] = exists_fn
-    names = {"onFetch": "on_fetch", "onMatch": "on_match", "onExists": "on_exists"}
-    if throwing := options.get("callbackThrows"):
-
-        def throw(*_: object) -> None:
-            message = "Callback error"
-            raise RuntimeError(message)
-
-        hooks[names[throwing]] = throw
-    return Hooks(**hooks)
-
-
-def _hash(told: dict[str, str] | None) -> Callable[[bytes], str] | None:
-    return None if told is None else lambda _: told["value"]
 
 
 if __name__ == "__main__":

@@ -2,19 +2,26 @@
 
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import json, to_builtins
+from msgspec.structs import replace
 
 from feedmill.adapters import settings, surroundings
 from feedmill.adapters.blobs.segments import SegmentBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.curl import CurlFetcher
+from feedmill.adapters.models import bundled, catalogue
+from feedmill.adapters.models.agent import AgentScreener
+from feedmill.adapters.models.lexical import LexicalScreener
+from feedmill.adapters.models.llm import LlmScreener
+from feedmill.adapters.models.memory import ScreenMemory
 from feedmill.adapters.store.sqlite import SqliteStore
 from feedmill.adapters.taps.ndjson import NdjsonTap
 from feedmill.adapters.taps.rawcopies import RawCopies
@@ -22,11 +29,12 @@ from feedmill.adapters.taps.stdout import StdoutTap
 from feedmill.config import Config
 from feedmill.demo.publisher import Publisher
 from feedmill.demo.village import Village, about
-from feedmill.engine.ports import Clock, Fetcher, Sink
+from feedmill.engine.ports import Clock, Fetcher, Screener, Sink
 from feedmill.engine.rawbytes import raw_document
 from feedmill.engine.world import World
-from feedmill.errors import StoreError
+from feedmill.errors import ConfigError, MissingExtraError, ScreenerError, StoreError
 from feedmill.model.event import Event
+from feedmill.model.screening import Judgement, Method, TopicSet
 from feedmill.observe import log
 from feedmill.publish.lines import cloudevent_line, event_line
 from feedmill.schedule.pace import gap_ms
@@ -34,6 +42,16 @@ from feedmill.schedule.pace import gap_ms
 DATABASE: Final = "feedmill.db"
 RAW: Final = "raw"
 OUT: Final = "out"
+MODELS: Final = "models"
+SCREENING: Final = "screening.db"
+ScreenMethod = Literal["lexical", "embedding", "hybrid", "llm", "agent"]
+METHODS: Final[dict[ScreenMethod, tuple[Method, ...]]] = {
+    "lexical": ("lexical",),
+    "embedding": ("embedding",),
+    "hybrid": ("lexical", "embedding"),
+    "llm": ("lexical", "embedding", "llm"),
+    "agent": ("agent",),
+}
 _CANNOT_OPEN: Final = "cannot-open"
 _LEVELS: Final = {-1: "error", 0: "warning", 1: "info", 2: "debug"}
 
@@ -156,6 +174,123 @@ def taps_of(world: World) -> tuple[Sink, ...]:
 def stdout_tap(config: Config | None = None) -> Sink:
     """Events on standard output, in the form that the settings choose."""
     return StdoutTap(line=_line_of(config or Config()))
+
+
+class OpenScreeners(NamedTuple):
+    """The methods that are there, those that were asked for, and why one is not there."""
+
+    screeners: tuple[Screener, ...]
+    asked: tuple[Method, ...]
+    warnings: tuple[str, ...]
+
+
+@asynccontextmanager
+async def open_screeners(
+    config: Config, method: ScreenMethod = "hybrid", judgements: Sequence[Judgement] = ()
+) -> AsyncIterator[OpenScreeners]:
+    """The screeners of a method; without the embedding model, hybrid and llm go on degraded."""
+    asked = METHODS[method]
+    warnings: list[str] = []
+    async with AsyncExitStack() as stack:
+        is_lasting = bool({"embedding", "llm"} & set(asked))
+        memory = ScreenMemory(Path(config.store.home) / SCREENING if is_lasting else None)
+        stack.push_async_callback(memory.close)
+        screeners: list[Screener] = []
+        if "lexical" in asked:
+            screeners.append(LexicalScreener(bundled.reference()))
+        if "embedding" in asked:
+            try:
+                screeners.append(_embedding(config, memory))
+            except (MissingExtraError, ScreenerError) as problem:
+                if method == "embedding":
+                    raise
+                warnings.append(f"screening goes on without meaning: {problem}; {problem.hint}")
+        if "llm" in asked:
+            screeners.append(_llm(config, memory, stack))
+        if judgements:
+            screeners.append(AgentScreener(judgements))
+        for screener in screeners:
+            stack.push_async_callback(screener.close)
+        yield OpenScreeners(tuple(screeners), asked, tuple(warnings))
+
+
+def now() -> datetime:
+    """What time it is, for doors that open no world."""
+    return SystemClock().now()
+
+
+def default_topics() -> TopicSet:
+    """The bundled topics of seed 001."""
+    return bundled.default_topics()
+
+
+def background() -> tuple[str, ...]:
+    """Sentences about anything else, for topic sets that do not extend the bundled one."""
+    return bundled.background()
+
+
+def evaluation_set() -> str:
+    """The bundled evaluation set, as JSON lines."""
+    return bundled.evaluation_set()
+
+
+def models(config: Config) -> tuple[catalogue.InstalledModel, ...]:
+    """Every model that feedmill knows, here or not."""
+    return catalogue.list_models(_model_dir(config))
+
+
+async def install_model(config: Config, name: str, source: Path | None = None) -> Path:
+    """Fetch, check and keep a model; ScreenerError says why it could not be had."""
+    return await catalogue.install_model(_model_dir(config), catalogue.model_named(name), source)
+
+
+def verify_model(config: Config, name: str) -> None:
+    """ScreenerError when a model is missing or is not what it should be."""
+    card = catalogue.model_named(name)
+    catalogue.check_model(catalogue.model_path(_model_dir(config), card), card)
+
+
+def remove_model(config: Config, name: str) -> bool:
+    """Delete a model; False when it was not there."""
+    return catalogue.remove_model(_model_dir(config), catalogue.model_named(name))
+
+
+def _embedding(config: Config, memory: ScreenMemory) -> Screener:
+    path = catalogue.model_path(_model_dir(config))
+    try:
+        from feedmill.adapters.models.embedding import (  # noqa: PLC0415  # an extra
+            EmbeddingScreener,
+        )
+    except ImportError as problem:
+        extra, part = "semantic", "screening by meaning"
+        raise MissingExtraError(extra, part) from problem
+    catalogue.check_model(path, catalogue.USE_M)
+    return EmbeddingScreener(path, memory, bundled.reference(), threads=config.screen.threads)
+
+
+def _llm(config: Config, memory: ScreenMemory, stack: AsyncExitStack) -> Screener:
+    if not config.screen.llm_url:
+        raise ConfigError(["[screen] llm_url is not set: no language model to ask"])
+    clock = SystemClock()
+    own = replace(
+        config.fetch,
+        allow_cidrs=config.screen.llm_allow_cidrs,
+        read_timeout_ms=config.screen.llm_timeout_ms,
+    )
+    fetcher = CurlFetcher(own, clock)
+    stack.push_async_callback(fetcher.close)
+    return LlmScreener(config.screen, fetcher, clock, memory, key=_llm_key())
+
+
+def _llm_key() -> str | None:
+    """The key from the environment or from the file that it names; never from settings."""
+    named = os.environ.get("FEEDMILL_LLM_KEY_FILE")
+    key = Path(named).read_text("utf-8") if named else os.environ.get("FEEDMILL_LLM_KEY", "")
+    return key.strip() or None
+
+
+def _model_dir(config: Config) -> Path:
+    return Path(config.screen.model_dir or Path(config.store.home) / MODELS)
 
 
 def _line_of(config: Config) -> Callable[[Event], bytes]:

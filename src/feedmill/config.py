@@ -243,10 +243,8 @@ class ScreenConfig(Value):
     batch: int = 256  # texts that a local method is given at once
     model_dir: str | None = None  # None: models/ in the home folder
     threads: int = 0  # of the embedding model; 0 is one per core
-    learn: bool = True  # use confirmations as labels once there are twenty
     llm_url: str | None = None  # an OpenAI-compatible endpoint, up to and with /v1
     llm_model: str = ""
-    llm_key_env: str = "FEEDMILL_LLM_KEY"  # the variable that holds the key, or with _FILE its file
     llm_allow_cidrs: tuple[str, ...] = ()  # private networks that the endpoint may be in
     llm_timeout_ms: int = 60_000  # for one request
     llm_batch: int = 8  # texts in one request
@@ -256,6 +254,19 @@ class ScreenConfig(Value):
     llm_max_invalid: int = 4  # answers in a row that cannot be used, then it is left alone
     llm_retry_after_max_sec: float = 30.0
     audit_ratio: float = 0.02  # of the clear cases that the LLM looks at all the same
+
+
+class McpConfig(Value):
+    """The door for agents: how a person is asked, and how much one answer holds."""
+
+    ask: Literal["client", "terminal"] = "client"  # terminal: never through the agent's own program
+    question_hours: float = 24.0  # how long a question waits for its answer
+    ticket_minutes: float = 15.0  # from a yes to the insertion
+    page_items: int = 50  # of one answer, when nobody asks for fewer
+    text_chars: int = 600  # of one summary in a list; the whole is a question away
+    window_sources: int = 500  # of one collection
+    windows_keep: int = 50  # collected windows; the oldest go first
+    call_sec: float = 600.0  # for one call, whatever it has to fetch
 
 
 class Config(Value):
@@ -275,3 +286,4 @@ class Config(Value):
     serve: ServeConfig = ServeConfig()
     metafeed: MetaFeedConfig = MetaFeedConfig()
     screen: ScreenConfig = ScreenConfig()
+    mcp: McpConfig = McpConfig()

@@ -5,15 +5,20 @@
     │   ├── UnknownPolicyError   no URL policy of that name
     │   ├── AddressError    an address that feedmill does not subscribe to
     │   ├── CursorError     a place in a list that no page has given
-    │   └── ListError       a list of subscriptions that cannot be read
+    │   ├── ListError       a list of subscriptions that cannot be read
+    │   ├── TopicError      topics that cannot be screened for; lists every mistake at once
+    │   └── RegexOnlyError  a decision that rests on regular expressions alone
     ├── AccessError         a caller without a token, or with too narrow a one
     ├── NoFeedError         no feed is where an address leads; `reason` says what is there
     ├── NotFoundError       nothing has the name that was asked for
     │   └── NotKeptError    it was here, and retention let it go
     ├── ConflictError       what was asked does not go with how things are
     │   └── SeveralFeedsError    an address that leads to several feeds; `choices` are they
+    ├── CandidateError      a window of candidates, or a choice among them, that is not taken
+    ├── TicketError         an insertion without a ticket that holds for it
     ├── CrowdedError        too many ask, or one asks too often: later it goes
     ├── MissingExtraError   a part of feedmill that was not installed
+    ├── ScreenerError       a method of screening that cannot answer; `reason` is the stable word
     ├── ConfigError         the settings cannot be used; lists every mistake at once
     ├── StoreError          the store cannot remember or recall; `reason` is the stable word
     │   └── MigrationError  the database does not fit this version of feedmill
@@ -134,6 +139,24 @@ class SeveralFeedsError(ConflictError):
         self.choices = tuple(choices)  # model.canonical.FoundFeed
         hint = "ask again with the address of one of `choices`, or with its number as `choose`"
         super().__init__(message, reason="several-feeds", hint=hint)
+
+
+class CandidateError(FeedmillError):
+    """A window of candidates, or a choice among them, that is not taken; nothing was written."""
+
+    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
+        self.reason = reason  # model.candidate.CandidateReason
+        self.hint = hint
+        super().__init__(message)
+
+
+class TicketError(FeedmillError):
+    """A ticket that does not hold for this insertion; `reason` says why, and nothing was written."""
+
+    def __init__(self, message: str, *, reason: str) -> None:
+        self.reason = reason  # model.confirmation.TicketReason
+        self.hint = "ask the person again with `confirm`; each yes makes a ticket that is good once"
+        super().__init__(message)
 
 
 class CrowdedError(FeedmillError):

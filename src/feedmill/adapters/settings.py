@@ -129,6 +129,8 @@ _OTHER: Final = frozenset(
         "FEEDMILL_CONFIG",
         "FEEDMILL_CORPUS",
         "FEEDMILL_FAILPOINT",
+        "FEEDMILL_LLM_KEY",
+        "FEEDMILL_LLM_KEY_FILE",
         "FEEDMILL_LOG",
         "FEEDMILL_LOG_JSON",
     }

@@ -27,6 +27,9 @@ _PROVEN: dict[Proof | None, str] = {
 }
 
 
+_SOURCES: tuple[Source, ...] = ("input", "response", "self")  # the weakest first
+
+
 class Journal:
     """Filled by one search; every verdict is made out of it."""
 
@@ -51,8 +54,9 @@ class Journal:
         return cleanliness(url, self._tracking_params)
 
     def thought_of(self, variant: FeedVariant, source: Source) -> None:
-        """Note a spelling that is worth a try."""
-        if variant.url not in self._candidates:
+        """Note a spelling that is worth a try, under the best source that proposed it."""
+        known = self._candidates.get(variant.url)
+        if known is None or _SOURCES.index(source) > _SOURCES.index(known.source):
             self._candidates[variant.url] = Candidate(
                 url=variant.url,
                 cleanliness=variant.cleanliness,
@@ -118,7 +122,7 @@ class Journal:
             response_url=self.response_url,
             self_url=self.self_url,
             proven=tuple(dict.fromkeys((url, *self._proven))),
-            candidates=self._judged_candidates(url),
+            candidates=self._judged_candidates(url, source),
             asked=tuple(self._asked),
         )
 
@@ -146,23 +150,30 @@ class Journal:
             if href is not None:
                 self._proven[href] = None
 
-    def _judged_candidates(self, chosen: str) -> tuple[Candidate, ...]:
+    def _judged_candidates(self, chosen: str, source: Source) -> tuple[Candidate, ...]:
         """All spellings with what became of them, the cleanest first."""
         words = {one.url: one.verdict for one in self._asked}
         found = dict(self._candidates)
-        for url in (self.response_url, chosen):
+        as_found: tuple[tuple[str, Source], ...] = (
+            (self.response_url, "response"),
+            (chosen, source),
+        )
+        for url, origin in as_found:
             if url and url not in found:
-                found[url] = Candidate(url=url, cleanliness=self.score(url), source="response")
+                found[url] = Candidate(url=url, cleanliness=self.score(url), source=origin)
         judged = [
-            replace(one, verdict="chosen" if one.url == chosen else self._word(one.url, words))
+            replace(one, verdict="chosen" if one.url == chosen else self._word(one, words, source))
             for one in found.values()
         ]
         return tuple(sorted(judged, key=lambda one: -one.cleanliness))
 
-    def _word(self, url: str, words: dict[str, str]) -> str:
-        if url == self.response_url:
+    def _word(self, one: Candidate, words: dict[str, str], source: Source) -> str:
+        if one.url == self.response_url:
             return "serves the feed; a better one was found"
-        return words.get(url, "not tried")
+        # Only the spellings of one source are tried (seed 004).
+        is_passed_over = source == "self" and one.source != "self"
+        not_tried = "not tried; the feed names another" if is_passed_over else "not tried"
+        return words.get(one.url, not_tried)
 
 
 def _open_url(url: str) -> str | None:

@@ -108,6 +108,16 @@ def join(url: HttpUrl) -> str:
     return f"{url.scheme}://{userinfo}{url.host}{port}{url.path}{query}{fragment}"
 
 
+def is_same_site(url: str, other: str) -> bool:
+    """Whether two http(s) URLs are of one publisher: the same host and port but for `www.`."""
+    return _site(url) == _site(other)
+
+
+def _site(href: str) -> tuple[str, str]:
+    parts = split(href)
+    return parts.host.removeprefix("www."), parts.port
+
+
 def _split_port(host_port: str) -> tuple[str, str]:
     if host_port.endswith("]"):  # an IPv6 address without a port is full of colons
         return host_port, ""

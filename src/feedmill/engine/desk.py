@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from feedmill.canonicalise.platforms import platform_feeds
 from feedmill.canonicalise.progressive import CanonicalOptions
 from feedmill.canonicalise.signature import same_feed
+from feedmill.canonicalise.urls import is_same_site
 from feedmill.engine.canonical import Hooks, canonicalise_with
 from feedmill.engine.discover import discover
 from feedmill.engine.manners import Manners
@@ -125,7 +126,13 @@ class Desk:
         if face is not None:
             self.remember(done.feed.id, face)
         digest = "" if face is None else face.digest or ""
-        return replace(done, canonical=found, requests=visit.requests, digest=digest)
+        return replace(
+            done,
+            canonical=found,
+            requests=visit.requests,
+            digest=digest,
+            page_url=visit.page_url,
+        )
 
     def has_face(self, feed_id: str, seen: Seen) -> bool:
         """Whether the answer proves to be what the feed was when it was taken in here."""
@@ -149,6 +156,7 @@ class _Visit:
         self._spellings = spellings  # put right, then as written
         self._url = spellings[0]
         self._choose = choose
+        self.page_url: str | None = None
         self._feed_url: str | None = None  # where the search in hand first met a feed
         self._is_one_of_several = False  # the address leads to other feeds too: it names none
         self._prober = Prober(
@@ -185,9 +193,15 @@ class _Visit:
         return await self._discover(sight)
 
     def aliases(self, found: Canonical) -> tuple[str, ...]:
-        """Every address that was seen to serve the feed, and the one that leads to it alone."""
+        """The addresses that lead to the feed, and the given one if it leads to it alone.
+
+        Another site's address is among them only if that site says so, by a redirect or as the
+        one that was asked first: a copy must not take the address of what it copies.
+        """
         given = () if self._is_one_of_several else self._spellings
-        return tuple(dict.fromkeys((*found.proven, *given)))
+        own = (found.url, found.response_url, *given)
+        proven = (url for url in found.proven if url in own or self._leads_to(found.url, url))
+        return tuple(dict.fromkeys((*proven, *given)))
 
     def title_of(self, url: str) -> str | None:
         """What the feed calls itself, until it is polled."""
@@ -228,6 +242,7 @@ class _Visit:
         plain = [feed for feed in found.feeds if not feed.is_comments]
         if len(plain) != 1 and len(found.feeds) > 1 and self._choose is None:
             return Choices(page_url=self._url, feeds=found.feeds, requests=self.requests)
+        self.page_url = sight.seen.url
         chosen = _chosen(found.feeds, self._choose, self._url)
         named = await self._search(chosen.url)
         if isinstance(named, NotCanonical):
@@ -264,6 +279,11 @@ class _Visit:
             return False
         proof = await prove_same(feed, document, self._desk.world, by_entries=True)
         return proof is not None
+
+    def _leads_to(self, name: str, url: str) -> bool:
+        """Whether the address is of the same site, or was seen to redirect to the feed's name."""
+        sight = self._prober.sights.get(url)
+        return is_same_site(url, name) or (sight is not None and sight.seen.final_url == name)
 
     def _first_feed(self) -> Sight | None:
         return None if self._feed_url is None else self._prober.sights[self._feed_url]

@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec.structs import replace
+
 from feedmill.canonicalise.urls import http_url, split
 from feedmill.config import HostConfig
 from feedmill.engine.ports import Clock
@@ -74,8 +76,7 @@ class Manners:
         """Wait for the host's turn; not granted when it wants to be left alone for long."""
         host = self._hosts.setdefault(host_of(url), _Host(self._config.max_concurrency))
         async with host.places:
-            pace = host.pace or await self._first_pace(url)
-            host.pace = pace
+            pace = host.pace = await self._pace_before(host, url)
             wait = self._wait_sec(pace, url)
             if wait > PATIENCE_SEC:
                 yield Turn(is_granted=False, wait_sec=wait)
@@ -111,9 +112,14 @@ class Manners:
         if self._leave is not None and pace.blocked_reason is not None and until is not None:
             await self._leave(url, until, pace.blocked_reason)
 
-    async def _first_pace(self, url: str) -> HostPace:
+    async def _pace_before(self, host: _Host, url: str) -> HostPace:
+        """Our own pace with the host; the mill's, when it has met the host later or longer."""
         known = await self._remember(url) if self._remember is not None else None
-        return known or initial_pace(self._config)
+        if host.pace is None:
+            return known or initial_pace(self._config)
+        if known is None or _is_before(known.next_ok_at, host.pace.next_ok_at):
+            return host.pace
+        return replace(host.pace, next_ok_at=known.next_ok_at, limited_urls=known.limited_urls)
 
     def _wait_sec(self, pace: HostPace, url: str) -> float:
         now = self._clock.now()
@@ -129,6 +135,10 @@ def host_of(url: str) -> str:
         return url
     parts = split(href)
     return f"{parts.host}:{parts.port}" if parts.port else parts.host
+
+
+def _is_before(one: datetime | None, other: datetime | None) -> bool:
+    return one is None or (other is not None and one <= other)
 
 
 def _outcome(verdict: Verdict) -> Outcome:

@@ -1,10 +1,11 @@
-"""The five ways in which the engine touches the world. Adapters implement them; fakes in tests too.
+"""The six ways in which the engine touches the world. Adapters implement them; fakes in tests too.
 
 Clock     what time it is, waiting, new ids
 Fetcher   one GET through guard, limits and decoders
 Blobs     raw bytes, durable before anybody reads them
 Store     everything else that is remembered; one transaction per refresh
 Sink      where events go
+Screener  one method of judging candidates by topics
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from typing import Generic, Protocol, TypeVar
 
 from feedmill.model.access import Token, TokenSecret
 from feedmill.model.base import Value
+from feedmill.model.candidate import CollectedDocument
+from feedmill.model.confirmation import Question
 from feedmill.model.event import Event, NewEvent, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import (
     BlobRef,
@@ -32,6 +35,7 @@ from feedmill.model.identity import Changes, IdentityKey, KnownEntry, Removed
 from feedmill.model.schedule import Decision
 from feedmill.model.screening import Method, Score, Text, TopicSet
 from feedmill.model.segment import BlobProblem, Fate, Segment
+from feedmill.model.standing import HeldEntry, StandingScreen
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook
 
 T = TypeVar("T")
@@ -92,6 +96,9 @@ class Refresh(Value):
     events: tuple[NewEvent, ...] = ()
     aliases: tuple[str, ...] = ()
     backfill: bool = False
+    entries_only: bool = False  # the feed's own state is left alone: nobody polled it
+    held: tuple[HeldEntry, ...] = ()  # new entries that wait for somebody's word instead
+    released: tuple[str, ...] = ()  # entry_uids that waited, and are stored with this
 
 
 class Committed(Value):
@@ -275,6 +282,16 @@ class Store(Protocol):
     async def revoke_token(self, token_id: str, at: datetime) -> bool: ...
     async def touch_token(self, token_id: str, at: datetime) -> None: ...
 
+    # who said yes: questions to a person about candidates, and the tickets of their answers
+    async def ask_question(self, question: Question) -> Question: ...  # or the open one like it
+    async def questions(self, now: datetime) -> tuple[Question, ...]: ...  # open, the oldest first
+    async def question(self, code: str) -> Question | None: ...
+    async def answer_question(
+        self, answered: Question, *, ticket_sha256: str | None = None
+    ) -> bool: ...  # False: it is not open any more
+    async def ticket(self, sha256: str) -> Question | None: ...
+    async def spend_ticket(self, sha256: str, now: datetime) -> bool: ...  # True once
+
     # who is told
     async def add_webhook(self, webhook: Webhook, *, after: int | None = None) -> None: ...
     async def webhook(self, webhook_id: str) -> Webhook | None: ...
@@ -292,6 +309,17 @@ class Store(Protocol):
     ) -> Page[DeadLetter]: ...
     async def forget_dead_letters(self, letter_ids: Sequence[str]) -> int: ...
     async def feed_tags(self, feed_ids: Sequence[str]) -> dict[str, tuple[str, ...]]: ...
+
+    # what is collected before anything is stored (001)
+    async def keep_collected(self, document: CollectedDocument, blob: BlobRef) -> None: ...
+    async def add_screen(self, screen: StandingScreen) -> None: ...
+    async def screens(self) -> tuple[StandingScreen, ...]: ...
+    async def remove_screen(self, screen_id: str) -> bool: ...
+    async def held(
+        self, *, feed_id: str | None = None, after: str | None = None, limit: int = 100
+    ) -> Page[HeldEntry]: ...  # without those that were dropped, the oldest first
+    async def held_versions(self, feed_id: str) -> dict[str, str]: ...  # entry_uid: content_hash
+    async def drop_held(self, entry_uids: Sequence[str]) -> int: ...
 
     # housekeeping
     async def purge(self, *, before: datetime, now: datetime) -> dict[str, int]: ...

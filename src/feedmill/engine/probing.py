@@ -98,7 +98,7 @@ class Prober:
             return Sight(_failure(url, response, verdict), response, verdict)
         if self._parse is not None:
             face = self._parse(verdict.document.body, response.final_url)
-            return Sight(await self._faced(url, response, face), response, verdict)
+            return Sight(await self._faced(url, response, verdict, face), response, verdict)
         parsed = parse_document(verdict.document, self._config.parse)
         if isinstance(parsed, Unreadable):
             reason, detail = parsed.reason, parsed.detail
@@ -116,7 +116,9 @@ class Prober:
         )
         return Sight(seen, response, verdict, parsed)
 
-    async def _faced(self, url: str, response: RawResponse, face: Face | None) -> Seen:
+    async def _faced(
+        self, url: str, response: RawResponse, verdict: Fresh, face: Face | None
+    ) -> Seen:
         """What a caller's own parser made of a body."""
         if face is None:
             return _answered(url, response, reason="not-a-feed")
@@ -124,9 +126,12 @@ class Prober:
             url,
             response,
             is_feed=True,
-            digest=await settled(self._hash(response.body)),
+            digest=await settled(self._hash(verdict.document.body)),
             signature=face.signature,
-            self_urls=() if face.self_url is None else (face.self_url,),
+            self_urls=(
+                *links_with_rel(verdict.links, "self"),
+                *(() if face.self_url is None else (face.self_url,)),
+            ),
         )
 
 

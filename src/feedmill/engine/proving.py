@@ -15,6 +15,7 @@ from feedmill.errors import NotFoundError
 from feedmill.model.canonical import Seen
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, MoveProof
+from feedmill.model.identity import Revised
 from feedmill.model.parsed import Unreadable
 from feedmill.parse.document import parse_document
 
@@ -61,9 +62,16 @@ async def _knows_half(feed: Feed, document: RawDocument, world: World) -> bool:
     made = await asyncio.to_thread(read_document, document, fresh_eyes, (), world.config, now)
     if isinstance(made, NotAFeed):
         return False
-    counts = (await compare_with_store(made, feed, world)).changes.summary
-    known = counts.revised + counts.touched
-    return known >= 1 and known >= counts.added
+    changes = (await compare_with_store(made, feed, world)).changes
+    strange = sum(isinstance(one, Revised) and _is_strange(one) for one in changes.changes)
+    known = changes.summary.revised + changes.summary.touched - strange
+    return known >= 1 and known >= changes.summary.added + strange
+
+
+def _is_strange(revised: Revised) -> bool:
+    """Whether it is our entry by its id alone: many publishers number theirs from one."""
+    is_named = revised.seen.entry.title is not None
+    return ("title" if is_named else "summary") in revised.changed
 
 
 def _seen(document: RawDocument, config: Config) -> Seen:

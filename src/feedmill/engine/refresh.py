@@ -18,6 +18,7 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
+from feedmill.canonicalise.urls import is_same_site
 from feedmill.config import ScheduleConfig
 from feedmill.engine.moves import sight_move
 from feedmill.engine.ports import Refresh
@@ -34,6 +35,7 @@ from feedmill.engine.world import World
 from feedmill.fetch.headers import without_secrets
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import plan_fetch
+from feedmill.fetch.redirects import permanence
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import BlobRef, Feed, FeedOverrides, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Headers, RawResponse, Unchanged, Verdict
@@ -341,12 +343,19 @@ def _addresses(fetch: FetchRecord, verdict: Verdict, reading: Reading) -> tuple[
     """Every address that was seen to serve the feed is an alias of it (D5).
 
     What a document says of itself is not among them: a template that was copied from another site
-    would make that site "already here". A self link becomes an alias when it is proven (D6).
+    would make that site "already here". A self link becomes an alias when it is proven (D6). Where
+    a redirect leads is the feed's word too: on its own site it is believed, elsewhere it is a
+    candidate like any other, or one redirect would give away a stranger's address.
     """
     if not isinstance(verdict, Fresh | Unchanged) or isinstance(reading, NotAFeed):
         return ()
-    found = (*(hop.url for hop in fetch.hops), fetch.final_url)
-    return tuple(dict.fromkeys(url for url in found if url != fetch.url))
+    hops = dict.fromkeys((*(hop.url for hop in fetch.hops), fetch.final_url))
+    lasts = permanence(fetch.hops) is not None
+    return tuple(
+        url
+        for url in hops
+        if url != fetch.url and is_same_site(url, fetch.url) and (lasts or "?" not in url)
+    )
 
 
 def _own_headers(overrides: FeedOverrides) -> Headers:

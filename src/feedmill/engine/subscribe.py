@@ -46,6 +46,7 @@ class Subscribed(Value):
     canonical: Canonical | None = None  # how its address was found; None: nothing was asked
     requests: int = 0
     digest: str = ""  # of the document that was seen on the way
+    page_url: str | None = None  # the page on which the feed was found, if it was
 
 
 def checked_address(address: str, allow_cidrs: Sequence[str] = ()) -> Address:

@@ -14,6 +14,23 @@ SCHEMA = "feedmill-candidates/1"
 
 SourceOutcome = Literal["ok", "failed"]
 
+CandidateReason = Literal[
+    "bad-window",  # no window: it cannot be read, or nothing lies in it
+    "not-there",  # there is no such file
+    "not-json",
+    "truncated",  # it begins like a candidate file and breaks off
+    "other-schema",
+    "malformed",  # JSON of the right schema that lacks what the schema has
+    "changed",  # not what was written: its digest, or its bytes, are others
+    "too-large",
+    "other-file",  # a selection, screening or confirmation that belongs to another file
+    "bad-selection",  # no list of candidate ids
+    "unknown-id",  # the file has no candidate of that number
+    "not-confirmed",  # nobody said yes
+    "raw-missing",  # the document is neither in the file nor in the raw store
+    "no-such-item",  # the document does not hold the candidate, as it is read today
+]
+
 
 class Window(Value):
     """Half-open: from `start`, up to but without `end`; both in UTC."""
@@ -38,6 +55,23 @@ class SourceReport(Value):
     items: int = 0  # in the document
     in_window: int = 0
     undated: int = 0
+    repeats: int = 0  # in the window, and in another of its documents or sources as well
+    pages: int = 1  # documents that were read (RFC 5005)
+    reaches_back: bool = False  # to the start of the window, or to the feed's very beginning
+    note: str = ""  # what a person should know of a source that is ok
+
+
+class CollectedDocument(Value):
+    """One raw document of a source; its exact bytes travel with the file."""
+
+    source: int  # index into `sources`
+    url: str  # asked for, without credentials
+    final_url: str
+    fetched_at: datetime
+    body_sha256: str
+    content_type: str | None = None
+    fetch_id: str = ""  # under which the raw store of the mill that collected it knows it
+    body: bytes = b""  # compressed with zlib; empty: only the raw store has it
 
 
 class WindowCandidate(Value):
@@ -57,6 +91,9 @@ class WindowCandidate(Value):
     slice_offset: int | None = None  # its exact bytes in the raw document
     slice_length: int | None = None
     language: str | None = None
+    document: int = 0  # index into `documents`
+    also_in: tuple[int, ...] = ()  # other sources that carry it
+    is_known_elsewhere: bool = False  # another feed brought the same article
 
 
 class CandidateFile(Value):
@@ -69,4 +106,5 @@ class CandidateFile(Value):
     prompt: str
     sources: tuple[SourceReport, ...]
     candidates: tuple[WindowCandidate, ...]
-    digest: str = ""  # SHA-256 over the file without this field
+    digest: str = ""  # SHA-256 over the file with this field empty
+    documents: tuple[CollectedDocument, ...] = ()  # that candidates were found in

@@ -148,6 +148,7 @@ class NewFeed(Value):
     title: str | None = None
     tags: tuple[str, ...] = ()
     overrides: FeedOverrides = FeedOverrides()
+    paused: bool = False
 
 
 class HostPace(Value):

@@ -59,6 +59,17 @@ class Score(Value):
     z: float = 0.0  # standard deviations above texts about anything else; local methods only
 
 
+class Judgement(Value):
+    """What somebody who can read says of a text: a language model, or an agent with its reasons."""
+
+    ref: int
+    topic: str | None  # None: about nothing that is looked for
+    score: float  # 0 to 1
+    reason: str
+    decided_by: str = ""
+    is_suspicious: bool = False
+
+
 class Label(Value):
     """What somebody confirmed or turned down, with what the methods had said of it."""
 

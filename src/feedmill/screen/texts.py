@@ -27,6 +27,8 @@ _HIDDEN: Final = re.compile(r"<(script|style)\b[^>]*>.*?(?:</\1\s*>|$)", re.IGNO
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|$)", re.DOTALL)
 _TAG: Final = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>")
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+# Tag characters and changes of the writing direction: plain feeds have no use for them.
+_SMUGGLED: Final = re.compile(r"[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _HAN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _HAN_SHARE: Final = 0.3
@@ -40,6 +42,7 @@ def text_of(candidate: WindowCandidate) -> Text:
         summary=scrub(candidate.summary or "", MAX_SUMMARY),
         categories=_categories(candidate.categories),
         feed_title=scrub(candidate.feed_title or "", MAX_FEED),
+        hidden_chars=_hidden_chars(candidate),
     )
 
 
@@ -51,7 +54,9 @@ def scrub(text: str, max_chars: int) -> str:
         if plain == text:
             break
         text = plain
-    seen = "".join(map(_visible, unicodedata.normalize("NFKC", text)))
+    seen = unicodedata.normalize("NFKC", text)
+    if not seen.isprintable():
+        seen = "".join(map(_visible, seen))
     return " ".join(seen.split())[:max_chars].rstrip()
 
 
@@ -71,6 +76,11 @@ def script_of(text: str) -> Script:
 def _categories(categories: Sequence[str]) -> tuple[str, ...]:
     cleaned = (scrub(category, MAX_CATEGORY) for category in categories[: MAX_CATEGORIES * 4])
     return tuple(category for category in cleaned if category)[:MAX_CATEGORIES]
+
+
+def _hidden_chars(candidate: WindowCandidate) -> int:
+    fields = (candidate.title or "", candidate.summary or "", *candidate.categories)
+    return sum(len(_SMUGGLED.findall(field[: MAX_SUMMARY * _RAW_PER_CHAR])) for field in fields)
 
 
 def _visible(char: str) -> str:

@@ -27,26 +27,33 @@ _EMPTY: Final = frozenset(
     why will with would year years you your
     的 了 和 与 在 是 为 对 从 到 等 及 或 被 将 也 都 其 该 这 那 一 不 有 中 上 下 以 于 并
     研究 分析 基于 方法 影响 如何 进行 通过 可以 我国 中国 一个 成为 以及 公司 企业 发布 提出
-    """.split()
+    """.split()  # noqa: SIM905  # one word in quotes each would be four pages
 )
 
 
 def terms(text: str) -> list[str]:
     """Every term of a text in its order, repeated as often as it stands there."""
-    found: list[str] = []
-    for piece in _PIECE.findall(simplified(unicodedata.normalize("NFKC", text).casefold())):
-        if _FIRST_CLOSE.match(piece):
-            found += _pairs(piece)
-        elif piece not in _EMPTY and len(piece) > 1:
-            found.append(_stem(piece))
-    return found
+    return [term for term, _, _ in located_terms(text)[1]]
 
 
-def _pairs(piece: str) -> list[str]:
-    if len(piece) == 1:
-        return [] if piece in _EMPTY else [piece]
-    pairs = (piece[at : at + 2] for at in range(len(piece) - 1))
-    return [pair for pair in pairs if pair not in _EMPTY]
+def located_terms(text: str) -> tuple[str, list[tuple[str, int, int]]]:
+    """The text with its case and characters folded, and where in it each term stands."""
+    folded = simplified(unicodedata.normalize("NFKC", text).casefold())
+    found: list[tuple[str, int, int]] = []
+    for piece in _PIECE.finditer(folded):
+        word, start = piece.group(), piece.start()
+        if _FIRST_CLOSE.match(word):
+            found += _pairs(word, start)
+        elif word not in _EMPTY and len(word) > 1:
+            found.append((_stem(word), start, piece.end()))
+    return folded, found
+
+
+def _pairs(piece: str, start: int) -> list[tuple[str, int, int]]:
+    width = min(len(piece), 2)
+    places = range(len(piece) - width + 1)
+    pairs = ((piece[at : at + width], start + at, start + at + width) for at in places)
+    return [pair for pair in pairs if pair[0] not in _EMPTY]
 
 
 def _stem(word: str) -> str:

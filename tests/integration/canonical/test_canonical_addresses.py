@@ -10,6 +10,7 @@ from tests.integration.canonical.papers_served import HOSTS, paper, stamped
 from tools.loopback_web import LoopbackWeb
 
 from feedmill.demo.script import Answer, Answering, document, hang_up, redirect
+from feedmill.engine.canonical import Face
 from feedmill.model.canonical import Canonical, NotCanonical
 
 CLEAN = "https://paper.example/feed"
@@ -130,6 +131,52 @@ def test_slow_down_ends_the_asking(canonicalize: Canonicalizing) -> None:
             assert isinstance(found, Canonical)
             assert found.url == web.url(MESSY)
             assert web.asked == [MESSY, "http://paper.example/feed"]
+
+    asyncio.run(story())
+
+
+def test_an_address_that_is_gone_says_so(canonicalize: Canonicalizing) -> None:
+    async def story() -> None:
+        async with LoopbackWeb(*HOSTS) as web:
+            web.put(CLEAN, Answer(status=410))
+
+            found = await canonicalize(web, CLEAN)
+
+            assert isinstance(found, NotCanonical)
+            assert (found.reason, found.status) == ("gone", 410)
+
+    asyncio.run(story())
+
+
+def test_a_parser_and_a_hash_of_the_callers_own_see_what_the_server_sent(
+    canonicalize: Canonicalizing,
+) -> None:
+    bodies: list[bytes] = []
+
+    def parse(body: bytes, url: str) -> Face | None:
+        bodies.append(body)
+        return Face() if "nothing" not in url else None
+
+    async def story() -> None:
+        async with LoopbackWeb(*HOSTS) as web:
+            link = ("Link", f'<{web.url(CLEAN)}>; rel="self"')
+            web.put(
+                "https://mirror.example/x",
+                Answer(headers=(("Content-Type", "text/x-feed"), link), body=b"mirrored"),
+            )
+            web.put(CLEAN, Answer(headers=(("Content-Type", "text/x-feed"),), body=b"original"))
+            web.put("https://paper.example/nothing", paper())
+
+            found = await canonicalize(
+                web, "https://mirror.example/x", parse_fn=parse, hash_fn=lambda _: "same"
+            )
+            lost = await canonicalize(web, "https://paper.example/nothing", parse_fn=parse)
+
+            assert isinstance(found, Canonical)
+            assert (found.url, found.reason) == (web.url(CLEAN), "content_verified")
+            assert bodies[:2] == [b"mirrored", b"original"]
+            assert isinstance(lost, NotCanonical)
+            assert lost.reason == "not-a-feed"
 
     asyncio.run(story())
 

@@ -12,6 +12,7 @@ from tools.loopback_web import LoopbackWeb
 from feedmill.adapters.http.curl import CurlFetcher
 from feedmill.canonicalise.progressive import CanonicalOptions
 from feedmill.config import Config, HostConfig
+from feedmill.demo.script import Answer
 from feedmill.doors.library import canonicalize_each
 from feedmill.model.canonical import Canonical, NotCanonical
 
@@ -55,5 +56,23 @@ def test_the_gap_is_kept_from_one_search_to_the_next(monkeypatch: pytest.MonkeyP
             assert web.asked == urls
             assert len(found) == 3
             assert min(later - sooner for sooner, later in pairwise(at)) >= LEAST_SEC
+
+    asyncio.run(story())
+
+
+def test_an_address_that_wants_a_long_rest_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with LoopbackWeb(*HOSTS) as web:
+            monkeypatch.setattr("feedmill.app.CurlFetcher", partial(CurlFetcher, resolver=web))
+            url = "https://paper.example/feed"
+            web.put(url, Answer(status=503, headers=(("Retry-After", "3600"),)))
+            config = Config(fetch=web.fetching(), host=HostConfig(min_gap_ms=0, rps=0))
+            found: list[Canonical | NotCanonical] = []
+
+            twice = (web.url(url), web.url(url))
+            await canonicalize_each(twice, CanonicalOptions(), config, found.append)
+
+            assert [one.reason for one in found] == ["unavailable", "rate-limited"]
+            assert web.asked == [url]
 
     asyncio.run(story())

@@ -5,9 +5,9 @@ from base64 import b64encode
 import pytest
 from tests.integration.engine.stage import Stage
 from tests.integration.rest.conftest import OpenMill
-from tests.integration.rest.rest_mill import JSON, RestMill
+from tests.integration.rest.rest_mill import JSON, RestMill, lines_of
 
-from feedmill.config import AccessConfig
+from feedmill.config import AccessConfig, ServeConfig
 from feedmill.engine.access import revoke_token
 
 RANKS = ("read", "write", "admin")
@@ -145,3 +145,18 @@ def test_who_asks_too_often_is_told_when_to_come_again(open_mill: OpenMill) -> N
     assert 1 <= int(refused.headers["retry-after"]) <= 1_000
     assert [mill.ask("/feeds").status for _ in range(4)] == [401, 401, 401, 429]
     assert mill.ask("/healthz").status == 200
+
+
+def test_a_stream_ends_when_its_token_is_taken_back(open_mill: OpenMill) -> None:
+    mill = open_mill(serve=ServeConfig(heartbeat_sec=0.05))
+    mill.token = mill.issue("read")
+
+    async def revoke(stage: Stage) -> None:
+        (token,) = await stage.world.store.tokens()
+        await revoke_token(token.id, stage.world)
+
+    with lines_of(mill, "/events/stream") as lines:
+        assert next(lines) == b"retry: 2000\n"
+        mill.tell(revoke)
+
+        assert set(lines) <= {b"\n", b": still here\n"}  # to its end

@@ -1,7 +1,9 @@
 """The document says what the server does: an outside program reads it and tries everything."""
 
 import re
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,11 +12,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import checks
 from tests.integration.engine.stage import Stage
 from tests.integration.rest.conftest import HASTY, fill
-from tests.integration.rest.rest_mill import RestMill
+from tests.integration.rest.rest_mill import LIMIT_SEC, RestMill
 
 from feedmill.config import ServeConfig
 from feedmill.doors.rest.problems import KINDS
 
+ROOT = Path(__file__).parents[3]
 WANTED = {
     "get /feeds", "post /feeds", "get /feeds/{feed_id}", "patch /feeds/{feed_id}",
     "delete /feeds/{feed_id}", "post /feeds/{feed_id}/refetch", "get /feeds/{feed_id}/entries",
@@ -151,3 +154,36 @@ def _try(operation: Any, mill: RestMill, paper: str) -> None:
         suppress_health_check=list(HealthCheck),
     )
     bounds(given(case=operation.as_strategy())(attempt))()
+
+
+def test_the_reference_lists_every_route_with_its_scope(document: Any) -> None:
+    page = (ROOT / "docs" / "reference" / "rest.md").read_text("utf-8")
+    expected = [
+        [
+            f"`{name.split()[0].upper()} {name.split()[1]}`",
+            one.get("x-scope", "open"),
+            one["summary"],
+        ]
+        for name, one in operations(document).items()
+    ]
+
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]
+
+    assert sorted(rows) == sorted(expected)
+
+
+def test_the_curl_examples_of_the_how_to_work(mill: RestMill) -> None:
+    page = (ROOT / "docs" / "how-to" / "serve.md").read_text("utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    commands = [line for block in blocks for line in block.splitlines() if line.startswith("curl")]
+
+    for command in commands:
+        ours = command.replace("http://127.0.0.1:8642", mill.base).replace(
+            "curl -s", "curl -sfS", 1
+        )
+        said = subprocess.run(["sh", "-c", ours], capture_output=True, timeout=LIMIT_SEC)
+
+        assert said.returncode == 0, (command, said.stderr)
+        assert said.stdout or "/entries" in command, command
+
+    assert len(commands) == 11

@@ -795,6 +795,44 @@ class TestIdentity:
 
         tell(story)
 
+    def test_articles_come_page_by_page_with_the_entry_that_brought_each(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            one, two = await a_feed(store, 1), await a_feed(store, 2)
+            await poll(store, one, 1, [an_entry("a"), an_entry("b")], at=NOON)
+            await poll(store, two, 1, [an_entry("a"), an_entry("c")], at=NOON + HOUR)
+
+            first = await store.article_page(limit=2)
+            rest = await store.article_page(after=first.next, limit=2)
+
+            found = [*first.items, *rest.items]
+            titles = [article.title for article in found]
+            assert titles[0] == "About c"
+            assert sorted(map(str, titles)) == ["About a", "About b", "About c"]
+            assert [article.feed_id for article in found] == [two.id, one.id, one.id]
+            assert (found[0].first_seen, found[0].published_effective) == (NOON + HOUR, NOON)
+            assert rest.next is None
+            with pytest.raises(UsageError):
+                await store.article_page(after="nowhere")
+
+        tell(story)
+
+    def test_an_article_outlives_the_entry_that_brought_it(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            feed = await a_feed(store)
+            await poll(store, feed, 1, [an_entry("a")], at=NOON)
+            await poll(store, feed, 2, [an_entry("b")], at=NOON + DAY)
+            await store.purge(before=NOON + HOUR, now=NOON + 2 * DAY)
+
+            articles = (await store.article_page()).items
+
+            assert [(one.title, one.entry_uid is None) for one in articles] == [
+                ("About b", False),
+                (None, True),
+            ]
+            assert articles[1].link == "https://blog.example/a"
+
+        tell(story)
+
     def test_a_rekeyed_feed_gains_no_entries_and_is_known_by_its_new_guids(
         self, tell: Tell
     ) -> None:

@@ -360,7 +360,7 @@ class TestImports:
         async def story(store: Store) -> None:
             loser, winner = await a_feed(store, 1), await a_feed(store, 2)
             asked = Webhook(
-                id="hook", url="https://ear.example/", created_at=NOON, feed_id=loser.id
+                id="hook", url="https://ear.example/", created_at=NOON, secrets=(), feed_id=loser.id
             )
             await store.add_webhook(asked)
 

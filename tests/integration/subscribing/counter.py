@@ -47,9 +47,9 @@ class Counter:
         self.publisher.script(target, *answers, host=host)
         return self.url(target, host or "127.0.0.1")
 
-    async def join(self, address: str, **wishes: Any) -> Subscribed:
-        """Subscribe, as a visitor who has never been here: another desk, nothing remembered."""
-        done = await Desk(self.world).join(address, **wishes)
+    async def join(self, address: str, *, at: Desk | None = None, **wishes: Any) -> Subscribed:
+        """Subscribe; at another desk each time, which remembers nothing, unless one is given."""
+        done = await (at or Desk(self.world)).join(address, **wishes)
         assert isinstance(done, Subscribed), done
         return done
 

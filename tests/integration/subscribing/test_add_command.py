@@ -24,6 +24,15 @@ def test_a_new_feed_is_shown_with_what_was_asked_and_what_comes_next(
     assert "request" not in again.text
 
 
+def test_a_feed_that_was_found_on_a_page_says_where(mill: Mill, publisher: Publisher) -> None:
+    publisher.script("/feed", feed_document())
+    publisher.script("/start", page({"href": "/feed"}))
+
+    said = mill.ok("add", publisher.url("/start"))
+
+    assert f"found on {publisher.url('/start')}" in said.text
+
+
 def test_a_page_with_several_feeds_is_a_no_with_the_list(mill: Mill, publisher: Publisher) -> None:
     home = _page(publisher)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.integration.subscribing.conftest import Visit
 from tests.integration.subscribing.counter import Counter, feed_document, page
 
-from feedmill.demo.script import Answer, redirect
+from feedmill.demo.script import Answer, Request, redirect
 from feedmill.engine.desk import Desk
 from feedmill.errors import AddressError, NoFeedError, UsageError
 
@@ -237,6 +237,22 @@ def test_a_pause_that_the_mill_knows_of_binds_the_desk(visit: Visit) -> None:
     visit(story)
 
 
+def test_a_pause_that_the_mill_meets_later_binds_a_desk_that_knows_the_host(visit: Visit) -> None:
+    async def story(counter: Counter) -> None:
+        first, second = (counter.put(f"/{n}", feed_document(n, n + 100)) for n in (1, 2))
+        await counter.join(first, at=counter.desk)
+        until = counter.world.clock.now() + timedelta(hours=1)
+        await counter.world.store.limit_host(first, until, "rate-limited")
+
+        with pytest.raises(NoFeedError) as refused:
+            await counter.join(second, at=counter.desk)
+
+        assert refused.value.reason == "rate-limited"
+        assert counter.asked() == ["/1"]
+
+    visit(story)
+
+
 def test_a_pause_that_the_desk_is_asked_for_binds_the_mill_and_other_desks(visit: Visit) -> None:
     async def story(counter: Counter) -> None:
         busy = Answer(status=429, headers=(("Retry-After", "600"),))
@@ -314,8 +330,9 @@ def test_visitors_who_come_together_ask_one_host_one_after_another(visit: Visit)
     async def story(counter: Counter) -> None:
         under_way = most = 0
 
-        def slow(number: int) -> Answer:
+        def slow(request: Request) -> Answer:
             nonlocal under_way, most
+            number = int(request.path[1:])
             under_way, most = under_way + 1, max(most, under_way + 1)
             asyncio.get_running_loop().call_later(0.02, _left)
             answer = feed_document(number, number + 100)
@@ -325,7 +342,7 @@ def test_visitors_who_come_together_ask_one_host_one_after_another(visit: Visit)
             nonlocal under_way
             under_way -= 1
 
-        urls = [counter.put(f"/{n}", lambda _, n=n: slow(n)) for n in range(1, 5)]
+        urls = [counter.put(f"/{n}", slow) for n in range(1, 5)]
 
         async with asyncio.TaskGroup() as tasks:
             for url in urls:

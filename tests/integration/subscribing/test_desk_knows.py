@@ -42,13 +42,13 @@ def test_a_spelling_of_a_known_feed_costs_one_request(
     async def story(counter: Counter) -> None:
         for path in ("/feed", "/feed/", "//feed"):
             counter.put(path, feed_document())
-        first = await counter.desk.join(counter.url("/feed", "paper.example"))
+        first = await counter.join(counter.url("/feed", "paper.example"), at=counter.desk)
         if is_polled:
             await counter.sync()
             counter.desk = Desk(counter.world)
         counter.asked()
 
-        again = await counter.desk.join(counter.url(target, host))
+        again = await counter.join(counter.url(target, host), at=counter.desk)
 
         assert (again.created, again.feed.id) == (False, first.feed.id)
         assert len(counter.asked()) == again.requests == 1

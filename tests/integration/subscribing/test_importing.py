@@ -24,7 +24,7 @@ from feedmill.model.feed import ImportedOutline
 NOBODY = "127.0.1.250"  # a loopback address at which the publisher does not listen
 
 
-class Interruption(Exception):
+class StoppedError(Exception):
     """What a test stops an import with."""
 
 
@@ -82,7 +82,7 @@ def test_what_failed_is_reported_with_its_reason_and_the_rest_is_taken(
     publisher.script("/good", feed_document(1, 2))
     publisher.script("/page", page())
     good, dead, empty = (publisher.url(target) for target in ("/good", "/nowhere", "/page"))
-    lines = "\n".join((good, dead, empty, "http://10.0.0.1/feed", "ftp://paper.example/x"))
+    lines = f"{good}\n{dead}\n{empty}\nhttp://10.0.0.1/feed\nftp://paper.example/x"
 
     said = mill.ok("import", "-", "--report", "report.ndjson", stdin=lines.encode())
     again = mill.ok("import", "-", "--json", stdin=lines.encode()).json
@@ -262,7 +262,7 @@ async def _interrupted(counter: Counter, outlines: list[Outline], *, after: int)
         nonlocal left
         left -= 1
         if left == 0:
-            raise Interruption
+            raise StoppedError
 
     with pytest.raises(ExceptionGroup):
         await import_outlines(outlines, counter.world, told=told)

@@ -24,6 +24,15 @@ def test_what_was_not_reached_is_said_to_be_not_tried() -> None:
     assert [one.verdict for one in found.candidates] == ["not tried", "not tried", "chosen"]
 
 
+def test_spellings_of_the_response_are_passed_over_once_the_feed_named_another_address() -> None:
+    own = "https://mirror.example/rss"
+    found = search(f"{WWW}/", {f"{WWW}/": news(own), own: NEWS}).found
+
+    fates = {one.url: (one.source, one.verdict) for one in found.candidates}
+    assert fates[own] == ("self", "chosen")
+    assert fates[CLEAN] == ("response", "not tried; the feed names another")
+
+
 def test_every_request_has_a_role_and_a_meaning() -> None:
     own = "https://paper.example/rss/"
     web = {
@@ -60,6 +69,16 @@ def test_what_the_caller_knows_is_shown_as_chosen() -> None:
 
     assert [one.url for one in found.candidates if one.verdict == "chosen"] == [WWW]
     assert found.source == "input"
+
+
+def test_an_address_that_nobody_would_spell_like_that_is_a_candidate_as_it_was_found() -> None:
+    start, own = f"{CLEAN}?utm_source=x", f"{CLEAN}?utm_source=y"
+    web = {start: news(own), own: NEWS}
+
+    candidates = {one.url: one for one in search(start, web, presets=()).found.candidates}
+
+    assert (candidates[own].source, candidates[own].verdict) == ("self", "chosen")
+    assert (candidates[start].source, candidates[start].preset) == ("response", "")
 
 
 def test_an_answer_that_came_before_is_not_asked_for_again() -> None:

@@ -11,7 +11,7 @@ import click
 import msgspec
 import pytest
 
-from feedmill import api
+import feedmill
 from feedmill.adapters.settings import environment_name, fields_of, parts
 from feedmill.doors.cli.main import cli
 from feedmill.model import (
@@ -44,6 +44,7 @@ CODES = {
     "Matches": identity.MatchedBy,
     "Articles": identity.ArticleFate,
     "Published": entry.PublishedSource,
+    "Canonical": canonical.CanonicalReason,
     "Moves": feed.MoveReason,
     "Move sources": feed.MoveSource,
     "Move proofs": feed.MoveProof,
@@ -123,8 +124,8 @@ def test_every_public_function_has_a_section_with_all_its_parameters() -> None:
 
     missing = [
         (name, parameter)
-        for name in api.__all__
-        for parameter in inspect.signature(getattr(api, name)).parameters
+        for name in feedmill.__all__
+        for parameter in inspect.signature(getattr(feedmill, name)).parameters
         if not re.search(rf"^`{name}\(.*\b{parameter}\b.*`$", pages.get(name, ""), re.MULTILINE)
     ]
 
@@ -132,7 +133,7 @@ def test_every_public_function_has_a_section_with_all_its_parameters() -> None:
 
 
 def test_no_function_is_documented_that_is_not_public() -> None:
-    assert set(sections(REFERENCE / "library.md")) - {"Exceptions"} == set(api.__all__)
+    assert set(sections(REFERENCE / "library.md")) - {"Exceptions"} == set(feedmill.__all__)
 
 
 @pytest.mark.parametrize("value", TABLED_VALUES, ids=lambda value: value.__name__)

@@ -5,7 +5,7 @@
 import sqlite3
 from typing import Any, Final
 
-from feedmill.adapters.store import outbox
+from feedmill.adapters.store import holding, outbox
 from feedmill.adapters.store.changes import Document, write_changes
 from feedmill.adapters.store.fetch_rows import Blocks, insert_fetch
 from feedmill.adapters.store.rows import STATE_COLUMNS, blob_row, micros, state_row
@@ -59,10 +59,15 @@ def _write(
         before_at=confirmed_at,
     )
     overtaken = _write_document(connection, refresh, document)
-    _update_feed(connection, refresh, document)
-    if feed.url != fetch.url:
-        relocate(connection, feed_no, feed.url, gap_ms)
-    reschedule(connection, feed_no, feed.next_poll_at, is_leased=refresh.lane is not None)
+    if not refresh.entries_only:
+        _update_feed(connection, refresh, document)
+        if feed.url != fetch.url:
+            relocate(connection, feed_no, feed.url, gap_ms)
+        reschedule(connection, feed_no, feed.next_poll_at, is_leased=refresh.lane is not None)
+    if refresh.held:
+        holding.hold(connection, feed_no, refresh.held)
+    if refresh.released:
+        holding.release(connection, feed_no, refresh.released)
     if refresh.aliases:
         add_aliases(connection, feed_no, refresh.aliases)
     if refresh.blob is not None:

@@ -48,6 +48,12 @@ _OLD_EVENTS: Final = (
     " AND seq <= coalesce((SELECT min(seq) FROM consumer_cursors WHERE consumer NOT IN"
     " (SELECT 'webhook:' || id FROM webhooks WHERE state = 'paused')), 0) ORDER BY seq LIMIT ?"
 )
+# A document of a collected window goes with its body, which is kept for an age of its own.
+_OLD_COLLECTED: Final = (
+    "SELECT c.collected_no FROM collected_documents c WHERE c.collected_no > ? AND c.fetched_at < ?"
+    " AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.sha256 = c.body_sha256)"
+    " ORDER BY c.collected_no LIMIT ?"
+)
 _EMPTY_LANES: Final = (
     "DELETE FROM lanes WHERE owner IS NULL AND coalesce(next_ok_at, 0) < ?"
     " AND lane_id NOT IN (SELECT lane_id FROM feed_sched)"
@@ -148,6 +154,10 @@ def _forget_events(connection: sqlite3.Connection, bite: Bite) -> int:
     return _forget(connection, "DELETE FROM outbox WHERE seq = ?", bite)
 
 
+def _forget_collected(connection: sqlite3.Connection, bite: Bite) -> int:
+    return _forget(connection, "DELETE FROM collected_documents WHERE collected_no = ?", bite)
+
+
 def _forget(connection: sqlite3.Connection, statement: str, bite: Bite) -> int:
     return connection.executemany(statement, [(number,) for number in bite.ids]).rowcount
 
@@ -158,4 +168,5 @@ KINDS: Final = (
     Kind("fetches", _OLD_FETCHES, _forget_fetches),
     Kind("headers", _OLD_BLOCKS, _forget_blocks),
     Kind("events", _OLD_EVENTS, _forget_events),
+    Kind("collected", _OLD_COLLECTED, _forget_collected),
 )

@@ -8,15 +8,18 @@ from feedmill.adapters.store.rows import blob_of, micros
 from feedmill.model.feed import BlobRef
 
 # A body is kept while it is among the last ones of some feed and young enough; the document that
-# a feed was last read from is always kept.
+# a feed was last read from is always kept, and so is what a held entry stands in. Documents of a
+# collected window are kept for the same age.
 _SPENT = """
 WITH versions AS (
   SELECT body_sha256, MAX(fetched_at) AS last_at,
          ROW_NUMBER() OVER (PARTITION BY feed_no ORDER BY MAX(fetched_at) DESC) AS rank
     FROM fetches WHERE body_sha256 IS NOT NULL GROUP BY feed_no, body_sha256)
 SELECT sha256 FROM blobs
- WHERE sha256 NOT IN (SELECT body_sha256 FROM versions WHERE rank <= ? AND last_at >= ?)
+ WHERE sha256 NOT IN (SELECT body_sha256 FROM versions WHERE rank <= ?1 AND last_at >= ?2)
    AND sha256 NOT IN (SELECT body_sha256 FROM feeds WHERE body_sha256 IS NOT NULL)
+   AND sha256 NOT IN (SELECT body_sha256 FROM collected_documents WHERE fetched_at >= ?2)
+   AND sha256 NOT IN (SELECT body_sha256 FROM held_entries WHERE dropped = 0)
 """
 
 # A body that several feeds served stands in the chain of the first of them.

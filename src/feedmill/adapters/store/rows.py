@@ -103,6 +103,7 @@ def feed_of_new(new: NewFeed) -> Feed:
         title=new.title,
         tags=new.tags,
         overrides=new.overrides,
+        paused=new.paused,
     )
 
 

@@ -17,6 +17,8 @@ from feedmill.adapters.store import (
     access,
     claims,
     clock_steps,
+    confirmations,
+    holding,
     hooks,
     identities,
     imports,
@@ -43,6 +45,8 @@ from feedmill.adapters.store.writer import PATIENCE_SEC, Writer
 from feedmill.engine.ports import Committed, EntryFilter, Page, Recalled, Refresh
 from feedmill.errors import StoreError
 from feedmill.model.access import Token, TokenSecret
+from feedmill.model.candidate import CollectedDocument
+from feedmill.model.confirmation import Question
 from feedmill.model.event import Event, NewEvent, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import (
     BlobRef,
@@ -59,6 +63,7 @@ from feedmill.model.feed import (
 )
 from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.schedule import Decision
+from feedmill.model.standing import HeldEntry, StandingScreen
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook
 
 T = TypeVar("T")
@@ -428,6 +433,34 @@ class SqliteStore:
         """Note that a token was used."""
         await self._write(lambda c: access.touch_token(c, token_id, at))
 
+    # who said yes
+
+    async def ask_question(self, question: Question) -> Question:
+        """The question that is open for this selection already, or else this one, kept."""
+        return await self._write(lambda c: confirmations.ask(c, question))
+
+    async def questions(self, now: datetime) -> tuple[Question, ...]:
+        """Those that wait for an answer, the oldest first."""
+        return await self._read(lambda c: confirmations.questions(c, now))
+
+    async def question(self, code: str) -> Question | None:
+        """One of them, whatever came of it."""
+        return await self._read(lambda c: confirmations.question(c, code))
+
+    async def answer_question(
+        self, answered: Question, *, ticket_sha256: str | None = None
+    ) -> bool:
+        """Note the answer to a question that is still open; False when it is not."""
+        return await self._write(lambda c: confirmations.answer(c, answered, ticket_sha256))
+
+    async def ticket(self, sha256: str) -> Question | None:
+        """The question whose yes made the ticket of this hash."""
+        return await self._read(lambda c: confirmations.ticket(c, sha256))
+
+    async def spend_ticket(self, sha256: str, now: datetime) -> bool:
+        """Take a ticket; False when somebody took it before, or when it is too old."""
+        return await self._write(lambda c: confirmations.spend(c, sha256, now))
+
     # who is told
 
     async def add_webhook(self, webhook: Webhook, *, after: int | None = None) -> None:
@@ -482,6 +515,38 @@ class SqliteStore:
     async def feed_tags(self, feed_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """The tags of feeds, also of those that are gone."""
         return await self._read(lambda c: hooks.feed_tags(c, feed_ids))
+
+    # what is collected before anything is stored
+
+    async def keep_collected(self, document: CollectedDocument, blob: BlobRef) -> None:
+        """Index a document that a window was collected from."""
+        await self._write(lambda c: holding.keep_collected(c, document, blob))
+
+    async def add_screen(self, screen: StandingScreen) -> None:
+        """Keep a standing screen."""
+        await self._write(lambda c: holding.add_screen(c, screen))
+
+    async def screens(self) -> tuple[StandingScreen, ...]:
+        """Every standing screen, the oldest first."""
+        return await self._read(holding.screens)
+
+    async def remove_screen(self, screen_id: str) -> bool:
+        """Forget a standing screen; what it holds stays held."""
+        return await self._write(lambda c: holding.remove_screen(c, screen_id))
+
+    async def held(
+        self, *, feed_id: str | None = None, after: str | None = None, limit: int = 100
+    ) -> Page[HeldEntry]:
+        """What waits for somebody's word, the oldest first."""
+        return await self._read(lambda c: holding.held(c, feed_id, after, limit))
+
+    async def held_versions(self, feed_id: str) -> dict[str, str]:
+        """What was ever held of a feed and not stored since: its id and its content hash."""
+        return await self._read(lambda c: holding.held_versions(c, feed_id))
+
+    async def drop_held(self, entry_uids: Sequence[str]) -> int:
+        """Note that nobody wants these; how many of them were waiting."""
+        return await self._write(lambda c: holding.drop_held(c, entry_uids))
 
     # housekeeping
 

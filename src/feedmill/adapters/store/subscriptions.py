@@ -26,8 +26,8 @@ from feedmill.model.feed import Feed, NewFeed
 FROM_FEEDS: Final = f"SELECT {FEED_COLUMNS} FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
 
 _INSERT: Final = (
-    "INSERT INTO feeds (id, url, feed_key, created_at, tags, overrides,"
-    f" {', '.join(STATE_COLUMNS)}) VALUES ({', '.join('?' * (6 + len(STATE_COLUMNS)))})"
+    "INSERT INTO feeds (id, url, feed_key, created_at, tags, overrides, paused,"
+    f" {', '.join(STATE_COLUMNS)}) VALUES ({', '.join('?' * (7 + len(STATE_COLUMNS)))})"
 )
 _MAKE_DUE: Final = (
     "UPDATE feed_sched SET next_run_at = min(next_run_at, ?) WHERE paused = 0 AND feed_no IN"
@@ -67,6 +67,7 @@ def add_feed(
         micros(feed.created_at),
         json_text(feed.tags),
         overrides_text(feed.overrides),
+        int(feed.paused),
         *state_row(feed),
     )
     feed_no = connection.execute(_INSERT, row).lastrowid or 0

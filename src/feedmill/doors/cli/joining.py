@@ -130,11 +130,13 @@ def _say_subscribed(done: Subscribed) -> None:
     found = done.canonical
     if found is not None and done.requests:
         asked = "1 request" if done.requests == 1 else f"{done.requests} requests"
-        click.echo(f"  {_why(found)} ({asked})")
+        click.echo(f"  {_why(found, done.page_url)} ({asked})")
 
 
-def _why(found: Canonical) -> str:
+def _why(found: Canonical, page_url: str | None) -> str:
     given = found.input_url
+    if page_url is not None:
+        return f"found on {page_url}; {_WHY[found.reason]}"
     instead = f", instead of {given}" if given and given != found.url else ""
     return f"{_WHY[found.reason]}{instead}"
 

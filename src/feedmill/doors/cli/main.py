@@ -31,6 +31,16 @@ COMMANDS: Final = {
     "serve": ("feedmill.doors.cli.serve", "serve", "Answer other programs over HTTP."),
     "demo": ("feedmill.doors.cli.demo", "demo", "Watch feedmill at work, without the internet."),
     "ingest-one": ("feedmill.doors.cli.ingest", "ingest_one", "Take in one feed once and count."),
+    "collect-window": (
+        "feedmill.doors.cli.collecting",
+        "collect",
+        "Collect a span of time as candidates, before anything is stored.",
+    ),
+    "insert-selected": (
+        "feedmill.doors.cli.inserting",
+        "insert",
+        "Store the candidates that somebody confirmed.",
+    ),
     "entries": ("feedmill.doors.cli.look", "entries", "List entries, the latest arrivals first."),
     "entry": ("feedmill.doors.cli.look", "entry", "Show one entry."),
     "raw": ("feedmill.doors.cli.look", "raw", "Write raw bytes of a fetch or an entry."),
@@ -48,6 +58,8 @@ COMMANDS: Final = {
         "canonicalize",
         "Find and prove the one right address of a feed.",
     ),
+    "screen": ("feedmill.doors.cli.screening", "screen", "Suggest which candidates fit topics."),
+    "models": ("feedmill.doors.cli.models", "models", "Install models for screening by meaning."),
     "parse": ("feedmill.doors.cli.parse", "parse", "Read feed documents and say what they hold."),
 }
 

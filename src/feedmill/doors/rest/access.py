@@ -44,9 +44,7 @@ async def let_in(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRo
     _pace(doorway, caller.token_id)
 
 
-async def may_still(
-    connection: ASGIConnection[Any, Any, Any, Any], scope: Scope = "read"
-) -> bool:
+async def may_still(connection: ASGIConnection[Any, Any, Any, Any], scope: Scope = "read") -> bool:
     """Whether the caller of a stream may go on: a token that was revoked meanwhile ends it."""
     caller = await _caller(connection, doorway_of(connection), basic=False)
     return caller is not None and caller.may(scope)

@@ -1,8 +1,6 @@
 """What every route reaches for: the world, the log's bell, the numbers and the settings."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from litestar.connection import ASGIConnection
 
@@ -14,25 +12,25 @@ from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
 from feedmill.observe.metrics import Metrics
 
+AT_END: Final = "feedmill.at_end"  # in a scope's state: called when the request is over
+
 
 class Streams:
     """How many streams are open, and whether there is room for one more."""
 
     def __init__(self, most: int) -> None:
-        self._most, self._open = most, 0
+        self._free = most
 
-    def is_full(self) -> bool:
-        """True when one more would be too many."""
-        return self._open >= self._most
+    def take(self, connection: ASGIConnection[Any, Any, Any, Any]) -> bool:
+        """True when there was room; it is given back when the request ends, however that comes."""
+        if self._free <= 0:
+            return False
+        self._free -= 1
+        connection.scope["state"][AT_END] = self._give_back
+        return True
 
-    @contextmanager
-    def one_more(self) -> Iterator[None]:
-        """Count a stream for as long as it is open."""
-        self._open += 1
-        try:
-            yield
-        finally:
-            self._open -= 1
+    def _give_back(self) -> None:
+        self._free += 1
 
 
 class Doorway(NamedTuple):

@@ -80,7 +80,7 @@ async def stream_events(
 ) -> Stream:
     doorway, wanted = doorway_of(request), _types(types)
     begin = _last_event_id(request.headers.get("last-event-id"), after)
-    if doorway.streams.is_full():
+    if not doorway.streams.take(request):
         message = "as many streams are open as the settings allow"
         raise CrowdedError(message, reason="too-many-streams", retry_after_sec=10.0)
     choice = {"types": wanted, "feed_ids": tuple(feed or ())}
@@ -114,28 +114,25 @@ async def _all(doorway: Doorway, after: int, choice: dict[str, Any]) -> AsyncIte
         after = page.next
 
 
-async def _follow(
-    request: AnyRequest, after: int, choice: dict[str, Any]
-) -> AsyncIterator[bytes]:
+async def _follow(request: AnyRequest, after: int, choice: dict[str, Any]) -> AsyncIterator[bytes]:
     """The log from there on, for ever: a batch as one chunk, a sign of life when nothing happens."""
     doorway = doorway_of(request)
     clock, every = doorway.world.clock, doorway.config.heartbeat_sec
     checked = clock.monotonic()
-    with doorway.streams.one_more():
-        yield f"retry: {_RETRY_MS}\n\n".encode()
-        while not doorway.watch.is_stopping():
-            page = await questions.events(doorway.world, after=after, limit=_BATCH, **choice)
-            if page.items:
-                yield b"".join(map(_sse, page.items))
-            after = page.next
-            if clock.monotonic() - checked >= every:
-                checked = clock.monotonic()
-                if not await may_still(request):
-                    return
-            if after >= page.last_seq:
-                has_news = await doorway.bell.beyond(after, timeout_sec=every)
-                if not has_news and not doorway.watch.is_stopping():
-                    yield b": still here\n\n"
+    yield f"retry: {_RETRY_MS}\n\n".encode()
+    while not doorway.watch.is_stopping():
+        page = await questions.events(doorway.world, after=after, limit=_BATCH, **choice)
+        if page.items:
+            yield b"".join(map(_sse, page.items))
+        after = page.next
+        if clock.monotonic() - checked >= every:
+            checked = clock.monotonic()
+            if not await may_still(request):
+                return
+        if after >= page.last_seq:
+            has_news = await doorway.bell.beyond(after, timeout_sec=every)
+            if not has_news and not doorway.watch.is_stopping():
+                yield b": still here\n\n"
 
 
 def _sse(event: EventShape) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp, Message, Receive, Send
 
-from feedmill.doors.rest.doorway import Doorway
+from feedmill.doors.rest.doorway import AT_END, Doorway
 from feedmill.doors.rest.problems import KINDS, MEDIA_TYPE, RequestError, problem_bytes
 from feedmill.engine.access import is_loopback
 from feedmill.observe.log import logger
@@ -47,6 +47,9 @@ class Shell:
         try:
             await self._answer(scope, exchange)
         finally:
+            at_end = scope.get("state", {}).get(AT_END)
+            if at_end is not None:
+                at_end()
             self._note(scope, exchange, clock.monotonic() - began)
 
     async def _answer(self, scope: Any, exchange: "_Exchange") -> None:  # noqa: ANN401  # ASGI's own type

@@ -1,0 +1,42 @@
+"""What comes with feedmill for screening: default topics, background, population, evaluation set."""
+
+from functools import cache
+from importlib.resources import files
+
+from msgspec.structs import replace
+
+from feedmill.model.screening import Text, TopicSet
+from feedmill.screen.topics import read_topics, sealed
+
+
+@cache
+def default_topics() -> TopicSet:
+    """The six topics of seed 001, with sentences about anything else as their background."""
+    topics = read_topics(_data("topics/sustainability.toml"))
+    return sealed(replace(topics, background=background()))
+
+
+@cache
+def background() -> tuple[str, ...]:
+    """Sentences about anything else, for topics of any kind."""
+    return tuple(_data("background.txt").split("\n")[:-1])
+
+
+@cache
+def reference() -> tuple[Text, ...]:
+    """The population that scores are compared with: ordinary entries of ordinary feeds."""
+    return tuple(map(_text, _data("reference.txt").split("\n")[:-1]))
+
+
+def evaluation_set() -> str:
+    """The evaluation set of our own making, as JSON lines."""
+    return _data("evaluation/sustainability.jsonl")
+
+
+def _text(line: str) -> Text:
+    words, categories, feed_title = (part.strip() for part in line.split("|"))
+    return Text(ref=0, title=words, categories=tuple(categories.split("; ")), feed_title=feed_title)
+
+
+def _data(name: str) -> str:
+    return files("feedmill.screen").joinpath("data", *name.split("/")).read_text("utf-8")

@@ -1,0 +1,296 @@
+"""Inserting what somebody confirmed, through the same reading and the same transaction as a poll.
+
+    check     every id, the confirmation, every document: before anything is written
+    read      the raw document again, whole, so that identity is judged as a poll would
+    choose    of its changes those of the chosen items
+    commit    entries, identities, articles, events and the way to the raw bytes, document by document
+
+A source that nobody subscribed to becomes a paused subscription under the tag `collected`: its
+entries need a feed to belong to, and nobody asked to poll it. `feedmill resume` does.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec.structs import replace
+
+from feedmill.engine.candidates import chosen, refuse, unpack_body
+from feedmill.engine.collect import passing_feed, read_collected
+from feedmill.engine.gathering import seen_in
+from feedmill.engine.ports import Refresh
+from feedmill.engine.rawbytes import body_of
+from feedmill.engine.reading import NotAFeed, Read
+from feedmill.engine.world import World
+from feedmill.errors import ConflictError, NotFoundError
+from feedmill.model.base import Value
+from feedmill.model.candidate import (
+    CandidateFile,
+    CollectedDocument,
+    SourceReport,
+    WindowCandidate,
+)
+from feedmill.model.document import RawDocument
+from feedmill.model.feed import Feed, FetchRecord, NewFeed
+from feedmill.model.identity import (
+    Added,
+    Change,
+    Changes,
+    ChangeSummary,
+    Identified,
+    Revised,
+    Touched,
+)
+from feedmill.model.screening import Confirmation
+from feedmill.publish.events import event_of_new_feed, events_of_changes
+from feedmill.schedule.states import initial_state
+
+TAG: Final = "collected"
+_TRIES: Final = 1_000  # of one document at one instant
+_TICK: Final = timedelta(microseconds=1)
+
+
+class Inserted(Value):
+    """What an insertion did; the four counts add up to `selected`."""
+
+    selected: int = 0
+    new: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    skipped: int = 0  # repeats of another entry of its document
+    feeds_added: int = 0
+    entry_uids: tuple[str, ...] = ()  # of the new ones
+
+
+class _Choice(Value):
+    """One document of the file with what was chosen from it."""
+
+    document: CollectedDocument
+    source: SourceReport
+    candidates: tuple[WindowCandidate, ...]
+    raw: RawDocument
+
+
+async def insert_selected(
+    file: CandidateFile, ids: Iterable[int], confirmation: Confirmation, world: World
+) -> Inserted:
+    """Store the chosen candidates; CandidateError before anything is written when one cannot be.
+
+    The confirmation has to be about this file and about every one of the ids.
+    """
+    wanted = chosen(file, ids)
+    _check(confirmation, file, wanted)
+    choices = await _choices(file, wanted, world)
+    for choice in choices:
+        feed = await _feed_of(choice.source, world)
+        await _find(choice, feed or passing_feed(choice.source.url, world), world)
+    counts: Counter[str] = Counter()
+    new: list[str] = []
+    for choice in choices:
+        feed = await _feed_of(choice.source, world)
+        if feed is None:
+            feed = await _add_feed(choice.source, world)
+            counts["feeds_added"] += 1
+        new += await _insert(choice, feed, counts, world)
+    return Inserted(
+        selected=len(wanted),
+        new=counts["new"],
+        updated=counts["updated"],
+        unchanged=counts["unchanged"],
+        skipped=counts["skipped"],
+        feeds_added=counts["feeds_added"],
+        entry_uids=tuple(new),
+    )
+
+
+def _check(
+    confirmation: Confirmation, file: CandidateFile, wanted: Sequence[WindowCandidate]
+) -> None:
+    if confirmation.file_digest != file.digest:
+        refuse("other-file", "the confirmation is about another window; nothing was written")
+    if not wanted:
+        refuse("bad-selection", "no candidate was chosen; nothing was written")
+    missing = {one.candidate_id for one in wanted}.difference(confirmation.candidate_ids)
+    if missing:
+        words = ", ".join(map(str, sorted(missing)[:20]))
+        refuse("not-confirmed", f"nobody confirmed candidate {words}; nothing was written")
+
+
+async def _choices(
+    file: CandidateFile, wanted: Sequence[WindowCandidate], world: World
+) -> list[_Choice]:
+    """What was chosen, document by document in the order of the file, each with its bytes."""
+    by_document: dict[int, list[WindowCandidate]] = {}
+    for one in wanted:
+        if not (one.document < len(file.documents) and one.source < len(file.sources)):
+            refuse("malformed", f"candidate {one.candidate_id} stands in no document of the file")
+        by_document.setdefault(one.document, []).append(one)
+    choices = []
+    for at in sorted(by_document):
+        document = file.documents[at]
+        body = await _body(document, world)
+        raw = RawDocument(body=body, url=document.final_url, content_type=document.content_type)
+        source = file.sources[by_document[at][0].source]
+        mine = tuple(by_document[at])
+        choices.append(_Choice(document=document, source=source, candidates=mine, raw=raw))
+    return choices
+
+
+async def _body(document: CollectedDocument, world: World) -> bytes:
+    if document.body:
+        limit = world.config.fetch.max_body_bytes
+        return unpack_body(document.body, document.body_sha256, limit)
+    try:
+        return await body_of(document.body_sha256, world)
+    except NotFoundError:
+        message = f"the document of {document.url} is neither in the file nor in the raw store"
+        refuse("raw-missing", f"{message}; nothing was written", "collect the window again")
+
+
+async def _find(choice: _Choice, feed: Feed, world: World) -> tuple[Read, dict[int, Identified]]:
+    """The document compared with what is known, and the item of each chosen candidate in it."""
+    read = await read_collected(choice.raw, feed, world)
+    if isinstance(read, NotAFeed):
+        refuse("no-such-item", f"{choice.source.url} is read as no feed today ({read.reason})")
+    items = seen_in(read)
+    by_place = {_place(item): item for item in items}
+    by_key = {item.dedupe_key: item for item in items}
+    found: dict[int, Identified] = {}
+    for one in choice.candidates:
+        place = (one.slice_offset, one.slice_length)
+        item = by_place.get(place) if one.slice_offset is not None else by_key.get(one.dedupe_key)
+        if item is None:
+            message = f"candidate {one.candidate_id} is not in its document as it is read today"
+            refuse("no-such-item", f"{message}; nothing was written", "collect the window again")
+        found[one.candidate_id] = item
+    return read, found
+
+
+def _place(item: Identified) -> tuple[int | None, int | None]:
+    piece = item.entry.slice
+    return (None, None) if piece is None else (piece.offset, piece.length)
+
+
+async def _feed_of(source: SourceReport, world: World) -> Feed | None:
+    """The feed that the source's entries belong to; a file from another mill names ids of its own."""
+    urls = (source.url,) if source.final_url is None else (source.url, source.final_url)
+    found = None if source.feed_id is None else await world.store.feed(source.feed_id)
+    return found or await world.store.find_feed(urls)
+
+
+async def _add_feed(source: SourceReport, world: World) -> Feed:
+    now = world.clock.now()
+    new = NewFeed(
+        id=world.clock.new_id(),
+        url=source.url,
+        created_at=now,
+        next_poll_at=now,
+        schedule=initial_state(world.config.schedule),
+        aliases=() if source.final_url is None else (source.final_url,),
+        title=source.feed_title,
+        tags=(TAG,),
+        paused=True,
+    )
+    feed, _ = await world.store.add_feed(new, (event_of_new_feed(new),))
+    return feed
+
+
+async def _insert(choice: _Choice, feed: Feed, counts: Counter[str], world: World) -> list[str]:
+    """Commit what the chosen items of one document change; the ids of the new entries."""
+    read, found = await _find(choice, feed, world)
+    changes = await _chosen_changes(read, list(found.values()), world)
+    summary = changes.summary
+    counts["new"] += summary.added
+    counts["updated"] += summary.revised
+    counts["unchanged"] += summary.touched
+    counts["skipped"] += len(found) - summary.added - summary.revised - summary.touched
+    if summary.added or summary.revised:
+        await _commit(choice, feed, changes, world)
+    return [change.entry_uid for change in changes.changes if isinstance(change, Added)]
+
+
+async def _chosen_changes(read: Read, items: Sequence[Identified], world: World) -> Changes:
+    """Those of a document's changes that are about the chosen items, as if it held nothing else."""
+    mine = {id(item) for item in items}
+    kept = [
+        change
+        for change in read.changes.changes
+        if isinstance(change, Added | Revised | Touched) and id(change.seen) in mine
+    ]
+    doubtful = [
+        change.seen.article_hash
+        for change in kept
+        if isinstance(change, Added) and change.article == "duplicate" and change.seen.article_hash
+    ]
+    # An item that nobody chose may have the same article; then it is this one that brings it.
+    taken = set(await world.store.articles(doubtful)) if doubtful else set()
+    settled: list[Change] = []
+    for change in kept:
+        digest = change.seen.article_hash if isinstance(change, Added) else None
+        if isinstance(change, Added) and change.article == "duplicate" and digest not in taken:
+            change = replace(change, article="new")  # noqa: PLW2901
+        if digest is not None:
+            taken.add(digest)
+        settled.append(change)
+    return replace(read.changes, changes=tuple(settled), summary=_summary(settled))
+
+
+def _summary(changes: Sequence[Change]) -> ChangeSummary:
+    return ChangeSummary(
+        added=sum(isinstance(change, Added) for change in changes),
+        revised=sum(isinstance(change, Revised) for change in changes),
+        touched=sum(isinstance(change, Touched) for change in changes),
+    )
+
+
+async def _commit(choice: _Choice, feed: Feed, changes: Changes, world: World) -> None:
+    now, digest = world.clock.now(), choice.document.body_sha256
+    known = await world.store.blob(digest)
+    blob = known or await world.blobs.put(choice.raw.body, sha256=digest)
+    added = [change.entry_uid for change in changes.changes if isinstance(change, Added)]
+    fetch = _record(choice, feed, changes.summary, now, world)
+    refresh = Refresh(
+        lane=None,
+        feed=feed,
+        fetch=fetch,
+        blob=blob,
+        changes=changes,
+        events=events_of_changes(changes, (), feed=feed, fetch_id=fetch.fetch_id, now=now),
+        entries_only=True,
+        released=tuple(added),
+    )
+    for _ in range(_TRIES):  # a feed has one fetch per instant (D26): this one is nobody's run
+        done = await world.store.commit(refresh)
+        if done.fenced:
+            message = f"the feed {feed.url} was removed meanwhile"
+            raise ConflictError(message, reason="feed-removed", hint="insert again")
+        if not done.duplicate:
+            return
+        later = refresh.fetch.scheduled_at + _TICK
+        refresh = replace(refresh, fetch=replace(refresh.fetch, scheduled_at=later))
+    message = f"the feed {feed.url} has no free instant for an insertion"
+    raise ConflictError(message, reason="busy", hint="insert again")
+
+
+def _record(
+    choice: _Choice, feed: Feed, summary: ChangeSummary, now: datetime, world: World
+) -> FetchRecord:
+    document, seen = choice.document, len(choice.candidates)
+    return FetchRecord(
+        fetch_id=world.clock.new_id(),
+        feed_id=feed.id,
+        scheduled_at=now,
+        fetched_at=now,
+        url=document.url,
+        final_url=document.final_url,
+        outcome="inserted",
+        detail=f"confirmed from a window that was collected at {document.fetched_at.isoformat()}",
+        http_status=choice.source.http_status,
+        body_sha256=document.body_sha256,
+        content_type=document.content_type,
+        content_length=len(choice.raw.body),
+        entries_seen=seen,
+        entries_new=summary.added,
+        entries_updated=summary.revised,
+    )

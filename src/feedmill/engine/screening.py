@@ -1,0 +1,129 @@
+"""Screen texts by topics: local methods see all of them, a language model only what is unclear.
+
+A method that fails costs itself: the others go on, the result says that it is degraded, and
+whoever asked is warned. Nothing here confirms or inserts anything (001).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+
+from feedmill.config import ScreenConfig
+from feedmill.engine.ports import Screener
+from feedmill.errors import FeedmillError, UsageError
+from feedmill.model.screening import Calibration, Method, Score, Screening, Text, TopicSet
+from feedmill.observe import log
+from feedmill.screen.fusion import fuse
+from feedmill.screen.texts import whole
+
+Scores = dict[int, list[Score]]
+
+
+async def screen(
+    texts: Sequence[Text],
+    topic_set: TopicSet,
+    screeners: Sequence[Screener],
+    config: ScreenConfig,
+    *,
+    asked: Sequence[Method] = (),
+    learnt: Calibration | None = None,
+    progress: Callable[[int], None] | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> tuple[Screening, ...]:
+    """One suggestion for each text, in their order.
+
+    `asked` are the methods that somebody wanted, whether there is a screener for them or not;
+    `progress` is told how many texts are done, `warn` what went wrong.
+    """
+    tell = warn or _log
+    local = [one for one in screeners if one.name != "llm"]
+    scores: Scores = {text.ref: [] for text in texts}
+    missing = {method for method in asked if method not in {one.name for one in screeners}}
+    for batch in _batches(texts, config.batch):
+        for screener in tuple(local):
+            if not await _ask(screener, batch, topic_set, scores, tell):
+                local.remove(screener)
+                missing.add(screener.name)
+        if progress is not None:
+            progress(len(batch))
+    first = [
+        fuse(text, scores[text.ref], topic_set, config, learnt=learnt, missing=sorted(missing))
+        for text in texts
+    ]
+    judges = [one for one in screeners if one.name == "llm"]
+    if not judges:
+        return tuple(first)
+    unclear = [
+        text
+        for text, one in zip(texts, first, strict=True)
+        if _is_unclear(one) or is_audited(text, config.audit_ratio)
+    ]
+    for judge in judges:
+        await _ask(judge, unclear, topic_set, scores, tell)
+    wanted = {text.ref for text in unclear}
+    return tuple(
+        _again(text, one, scores[text.ref], topic_set, config, learnt, missing)
+        if text.ref in wanted
+        else one
+        for text, one in zip(texts, first, strict=True)
+    )
+
+
+def is_audited(text: Text, ratio: float) -> bool:
+    """Whether a clear case is looked at all the same: the same ones in every run."""
+    draw = int.from_bytes(sha256(whole(text).encode()).digest()[:4], "big")
+    return draw < ratio * 2**32
+
+
+def _is_unclear(screening: Screening) -> bool:
+    """What the language model may decide: nothing can lift a suspicious text above unsure."""
+    return screening.suggestion == "unsure" and not screening.is_suspicious
+
+
+def _again(
+    text: Text,
+    first: Screening,
+    scores: Sequence[Score],
+    topic_set: TopicSet,
+    config: ScreenConfig,
+    learnt: Calibration | None,
+    missing: set[Method],
+) -> Screening:
+    if any(one.method == "llm" for one in scores):
+        return fuse(text, scores, topic_set, config, learnt=learnt, missing=sorted(missing))
+    if first.suggestion != "unsure":
+        return first  # only an audit, and the methods that answered were sure
+    without: list[Method] = sorted({*missing, "llm"})
+    return fuse(text, scores, topic_set, config, learnt=learnt, missing=without)
+
+
+async def _ask(
+    screener: Screener,
+    texts: Sequence[Text],
+    topic_set: TopicSet,
+    scores: Scores,
+    tell: Callable[[str], None],
+) -> bool:
+    """Gather what one method says; False when it failed as a whole."""
+    try:
+        found = await screener.score(texts, topic_set)
+    except UsageError:
+        raise
+    except FeedmillError as problem:
+        words = f"{screener.name} did not answer ({problem.reason}): {problem}"
+        tell(f"{words}; {problem.hint}" if problem.hint else words)
+        return False
+    for one in found:
+        scores[one.ref].append(one)
+    if screener.trouble:
+        rated = len({one.ref for one in found})
+        tell(f"{screener.name} rated {rated} of {len(texts)} texts: {screener.trouble}")
+    return True
+
+
+def _batches(texts: Sequence[Text], size: int) -> Iterator[Sequence[Text]]:
+    for start in range(0, len(texts), max(1, size)):
+        yield texts[start : start + max(1, size)]
+
+
+def _log(words: str) -> None:
+    log.logger("screen").warning("screening is degraded", problem=words)

@@ -1,0 +1,32 @@
+"""A standing screen: what live polling holds back until somebody has confirmed it (001)."""
+
+from datetime import datetime
+
+from feedmill.model.base import Value
+from feedmill.model.screening import Screening, TopicSet
+
+
+class StandingScreen(Value):
+    """A rule for new entries of one feed, or of every feed under a tag."""
+
+    id: str
+    created_at: datetime
+    feed_id: str | None = None
+    tag: str | None = None
+    keep_at: float | None = None  # let through what scores so much; None: hold everything
+    topics: TopicSet | None = None  # that are scored for; needed with `keep_at`
+
+
+class HeldEntry(Value):
+    """An entry that polling found and did not store; its bytes stay in the raw store."""
+
+    feed_id: str
+    entry_uid: str
+    dedupe_key: str
+    content_hash: str
+    held_at: datetime
+    fetch_id: str
+    body_sha256: str
+    title: str | None = None
+    is_dropped: bool = False  # somebody looked at it and does not want it
+    screening: Screening | None = None  # candidate_id 0: it has none before it is exported

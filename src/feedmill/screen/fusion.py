@@ -1,0 +1,177 @@
+"""One suggestion for one candidate out of what several methods say, with reasons in words.
+
+Local methods become one probability; a language model's judgement weighs more than they do; a
+decision from outside stands as it is. Nothing here confirms or inserts anything.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from feedmill.config import ScreenConfig
+from feedmill.errors import RegexOnlyError
+from feedmill.model.screening import (
+    Calibration,
+    Method,
+    Score,
+    Screening,
+    Suggestion,
+    Text,
+    TopicSet,
+)
+from feedmill.screen.calibration import LOCAL, calibration_for, probability
+from feedmill.screen.suspicion import SIGNS, Sign, signs_of
+from feedmill.screen.topics import topic_named
+
+_LLM_SHARE: Final = 0.7
+_ORDER: Final[tuple[Method, ...]] = ("regex", "lexical", "embedding", "llm", "agent")
+_EVIDENCE: Final = 6
+_LEAST: Final = 1e-9
+
+
+def fuse(
+    text: Text,
+    scores: Sequence[Score],
+    topics: TopicSet,
+    config: ScreenConfig,
+    *,
+    learnt: Calibration | None = None,
+    missing: Collection[Method] = (),
+) -> Screening:
+    """The suggestion for a text; `missing` are methods that were asked for and did not answer.
+
+    RegexOnlyError when nothing but regular expressions spoke: that is never a decision (001).
+    """
+    methods = tuple(method for method in _ORDER if any(one.method == method for one in scores))
+    if methods == ("regex",):
+        raise RegexOnlyError(text.ref)
+    signs = signs_of(text, topics)
+    combined = topic_scores(scores, topics, learnt)
+    topic = max(combined, key=lambda name: combined[name], default=None)
+    score = combined.get(topic or "", 0.0)
+    is_suspicious = bool(signs) or any(one.is_suspicious for one in scores)
+    suggestion = _suggestion(score, config) if methods else "unsure"
+    if is_suspicious and suggestion == "keep":
+        suggestion = "unsure"
+    own = [one for one in scores if one.topic == topic]
+    return Screening(
+        candidate_id=text.ref,
+        suggestion=suggestion,
+        topic=None if suggestion == "drop" else topic,
+        score=round(score, 4),
+        methods=methods,
+        reason=_reason(suggestion, _name(topic, topics), score, own, signs, missing),
+        evidence=_evidence(own),
+        scores=_telling(scores, topic, combined, config),
+        is_degraded=bool(missing),
+        is_suspicious=is_suspicious,
+        topic_set=topics.version,
+        decided_by=_decided_by(own),
+    )
+
+
+def topic_scores(
+    scores: Sequence[Score], topics: TopicSet, learnt: Calibration | None = None
+) -> dict[str, float]:
+    """The combined score of one text for every topic that any method spoke about.
+
+    Topics compete: one that is well behind the best is named by words that both share, so it
+    loses by as much again as it is behind. A text may still be about two.
+    """
+    by_topic: dict[str, list[Score]] = {}
+    for one in scores:
+        by_topic.setdefault(one.topic, []).append(one)
+    combined = {
+        topic.id: _combined(by_topic[topic.id], learnt)
+        for topic in topics.topics
+        if topic.id in by_topic
+    }
+    best = _odds(max(combined.values(), default=0.0))
+    return {topic: _rival(score, best) for topic, score in combined.items()}
+
+
+def _telling(
+    scores: Sequence[Score], topic: str | None, combined: Mapping[str, float], config: ScreenConfig
+) -> tuple[Score, ...]:
+    """The scores that the suggestion rests on; most topics have nothing to do with a text."""
+    return tuple(
+        one
+        for one in scores
+        if one.topic == topic or combined.get(one.topic, 0.0) >= config.drop_below
+    )
+
+
+def _odds(score: float) -> float:
+    return (score + _LEAST) / (1 - score + _LEAST)
+
+
+def _rival(score: float, best: float) -> float:
+    odds = _odds(score)
+    lowered = odds * odds / best
+    return score if odds >= best else lowered / (1 + lowered)
+
+
+def _combined(own: Sequence[Score], learnt: Calibration | None) -> float:
+    by_method = {one.method: one for one in own}
+    if "agent" in by_method:
+        return by_method["agent"].score
+    calibration = calibration_for(by_method.keys(), learnt)
+    z = {method: one.z for method, one in by_method.items() if method in LOCAL}
+    local = None if calibration is None else probability(z, calibration)
+    judged = by_method.get("llm")
+    if judged is None:
+        return local or 0.0
+    return judged.score if local is None else _LLM_SHARE * judged.score + (1 - _LLM_SHARE) * local
+
+
+def _suggestion(score: float, config: ScreenConfig) -> Suggestion:
+    if score >= config.keep_at:
+        return "keep"
+    return "drop" if score < config.drop_below else "unsure"
+
+
+_WORDS: Final[Mapping[Suggestion, str]] = {
+    "keep": "about {topic}",
+    "unsure": "perhaps about {topic}",
+    "drop": "nothing that is looked for; nearest is {topic}",
+}
+
+
+def _reason(
+    suggestion: Suggestion,
+    topic: str,
+    score: float,
+    own: Sequence[Score],
+    signs: Sequence[Sign],
+    missing: Collection[Method],
+) -> str:
+    if not own:
+        said = "no method could judge it"
+    else:
+        said = f"{_WORDS[suggestion].format(topic=topic)} ({score:.2f}: {_said(own)})"
+    parts = [said, *(one.reason for one in own if one.method in ("llm", "agent") and one.reason)]
+    parts += [SIGNS[sign] for sign in signs]
+    if any(one.is_suspicious for one in own) and not signs:
+        parts.append("a judge found that it tries to steer its reader")
+    parts += [f"without {method}, which did not answer" for method in missing]
+    return "; ".join(parts)
+
+
+def _said(own: Sequence[Score]) -> str:
+    return ", ".join(
+        f"{one.method} z {one.z:+.1f}" if one.method in LOCAL else f"{one.method} {one.score:.2f}"
+        for one in own
+    )
+
+
+def _evidence(own: Sequence[Score]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for one in own for word in one.evidence))[:_EVIDENCE]
+
+
+def _decided_by(own: Sequence[Score]) -> str:
+    agents = [one.model_id or "agent" for one in own if one.method == "agent"]
+    return agents[0] if agents else "feedmill"
+
+
+def _name(topic: str | None, topics: TopicSet) -> str:
+    found = None if topic is None else topic_named(topics, topic)
+    return topic or "" if found is None else found.name

@@ -1,0 +1,88 @@
+"""The bell rings for everybody who waits, once, and lets nobody wait for ever."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from tests.integration.engine.stage import Play, Stage
+
+from feedmill.engine.bell import Bell
+from feedmill.engine.subscribe import subscribe
+from feedmill.engine.watch import Watch
+from feedmill.errors import StoreError
+
+
+@asynccontextmanager
+async def ringing(stage: Stage) -> AsyncIterator[tuple[Bell, Watch]]:
+    watch = stage.watch()
+    bell = Bell(stage.world, watch, every_sec=0.01)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(bell.keep_looking())
+        yield bell, watch
+        watch.stop()
+
+
+def test_everybody_who_waits_hears_of_a_new_event(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        async with ringing(stage) as (bell, _):
+            waiting = [asyncio.create_task(bell.beyond(0, timeout_sec=20)) for _ in range(50)]
+            await asyncio.sleep(0)
+            await subscribe("https://paper.example/feed", stage.world)
+
+            assert await asyncio.gather(*waiting) == [True] * 50
+            assert await bell.beyond(0, timeout_sec=0)
+            assert not await bell.beyond(1, timeout_sec=0.01)
+
+    play(story)
+
+
+def test_who_waits_is_let_go_when_the_run_ends(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        async with ringing(stage) as (bell, watch):
+            waiting = asyncio.create_task(bell.beyond(0, timeout_sec=20))
+            await asyncio.sleep(0)
+            watch.stop()
+
+            assert not await waiting
+
+    play(story)
+
+
+def test_a_store_in_trouble_is_looked_at_again(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(stage: Stage) -> None:
+        calls = 0
+
+        async def last_seq() -> int:
+            nonlocal calls
+            calls += 1
+            if calls < 3:
+                message = "held"
+                raise StoreError(message, reason="busy")
+            return 7
+
+        monkeypatch.setattr(stage.world.store, "last_seq", last_seq)
+        async with ringing(stage) as (bell, _):
+            assert await bell.beyond(6, timeout_sec=20)
+        assert calls == 3
+
+    play(story)
+
+
+def test_nobody_looks_while_nobody_waits(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(stage: Stage) -> None:
+        looks: list[int] = []
+
+        async def last_seq() -> int:
+            looks.append(1)
+            return 0
+
+        monkeypatch.setattr(stage.world.store, "last_seq", last_seq)
+        async with ringing(stage) as (bell, _):
+            await asyncio.sleep(0.05)
+            before = len(looks)
+            await bell.beyond(0, timeout_sec=0.05)
+
+        assert (before, len(looks) > 0) == (0, True)
+
+    play(story)

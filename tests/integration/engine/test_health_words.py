@@ -1,0 +1,128 @@
+"""How a feed is, told to a person: what is wrong, since when, what was tried, what comes next."""
+
+import typing
+
+import pytest
+from tests.integration.engine.papers import numbered, paper, said
+from tests.integration.engine.stage import Play, Stage
+
+from feedmill.demo.script import document
+from feedmill.engine import questions
+from feedmill.engine.health import kind_of_trouble
+from feedmill.model.fetch import FailureReason, RefusalReason
+from feedmill.model.parsed import UnreadableReason
+from feedmill.publish.shapes import FeedChange, HealthKind
+
+WALL = b"<html><head><title>Just a moment...</title></head><body>cf-chl</body></html>"
+
+
+def test_every_reason_has_a_family() -> None:
+    reasons = (
+        *typing.get_args(FailureReason),
+        *typing.get_args(RefusalReason),
+        *typing.get_args(UnreadableReason),
+    )
+
+    families = {reason: kind_of_trouble(reason) for reason in reasons}
+
+    assert set(families.values()) <= set(typing.get_args(HealthKind))
+    assert (families["bot-wall"], families["dns-failure"], families["tls-failure"]) == (
+        "bot-wall",
+        "dns",
+        "tls",
+    )
+    assert (families["malformed"], families["too-large"], families["private-address"]) == (
+        "content",
+        "too-large",
+        "refused",
+    )
+    assert (families["timeout"], families["rate-limited"]) == ("network", "http")
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "words"),
+    [
+        (said(503, ("cf-mitigated", "challenge"), body=WALL), "bot-wall", "keeps programs out"),
+        (said(404), "http", "HTTP 404, not-found"),
+        (document(b"<html><body>Welcome</body></html>", "text/html"), "content", "as a feed"),
+        (said(410), "gone", "the feed is gone"),
+    ],
+)
+def test_trouble_is_told_in_words(play: Play, answer: typing.Any, kind: str, words: str) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1), answer)
+        worked = await stage.poll(feed)
+        began = await stage.poll(feed)
+        stage.later(hours=1)
+        await stage.poll(feed)
+
+        health = await questions.health(feed.id, stage.world)
+
+        assert (health.kind, health.since) == (kind, began.last_fetch_at)
+        assert (health.consecutive_failures, health.last_success_at) == (2, worked.last_success_at)
+        assert words in health.words[0]
+        assert "It has failed 2 times in a row since 2025-10-14 12:00:02 UTC" in health.words[1]
+        assert "it last worked at 2025-10-14 12:00:01 UTC" in health.words[1]
+        assert health.words[-1].startswith("The next poll is due at ")
+        assert [one.outcome for one in health.attempts][2] == "fresh"
+
+    play(story)
+
+
+def test_a_feed_that_never_worked_says_so(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", said(500))
+        before = await questions.health(feed.id, stage.world)
+        await stage.poll(feed)
+
+        health = await questions.health(feed.id, stage.world)
+
+        assert (before.kind, before.words) == (
+            "not-polled",
+            ("The feed has not been polled yet.", "The next poll is due now."),
+        )
+        assert health.words[1].startswith("It has failed once since")
+        assert health.words[1].endswith("it has never worked.")
+
+    play(story)
+
+
+def test_a_paused_feed_has_nothing_next(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1))
+        await questions.change_feed(feed.id, FeedChange(paused=True), stage.world)
+
+        health = await questions.health(feed.id, stage.world)
+
+        assert (health.kind, len(health.words)) == ("paused", 1)
+
+    play(story)
+
+
+def test_a_mended_document_is_well_and_its_fault_is_told(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        body = numbered(1, 2).replace(b"</rss>", b"\n</rzz>")
+        feed = await stage.add("/feed", document(body))
+        await stage.poll(feed)
+
+        health = await questions.health(feed.id, stage.world)
+
+        assert (health.kind, health.line) == ("well", 2)
+        assert "line 2, column" in health.words[1]
+
+    play(story)
+
+
+def test_a_fault_whose_document_is_gone_is_not_made_up(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", document(numbered(1).replace(b"</rss>", b"</rzz>")))
+        await stage.poll(feed)
+        (fetch,) = await stage.fetches(feed)
+        assert fetch.body_sha256 is not None
+        await stage.world.store.forget_blobs([fetch.body_sha256])
+
+        health = await questions.health(feed.id, stage.world)
+
+        assert (health.line, health.column) == (None, None)
+
+    play(story)

@@ -1,0 +1,94 @@
+"""A publisher may say where its own feed is; it never gets hold of somebody else's address (D5)."""
+
+import pytest
+from tests.integration.subscribing.conftest import Visit
+from tests.integration.subscribing.counter import Counter, feed_document
+
+from feedmill.demo.script import redirect
+
+VICTIM, STRANGER = "127.0.0.1", "127.0.1.1"
+
+
+async def _takes_its_own(counter: Counter, address: str) -> None:
+    """Whoever asks for the victim's address gets the victim's feed."""
+    done = await counter.join(address)
+    assert done.created
+    assert done.feed.url == address
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_feed_that_redirects_a_poll_to_a_stranger_does_not_take_its_address(
+    visit: Visit, status: int
+) -> None:
+    async def story(counter: Counter) -> None:
+        victim = counter.put("/news", feed_document(1, 2, 3), host=VICTIM)
+        counter.put(
+            "/feed", feed_document(7), redirect(victim, status), feed_document(8), host=STRANGER
+        )
+        await counter.join(counter.url("/feed", STRANGER))
+        await counter.sync()
+
+        await _takes_its_own(counter, victim)
+
+    visit(story)
+
+
+@pytest.mark.parametrize("status", [301, 302])
+def test_a_copy_whose_cleaner_spelling_redirects_to_the_original_does_not_take_its_address(
+    visit: Visit, status: int
+) -> None:
+    async def story(counter: Counter) -> None:
+        victim = counter.put("/news", feed_document(1, 2, 3), host=VICTIM)
+        counter.put("/feed/", feed_document(1, 2, 3), host=STRANGER)
+        counter.put("/feed", redirect(victim, status), host=STRANGER)
+        await counter.join(counter.url("/feed/", STRANGER))
+
+        await _takes_its_own(counter, victim)
+
+    visit(story)
+
+
+def test_a_temporary_way_with_a_query_does_not_give_away_the_address_at_its_end(
+    visit: Visit,
+) -> None:
+    async def story(counter: Counter) -> None:
+        victim = counter.put("/news?format=rss", feed_document(1, 2, 3), host=VICTIM)
+        counter.put("/feed", redirect(victim, 302), host=STRANGER)
+        done = await counter.join(counter.url("/feed", STRANGER))
+        assert done.feed.url == counter.url("/feed", STRANGER)
+
+        await _takes_its_own(counter, victim)
+
+    visit(story)
+
+
+def test_temporary_ways_that_are_never_the_same_leave_no_names_behind(visit: Visit) -> None:
+    async def story(counter: Counter) -> None:
+        url = counter.url("/feed")
+        ways = [redirect(f"/signed?ticket={number}", 302) for number in range(4)]
+        counter.put("/feed", *ways)
+        for number in range(4):
+            counter.put(f"/signed?ticket={number}", feed_document(1, 2, 3))
+        feed = (await counter.join(url, choose="best")).feed
+        await counter.sync()
+        await counter.world.store.make_due([feed.id], counter.world.clock.now())
+        await counter.sync()
+
+        assert len(await counter.aliases(feed)) <= 2
+
+    visit(story)
+
+
+def test_a_mirror_that_names_the_original_is_an_address_of_the_original(visit: Visit) -> None:
+    async def story(counter: Counter) -> None:
+        named = counter.url("/news", VICTIM)
+        counter.put("/news", feed_document(1, 2, self_url=named), host=VICTIM)
+        mirror = counter.put("/copy", feed_document(1, 2, self_url=named), host=STRANGER)
+        old = counter.put("/old", redirect(mirror, 301), host="127.0.1.2")
+
+        done = await counter.join(old)
+
+        assert done.feed.url == named
+        assert await counter.aliases(done.feed) == {named, mirror, old}
+
+    visit(story)
