@@ -275,7 +275,7 @@ class _Walk:
     def probed(self, place: _Place) -> Steps[_Place]:
         """The first address that the platform is known for and that serves the feed."""
         for probe in self.options.probes:
-            for url in probe(place.url):
+            for url in _proposed(probe, place.url):
                 if url != place.url:
                     found = yield from self.adopted(place, (url,), "probe")
                     if found is not place:
@@ -403,6 +403,15 @@ def _rewritten(url: str, rewrites: Sequence[Rewrite]) -> str | None:
             href = http_url(answer)
             return None if href is None else _bare(href)
     return None
+
+
+def _proposed(probe: ProbeRule, url: str) -> tuple[str, ...]:
+    """What a probe thinks of, without what is no address; one that fails thinks of nothing."""
+    try:
+        hrefs = [http_url(one) for one in probe(url)]
+    except Exception:  # noqa: BLE001  # foreign code; nothing is probed
+        return ()
+    return tuple(_bare(href) for href in hrefs if href is not None)
 
 
 def _presets(options: CanonicalOptions) -> Iterator[UrlPolicy]:

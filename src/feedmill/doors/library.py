@@ -8,12 +8,14 @@ Nothing is stored. The pure functions of the library are in feedmill.api.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final, TypeVar
 
 from feedmill.app import load_config, open_fetcher
 from feedmill.canonicalise.policies import FEED_PRESETS, LEVELS, UrlPolicy
 from feedmill.canonicalise.progressive import CanonicalOptions, ProbeRule
 from feedmill.canonicalise.rewrites import Rewrite, blogger, feedburner, wordpress_candidates
+from feedmill.canonicalise.urls import http_url, is_same_site
 from feedmill.config import Config
 from feedmill.engine.canonical import (
     Exists,
@@ -28,7 +30,9 @@ from feedmill.engine.canonical import (
 from feedmill.engine.manners import Manners
 from feedmill.engine.probing import Prober, given_parts
 from feedmill.errors import UsageError
+from feedmill.fetch.guard import check_url
 from feedmill.model.canonical import Canonical, Existing, NotCanonical, Seen
+from feedmill.model.fetch import Allowed
 
 T = TypeVar("T")
 
@@ -64,7 +68,8 @@ async def canonicalize(
     numbers them) choose the spellings that are tried. `rewrites` and `probes` take the names
     "feedburner", "blogger" and "wordpress" or functions; none is used unless asked for. The
     functions that end in `_fn` take the place of ours and may be coroutine functions; without
-    `fetch_fn` every request passes the egress guard.
+    `fetch_fn` every request passes the egress guard. With it and without `verify_fn` the guard
+    sees the addresses only, not what they resolve to, and lets the host of `url` itself pass.
     """
     options = CanonicalOptions(
         budget=budget,
@@ -76,6 +81,10 @@ async def canonicalize(
         prefer_https=prefer_https,
         prefer_no_www=prefer_no_www,
     )
+    settings = config or load_config()
+    given_url, overrides = given_parts(url)
+    if fetch_fn is not None and verify_fn is None:
+        verify_fn = partial(_is_open, given_url=given_url, config=settings)
     hooks = Hooks(
         exists_fn=exists_fn,
         verify_fn=verify_fn,
@@ -83,12 +92,10 @@ async def canonicalize(
         on_match=on_match,
         on_exists=on_exists,
     )
-    settings = config or load_config()
     if fetch_fn is not None:
         look = look_by(fetch_fn, settings, hash_fn=hash_fn, parse_fn=parse_fn)
         return await canonicalise_with(look, url, options, hooks)
     async with open_fetcher(settings) as (fetcher, clock):
-        given_url, overrides = given_parts(url)
         prober = Prober(
             fetcher,
             clock,
@@ -117,6 +124,16 @@ async def canonicalize_each(
                 fetcher, clock, config, manners, given_url=given_url, overrides=overrides
             )
             tell(await canonicalise_with(prober.look, url, options))
+
+
+def _is_open(url: str, *, given_url: str, config: Config) -> bool:
+    """Whether an address that a stranger named may be handed to the caller's own fetcher."""
+    href = http_url(url)
+    if href is None:
+        return False
+    if given_url and is_same_site(href, given_url):
+        return True
+    return isinstance(check_url(href, allow_cidrs=config.fetch.allow_cidrs), Allowed)
 
 
 def _presets(

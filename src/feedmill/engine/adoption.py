@@ -2,7 +2,8 @@
 
     candidate   named by polls, see moves.py
     objection   undone before, a loop, credentials that would leave their host
-    proof       a redirect is its own; everything else is fetched and compared, see proving.py
+    proof       a redirect that went on with the feed is its own; everything else is fetched and
+                compared, see proving.py
     adoption    the address, its alias, the history and the event in one transaction; or, where
                 another feed lives already, that feed takes everything over
 
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 
 from feedmill.engine.asking import Answered, ask_outside
 from feedmill.engine.moves import (
+    exposes_secrets,
     https_twin,
     is_gone,
     is_ripe,
@@ -78,6 +80,8 @@ async def move_feed(feed: Feed, address: str, world: World, *, force: bool = Fal
     if target == feed.url:
         message = f"the feed lives at {target} already"
         raise UsageError(message)
+    if exposes_secrets(feed, target):
+        return Followed(outcome="held", url=target, reason="has-credentials")
     now = world.clock.now()
     source: MoveSource = "manual"
     candidate = MoveCandidate(url=target, source=source, first_seen_at=now, last_seen_at=now)
@@ -135,6 +139,8 @@ class _Following:
         held = await self.object_to(self.candidate.url)
         if held is not None:
             return held
+        if not self.candidate.continues:
+            return await self.hold("not-the-same-feed", self.week_on(), refuted=True)
         if self.candidate.source == "redirect" and not gone:
             return await self.adopt(self.candidate.url, "redirect")
         answered = await self.ask(self.candidate.url)

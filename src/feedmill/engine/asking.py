@@ -72,7 +72,8 @@ async def ask(url: str, feed: Feed, world: World) -> Answered:
         extra_headers=(*(own.headers if trusted else ()), *name),
         credentials=(own.username or "", own.password or "") if trusted and secrets else None,
     )
-    response = await world.fetcher.fetch(plan, verify_tls=own.verify_tls, proxy=own.proxy)
+    verify_tls = own.verify_tls or not trusted
+    response = await world.fetcher.fetch(plan, verify_tls=verify_tls, proxy=own.proxy)
     return Answered(
         url=plan.url, verdict=judge(response, plan, world.clock.now()), response=response
     )

@@ -175,6 +175,7 @@ class _Errand:
             fetch_id=document.fetch_id,
             body_sha256=document.body_sha256,
             items=read.seen,
+            pages=1,
             note="the document breaks off" if read.parsed.truncated else "",
         )
         self._take(first)

@@ -19,7 +19,13 @@ from typing import Final, Literal, NamedTuple
 from msgspec.structs import replace
 
 from feedmill.engine.world import World
-from feedmill.errors import ConflictError, NotFoundError, TicketError, UsageError
+from feedmill.errors import (
+    ConflictError,
+    CrowdedError,
+    NotFoundError,
+    TicketError,
+    UsageError,
+)
 from feedmill.model.confirmation import Question, QuestionState, TicketReason
 from feedmill.model.screening import Confirmation
 
@@ -29,6 +35,8 @@ _CODE_CHARS: Final = 8  # a name among the questions that are open, no secret
 _TICKET_CHARS: Final = 25  # 125 bits, which a person can still copy
 _GROUP: Final = 5
 _MAX_NAME_CHARS: Final = 100
+_MOST_OPEN: Final = 50
+_ASK_AGAIN_SEC: Final = 60.0
 
 
 class Ticket(NamedTuple):
@@ -59,6 +67,7 @@ async def ask(
         asked_at=now,
         expires_at=now + timedelta(hours=world.config.mcp.question_hours),
     )
+    await _make_sure_of_room(question, world)
     return await world.store.ask_question(question)
 
 
@@ -110,6 +119,17 @@ async def spend(ticket: str, file_digest: str, ids: Sequence[int], world: World)
         candidate_ids=question.candidate_ids,
         shown=question.shown or "mcp",
     )
+
+
+async def _make_sure_of_room(question: Question, world: World) -> None:
+    """CrowdedError when a person would have to read too much; a question that waits is no new one."""
+    waiting = await world.store.questions(question.asked_at)
+    same = (question.file_digest, question.candidate_ids)
+    if len(waiting) >= _MOST_OPEN and same not in (
+        (one.file_digest, one.candidate_ids) for one in waiting
+    ):
+        message = f"{len(waiting)} questions wait for an answer already"
+        raise CrowdedError(message, reason="too-many-questions", retry_after_sec=_ASK_AGAIN_SEC)
 
 
 def _refusal(

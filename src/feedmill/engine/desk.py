@@ -22,7 +22,7 @@ from feedmill.engine.canonical import Hooks, canonicalise_with
 from feedmill.engine.discover import discover
 from feedmill.engine.manners import Manners
 from feedmill.engine.probing import Prober, Sight, is_trusted, page_of
-from feedmill.engine.proving import prove_same
+from feedmill.engine.proving import goes_on, prove_same
 from feedmill.engine.robots import RobotsGate
 from feedmill.engine.subscribe import (
     Subscribed,
@@ -134,6 +134,20 @@ class Desk:
             page_url=visit.page_url,
         )
 
+    def gate_for(self, own: FeedOverrides) -> RobotsGate:
+        """The gate that asks on the same way as everybody else does for that feed."""
+        if own.proxy is None and own.verify_tls:
+            return self.gate
+        world = self.world
+        return RobotsGate(
+            world.fetcher,
+            world.clock,
+            world.config.fetch,
+            self.manners,
+            verify_tls=own.verify_tls,
+            proxy=own.proxy,
+        )
+
     def has_face(self, feed_id: str, seen: Seen) -> bool:
         """Whether the answer proves to be what the feed was when it was taken in here."""
         face = self._faces.get(feed_id)
@@ -159,6 +173,7 @@ class _Visit:
         self.page_url: str | None = None
         self._feed_url: str | None = None  # where the search in hand first met a feed
         self._is_one_of_several = False  # the address leads to other feeds too: it names none
+        self._gate = desk.gate_for(own)
         self._prober = Prober(
             desk.world.fetcher,
             desk.world.clock,
@@ -235,7 +250,7 @@ class _Visit:
     async def _discover(self, sight: Sight) -> Canonical | Choices:
         assert sight.response is not None
         found = await discover(
-            sight.response, self._desk.world, gate=self._desk.gate, ask=self._prober.look
+            sight.response, self._desk.world, gate=self._gate, ask=self._prober.look
         )
         if not found.feeds:
             raise _nothing_found(sight.seen.url, found.reason)
@@ -278,6 +293,8 @@ class _Visit:
         if document is None:
             return False
         proof = await prove_same(feed, document, self._desk.world, by_entries=True)
+        if proof == "entries":
+            return await goes_on(feed, document, self._desk.world)
         return proof is not None
 
     def _leads_to(self, name: str, url: str) -> bool:

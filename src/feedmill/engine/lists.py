@@ -112,7 +112,7 @@ def _walk(element: Any, folders: tuple[str, ...], found: list[Outline]) -> None:
 def _json(utf8: bytes) -> list[Outline]:
     try:
         value = msgspec.json.decode(utf8)
-    except msgspec.DecodeError as problem:
+    except (msgspec.DecodeError, RecursionError) as problem:
         message = f"it begins like JSON but is not ({problem})"
         raise ValueError(message) from None
     if isinstance(value, dict):

@@ -36,9 +36,17 @@ def sight_move(
         target = http_url(url) if url else None
         if target is None or not is_move(feed.url, target):
             continue
-        if before is not None and before.url == target:
-            return replace(before, source=source, last_seen_at=now, sightings=before.sightings + 1)
-        return MoveCandidate(url=target, source=source, first_seen_at=now, last_seen_at=now)
+        if before is None or before.url != target:
+            before = MoveCandidate(
+                url=target, source=source, first_seen_at=now, last_seen_at=now, sightings=0
+            )
+        return replace(
+            before,
+            source=source,
+            last_seen_at=now,
+            sightings=before.sightings + 1,
+            continues=_continues(feed, source, before, read),
+        )
     return before if before is not None and before.source == "https" else None
 
 
@@ -104,9 +112,13 @@ def objection(
         return "undone"
     if left_at(target, history, now, config) is not None:
         return "loop"
-    if _has_secrets(feed) and not is_same_host(feed.url, target):
-        return "has-credentials"
-    return None
+    return "has-credentials" if exposes_secrets(feed, target) else None
+
+
+def exposes_secrets(feed: Feed, target: str) -> bool:
+    """Whether what the feed sends of its own would go to another host, or into the open."""
+    is_downgrade = feed.url.startswith("https:") and not target.startswith("https:")
+    return _has_secrets(feed) and (is_downgrade or not is_same_host(feed.url, target))
 
 
 def left_at(
@@ -151,6 +163,23 @@ def _named(
         ("itunes:new-feed-url", read.parsed.new_feed_url),
         ("self", _changed_self(feed, read)),
     )
+
+
+def _continues(
+    feed: Feed, source: MoveSource, before: MoveCandidate, read: Read | None
+) -> bool:
+    """Whether the redirect led to the feed that was there before it.
+
+    Only the first document that came that way can tell: to every later one its entries are known.
+    Half of them have to be; a domain that was sold redirects to somebody else's feed.
+    """
+    if source != "redirect" or (before.source == "redirect" and before.sightings):
+        return before.continues
+    if read is None or feed.document_fetch_id is None:
+        return True  # the same document as before, or there was none
+    counts = read.changes.summary
+    known = counts.revised + counts.touched + counts.rekeyed
+    return known >= counts.added
 
 
 def _changed_self(feed: Feed, read: Read) -> str | None:

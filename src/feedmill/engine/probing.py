@@ -84,7 +84,7 @@ class Prober:
                 credentials=_credentials(own),
             )
             response = await self._fetcher.fetch(
-                plan, verify_tls=self._own.verify_tls, proxy=self._own.proxy
+                plan, verify_tls=own.verify_tls, proxy=self._own.proxy
             )
             turn.verdict = judge(response, plan, self._clock.now())
         return await self._sight(url, response, turn.verdict)

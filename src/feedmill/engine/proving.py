@@ -42,6 +42,17 @@ async def prove_same(
     return None
 
 
+async def goes_on(feed: Feed, document: RawDocument, world: World) -> bool:
+    """Whether the document is another state of the feed's last one, and not a part of it.
+
+    A category has entries of the whole feed too, but not all of a time; and often another title.
+    """
+    stored = await _stored_document(feed, world)
+    if stored is None:
+        return False
+    return await asyncio.to_thread(_goes_on, stored, document, world.config)
+
+
 async def _stored_document(feed: Feed, world: World) -> RawDocument | None:
     """The last document of the feed, while it is kept."""
     if feed.document_fetch_id is None:
@@ -72,6 +83,19 @@ def _is_strange(revised: Revised) -> bool:
     """Whether it is our entry by its id alone: many publishers number theirs from one."""
     is_named = revised.seen.entry.title is not None
     return ("title" if is_named else "summary") in revised.changed
+
+
+def _goes_on(ours: RawDocument, theirs: RawDocument, config: Config) -> bool:
+    one, other = parse_document(ours, config.parse), parse_document(theirs, config.parse)
+    if isinstance(one, Unreadable) or isinstance(other, Unreadable):
+        return False
+    if (one.title and one.title.value) != (other.title and other.title.value):
+        return False
+    seen = {entry.id or entry.link for entry in other.entries}
+    common = [(entry.id or entry.link) in seen for entry in one.entries]
+    count = sum(common)
+    # Whichever end of the list is the newer one: what both have stands there without a gap.
+    return count > 0 and (all(common[:count]) or all(common[-count:]))
 
 
 def _seen(document: RawDocument, config: Config) -> Seen:

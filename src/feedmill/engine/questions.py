@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -26,6 +27,7 @@ from feedmill.publish.shapes import (
     DecisionPage,
     EntryPage,
     EntryShape,
+    EntryTexts,
     EventPage,
     EventShape,
     FeedChange,
@@ -140,6 +142,31 @@ async def entries(
         where, after=read_cursor("entries", cursor), limit=clamped(limit)
     )
     return EntryPage(items=page.items, next=write_cursor("entries", page.next))
+
+
+async def entry_texts(
+    where: EntryFilter, world: World, *, cursor: str | None = None, limit: int | None = None
+) -> EntryTexts:
+    """The same for a door that speaks JSON: every entry is written already."""
+    page = await world.store.entry_texts(
+        where, after=read_cursor("entries", cursor), limit=clamped(limit)
+    )
+    return EntryTexts(
+        items=tuple(map(msgspec.Raw, page.items)), next=write_cursor("entries", page.next)
+    )
+
+
+async def feed_entry_texts(
+    feed_id: str,
+    where: EntryFilter,
+    world: World,
+    *,
+    cursor: str | None = None,
+    limit: int | None = None,
+) -> EntryTexts:
+    """The same for one feed, which has to exist."""
+    feed = await feed_of(feed_id, world)
+    return await entry_texts(replace(where, feed_id=feed.id), world, cursor=cursor, limit=limit)
 
 
 async def feed_entries(

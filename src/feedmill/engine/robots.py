@@ -6,7 +6,7 @@ person gave: they asked for it. The gate is for what a program thinks of by itse
 
 import asyncio
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -29,12 +29,20 @@ class RobotsGate:
     """What the robots.txt of every origin says, asked once a day and shared by all who ask."""
 
     def __init__(
-        self, fetcher: Fetcher, clock: Clock, config: FetchConfig, manners: Manners | None = None
+        self,
+        fetcher: Fetcher,
+        clock: Clock,
+        config: FetchConfig,
+        manners: Manners | None = None,
+        *,
+        verify_tls: bool = True,
+        proxy: str | None = None,
     ) -> None:
         self._fetcher = fetcher
         self._clock = clock
         self._config = config
         self._manners = manners  # None: whoever gave the fetcher keeps the host's pace
+        self._way = _Way(verify_tls, proxy)  # the way of the requests that it is asked about
         self._origins: dict[str, _Origin] = {}
 
     async def allows(self, url: str) -> bool:
@@ -86,13 +94,22 @@ class RobotsGate:
 
     async def _fetch(self, plan: FetchPlan) -> RawResponse:
         if self._manners is None:
-            return await self._fetcher.fetch(plan)
+            return await self._send(plan)
         async with self._manners.turn(plan.url) as turn:
             if not turn.is_granted:
                 return RawResponse(url=plan.url, final_url=plan.url, error="rate-limited")
-            response = await self._fetcher.fetch(plan)
+            response = await self._send(plan)
             turn.verdict = _verdict(response, plan, self._clock.now())
         return response
+
+    async def _send(self, plan: FetchPlan) -> RawResponse:
+        way = self._way
+        return await self._fetcher.fetch(plan, verify_tls=way.verify_tls, proxy=way.proxy)
+
+
+class _Way(NamedTuple):
+    verify_tls: bool
+    proxy: str | None
 
 
 class _Origin:

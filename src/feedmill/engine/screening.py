@@ -36,36 +36,33 @@ async def screen(
     """
     tell = warn or _log
     local = [one for one in screeners if one.name != "llm"]
-    scores: Scores = {text.ref: [] for text in texts}
+    judges = [one for one in screeners if one.name == "llm"]
     missing = {method for method in asked if method not in {one.name for one in screeners}}
+    first: dict[int, Screening] = {}
+    unclear: dict[int, Text] = {}
+    scores: Scores = {}  # of what is unclear; those of all would fill the memory
     for batch in _batches(texts, config.batch):
+        said: Scores = {text.ref: [] for text in batch}
         for screener in tuple(local):
-            if not await _ask(screener, batch, topic_set, scores, tell):
+            if not await _ask(screener, batch, topic_set, said, tell):
                 local.remove(screener)
                 missing.add(screener.name)
+        for text in batch:
+            own = said[text.ref]
+            one = fuse(text, own, topic_set, config, learnt=learnt, missing=sorted(missing))
+            first[text.ref] = one
+            if judges and (_is_unclear(one) or is_audited(text, config.audit_ratio)):
+                unclear[text.ref], scores[text.ref] = text, own
         if progress is not None:
             progress(len(batch))
-    first = [
-        fuse(text, scores[text.ref], topic_set, config, learnt=learnt, missing=sorted(missing))
-        for text in texts
-    ]
-    judges = [one for one in screeners if one.name == "llm"]
-    if not judges:
-        return tuple(first)
-    unclear = [
-        text
-        for text, one in zip(texts, first, strict=True)
-        if _is_unclear(one) or is_audited(text, config.audit_ratio)
-    ]
     for judge in judges:
-        await _ask(judge, unclear, topic_set, scores, tell)
-    wanted = {text.ref for text in unclear}
-    return tuple(
-        _again(text, one, scores[text.ref], topic_set, config, learnt, missing)
-        if text.ref in wanted
-        else one
-        for text, one in zip(texts, first, strict=True)
-    )
+        await _ask(judge, tuple(unclear.values()), topic_set, scores, tell)
+    second = {
+        ref: _again(text, first[ref], scores[ref], topic_set, config, learnt, missing)
+        for ref, text in unclear.items()
+    }
+    first |= second
+    return tuple(first[text.ref] for text in texts)
 
 
 def is_audited(text: Text, ratio: float) -> bool:

@@ -11,7 +11,7 @@ Each names the digest of the window that it belongs to.
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -30,6 +30,17 @@ from feedmill.model.screening import Confirmation, Screening
 SCREENING_SCHEMA: Final = "feedmill-screening/1"
 SELECTION_SCHEMA: Final = "feedmill-selection/1"
 MAX_RECORD_BYTES: Final = 64 * 1024 * 1024
+
+
+Shown = Literal["terminal", "page", "command-line", "mcp"]
+_SHOWN: Final[dict[str, Shown]] = {"terminal": "terminal", "page": "page"}
+
+
+class Selection(Value):
+    """Ids that somebody chose, and what they were looking at."""
+
+    ids: tuple[int, ...]
+    shown: Shown
 
 
 class Screenings(Value):
@@ -88,26 +99,28 @@ def read_screenings(path: Path, file: CandidateFile) -> tuple[Screening, ...]:
     return record.screenings
 
 
-def encode_selection(file: CandidateFile, ids: Iterable[int]) -> bytes:
+def encode_selection(file: CandidateFile, ids: Iterable[int], shown: Shown) -> bytes:
     """Ids as a file that `insert-selected` takes, bound to the window they were chosen from."""
-    lines = [f"# {SELECTION_SCHEMA}", f"# file {file.digest}", *map(str, sorted(set(ids)))]
+    head = [f"# {SELECTION_SCHEMA}", f"# file {file.digest}", f"# shown {shown}"]
+    lines = [*head, *map(str, sorted(set(ids)))]
     return ("\n".join(lines) + "\n").encode()
 
 
-def read_selection(path: Path, file: CandidateFile) -> tuple[int, ...]:
+def read_selection(path: Path, file: CandidateFile) -> Selection:
     """The ids in a file: one a line or separated by commas, ranges too, or a JSON list."""
     data = read_bytes(path, MAX_RECORD_BYTES)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         refuse("bad-selection", f"{path} is no list of candidate ids")
-    for line in text.splitlines():
-        word, _, digest = line.lstrip("# ").partition(" ")
-        if line.startswith("#") and word == "file" and digest.strip() != file.digest:
-            message = f"{path} was chosen from another window; nothing was written"
-            refuse("other-file", message, "choose again: feedmill review")
+    notes = [line.lstrip("# ").split() for line in text.splitlines() if line.startswith("#")]
+    said = {note[0]: note[1] for note in notes if len(note) == 2}
+    if said.get("file", file.digest) != file.digest:
+        message = f"{path} was chosen from another window; nothing was written"
+        refuse("other-file", message, "choose again: feedmill review")
     plain = "\n".join(line.partition("#")[0] for line in text.splitlines())
-    return parse_ids(plain.strip().removeprefix("[").removesuffix("]"), str(path))
+    ids = parse_ids(plain.strip().removeprefix("[").removesuffix("]"), str(path))
+    return Selection(ids=ids, shown=_SHOWN.get(said.get("shown", ""), "command-line"))
 
 
 def parse_ids(text: str, name: str = "the selection") -> tuple[int, ...]:

@@ -129,7 +129,7 @@ def with_credentials(overrides: FeedOverrides | None, target: Address) -> FeedOv
 
 def without_secrets(own: FeedOverrides) -> FeedOverrides:
     """The feed's own settings for another host than the one that its secrets were meant for."""
-    return replace(own, username=None, password=None, headers=())
+    return replace(own, username=None, password=None, headers=(), verify_tls=True)
 
 
 def written(address: str, target: Address) -> tuple[str, ...]:

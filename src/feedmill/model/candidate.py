@@ -56,8 +56,8 @@ class SourceReport(Value):
     in_window: int = 0
     undated: int = 0
     repeats: int = 0  # in the window, and in another of its documents or sources as well
-    pages: int = 1  # documents that were read (RFC 5005)
-    reaches_back: bool = False  # to the start of the window, or to the feed's very beginning
+    pages: int = 0  # documents that were read (RFC 5005)
+    reaches_back: bool = False  # something in it is older than the window
     note: str = ""  # what a person should know of a source that is ok
 
 

@@ -61,6 +61,7 @@ class MoveCandidate(Value):
     first_seen_at: datetime
     last_seen_at: datetime
     sightings: int = 1
+    continues: bool = True  # what came by the first redirect there went on with what was known
     attempts: int = 0  # proofs that were tried
     refuted_at: datetime | None = None  # when the last of them showed another feed
     retry_at: datetime | None = None  # no proof is tried before

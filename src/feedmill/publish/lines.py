@@ -1,6 +1,7 @@
 """One event as one line: NDJSON that no reader can split in the wrong place."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -32,6 +33,11 @@ def json_line(value: object) -> bytes:
     return _line(value)
 
 
+def json_lines(values: Iterable[object]) -> bytes:
+    """The same for many, at once."""
+    return _without_separators(b"".join(msgspec.json.encode(one) + b"\n" for one in values))
+
+
 def seq_of_line(line: bytes) -> int:
     """The number of the event on a line of either kind; 0 for a line that was cut."""
     try:
@@ -47,7 +53,10 @@ class _Numbered(msgspec.Struct):
 
 
 def _line(value: object) -> bytes:
-    line = msgspec.json.encode(value)
+    return _without_separators(msgspec.json.encode(value)) + b"\n"
+
+
+def _without_separators(lines: bytes) -> bytes:
     for raw, escaped in _SEPARATORS:
-        line = line.replace(raw, escaped)
-    return line + b"\n"
+        lines = lines.replace(raw, escaped)
+    return lines

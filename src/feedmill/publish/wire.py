@@ -13,11 +13,11 @@ from feedmill.config import MovesConfig, ScheduleConfig
 from feedmill.model.access import Token
 from feedmill.model.base import Value
 from feedmill.model.event import Event, Revision, StoredEntry
-from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
+from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.schedule import Decision
 from feedmill.model.webhook import DeadLetter, Webhook
 from feedmill.publish.moving import DEFAULT_MOVES
-from feedmill.publish.shaping import decision_shape, feed_shape, overrides_shape
+from feedmill.publish.shaping import decision_shape, feed_shape
 
 
 def feed_wire(
@@ -124,11 +124,6 @@ def dead_letter_wire(letter: DeadLetter) -> dict[str, Any]:
         "died_at": instant(letter.died_at),
         "events": [event_wire(event) for event in letter.events],
     }
-
-
-def overrides_wire(overrides: FeedOverrides) -> dict[str, Any]:
-    """What the feed does differently; credentials and header values are only said to be there."""
-    return _plain(overrides_shape(overrides))
 
 
 def instant(moment: datetime | None) -> str | None:

@@ -20,12 +20,12 @@ from feedmill.model.screening import (
 )
 from feedmill.screen.calibration import LOCAL, calibration_for, probability
 from feedmill.screen.suspicion import SIGNS, Sign, signs_of
-from feedmill.screen.topics import topic_named
 
 _LLM_SHARE: Final = 0.7
 _ORDER: Final[tuple[Method, ...]] = ("regex", "lexical", "embedding", "llm", "agent")
 _EVIDENCE: Final = 6
 _LEAST: Final = 1e-9
+_RIVALRY: Final = 3.0
 
 
 def fuse(
@@ -75,7 +75,7 @@ def topic_scores(
     """The combined score of one text for every topic that any method spoke about.
 
     Topics compete: one that is well behind the best is named by words that both share, so it
-    loses by as much again as it is behind. A text may still be about two.
+    loses several times what it is behind. A text may still be about two.
     """
     by_topic: dict[str, list[Score]] = {}
     for one in scores:
@@ -106,7 +106,7 @@ def _odds(score: float) -> float:
 
 def _rival(score: float, best: float) -> float:
     odds = _odds(score)
-    lowered = odds * odds / best
+    lowered = odds * (odds / best) ** _RIVALRY
     return score if odds >= best else lowered / (1 + lowered)
 
 
@@ -173,5 +173,4 @@ def _decided_by(own: Sequence[Score]) -> str:
 
 
 def _name(topic: str | None, topics: TopicSet) -> str:
-    found = None if topic is None else topic_named(topics, topic)
-    return topic or "" if found is None else found.name
+    return next((one.name for one in topics.topics if one.id == topic), "")

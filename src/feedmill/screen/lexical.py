@@ -16,6 +16,8 @@ from feedmill.screen.scales import Scale, scales_of, z_of
 from feedmill.screen.texts import Script, script_of, whole
 from feedmill.screen.words import located_terms, terms
 
+Located = tuple[str, list[tuple[str, int, int]]]  # see located_terms
+
 MODEL_ID: Final = "lexical-1"
 _SATURATION: Final = 1.2  # BM25's k1
 _AGAINST: Final = 0.3  # what a word of a not_example takes away
@@ -46,7 +48,8 @@ def build_lexicon(topics: TopicSet, reference: Sequence[Text]) -> Lexicon:
         weights=_weights(topics, rarity),
         scales={},
     )
-    population = [_raws(whole(text), bare) for text in reference]
+    passages = map(whole, reference)
+    population = [(script_of(passage), _raws(set(terms(passage)), bare)) for passage in passages]
     return Lexicon(
         topics=bare.topics,
         names=bare.names,
@@ -59,19 +62,22 @@ def build_lexicon(topics: TopicSet, reference: Sequence[Text]) -> Lexicon:
 def lexical_scores(text: Text, lexicon: Lexicon) -> tuple[Score, ...]:
     """What the words of a text say about each topic that has examples in its script."""
     passage = whole(text)
-    script, raws = _raws(passage, lexicon)
+    folded, located = located_terms(passage)
+    script, raws = script_of(passage), _raws({term for term, _, _ in located}, lexicon)
     return tuple(
-        _score(text.ref, topic, raw, lexicon.scales[script, topic], passage, lexicon)
+        _score(text.ref, topic, raw, lexicon.scales[script, topic], (folded, located), lexicon)
         for topic, raw in raws.items()
         if script in lexicon.scripts[topic]
     )
 
 
-def _score(ref: int, topic: str, raw: float, scale: Scale, passage: str, lexicon: Lexicon) -> Score:
+def _score(
+    ref: int, topic: str, raw: float, scale: Scale, words: Located, lexicon: Lexicon
+) -> Score:
     unusual = z_of(raw, scale)
     z = copysign(log1p(abs(unusual)), unusual)  # sums of words have a long tail
     score = probability({"lexical": z}, LEXICAL)
-    evidence = _evidence(passage, topic, lexicon) if z > _TELLING else ()
+    evidence = _evidence(words, topic, lexicon) if z > _TELLING else ()
     return Score(
         ref=ref,
         topic=topic,
@@ -85,32 +91,30 @@ def _score(ref: int, topic: str, raw: float, scale: Scale, passage: str, lexicon
     )
 
 
-def _raws(passage: str, lexicon: Lexicon) -> tuple[Script, dict[str, float]]:
-    found = set(terms(passage))
+def _raws(found: frozenset[str] | set[str], lexicon: Lexicon) -> dict[str, float]:
     sums = [0.0] * len(lexicon.topics)
     for term in found:
         for place, weight in lexicon.weights.get(term, ()):
             sums[place] += weight
     size = sqrt(max(len(found), _FEWEST))
-    raws = {topic: total / size for topic, total in zip(lexicon.topics, sums, strict=True)}
-    return script_of(passage), raws
+    return {topic: total / size for topic, total in zip(lexicon.topics, sums, strict=True)}
 
 
-def _evidence(passage: str, topic: str, lexicon: Lexicon) -> tuple[str, ...]:
+def _evidence(words: Located, topic: str, lexicon: Lexicon) -> tuple[str, ...]:
     """The words that spoke loudest; pairs of characters that overlap are one word again."""
     place = lexicon.topics.index(topic)
-    text, located = located_terms(passage)
-    words: list[tuple[float, int, int]] = []
+    text, located = words
+    loud: list[tuple[float, int, int]] = []
     for term, start, end in located:
         weight = dict(lexicon.weights.get(term, ())).get(place, 0.0)
         if weight <= 0:
             continue
-        if words and start < words[-1][2]:
-            loudest, first, _ = words.pop()
-            words.append((max(loudest, weight), first, end))
+        if loud and start < loud[-1][2]:
+            loudest, first, _ = loud.pop()
+            loud.append((max(loudest, weight), first, end))
         else:
-            words.append((weight, start, end))
-    ranked = sorted(words, key=lambda word: -word[0])
+            loud.append((weight, start, end))
+    ranked = sorted(loud, key=lambda word: -word[0])
     return tuple(dict.fromkeys(text[start:end] for _, start, end in ranked))[:_EVIDENCE]
 
 

@@ -7,6 +7,7 @@ only keeps any method from suggesting more than "unsure".
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final, Literal
 
 from feedmill.model.screening import Text, TopicSet
@@ -67,7 +68,7 @@ def _signs(text: Text, topics: TopicSet) -> Iterator[Sign]:
 def _is_stuffed(passage: str, topics: TopicSet) -> bool:
     folded = simplified(passage.casefold())
     counts = {
-        (topic.id, keyword): folded.count(simplified(keyword.casefold()))
+        (topic.id, keyword): folded.count(_folded(keyword))
         for topic in topics.topics
         for keyword in topic.keywords
         if keyword
@@ -78,6 +79,11 @@ def _is_stuffed(passage: str, topics: TopicSet) -> bool:
     is_everything = len({topic for topic, _ in found}) >= _MANY_TOPICS
     is_repeated = max(found.values(), default=0) >= _REPEATED
     return is_list or is_everything or is_repeated
+
+
+@lru_cache(maxsize=4_096)
+def _folded(keyword: str) -> str:
+    return simplified(keyword.casefold())
 
 
 def _is_monotonous(found: Sequence[str]) -> bool:

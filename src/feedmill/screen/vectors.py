@@ -29,10 +29,15 @@ def background_sentences(topics: TopicSet) -> tuple[str, ...]:
     return (*topics.background, *own)
 
 
-def margin(examples: Sequence[float], background: Sequence[float]) -> float:
-    """The raw score of one text and topic from its cosines to both."""
+def ordinariness(background: Sequence[float]) -> float:
+    """How near a text is to anything else, from its cosines to those sentences."""
+    return _mean_of_best(background, _BACKGROUND_NEAREST)
+
+
+def margin(examples: Sequence[float], ordinary: float) -> float:
+    """The raw score of one text and topic, from its cosines to the examples."""
     near = _mean_of_best(examples, (len(examples) + 1) // 2)
-    return near - _BACKGROUND_SHARE * _mean_of_best(background, _BACKGROUND_NEAREST)
+    return near - _BACKGROUND_SHARE * ordinary
 
 
 def _mean_of_best(values: Sequence[float], count: int) -> float:

@@ -6,6 +6,7 @@ script gives terms: a tokeniser that knows only Latin makes all other texts equa
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 from feedmill.screen.folding import simplified
@@ -56,9 +57,12 @@ def _pairs(piece: str, start: int) -> list[tuple[str, int, int]]:
     return [pair for pair in pairs if pair[0] not in _EMPTY]
 
 
+@lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
     """A word without the endings that English adds most: enough to join emission and emissions."""
-    for ending, instead in (("ies", "y"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", "")):
+    if word.endswith("ies") and len(word) > _SHORTEST_PLURAL:
+        return word[:-3] + "y"
+    for ending, instead in (("ing", ""), ("ed", ""), ("es", "e"), ("s", "")):
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_PLURAL:
             return _bare(word[: -len(ending)] + instead)
     return _bare(word)

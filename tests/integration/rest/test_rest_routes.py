@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import msgspec
 import pytest
-from tests.integration.engine.papers import item, numbered, paper, rss
+from tests.integration.engine.papers import item, numbered, paper, rss, said
 from tests.integration.engine.stage import Stage
 from tests.integration.rest.rest_mill import RestMill
 
@@ -123,6 +123,14 @@ class TestFeeds:
         assert changed.json["overrides"]["header_names"] == ["X-Key"]
         assert b"hush" not in changed.body
         assert mill.ask(f"/feeds/{feed_id}").json == changed.json
+
+    def test_tags_are_replaced_and_each_counts_once(self, mill: RestMill) -> None:
+        feed_id = add(mill, tags=["old"])
+
+        changed = mill.send(f"/feeds/{feed_id}", {"tags": ["b", "a", "b"]}, method="PATCH")
+
+        assert changed.json["tags"] == ["a", "b"]
+        assert mill.ask("/feeds?tag=old").json["items"] == []
 
     def test_a_paused_feed_is_not_polled_until_it_is_resumed(self, mill: RestMill) -> None:
         feed_id = add(mill)
@@ -266,6 +274,14 @@ class TestEntries:
         assert raw.headers["x-content-type-options"] == "nosniff"
         assert raw.headers["content-security-policy"] == "default-src 'none'; sandbox"
         assert ["Content-Type", "application/rss+xml; charset=utf-8"] in fetch["response_headers"]
+
+    def test_a_fetch_without_a_document_has_no_bytes(self, mill: RestMill) -> None:
+        feed = mill.tell(lambda stage: stage.add("/feed", said(404)))
+        mill.tell(lambda stage: stage.poll(feed))
+        (attempt,) = mill.ask(f"/feeds/{feed.id}/health").json["attempts"]
+
+        assert mill.ask(f"/raw/{attempt['fetch_id']}").problem == "not-found"
+        assert mill.ask(f"/raw/{attempt['fetch_id']}/headers").json["http_status"] == 404
 
     def test_articles_come_once_however_many_feeds_carry_them(self, mill: RestMill) -> None:
         async def put_up(stage: Stage) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,6 +22,7 @@ from tests.integration.store.refreshes import NOON, new_feed
 
 from feedmill.config import ServeConfig
 from feedmill.engine.subscribe import subscribe
+from feedmill.errors import StoreError
 from feedmill.model.event import NewEvent
 
 ROOT = Path(__file__).parents[3]
@@ -215,6 +217,32 @@ def test_twenty_thousand_entries_come_as_lines_in_the_memory_of_a_few(tmp_path: 
     lines, grown_kb = map(int, child.stdout.split())
     assert lines == 20_000
     assert grown_kb < 30_000  # all of them at once would be 20 MB of JSON, and their values more
+
+
+def test_lines_that_cannot_go_on_are_cut_and_not_ended(
+    mill: RestMill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads a list has to notice that it is not whole."""
+    mill.tell(add_ten)
+    feeds, pages = mill.stage.world.store.feeds, iter(range(100))
+
+    async def failing(**asked: Any) -> Any:
+        if next(pages) == 2:
+            message = "the disk is on fire"
+            raise StoreError(message, reason="io-error")
+        return await feeds(**asked)
+
+    monkeypatch.setattr(mill.stage.world.store, "feeds", failing)
+    request = (
+        b"GET /feeds?limit=3 HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", mill.port), timeout=LIMIT_SEC) as wire:
+        wire.sendall(request)
+        taken = _everything(wire)
+
+    assert taken.count(b"https://paper.example/") == 6
+    assert not taken.endswith(b"\r\n0\r\n\r\n")
+    assert len(mill.ask("/feeds").json["items"]) == 10
 
 
 def _everything(wire: socket.socket) -> bytes:

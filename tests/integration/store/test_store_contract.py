@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from msgspec import json
 from msgspec.structs import replace
 from tests.integration.store.conftest import Tell
 from tests.integration.store.refreshes import (
@@ -20,6 +21,7 @@ from tests.integration.store.refreshes import (
 
 from feedmill.engine.ports import EntryFilter, Store
 from feedmill.errors import UsageError
+from feedmill.model.entry import Author, Entry, EntryEnclosure
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, FeedOverrides, HostPace, Lane, MoveCandidate
 from feedmill.model.fetch import Hop, Validators
@@ -653,6 +655,35 @@ class TestEntries:
             page = await store.entries(where)
 
             assert "".join((entry.title or "")[-1] for entry in page.items) == names
+
+        tell(story)
+
+    def test_entries_as_texts_are_what_an_encoder_makes_of_them(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            one, two = await a_feed(store, 1), await a_feed(store, 2)
+            every = "".join(map(chr, (*range(1, 0x2030), 0xFEFF, 0xFFFD, 0x1F600)))
+            odd = replace(
+                an_entry("odd", every.replace("\x7f", ""), published=NOON.replace(year=1969)),
+                authors=(Author(name='A "B" \\ C', email=None, uri="x:/\u2028"),),
+                enclosures=(EntryEnclosure(url="https://a.example/1", length=2**40),),
+                updated=NOON + timedelta(microseconds=7),
+                language="en",
+            )
+            plain = Entry(title="", content=None, published_effective=None)
+            one = await poll(store, one, 1, [odd, plain, an_entry("b")], at=NOON)
+            await poll(store, one, 2, None, at=NOON + HOUR + timedelta(microseconds=120))
+            await poll(store, two, 1, [an_entry("d", published=None)], at=NOON + DAY)
+            for where in (EntryFilter(), EntryFilter(newest_first=True), EntryFilter(text="about")):
+                after: str | None = None
+                while True:
+                    values = await store.entries(where, after=after, limit=2)
+                    texts = await store.entry_texts(where, after=after, limit=2)
+
+                    assert texts.items == tuple(map(json.encode, values.items))
+                    assert texts.next == values.next
+                    after = values.next
+                    if after is None:
+                        break
 
         tell(story)
 

@@ -37,7 +37,7 @@ NAMES = (
 EVERYTHING = [name.format(site) for site in SITES for name in NAMES]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(order=st.permutations(NAMES), polled_after=st.integers(min_value=0, max_value=len(NAMES)))
 def test_the_names_of_a_feed_subscribe_to_it_once_in_any_order(
     order: Sequence[str], polled_after: int
@@ -58,7 +58,7 @@ def test_the_names_of_a_feed_subscribe_to_it_once_in_any_order(
     _told(story)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(order=st.permutations(EVERYTHING))
 def test_two_feeds_stay_two_under_all_their_names_at_one_desk(order: Sequence[str]) -> None:
     async def story(world: World) -> None:
@@ -73,7 +73,7 @@ def test_two_feeds_stay_two_under_all_their_names_at_one_desk(order: Sequence[st
     _told(story)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(names=st.lists(st.sampled_from(NAMES), min_size=2, max_size=6))
 def test_visitors_with_different_names_at_the_same_time_get_one_feed(names: list[str]) -> None:
     async def story(world: World) -> None:

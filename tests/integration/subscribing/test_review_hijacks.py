@@ -2,9 +2,14 @@
 
 import pytest
 from tests.integration.subscribing.conftest import Visit
-from tests.integration.subscribing.counter import Counter, feed_document
+from tests.integration.subscribing.counter import Counter, feed_document, page
 
 from feedmill.demo.script import redirect
+from feedmill.engine.desk import Desk
+from feedmill.engine.ports import Fetcher
+from feedmill.engine.subscribe import Subscribed
+from feedmill.model.feed import FeedOverrides
+from feedmill.model.fetch import FetchPlan, Post, RawResponse
 
 VICTIM, STRANGER = "127.0.0.1", "127.0.1.1"
 
@@ -90,5 +95,68 @@ def test_a_mirror_that_names_the_original_is_an_address_of_the_original(visit: V
 
         assert done.feed.url == named
         assert await counter.aliases(done.feed) == {named, mirror, old}
+
+    visit(story)
+
+
+@pytest.mark.parametrize("title", ["Paper", "Paper: cats"])
+@pytest.mark.parametrize("way", ["parameter", "self link"])
+def test_a_part_of_a_known_feed_is_a_feed_of_its_own(visit: Visit, way: str, title: str) -> None:
+    """`cid` is in every list of tracking parameters, and a category on some sites."""
+
+    async def story(counter: Counter) -> None:
+        whole = counter.put("/feed", feed_document(1, 2, 3, 4, 5, 6))
+        target = "/feed?cid=7" if way == "parameter" else "/cats"
+        named = "" if way == "parameter" else whole
+        part = counter.put(target, feed_document(2, 4, 5, self_url=named, title=title))
+        await counter.join(whole)
+        await counter.sync()
+
+        done = await counter.join(part)
+
+        assert (done.created, done.feed.url) == (True, part)
+
+    visit(story)
+
+
+class _Noted:
+    """The real fetcher, which notes on which way it was sent and takes the direct one."""
+
+    def __init__(self, fetcher: Fetcher) -> None:
+        self._fetcher = fetcher
+        self.ways: list[tuple[str, str | None, bool]] = []
+
+    async def fetch(
+        self, plan: FetchPlan, *, verify_tls: bool = True, proxy: str | None = None
+    ) -> RawResponse:
+        self.ways.append((plan.url, proxy, verify_tls))
+        return await self._fetcher.fetch(plan)
+
+    async def post(self, post: Post) -> RawResponse:
+        return await self._fetcher.post(post)
+
+    async def close(self) -> None:
+        await self._fetcher.close()
+
+
+def test_whoever_goes_by_a_proxy_goes_there_for_the_robots_file_too(visit: Visit) -> None:
+    async def story(counter: Counter) -> None:
+        home = counter.put("/", page({"href": counter.url("/feed", STRANGER)}), host=VICTIM)
+        counter.put("/feed", feed_document(), host=STRANGER)
+        noted = _Noted(counter.world.fetcher)
+        desk = Desk(counter.world._replace(fetcher=noted))
+        own = FeedOverrides(proxy="http://proxy.example:3128", verify_tls=False)
+
+        done = await desk.join(home, overrides=own)
+
+        assert isinstance(done, Subscribed)
+        robots = counter.url("/robots.txt", VICTIM)
+        assert [url for url, _, _ in noted.ways][:2] == [home, robots]
+        assert {proxy for _, proxy, _ in noted.ways} == {"http://proxy.example:3128"}
+        # What was trusted without a certificate is the host that was given, and no other.
+        unverified = {url for url, _, verified in noted.ways if not verified}
+        assert unverified == {home, robots}
+        assert done.feed.overrides.verify_tls
+        assert done.feed.overrides.proxy == "http://proxy.example:3128"
 
     visit(story)

@@ -6,7 +6,9 @@ is screened again costs nothing.
 """
 
 import asyncio
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +25,12 @@ from feedmill.model.screening import Method, Score, Text, TopicSet
 from feedmill.screen.calibration import EMBEDDING, probability
 from feedmill.screen.scales import Scale, scales_of, z_of
 from feedmill.screen.texts import Script, script_of, whole
-from feedmill.screen.vectors import background_sentences, example_sentences, margin
+from feedmill.screen.vectors import (
+    background_sentences,
+    example_sentences,
+    margin,
+    ordinariness,
+)
 
 _BATCH: Final = 16
 _MAX_CHARS: Final = 1_000
@@ -109,21 +116,24 @@ class EmbeddingScreener:
         return matrix
 
     def _encode(self, passages: dict[str, str]) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
         # Texts of one length together: a batch costs as much as its longest text.
         ordered = sorted(passages.items(), key=lambda item: len(item[1]))
-        for start in range(0, len(ordered), _BATCH):
-            some = ordered[start : start + _BATCH]
-            out = self._session.run(None, {"inputs": [passage for _, passage in some]})[0]
-            norms = np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-9)
-            rows = (out / norms).astype(np.float16)
-            found |= {key: row.tobytes() for (key, _), row in zip(some, rows, strict=True)}
-        return found
+        batches = [ordered[start : start + _BATCH] for start in range(0, len(ordered), _BATCH)]
+        # Batches side by side: the runtime's own threads burn twice the CPU for the same work.
+        with ThreadPoolExecutor(self._threads or os.cpu_count() or 1) as pool:
+            return {key: row for rows in pool.map(self._run, batches) for key, row in rows}
+
+    def _run(self, batch: Sequence[tuple[str, str]]) -> list[tuple[str, bytes]]:
+        out = self._session.run(None, {"inputs": [passage for _, passage in batch]})[0]
+        norms = np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-9)
+        rows = (out / norms).astype(np.float16)
+        return [(key, row.tobytes()) for (key, _), row in zip(batch, rows, strict=True)]
 
     def _load(self) -> Any:  # noqa: ANN401  # onnxruntime has no types
         check_model(self._model, USE_M)
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
         options.log_severity_level = 3
         options.register_custom_ops_library(onnxruntime_extensions.get_library_path())
         try:
@@ -157,12 +167,15 @@ def _scores(texts: Sequence[Text], vectors: Matrix, prepared: _Prepared) -> tupl
 
 
 def _raws(vectors: Matrix, prepared: _Prepared) -> list[dict[str, float]]:
-    cosines = (vectors @ prepared.sentences.T).tolist()
+    cosines: list[list[float]] = (vectors @ prepared.sentences.T).tolist()
     first, last = prepared.background
-    return [
-        {
-            topic: margin(row[start:end], row[first:last])
-            for topic, (start, end) in prepared.places.items()
-        }
-        for row in cosines
-    ]
+    found: list[dict[str, float]] = []
+    for row in cosines:
+        ordinary = ordinariness(row[first:last])
+        found.append(
+            {
+                topic: margin(row[start:end], ordinary)
+                for topic, (start, end) in prepared.places.items()
+            }
+        )
+    return found

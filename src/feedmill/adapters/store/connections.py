@@ -48,6 +48,9 @@ def connect_reader(path: str) -> sqlite3.Connection:
     """A connection that only reads; it never waits for a writer."""
     connection = connect(path)
     connection.execute("PRAGMA query_only = ON")
+    # SQLite forgets these pages whenever somebody has written, and the system keeps them anyway: a
+    # reader that goes through everything must not fill its memory with them.
+    connection.execute("PRAGMA cache_size = -8192")
     return connection
 
 

@@ -38,6 +38,43 @@ STORED_COLUMNS: Final = (
     " e.published_effective, e.published_source, e.language, e.image, e.comments_url,"
     " e.article_hash, e.revisions, e.removed_at, e.fetch_id, e.slice_offset, e.slice_length"
 )
+_LAST_SEEN: Final = "iif(e.in_document, max(e.last_seen, f.confirmed_at), e.last_seen)"
+_SEEN_COUNT: Final = (
+    "iif(e.in_document, e.seen_count + f.confirmations - e.confirmation, e.seen_count)"
+)
+
+
+def _moment(column: str) -> str:
+    """An instant as an encoder writes it: without a fraction when it is a whole second."""
+    rest = f"(({column} % 1000000 + 1000000) % 1000000)"  # before 1970, too
+    return (
+        f"strftime('%Y-%m-%dT%H:%M:%S', ({column} - {rest}) / 1000000, 'unixepoch')"
+        f" || iif({rest} = 0, 'Z', printf('.%06dZ', {rest}))"
+    )
+
+
+# A stored entry as JSON, field by field in the order of StoredEntry. The lists are kept as JSON and
+# `json` says so; the cast hands the bytes over as they are.
+STORED_JSON: Final = (
+    "CAST(json_object("
+    "'entry_uid', e.entry_uid, 'feed_id', f.id,"
+    f" 'first_seen', {_moment('e.first_seen')}, 'last_seen', {_moment(_LAST_SEEN)},"
+    f" 'seen_count', {_SEEN_COUNT}, 'content_hash', e.content_hash,"
+    " 'dedupe_key', e.dedupe_key, 'match_confidence', e.match_confidence, 'guid', e.guid,"
+    " 'link', e.link, 'canonical_link', e.canonical_link, 'title', e.title,"
+    " 'summary', e.summary, 'content', e.content,"
+    " 'authors', json(coalesce(e.authors, '[]')),"
+    " 'categories', json(coalesce(e.categories, '[]')),"
+    " 'enclosures', json(coalesce(e.enclosures, '[]')),"
+    f" 'published', {_moment('e.published')}, 'updated', {_moment('e.updated')},"
+    f" 'published_effective', {_moment('e.published_effective')},"
+    " 'published_source', e.published_source, 'language', e.language, 'image', e.image,"
+    " 'comments_url', e.comments_url, 'article_hash', e.article_hash, 'revisions', e.revisions,"
+    f" 'removed_at', {_moment('e.removed_at')},"
+    " 'raw_refs', iif(e.fetch_id IS NULL, json('[]'), json_array(json_object("
+    "'fetch_id', e.fetch_id, 'offset', e.slice_offset, 'length', e.slice_length, 'note', NULL)))"
+    ") AS BLOB)"
+)
 # What is written anew whenever an entry's content is.
 CONTENT_COLUMNS: Final = (
     "dedupe_key", "match_confidence", "guid", "link", "canonical_link", "title", "summary",

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from feedmill.adapters.store.decision_rows import decision_of
-from feedmill.adapters.store.entry_rows import STORED_COLUMNS, revision_of, stored_of
+from feedmill.adapters.store.entry_rows import STORED_COLUMNS, STORED_JSON, revision_of, stored_of
 from feedmill.adapters.store.fetch_rows import FETCH_SELECT, fetch_of
 from feedmill.adapters.store.rows import (
     NEVER,
@@ -46,9 +46,8 @@ _TABLES: Final = {
     "events": "outbox",
     "blobs": "blobs",
 }
-_ENTRIES: Final = (
-    f"SELECT {STORED_COLUMNS}, e.entry_id FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
-)
+_FROM_ENTRIES: Final = "FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
+_ENTRIES: Final = f"SELECT {STORED_COLUMNS}, e.entry_id {_FROM_ENTRIES}"
 # What entries are ordered by, and where it stands in a row of _ENTRIES.
 _ORDERS: Final = {
     False: (("e.first_seen", "e.entry_id"), (2, -1)),
@@ -98,16 +97,8 @@ def entries(
     Nothing comes in behind a cursor: what a page holds only ever becomes less. `before` reads
     towards the present, and hands the page over in the same order.
     """
-    keys, places = _ORDERS[where.newest_first]
-    position = _position(after if before is None else before, len(keys)) or (NEVER,) * len(keys)
-    sign, direction = ("<", "DESC") if before is None else (">", "ASC")
-    clauses, parameters = _conditions(where)
-    clauses.append(f"({', '.join(keys)}) {sign} ({', '.join('?' * len(keys))})")
-    order = ", ".join(f"{key} {direction}" for key in keys)
-    statement = f"{_ENTRIES} WHERE {' AND '.join(clauses)} ORDER BY {order} LIMIT ?"
-    if where.text:
-        connection.create_function("begins_word", 2, _begins_word, deterministic=True)
-    rows = connection.execute(statement, (*parameters, *position, limit + 1)).fetchall()
+    _, places = _ORDERS[where.newest_first]
+    rows = _entry_rows(connection, _ENTRIES, where, after, limit, before)
 
     def cursor_of(row: tuple[Any, ...]) -> str:
         return ".".join(str(row[place]) for place in places)
@@ -120,6 +111,16 @@ def entries(
     return Page(
         items=page.items[::-1], next=cursor_of(shown[0]) if shown else None, previous=page.next
     )
+
+
+def entry_texts(
+    connection: sqlite3.Connection, where: EntryFilter, after: str | None, limit: int
+) -> Page[bytes]:
+    """The same as JSON: no value is made of a row only to be written again."""
+    keys, _ = _ORDERS[where.newest_first]
+    select = f"SELECT {STORED_JSON}, {', '.join(keys)} {_FROM_ENTRIES}"
+    rows = _entry_rows(connection, select, where, after, limit)
+    return _page(rows, limit, lambda row: row[0], lambda row: ".".join(map(str, row[1:])))
 
 
 def entry(connection: sqlite3.Connection, entry_uid: str) -> StoredEntry | None:
@@ -230,6 +231,27 @@ def blobs(connection: sqlite3.Connection, segment: str | None) -> tuple[BlobRef,
         () if segment is None else (segment,),
     )
     return tuple(blob_of(row) for row in rows)
+
+
+def _entry_rows(
+    connection: sqlite3.Connection,
+    select: str,
+    where: EntryFilter,
+    after: str | None,
+    limit: int,
+    before: str | None = None,
+) -> list[tuple[Any, ...]]:
+    """Rows on one side of a cursor, and one more than asked for."""
+    keys, _ = _ORDERS[where.newest_first]
+    position = _position(after if before is None else before, len(keys)) or (NEVER,) * len(keys)
+    sign, direction = ("<", "DESC") if before is None else (">", "ASC")
+    clauses, parameters = _conditions(where)
+    clauses.append(f"({', '.join(keys)}) {sign} ({', '.join('?' * len(keys))})")
+    order = ", ".join(f"{key} {direction}" for key in keys)
+    statement = f"{select} WHERE {' AND '.join(clauses)} ORDER BY {order} LIMIT ?"
+    if where.text:
+        connection.create_function("begins_word", 2, _begins_word, deterministic=True)
+    return connection.execute(statement, (*parameters, *position, limit + 1)).fetchall()
 
 
 def _present_uid(connection: sqlite3.Connection, entry_uid: str) -> str:

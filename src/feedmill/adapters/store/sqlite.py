@@ -320,6 +320,12 @@ class SqliteStore:
         """Entries that the filter lets through, the last that came in first."""
         return await self._read(lambda c: queries.entries(c, where, after, limit, before))
 
+    async def entry_texts(
+        self, where: EntryFilter, *, after: str | None = None, limit: int = 100
+    ) -> Page[bytes]:
+        """The same as JSON, which SQLite writes by itself."""
+        return await self._read(lambda c: queries.entry_texts(c, where, after, limit))
+
     async def entry(self, entry_uid: str) -> StoredEntry | None:
         """The entry of that public id; None also when retention took it."""
         return await self._read(lambda c: queries.entry(c, entry_uid))

@@ -33,7 +33,6 @@ class _Wanted(NamedTuple):
     end: str | None
     last: timedelta | None
     addresses: tuple[str, ...]
-    opml: Path | None
     tag: str | None
     everything: bool
     topics: tuple[str, ...]
@@ -126,8 +125,7 @@ def collect(
             start=start,
             end=end,
             last=None if last is None else lasting(last),
-            addresses=(*feeds, *more),
-            opml=opml,
+            addresses=_addresses((*feeds, *more), opml),
             tag=tag,
             everything=everything,
             topics=_topics(topic_file, topic_names),
@@ -188,21 +186,22 @@ def _window(wanted: _Wanted, world: World) -> Window:
 
 async def _sources(wanted: _Wanted, world: World) -> list[Source]:
     """Every source once, in the order in which they were named."""
-    found: list[Source] = []
-    for address in wanted.addresses:
-        path = Path(address)
-        if "://" not in address and path.is_file():
-            found += [await source_of(one, world) for one in _listed(path)]
-        else:
-            found.append(await source_of(address, world))
-    if wanted.opml is not None:
-        found += [await source_of(one, world) for one in _listed(wanted.opml)]
+    found = [await source_of(address, world) for address in wanted.addresses]
     if wanted.tag is not None or wanted.everything:
         found += [source_of_feed(feed) for feed in await all_feeds(world, wanted.tag)]
     if not found:
         message = "there is no source to collect from; give --feeds, --opml, --tag or --all"
         raise UsageError(message)
     return list({one.url: one for one in reversed(found)}.values())[::-1]
+
+
+def _addresses(given: tuple[str, ...], opml: Path | None) -> tuple[str, ...]:
+    """Every address, those that stand in files included."""
+    found: list[str] = []
+    for one in given:
+        is_file = "://" not in one and Path(one).is_file()
+        found += _listed(Path(one)) if is_file else [one]
+    return tuple(found if opml is None else [*found, *_listed(opml)])
 
 
 def _listed(path: Path) -> list[str]:

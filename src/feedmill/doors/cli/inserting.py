@@ -11,7 +11,7 @@ from feedmill.doors.cli.output import json_option, shorten, show_json
 from feedmill.doors.cli.session import in_world, run_story
 from feedmill.engine.candidates import chosen, read_candidates
 from feedmill.engine.insert import Inserted, insert_selected
-from feedmill.engine.sidecars import parse_ids, read_selection, record_confirmation
+from feedmill.engine.sidecars import Shown, parse_ids, read_selection, record_confirmation
 from feedmill.engine.world import World
 from feedmill.model.candidate import CandidateFile, WindowCandidate
 from feedmill.model.screening import Confirmation
@@ -65,17 +65,16 @@ def insert(
         message = "give exactly one of --selected-ids, --selected-ids-file and --select-all"
         raise click.UsageError(message)
 
-    async def look() -> tuple[CandidateFile, tuple[WindowCandidate, ...]]:
+    async def look() -> tuple[CandidateFile, tuple[WindowCandidate, ...], Shown]:
         file = read_candidates(path)
-        if selected_ids is not None:
-            ids = parse_ids(selected_ids)
-        elif selected_ids_file is not None:
-            ids = read_selection(selected_ids_file, file)
-        else:
-            ids = tuple(one.candidate_id for one in file.candidates)
-        return file, chosen(file, ids)
+        if selected_ids_file is not None:
+            selection = read_selection(selected_ids_file, file)
+            return file, chosen(file, selection.ids), selection.shown
+        everything = (one.candidate_id for one in file.candidates)
+        ids = everything if selected_ids is None else parse_ids(selected_ids)
+        return file, chosen(file, ids), "command-line"
 
-    file, wanted = run_story(look, as_json=as_json)
+    file, wanted, shown = run_story(look, as_json=as_json)
     if not confirm:
         _ask(wanted, as_json=as_json)
 
@@ -85,11 +84,10 @@ def insert(
             confirmed_at=world.clock.now(),
             file_digest=file.digest,
             candidate_ids=tuple(one.candidate_id for one in wanted),
-            shown="command-line" if selected_ids_file is None else "page",
+            shown=shown,
         )
-        done = await insert_selected(file, confirmation.candidate_ids, confirmation, world)
         record_confirmation(path, confirmation)
-        return done
+        return await insert_selected(file, confirmation.candidate_ids, confirmation, world)
 
     done = in_world(ctx, story, as_json=as_json)
     if as_json:

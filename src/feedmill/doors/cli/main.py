@@ -36,6 +36,11 @@ COMMANDS: Final = {
         "collect",
         "Collect a span of time as candidates, before anything is stored.",
     ),
+    "review": (
+        "feedmill.doors.cli.reviewing",
+        "review",
+        "Look through candidates, choose and confirm.",
+    ),
     "insert-selected": (
         "feedmill.doors.cli.inserting",
         "insert",
@@ -53,6 +58,8 @@ COMMANDS: Final = {
     "config": ("feedmill.doors.cli.care", "config", "Look at the settings."),
     "token": ("feedmill.doors.cli.tokens", "token", "Make and revoke tokens for the API."),
     "webhook": ("feedmill.doors.cli.webhooks", "webhook", "Tell other programs of every event."),
+    "mcp": ("feedmill.doors.cli.agents", "mcp", "Let agents collect, screen and look."),
+    "confirm": ("feedmill.doors.cli.confirm", "confirm", "Answer what agents ask of you."),
     "canonicalize": (
         "feedmill.doors.cli.canonical",
         "canonicalize",

@@ -96,6 +96,7 @@ def _refuse(followed: Followed, *, as_json: bool) -> None:
     hints = {
         "host-resting": "try again later",
         "not-the-same-feed": "if you are sure, give --force",
+        "has-credentials": "add it anew at the new address, with the credentials for it",
         "taken": "remove one of the two feeds first",
     }
     hint = hints.get(followed.reason, "")

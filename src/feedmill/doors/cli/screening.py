@@ -1,7 +1,8 @@
 """`feedmill screen`: suggestions for the candidates of a file, and how good the methods are."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -153,7 +154,7 @@ async def _screen(
                 config.screen,
                 asked=opened.asked,
                 learnt=learnt,
-                progress=lambda done: [step() for _ in range(done)] and None,
+                progress=partial(_advance, step),
                 warn=warnings.append,
             )
     at = app.now()
@@ -186,6 +187,11 @@ async def _evaluate(
                 warnings=opened.warnings,
                 progress=lambda _: step(),
             )
+
+
+def _advance(step: Callable[[], None], done: int) -> None:
+    for _ in range(done):
+        step()
 
 
 def _topics(path: Path | None, *, no_defaults: bool) -> TopicSet:

@@ -55,7 +55,7 @@ async def list_topics(call: Call) -> Topics:
     )
 
 
-@tool("Screen a window", "write", repeats=True)
+@tool("Screen a window", "write", repeats=True, open_world=True)
 async def screen_(
     call: Call,
     window_id: WindowId,

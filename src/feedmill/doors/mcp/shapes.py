@@ -89,7 +89,7 @@ class CandidateDetail(BaseModel):
     candidate: Candidate
     source: "Source"
     scores: list[Score]
-    dedupe_key: str
+    untrusted: dict[str, str] = Field(description="Its identity, as the publisher named it.")
     notice: str = NOTICE
 
 

@@ -32,7 +32,7 @@ from feedmill.model.candidate import Window, WindowCandidate
 from feedmill.model.screening import Score, Screening
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.screen.suspicion import signs_of
-from feedmill.screen.texts import text_of
+from feedmill.screen.texts import scrub, text_of
 
 WindowId = Annotated[str, Field(min_length=1, max_length=64, description="From collect_window.")]
 Decision = Literal["keep", "unsure", "drop", "unscreened"]
@@ -138,7 +138,7 @@ async def explain_candidate(call: Call, window_id: WindowId, candidate_id: int) 
         candidate=candidate_shape(candidate, screening, max_chars=_DETAIL_CHARS),
         source=source_shape(kept.file.sources[candidate.source]),
         scores=[] if screening is None else [score_shape(one) for one in screening.scores],
-        dedupe_key=candidate.dedupe_key[:_DETAIL_CHARS],
+        untrusted={"dedupe_key": scrub(candidate.dedupe_key, _DETAIL_CHARS)},
     )
 
 

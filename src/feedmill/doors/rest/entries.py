@@ -53,7 +53,7 @@ async def list_entries(
     )
 
     async def turn(after: str | None) -> Listed:
-        return await questions.entries(where, world, cursor=after, limit=limit)
+        return await questions.entry_texts(where, world, cursor=after, limit=limit)
 
     return await answer_list(request, turn, cursor)
 

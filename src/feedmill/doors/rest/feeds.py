@@ -135,7 +135,7 @@ async def list_entries(
     world, where = world_of(request), entry_filter(since=since, until=until, text=text)
 
     async def turn(after: str | None) -> Listed:
-        return await questions.feed_entries(feed_id, where, world, cursor=after, limit=limit)
+        return await questions.feed_entry_texts(feed_id, where, world, cursor=after, limit=limit)
 
     return await answer_list(request, turn, cursor)
 

@@ -1,0 +1,73 @@
+"""How many candidates are screened in a second, by words and by meaning, and in how much memory.
+
+    python -m benchmarks.screen [--candidates 50000] [--models DIR]
+
+The texts are made from the evaluation set: every one is different, so that no vector is
+remembered from another. The model is fetched once when it is not in DIR.
+"""
+
+import argparse
+import asyncio
+import resource
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from msgspec.structs import replace
+
+from feedmill import app
+from feedmill.config import Config, ScreenConfig, StoreConfig
+from feedmill.engine.screening import screen
+from feedmill.model.screening import Text
+from feedmill.screen.evaluate import read_gold
+
+DEFAULT_MODELS = Path(__file__).parents[1] / ".venv" / ".feedmill-models"
+
+
+def texts_for(count: int) -> list[Text]:
+    """So many different texts: entries of the set, shuffled together in pairs."""
+    gold = [one.text for one in read_gold(app.evaluation_set(), app.default_topics())]
+    found = []
+    for number in range(count):
+        one = gold[number % len(gold)]
+        other = gold[(number * 7 + number // len(gold)) % len(gold)]
+        summary = f"{one.summary} {other.summary} ({number})"
+        found.append(replace(one, ref=number + 1, summary=summary))
+    return found
+
+
+async def measure(count: int, models: Path) -> None:
+    """Screen by each method and print what it took."""
+    texts = texts_for(count)
+    chars = sum(len(text.title) + len(text.summary) for text in texts) / max(1, len(texts))
+    print(f"{count:,} candidates of {chars:.0f} characters on average")
+    for method in ("lexical", "hybrid"):
+        with TemporaryDirectory(prefix="feedmill-bench-") as home:
+            config = Config(
+                store=StoreConfig(home=home), screen=ScreenConfig(model_dir=str(models))
+            )
+            await app.install_model(config, "use-m")
+            async with app.open_screeners(config, method) as opened:
+                began, cpu = time.perf_counter(), time.process_time()
+                done = await screen(
+                    texts, app.default_topics(), opened.screeners, config.screen, asked=opened.asked
+                )
+                took, used = time.perf_counter() - began, time.process_time() - cpu
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(
+            f"{method:8} {took:7.1f} s  {count / took:8.0f}/s  {used:7.1f} CPU s  "
+            f"peak {peak:5.0f} MiB  keep {sum(one.suggestion == 'keep' for one in done):,}"
+        )
+
+
+def main() -> None:
+    """Read the arguments and measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--candidates", type=int, default=50_000)
+    parser.add_argument("--models", type=Path, default=DEFAULT_MODELS)
+    chosen = parser.parse_args()
+    asyncio.run(measure(chosen.candidates, chosen.models))
+
+
+if __name__ == "__main__":
+    main()

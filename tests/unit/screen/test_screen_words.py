@@ -1,0 +1,40 @@
+"""Every script gives terms, and spellings of one word give one term."""
+
+import pytest
+
+from feedmill.screen.folding import simplified
+from feedmill.screen.words import located_terms, terms
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The emissions of cities", ["emission", "city"]),
+        ("emission", ["emission"]),
+        ("packaging packaged", ["packag", "packag"]),
+        ("bus gas", ["bus", "gas"]),  # too short to lose an ending
+        ("绿色电力", ["绿色", "色电", "电力"]),
+        ("绿", ["绿"]),
+        ("的", []),
+        ("綠色", ["绿色"]),
+        ("зелёная", ["зелёная"]),
+        ("한국어", ["한국", "국어"]),
+        ("LCA战机", ["lca", "战机"]),
+        ("a I x", []),
+    ],
+)
+def test_a_text_gives_words_and_pairs_of_characters(text: str, expected: list[str]) -> None:
+    assert terms(text) == expected
+
+
+def test_terms_know_where_they_stand() -> None:
+    folded, found = located_terms("Wind 風電")
+
+    assert [(term, folded[start:end]) for term, start, end in found] == [
+        ("wind", "wind"),
+        ("风电", "风电"),
+    ]
+
+
+def test_traditional_characters_fold_one_to_one() -> None:
+    assert simplified("綠色設計與環境評價") == "绿色设计与环境评价"
