@@ -130,7 +130,7 @@ def streaming(home: Path, size: Size) -> list[Line]:
     return [
         Line(what=f"{what}: by the wall clock", figure=lines / wall, unit="lines/s", note=note),
         Line(what=f"{what}: per CPU-second", figure=lines / used, unit="lines"),
-        Line(what=f"{what}: growth of the server", figure=grown, unit="MB", at_most=32.0),
+        Line(what=f"{what}: growth of the server", figure=grown, unit="MB", at_most=64.0),
     ]
 
 

@@ -9,6 +9,7 @@ remembered from another. The model is fetched once when it is not in DIR.
 import argparse
 import asyncio
 import resource
+import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +22,7 @@ from feedmill.engine.screening import screen
 from feedmill.model.screening import Text
 from feedmill.screen.evaluate import read_gold
 
-DEFAULT_MODELS = Path(__file__).parents[1] / ".venv" / ".feedmill-models"
+DEFAULT_MODELS = Path(sys.prefix) / ".feedmill-models"
 
 
 def texts_for(count: int) -> list[Text]:

@@ -59,10 +59,11 @@ class LoopbackWeb:
 
     async def __aenter__(self) -> Self:
         enter = self._stack.enter_async_context
-        await enter(self._plain)
+        # Each counts from the beginning of its own opening.
         self._late_sec = -asyncio.get_running_loop().time()
-        await enter(self._secure)
+        await enter(self._plain)
         self._late_sec += asyncio.get_running_loop().time()
+        await enter(self._secure)
         self._front = await asyncio.start_server(self._heard, self.address, 0)
         self.port = self._front.sockets[0].getsockname()[1]
         self._trust = self._stack.enter_context(self._authority.cert_pem.tempfile())

@@ -1,5 +1,6 @@
 """The only file that names concrete adapters: it puts the world together and takes it apart."""
 
+import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -31,10 +32,12 @@ from feedmill.demo.publisher import Publisher
 from feedmill.demo.village import Village, about
 from feedmill.engine.ports import Clock, Fetcher, Screener, Sink
 from feedmill.engine.rawbytes import raw_document
+from feedmill.engine.screening import screen as screen_texts
 from feedmill.engine.world import World
 from feedmill.errors import ConfigError, MissingExtraError, ScreenerError, StoreError
 from feedmill.model.event import Event
-from feedmill.model.screening import Judgement, Method, TopicSet
+from feedmill.model.screening import Judgement, Method, Screening, Text, TopicSet
+from feedmill.model.standing import StandingMethod
 from feedmill.observe import log
 from feedmill.publish.lines import cloudevent_line, event_line
 from feedmill.schedule.pace import gap_ms
@@ -95,7 +98,32 @@ async def open_world(
         stack.push_async_callback(blobs.close)
         fetcher = CurlFetcher(config.fetch, clock)
         stack.push_async_callback(fetcher.close)
-        yield World(clock=clock, fetcher=fetcher, blobs=blobs, store=store, config=config)
+        judge = _StandingJudge(config, stack)
+        yield World(
+            clock=clock, fetcher=fetcher, blobs=blobs, store=store, config=config, screen=judge
+        )
+
+
+class _StandingJudge:
+    """The screeners of standing screens: made when they are first asked, closed with the world."""
+
+    def __init__(self, config: Config, stack: AsyncExitStack) -> None:
+        self._config, self._stack = config, stack
+        self._opened: dict[StandingMethod, OpenScreeners] = {}
+        self._making = asyncio.Lock()
+
+    async def __call__(
+        self, texts: Sequence[Text], topics: TopicSet, method: StandingMethod
+    ) -> tuple[Screening, ...]:
+        """What the method says of these texts; a part that is missing makes it degraded."""
+        async with self._making:
+            if method not in self._opened:
+                opening = open_screeners(self._config, method)
+                self._opened[method] = await self._stack.enter_async_context(opening)
+        opened = self._opened[method]
+        return await screen_texts(
+            texts, topics, opened.screeners, self._config.screen, asked=opened.asked
+        )
 
 
 @asynccontextmanager

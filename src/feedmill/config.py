@@ -238,8 +238,8 @@ class MetaFeedConfig(Value):
 class ScreenConfig(Value):
     """How candidates are screened by meaning (001)."""
 
-    keep_at: float = 0.6  # a score from here on suggests keep
-    drop_below: float = 0.35  # a score below suggests drop; between the two: unsure
+    keep_at: float = 0.5  # a score from here on suggests keep
+    drop_below: float = 0.25  # a score below suggests drop; between the two: unsure
     batch: int = 256  # texts that a local method is given at once
     model_dir: str | None = None  # None: models/ in the home folder
     threads: int = 0  # of the embedding model; 0 is one per core

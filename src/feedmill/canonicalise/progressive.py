@@ -14,6 +14,7 @@ and returns its verdict. Whatever it returns was fetched and proven to be the sa
 caller vouched for it.
 """
 
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -56,6 +57,7 @@ Steps = Generator[Question, Answer, T]
 ProbeRule = Callable[[str], Sequence[str]]
 
 _SLOW_DOWN = 429
+_USERINFO = re.compile(r"//[^/?#]*@")
 _REASONS: dict[Proof, CanonicalReason] = {
     "content": "content_verified",
     "signature": "signature_verified",
@@ -94,8 +96,9 @@ def canonicalise(
     walk = _Walk(options)
     starts = _starts(address, options.rewrites)
     if not starts:
-        detail = f"{address.strip()[:200]!r} is no web address"
-        return NotCanonical(reason="malformed-url", detail=detail, input_url=address)
+        text = _USERINFO.sub("//", address.strip())
+        detail = f"{text[:200]!r} is no web address"
+        return NotCanonical(reason="malformed-url", detail=detail, input_url=text)
     walk.journal.input_url = next(url for url, role in starts if role == "input")
     spellings = walk.spellings([(url, "input") for url, _ in starts])
     if known := (yield from walk.look_up(spellings, after_fetch=False)):
@@ -206,7 +209,7 @@ class _Walk:
 
         Credentials never become part of an address, so an address that was only reached with
         them has to answer without. A temporary redirect to another host that adds a query is a
-        ticket for one visit, not an address.
+        ticket for one visit, not an address; so is one that adds nothing but a query.
         """
         final = http_url(first.final_url)
         if final is None:
@@ -430,12 +433,13 @@ def _is_answered(seen: Seen) -> bool:
 
 
 def _is_ticket(seen: Seen) -> bool:
-    """Whether a temporary redirect led to another host with a query of its own."""
+    """Whether a temporary redirect led to another host, or into a session, with its own query."""
     asked, final = http_url(seen.url), http_url(seen.final_url)
     if not seen.is_temporary or asked is None or final is None:
         return False
     before, after = split(asked), split(final)
-    return before.host != after.host and after.query not in (None, before.query)
+    is_elsewhere = before.host != after.host or before.path == after.path
+    return is_elsewhere and after.query not in (None, before.query)
 
 
 def _destination(seen: Seen) -> str:

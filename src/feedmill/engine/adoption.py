@@ -18,6 +18,7 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from feedmill.engine.asking import Answered, ask_outside
+from feedmill.engine.manners import PATIENCE_SEC
 from feedmill.engine.moves import (
     exposes_secrets,
     https_twin,
@@ -87,7 +88,7 @@ async def move_feed(feed: Feed, address: str, world: World, *, force: bool = Fal
     candidate = MoveCandidate(url=target, source=source, first_seen_at=now, last_seen_at=now)
 
     async def ask(url: str) -> Answered | None:
-        return await ask_outside(url, feed, world)
+        return await ask_outside(url, feed, world, patience_sec=PATIENCE_SEC)
 
     following = _Following(feed, candidate, world, ask, None, now)
     if force:

@@ -13,7 +13,7 @@ from feedmill.model.base import Value
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import Failed, Fresh, Gone, RawResponse, Verdict
 from feedmill.model.schedule import Outcome
-from feedmill.schedule.pace import initial_pace, may_fetch, pace_after
+from feedmill.schedule.pace import initial_pace, limited_until, pace_after, rest_sec
 
 
 class Answered(Value):
@@ -79,12 +79,20 @@ async def ask(url: str, feed: Feed, world: World) -> Answered:
     )
 
 
-async def ask_outside(url: str, feed: Feed, world: World) -> Answered | None:
-    """The same at the pace of the host as it is stored; None when the host wants to be left alone."""
+async def ask_outside(
+    url: str, feed: Feed, world: World, *, patience_sec: float = 0.0
+) -> Answered | None:
+    """The same at the pace of the host as it is stored; None when the host wants to be left alone.
+
+    A rest that ends within `patience_sec` is waited for.
+    """
     host = world.config.host
     pace = await world.store.host_pace(url) or initial_pace(host)
-    if not may_fetch(pace, url, world.clock.now()):
+    now = world.clock.now()
+    wait = rest_sec(pace, now)
+    if wait > patience_sec or limited_until(pace, url, now) is not None:
         return None
+    await world.clock.sleep(wait)
     answered = await ask(url, feed, world)
     if answered.response.status is None and not answered.response.hops:
         return answered  # nobody was reached: there is no pace to keep

@@ -317,12 +317,13 @@ def _is_page(sight: Sight) -> bool:
 def _chosen(feeds: Sequence[FoundFeed], choose: str | None, page_url: str) -> FoundFeed:
     if choose is None or choose == BEST:
         return feeds[0]
-    if choose.isdecimal() and 1 <= int(choose) <= len(feeds):
-        return feeds[int(choose) - 1]
+    numbered = {str(number): feed for number, feed in enumerate(feeds, 1)}
+    if choose in numbered:
+        return numbered[choose]
     for feed in feeds:
         if feed.url == choose:
             return feed
-    message = f"{page_url} leads to no feed {choose!r}"
+    message = f"{page_url} leads to no feed {shown(choose)!r}"
     listed = "; ".join(f"{number} {feed.url}" for number, feed in enumerate(feeds, 1))
     raise UsageError(message + f"; choose among: {listed}")
 

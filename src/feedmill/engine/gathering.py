@@ -101,15 +101,21 @@ def counted(
     )
 
 
-def _draft(change: Change, source: int, document: int, feed_title: str | None) -> Draft | None:
-    if not isinstance(change, Added | Revised | Touched) or change.seen is None:
-        return None
-    seen, entry = change.seen, change.seen.entry
+def candidate_of(
+    change: Added | Revised | Touched,
+    seen: Identified,
+    *,
+    feed_title: str | None,
+    source: int = 0,
+    document: int = 0,
+) -> WindowCandidate:
+    """An item of a document as a candidate that has no number yet."""
+    entry = seen.entry
     summary, piece, at = entry.summary, entry.slice, moment_of(entry)
     elsewhere = isinstance(change, Added) and (
         change.same_as is not None or change.article == "duplicate"
     )
-    candidate = WindowCandidate(
+    return WindowCandidate(
         candidate_id=0,
         title=entry.title,
         published_at=at,
@@ -127,6 +133,13 @@ def _draft(change: Change, source: int, document: int, feed_title: str | None) -
         document=document,
         is_known_elsewhere=elsewhere,
     )
+
+
+def _draft(change: Change, source: int, document: int, feed_title: str | None) -> Draft | None:
+    if not isinstance(change, Added | Revised | Touched) or change.seen is None:
+        return None
+    seen = change.seen
+    candidate = candidate_of(change, seen, feed_title=feed_title, source=source, document=document)
     link = None if seen.link_is_shared else seen.link
     return Draft(
         candidate=candidate, link=link, article_hash=None if link is None else seen.article_hash

@@ -8,6 +8,7 @@ as it was listed, and polling finds out.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
 
@@ -35,6 +36,7 @@ FAILED: Final = "failed"
 _RUN: Final = ""
 _BEGUN: Final = "begun"
 _ENDED: Final = "ended"
+_TICK: Final = timedelta(microseconds=1)
 
 
 class ImportReport(Value):
@@ -69,10 +71,12 @@ async def import_outlines(
     last = before.pop(_RUN, None)
     is_resumed = last is not None and last.outcome == _BEGUN
     if last is None or not is_resumed:
-        last = ImportedOutline(url=_RUN, outcome=_BEGUN, at=world.clock.now())
+        # After everything of the runs before, also where the clock was put back since.
+        ages = (item.at + _TICK for item in before.values())
+        last = ImportedOutline(url=_RUN, outcome=_BEGUN, at=max((world.clock.now(), *ages)))
         await world.store.note_imported(list_id, (last,))
     done = {url: item for url, item in before.items() if item.at >= last.at}
-    work = _Import(world, list_id, tuple(tags), told, done, as_is=as_is)
+    work = _Import(world, list_id, tuple(tags), told, done, since=last.at, as_is=as_is)
     await work.run(outlines)
     end = ImportedOutline(url=_RUN, outcome=_ENDED, at=world.clock.now())
     await world.store.note_imported(list_id, (end,))
@@ -91,6 +95,7 @@ class _Import:
         told: Told,
         done: Mapping[str, ImportedOutline],
         *,
+        since: datetime,
         as_is: bool,
     ) -> None:
         self._world = world
@@ -98,6 +103,7 @@ class _Import:
         self._tags = tags
         self._told = told
         self._done = done
+        self._since = since  # when the run began: nothing of it is older, whatever the clock says
         self._desk = None if as_is else Desk(world)
         self._places = asyncio.Semaphore(world.config.run.concurrency)
         self._tagging = asyncio.Lock()
@@ -202,7 +208,7 @@ class _Import:
         return ImportedOutline(
             url=outline.url,
             outcome=outcome,
-            at=self._world.clock.now(),
+            at=max(self._world.clock.now(), self._since),
             feed_id=feed_id,
             reason=reason,
             detail=detail,

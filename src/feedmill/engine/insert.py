@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from feedmill.engine.candidates import chosen, refuse, unpack_body
 from feedmill.engine.collect import passing_feed, read_collected
 from feedmill.engine.gathering import seen_in
+from feedmill.engine.held import held_among
 from feedmill.engine.ports import Refresh
 from feedmill.engine.rawbytes import body_of
 from feedmill.engine.reading import NotAFeed, Read
@@ -249,6 +250,7 @@ async def _commit(choice: _Choice, feed: Feed, changes: Changes, world: World) -
     known = await world.store.blob(digest)
     blob = known or await world.blobs.put(choice.raw.body, sha256=digest)
     added = [change.entry_uid for change in changes.changes if isinstance(change, Added)]
+    waiting = await held_among(choice.candidates, digest, feed, world)
     fetch = _record(choice, feed, changes.summary, now, world)
     refresh = Refresh(
         lane=None,
@@ -258,7 +260,7 @@ async def _commit(choice: _Choice, feed: Feed, changes: Changes, world: World) -
         changes=changes,
         events=events_of_changes(changes, (), feed=feed, fetch_id=fetch.fetch_id, now=now),
         entries_only=True,
-        released=tuple(added),
+        released=tuple(dict.fromkeys((*added, *waiting))),
     )
     for _ in range(_TRIES):  # a feed has one fetch per instant (D26): this one is nobody's run
         done = await world.store.commit(refresh)

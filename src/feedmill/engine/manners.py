@@ -46,11 +46,12 @@ class Turn:
 class _Host:
     """One host: its queue, and its pace once the store was asked for it."""
 
-    __slots__ = ("has_answered", "no_https_until", "pace", "places")
+    __slots__ = ("ended_at", "has_answered", "no_https_until", "pace", "places")
 
     def __init__(self, places: int) -> None:
         self.places = asyncio.Semaphore(places)
         self.pace: HostPace | None = None
+        self.ended_at: datetime | None = None  # the last request
         self.has_answered = False
         self.no_https_until: datetime | None = None
 
@@ -77,7 +78,7 @@ class Manners:
         host = self._hosts.setdefault(host_of(url), _Host(self._config.max_concurrency))
         async with host.places:
             pace = host.pace = await self._pace_before(host, url)
-            wait = self._wait_sec(pace, url)
+            wait = self._wait_sec(host, pace, url)
             if wait > PATIENCE_SEC:
                 yield Turn(is_granted=False, wait_sec=wait)
                 return
@@ -98,6 +99,7 @@ class Manners:
 
     def _pace_after(self, host: _Host, pace: HostPace, url: str, verdict: Verdict) -> HostPace:
         ended_at, outcome = self._clock.now(), _outcome(verdict)
+        host.ended_at = ended_at
         is_unreached = outcome.reason in _UNREACHED
         if is_unreached and host.has_answered and url.startswith("https:"):
             # It is there, only not by https: that is no trouble of the host's.
@@ -121,8 +123,10 @@ class Manners:
             return host.pace
         return replace(host.pace, next_ok_at=known.next_ok_at, limited_urls=known.limited_urls)
 
-    def _wait_sec(self, pace: HostPace, url: str) -> float:
+    def _wait_sec(self, host: _Host, pace: HostPace, url: str) -> float:
         now = self._clock.now()
+        # A clock that was put back since makes a rest no longer than it was.
+        now = now if host.ended_at is None else max(now, host.ended_at)
         until = limited_until(pace, url, now)
         own = 0.0 if until is None else (until - now).total_seconds()
         return max(rest_sec(pace, now), own)

@@ -165,9 +165,7 @@ def _named(
     )
 
 
-def _continues(
-    feed: Feed, source: MoveSource, before: MoveCandidate, read: Read | None
-) -> bool:
+def _continues(feed: Feed, source: MoveSource, before: MoveCandidate, read: Read | None) -> bool:
     """Whether the redirect led to the feed that was there before it.
 
     Only the first document that came that way can tell: to every later one its entries are known.

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
+import msgspec
+
 from feedmill.model.access import Token, TokenSecret
 from feedmill.model.base import Value
 from feedmill.model.candidate import CollectedDocument
@@ -115,6 +117,13 @@ class Recalled(Value):
     known: tuple[KnownEntry, ...] = ()
     articles: frozenset[str] = frozenset()
     publications: tuple[datetime, ...] = ()
+
+
+class Standing(Value):
+    """What stands between a feed's new entries and the store (001)."""
+
+    screens: tuple[StandingScreen, ...] = ()  # all there are, the oldest first
+    held: dict[str, str] = msgspec.field(default_factory=dict)  # entry_uid: content_hash; what was dropped included
 
 
 class EntryFilter(Value):
@@ -322,7 +331,7 @@ class Store(Protocol):
     async def held(
         self, *, feed_id: str | None = None, after: str | None = None, limit: int = 100
     ) -> Page[HeldEntry]: ...  # without those that were dropped, the oldest first
-    async def held_versions(self, feed_id: str) -> dict[str, str]: ...  # entry_uid: content_hash
+    async def standing(self, feed_id: str) -> Standing: ...
     async def drop_held(self, entry_uids: Sequence[str]) -> int: ...
 
     # housekeeping

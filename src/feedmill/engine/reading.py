@@ -29,6 +29,7 @@ from feedmill.model.identity import (
     Touched,
 )
 from feedmill.model.parsed import ParsedFeed, Tombstone, Unreadable
+from feedmill.model.screening import Screening
 from feedmill.normalise.feed import normalise
 from feedmill.parse.document import parse_document
 
@@ -61,6 +62,13 @@ class Document(Value):
     article_hashes: tuple[str, ...]
 
 
+class HeldBack(Value):
+    """A new entry that waits for somebody's word, and what screening said of it."""
+
+    change: Added
+    screening: Screening | None = None
+
+
 class Read(Value):
     """A document that was read and compared."""
 
@@ -72,6 +80,8 @@ class Read(Value):
     new_dates: tuple[datetime, ...]
     earlier_dates: tuple[datetime, ...]  # of the feed's newest entries before this document
     seen: int
+    held: tuple[HeldBack, ...] = ()  # new entries that a standing screen keeps back
+    newly_held: int = 0  # of them, how many are new to it
 
 
 def read_document(

@@ -31,6 +31,7 @@ from feedmill.engine.reading import (
     reader_of,
 )
 from feedmill.engine.recall import compare_with_store
+from feedmill.engine.standing import held_rows, hold_back
 from feedmill.engine.world import World
 from feedmill.fetch.headers import without_secrets
 from feedmill.fetch.judge import judge
@@ -151,6 +152,7 @@ async def conclude(
         in_document=outcome.kind != "failed" and not fetch.truncated,
         events=events,
         aliases=_addresses(fetch, verdict, reading),
+        held=held_rows(reading, fetch, now) if isinstance(reading, Read) else (),
     )
 
 
@@ -181,7 +183,7 @@ async def _read(
         made = read_document(verdict.document, feed, rows, world.config, now)
     if isinstance(made, NotAFeed):
         return made
-    return await compare_with_store(made, feed, world)
+    return await hold_back(await compare_with_store(made, feed, world), feed, world)
 
 
 def _publications(reading: Reading) -> tuple[datetime, ...] | None:
@@ -197,7 +199,8 @@ def _outcome(verdict: Verdict, reading: Reading) -> Outcome:
             status = getattr(verdict, "status", None)
             return Outcome(kind="failed", http_status=status, reason=reading.reason)
         case Fresh(status=status):
-            new = reading.changes.summary.added if isinstance(reading, Read) else 0
+            read = reading if isinstance(reading, Read) else None
+            new = 0 if read is None else read.changes.summary.added + read.newly_held
             return Outcome(kind="fresh", http_status=status, new_entries=new)
         case Unchanged():
             return Outcome(kind="unchanged", http_status=304)

@@ -6,6 +6,7 @@ from feedmill.engine.ports import Refresh
 from feedmill.engine.rawbytes import body_of
 from feedmill.engine.reading import NotAFeed, Read, read_document
 from feedmill.engine.recall import compare_with_store
+from feedmill.engine.standing import held_rows, hold_back
 from feedmill.engine.world import World
 from feedmill.model.base import Value
 from feedmill.model.document import RawDocument
@@ -47,7 +48,7 @@ async def replay(feed: Feed, world: World, *, write: bool = False) -> Replayed:
     made = read_document(document, replace(feed, reader_version=None), rows, world.config, now)
     if isinstance(made, NotAFeed):
         return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome=made.reason)
-    read = await compare_with_store(made, feed, world)
+    read = await hold_back(await compare_with_store(made, feed, world), feed, world)
     found = _differences(read)
     if write:
         await _write(feed, fetch, read, world)
@@ -85,6 +86,7 @@ async def _write(feed: Feed, fetch: FetchRecord, read: Read, world: World) -> No
             removed=read.removed,
             in_document=not read.parsed.truncated,
             events=events,
+            held=held_rows(read, again, now),
         )
     )
 

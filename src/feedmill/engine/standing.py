@@ -4,8 +4,8 @@
     judge     what is new is scored, when the screen lets anything through at all
     hold      what is not let through is no entry and no event; its bytes stay in the raw store
 
-An entry that waits goes on waiting when its screen is gone: only a person lets it in, with the same
-review and the same insertion as a collected window.
+The rule speaks once, when an entry is new. What waits goes on waiting, in other words too and when the
+screen is gone: only a person lets it in, with the review and the insertion of a collected window.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,16 +13,16 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from feedmill.engine.ports import Standing
+from feedmill.engine.gathering import candidate_of
 from feedmill.engine.reading import HeldBack, Read
 from feedmill.engine.world import World
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.identity import Added, Changes
-from feedmill.model.screening import Screening, Text
+from feedmill.model.screening import Screening
 from feedmill.model.standing import HeldEntry, StandingScreen
 from feedmill.observe import log
-from feedmill.screen.texts import text_from
+from feedmill.screen.texts import text_of
 
 
 async def hold_back(read: Read, feed: Feed, world: World) -> Read:
@@ -33,12 +33,12 @@ async def hold_back(read: Read, feed: Feed, world: World) -> Read:
     screen = governing(standing.screens, feed)
     if screen is None and not standing.held:
         return read
-    fresh = [] if screen is None else _unheld(read.changes, standing.held)
-    said = {} if screen is None else await _judged(fresh, screen, read, world)
-    through = {uid for uid, one in said.items() if screen and lets_through(screen, one)}
+    fresh = [one for one in _added(read.changes) if one.entry_uid not in standing.held]
     if screen is None:
-        through = {change.entry_uid for change in _unheld(read.changes, standing.held)}
-    return held_apart(read, through, standing, said)
+        return held_apart(read, {one.entry_uid for one in fresh}, standing.held, {})
+    said = await _judged(fresh, screen, read, world)
+    through = {uid for uid, one in said.items() if lets_through(screen, one)}
+    return held_apart(read, through, standing.held, said)
 
 
 def governing(screens: Sequence[StandingScreen], feed: Feed) -> StandingScreen | None:
@@ -60,11 +60,11 @@ def lets_through(screen: StandingScreen, said: Screening) -> bool:
 
 
 def held_apart(
-    read: Read, through: set[str], standing: Standing, said: Mapping[str, Screening]
+    read: Read, through: set[str], before: Mapping[str, str], said: Mapping[str, Screening]
 ) -> Read:
     """The reading with every new entry that is not let through taken out of its changes.
 
-    What waits already, in the same words, is taken out and not noted again. What begins to wait
+    `before` is what waits already, with the hashes of its words. What waits already, in the same words, is taken out and not noted again. What begins to wait
     counts as published: the feed is as lively as it is, whoever reads it.
     """
     waiting = [one for one in _added(read.changes) if one.entry_uid not in through]
@@ -83,9 +83,9 @@ def held_apart(
     held = tuple(
         HeldBack(change=one, screening=said.get(one.entry_uid))
         for one in waiting
-        if standing.held.get(one.entry_uid) != one.seen.content_hash
+        if before.get(one.entry_uid) != one.seen.content_hash
     )
-    begun = [one for one in waiting if one.entry_uid not in standing.held]
+    begun = [one for one in waiting if one.entry_uid not in before]
     news = [*(c for c in kept if isinstance(c, Added)), *begun]
     dates = (one.seen.entry.published_effective for one in news)
     return replace(
@@ -108,6 +108,7 @@ def held_rows(read: Read, fetch: FetchRecord, now: datetime) -> tuple[HeldEntry,
             held_at=now,
             fetch_id=fetch.fetch_id,
             body_sha256=fetch.body_sha256 or "",
+            slice_offset=_offset(one.change),
             title=one.change.seen.entry.title,
             screening=one.screening,
         )
@@ -121,7 +122,11 @@ async def _judged(
     """What screening says of new entries; nothing when the rule wants no opinion, or it has none."""
     if screen.keep_at is None or screen.topics is None or world.screen is None or not fresh:
         return {}
-    texts = [_text(at, one, read.clean.title) for at, one in enumerate(fresh)]
+    title = read.clean.title
+    texts = [
+        text_of(replace(candidate_of(one, one.seen, feed_title=title), candidate_id=at))
+        for at, one in enumerate(fresh)
+    ]
     try:
         said = await world.screen(texts, screen.topics, screen.method)
     except FeedmillError as problem:
@@ -132,22 +137,9 @@ async def _judged(
     }
 
 
-def _text(ref: int, change: Added, feed_title: str | None) -> Text:
-    entry = change.seen.entry
-    return text_from(
-        ref,
-        title=entry.title,
-        summary=entry.summary,
-        categories=entry.categories,
-        feed_title=feed_title,
-    )
-
-
-def _unheld(changes: Changes, held: Mapping[str, str]) -> list[Added]:
-    """New entries that do not wait yet, or not in these words."""
-    return [
-        one for one in _added(changes) if held.get(one.entry_uid) != one.seen.content_hash
-    ]
+def _offset(change: Added) -> int | None:
+    piece = change.seen.entry.slice
+    return None if piece is None else piece.offset
 
 
 def _added(changes: Changes) -> list[Added]:

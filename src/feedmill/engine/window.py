@@ -19,10 +19,8 @@ def window_between(start: str, end: str | None, *, now: datetime) -> Window:
     A day begins at midnight UTC, and an end that is a day includes it: it means the next midnight.
     """
     since = _instant(start, "start")
-    if end is None:
-        return _checked(since, now.astimezone(UTC))
-    until = _instant(end, "end")
-    return _checked(since, until + timedelta(days=1) if _DAY.fullmatch(end.strip()) else until)
+    until = now.astimezone(UTC) if end is None else _instant(end, "end", days=1)
+    return _checked(since, until)
 
 
 def window_of_last(span: timedelta, *, now: datetime) -> Window:
@@ -46,11 +44,13 @@ def _checked(start: datetime, end: datetime) -> Window:
     return Window(start=start, end=end)
 
 
-def _instant(text: str, name: str) -> datetime:
+def _instant(text: str, name: str, *, days: int = 0) -> datetime:
+    """An instant, or the midnight so many days after the one that a day begins with."""
     words = text.strip()
     try:
         if _DAY.fullmatch(words):
-            return datetime.combine(date.fromisoformat(words), time(), UTC)
+            midnight = datetime.combine(date.fromisoformat(words), time(), UTC)
+            return midnight + timedelta(days=days)
         found = datetime.fromisoformat(words)
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):

@@ -1,9 +1,14 @@
 """Everything the engine needs of the world, in one hand."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from feedmill.config import Config
 from feedmill.engine.ports import Blobs, Clock, Fetcher, Store
+from feedmill.model.screening import Screening, Text, TopicSet
+from feedmill.model.standing import StandingMethod
+
+Judge = Callable[[Sequence[Text], TopicSet, StandingMethod], Awaitable[Sequence[Screening]]]
 
 
 class World(NamedTuple):
@@ -14,3 +19,4 @@ class World(NamedTuple):
     blobs: Blobs
     store: Store
     config: Config
+    screen: Judge | None = None  # for standing screens; made when it is first asked

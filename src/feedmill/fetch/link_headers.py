@@ -11,6 +11,7 @@ from feedmill.model.parsed import Link
 
 _MAX_CHARS = 65_536
 _MAX_LINKS = 100
+_REGISTRY = "http://www.iana.org/assignments/relation/"
 
 _TARGET = re.compile(r"[\s,]*<([^>]*)>")
 _PARAM = re.compile(
@@ -61,14 +62,20 @@ def _links(target: str, params: dict[str, str], url: str) -> Iterator[Link]:
         "anchor" in params and _resolve(params["anchor"], url) != _resolve("", url)
     ):
         return
-    for rel in dict.fromkeys(params.get("rel", "").split()):
+    for rel in dict.fromkeys(map(_relation, params.get("rel", "").split())):
         yield Link(
             href=href,
-            rel=rel if ":" in rel else rel.lower(),
+            rel=rel,
             type=params.get("type") or None,
             hreflang=params.get("hreflang") or None,
             title=params.get("title") or None,
         )
+
+
+def _relation(name: str) -> str:
+    """The short name of a registered relation, also where its long one is given (RFC 4287 4.2.7.2)."""
+    short = name[len(_REGISTRY) :] if name.lower().startswith(_REGISTRY) else name
+    return short if ":" in short else short.lower()
 
 
 def _resolve(reference: str, base: str) -> str | None:

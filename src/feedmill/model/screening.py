@@ -19,7 +19,7 @@ class Topic(Value):
     id: str
     name: str
     description: str = ""
-    examples: tuple[str, ...] = ()  # sentences that are about it, in any language; three or more each
+    examples: tuple[str, ...] = ()  # sentences about it, in any language; three or more each
     not_examples: tuple[str, ...] = ()  # that sound like it and are not
     keywords: tuple[str, ...] = ()
 

@@ -1,9 +1,12 @@
 """A standing screen: what live polling holds back until somebody has confirmed it (001)."""
 
 from datetime import datetime
+from typing import Literal
 
 from feedmill.model.base import Value
 from feedmill.model.screening import Screening, TopicSet
+
+StandingMethod = Literal["lexical", "embedding", "hybrid"]
 
 
 class StandingScreen(Value):
@@ -14,6 +17,7 @@ class StandingScreen(Value):
     feed_id: str | None = None
     tag: str | None = None
     keep_at: float | None = None  # let through what scores so much; None: hold everything
+    method: StandingMethod = "hybrid"
     topics: TopicSet | None = None  # that are scored for; needed with `keep_at`
 
 
@@ -27,6 +31,7 @@ class HeldEntry(Value):
     held_at: datetime
     fetch_id: str
     body_sha256: str
+    slice_offset: int | None = None  # where it stands in that body
     title: str | None = None
     is_dropped: bool = False  # somebody looked at it and does not want it
     screening: Screening | None = None  # candidate_id 0: it has none before it is exported

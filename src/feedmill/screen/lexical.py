@@ -12,7 +12,7 @@ from typing import Final
 from feedmill.model.base import Value
 from feedmill.model.screening import Score, Text, Topic, TopicSet
 from feedmill.screen.calibration import LEXICAL, probability
-from feedmill.screen.scales import Scale, scales_of, z_of
+from feedmill.screen.scales import PLACES, Scale, scales_of, z_of
 from feedmill.screen.texts import Script, script_of, whole
 from feedmill.screen.words import located_terms, terms
 
@@ -75,15 +75,16 @@ def _score(
     ref: int, topic: str, raw: float, scale: Scale, words: Located, lexicon: Lexicon
 ) -> Score:
     unusual = z_of(raw, scale)
-    z = copysign(log1p(abs(unusual)), unusual)  # sums of words have a long tail
+    # Sums of words have a long tail; and rounded, they do not depend on the order of a set.
+    z = round(copysign(log1p(abs(unusual)), unusual), PLACES)
     score = probability({"lexical": z}, LEXICAL)
     evidence = _evidence(words, topic, lexicon) if z > _TELLING else ()
     return Score(
         ref=ref,
         topic=topic,
         method="lexical",
-        score=score,
-        raw=raw,
+        score=round(score, PLACES),
+        raw=round(raw, PLACES),
         z=z,
         reason=f"words: {', '.join(evidence)}" if evidence else "no telling words",
         evidence=evidence,

@@ -17,6 +17,8 @@ Scales = Mapping[tuple[Script, str], "Scale"]
 _LEAST_SHARE: Final = 0.5  # of the spread over all topics: one that hits nothing has none itself
 _LEAST: Final = 1e-6
 
+PLACES: Final = 4  # of a score: below that, the order of additions is what one would read
+
 
 class Scale(Value):
     """Mean and spread of one topic's scores over one script's texts."""

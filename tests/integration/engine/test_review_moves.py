@@ -1,5 +1,7 @@
 """Moves as somebody would abuse them: a redirect that takes over, credentials that go along (D6)."""
 
+from datetime import timedelta
+
 import pytest
 from tests.integration.engine.papers import item, paper, rss, said
 from tests.integration.engine.stage import Play, Stage, titles
@@ -110,3 +112,18 @@ def test_a_feed_that_is_moved_by_hand_leaves_its_credentials_behind(
         assert all(r.header("x-key") is None for r in strangers)
 
     play(story, addresses=1)
+
+
+def test_a_person_waits_for_the_hosts_turn_and_is_not_sent_away(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        there = stage.publisher.url("/there")
+        stage.publisher.script("/there", paper(1))
+        feed = await stage.poll(await stage.add("/feed", paper(1)))
+        soon = stage.clock.now() + timedelta(milliseconds=50)
+        await stage.world.store.limit_host(there, soon, None)
+
+        followed = await move_feed(feed, there, stage.world)
+
+        assert (followed.outcome, followed.url) == ("moved", there)
+
+    play(story)

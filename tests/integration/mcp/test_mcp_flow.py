@@ -17,6 +17,8 @@ from tests.integration.mcp.agent_mill import (
     publish,
 )
 
+from feedmill.config import McpConfig
+
 in_both_eras = pytest.mark.parametrize("mode", ERAS)
 
 
@@ -66,12 +68,14 @@ def test_an_agent_collects_screens_asks_and_inserts_over_http_and_a_second_time_
 def test_an_agent_goes_the_same_way_over_standard_streams(tmp_path: Path, mode: Era) -> None:
     async def story() -> None:
         person = Person(name="Ada")
-        async with opened(tmp_path / "elsewhere") as stage:
-            async with agent_over_stdio(tmp_path / "home", person, mode=mode) as ask:
-                await go_all_the_way(ask, person, publish(stage))
+        async with (
+            opened(tmp_path / "elsewhere") as stage,
+            agent_over_stdio(tmp_path / "home", person, mode=mode) as ask,
+        ):
+            await go_all_the_way(ask, person, publish(stage))
 
-                entries = (await ask("list_entries"))["entries"]
-                assert [one["untrusted"]["title"] for one in entries] == [ON_TOPIC[0]]
+            entries = (await ask("list_entries"))["entries"]
+            assert [one["untrusted"]["title"] for one in entries] == [ON_TOPIC[0]]
 
     asyncio.run(story())
 
@@ -119,8 +123,6 @@ def test_without_an_answer_the_question_waits_for_a_terminal_and_the_agent_gets_
 
 def test_the_owner_can_send_every_question_to_the_terminal(tmp_path: Path) -> None:
     async def story() -> None:
-        from feedmill.config import McpConfig
-
         person = Person()
         async with (
             opened(tmp_path, mcp=McpConfig(ask="terminal")) as stage,

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 from mcp import MCPError
-from mcp_types import InputRequiredResult
+from mcp_types import ElicitResult, InputRequiredResult
 from tests.integration.engine.stage import Stage, opened
 from tests.integration.mcp.agent_mill import Ask, Person, agent, collected, publish
 
+from feedmill.engine.confirming import ask as ask_person
+
 Confirmed = Callable[[Stage, Ask, str, str], Awaitable[None]]
+YES = ElicitResult(action="accept", content={"insert": True})
 
 
 @pytest.fixture
@@ -149,8 +152,7 @@ def test_no_file_of_the_mill_holds_a_ticket(
     with_ticket: Callable[[Confirmed], None],
 ) -> None:
     async def story(stage: Stage, _: Ask, __: str, ticket: str) -> None:
-        home = Path(stage.config.store.home)
-        files = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
+        files = _files(Path(stage.config.store.home))
 
         assert any(b"confirmations" in data for data in files)
         for spelling in (ticket, ticket.replace("-", "")):
@@ -181,16 +183,15 @@ def test_an_answer_that_is_sent_again_asks_again(tmp_path: Path) -> None:
             asked = await _confirm(ask, chosen)
             assert isinstance(asked, InputRequiredResult)
             (key,) = asked.input_requests or {}
-            said = await Person()(None, _question(asked))
-            first = await _confirm(ask, chosen, {key: said}, asked.request_state)
+            first = await _confirm(ask, chosen, {key: YES}, asked.request_state)
             assert first.structured_content["status"] == "confirmed"
 
-            replayed = await _confirm(ask, chosen, {key: said}, asked.request_state)
+            replayed = await _confirm(ask, chosen, {key: YES}, asked.request_state)
 
             assert isinstance(replayed, InputRequiredResult)
             with pytest.raises(MCPError, match="requestState"):
                 await _confirm(
-                    ask, {**chosen, "candidate_ids": [2]}, {key: said}, asked.request_state
+                    ask, {**chosen, "candidate_ids": [2]}, {key: YES}, asked.request_state
                 )
 
     asyncio.run(story())
@@ -200,12 +201,10 @@ def test_a_yes_without_a_question_is_no_yes(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path) as stage, agent(stage, Person()) as ask:
             window = (await collected(ask, publish(stage)))["window_id"]
-            said = await Person()(None, _Nothing())
-
             answer = await _confirm(
                 ask,
                 {"window_id": window, "candidate_ids": [1], "insert": True, "answer": "yes"},
-                {"feedmill.doors.mcp.deciding:answer_of_person": said},
+                {"feedmill.doors.mcp.deciding:answer_of_person": YES},
             )
 
             assert isinstance(answer, InputRequiredResult)
@@ -231,13 +230,11 @@ def test_a_person_is_not_buried_under_questions(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-class _Nothing:
-    message = ""
+def _files(home: Path) -> list[bytes]:
+    return [path.read_bytes() for path in home.rglob("*") if path.is_file()]
 
 
 async def _wait_for_answer(stage: Stage, digest: str) -> None:
-    from feedmill.engine.confirming import ask as ask_person
-
     await ask_person("0" * 16, digest, [1], stage.world, asked_by="somebody")
 
 
@@ -252,8 +249,3 @@ async def _confirm(
         request_state=state,
         allow_input_required=True,
     )
-
-
-def _question(asked: InputRequiredResult) -> Any:
-    (request,) = (asked.input_requests or {}).values()
-    return request.params

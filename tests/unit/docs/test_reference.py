@@ -17,6 +17,7 @@ from feedmill.doors.cli.main import cli
 from feedmill.model import (
     access,
     canonical,
+    confirmation,
     entry,
     event,
     feed,
@@ -51,6 +52,8 @@ CODES = {
     "Discovery": canonical.FoundReason,
     "Scopes": access.Scope,
     "Webhook pauses": webhook.PauseReason,
+    "Questions": confirmation.QuestionState,
+    "Tickets": confirmation.TicketReason,
     "Events": event.EventType,
 }
 TABLED_VALUES = (parsed.ParsedFeed, parsed.ParsedEntry, entry.NormalisedFeed, entry.Entry)

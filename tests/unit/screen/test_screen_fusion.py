@@ -44,7 +44,7 @@ def test_what_lies_between_is_unsure() -> None:
 
 
 def test_a_text_that_no_method_could_judge_is_unsure_and_never_dropped() -> None:
-    found = fuse(HONEY, (), TOPICS, CONFIG, missing=("lexical",))
+    found = fuse(HONEY, (), TOPICS, CONFIG, missing={"lexical"})
 
     assert (found.suggestion, found.topic, found.score) == ("unsure", None, 0.0)
     assert found.is_degraded
@@ -123,6 +123,21 @@ def test_a_text_that_steers_its_reader_is_kept_by_no_score(text: Text, sign: str
 
 def test_an_ordinary_text_has_no_signs() -> None:
     assert signs_of(HONEY, TOPICS) == ()
+    assert signs_of(Text(ref=1, title=""), TOPICS) == ()
+
+
+def test_a_text_that_repeats_its_term_and_says_something_is_no_stuffing() -> None:
+    text = Text(
+        ref=1,
+        title="Honey prices after the wet summer",
+        summary="Buyers of acacia honey paid a third more in October, while clover honey from the "
+        "north stayed cheap. Importers say heather honey will be short until spring; bakers, who "
+        "take most of the industrial honey, have switched to syrup. Local honey sold at markets "
+        "kept its price because regular customers did not look elsewhere.",
+    )
+
+    assert text.summary.count("honey") >= 5
+    assert signs_of(text, TOPICS) == ()
 
 
 def test_topics_compete_and_the_one_behind_loses_more() -> None:

@@ -23,7 +23,7 @@ from feedmill.errors import ScreenerError
 from feedmill.model.base import Value
 from feedmill.model.screening import Method, Score, Text, TopicSet
 from feedmill.screen.calibration import EMBEDDING, probability
-from feedmill.screen.scales import Scale, scales_of, z_of
+from feedmill.screen.scales import PLACES, Scale, scales_of, z_of
 from feedmill.screen.texts import Script, script_of, whole
 from feedmill.screen.vectors import (
     background_sentences,
@@ -150,14 +150,14 @@ def _scores(texts: Sequence[Text], vectors: Matrix, prepared: _Prepared) -> tupl
     for text, raws in zip(texts, _raws(vectors, prepared), strict=True):
         script = script_of(whole(text))
         for topic, raw in raws.items():
-            z = z_of(raw, prepared.scales[script, topic])
+            z = round(z_of(raw, prepared.scales[script, topic]), PLACES)
             found.append(
                 Score(
                     ref=text.ref,
                     topic=topic,
                     method="embedding",
-                    score=probability({"embedding": z}, EMBEDDING),
-                    raw=raw,
+                    score=round(probability({"embedding": z}, EMBEDDING), PLACES),
+                    raw=round(raw, PLACES),
                     z=z,
                     reason="nearness in meaning to the examples",
                     model_id=USE_M.id,

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from feedmill.adapters.store.rows import blob_row, instant, json_text, micros
-from feedmill.engine.ports import Page
+from feedmill.engine.ports import Page, Standing
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import BlobRef
 from feedmill.model.screening import Screening, TopicSet
@@ -23,14 +23,16 @@ _KEEP: Final = (
 # Another version of a held entry takes its place; one that was dropped stays dropped.
 _HOLD: Final = """
 INSERT INTO held_entries (feed_no, entry_uid, dedupe_key, content_hash, held_at, fetch_id,
-                          body_sha256, title, screening) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                          body_sha256, slice_offset, title, screening)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (feed_no, entry_uid) DO UPDATE SET
        dedupe_key = excluded.dedupe_key, content_hash = excluded.content_hash,
        fetch_id = excluded.fetch_id, body_sha256 = excluded.body_sha256,
-       title = excluded.title, screening = excluded.screening"""
+       slice_offset = excluded.slice_offset,
+       title = excluded.title, screening = coalesce(excluded.screening, screening)"""
 _HELD: Final = """
 SELECT h.held_no, f.id, h.entry_uid, h.dedupe_key, h.content_hash, h.held_at, h.fetch_id,
-       h.body_sha256, h.title, h.screening
+       h.body_sha256, h.slice_offset, h.title, h.screening
   FROM held_entries h JOIN feeds f ON f.feed_no = h.feed_no
  WHERE h.dropped = 0 AND h.held_no > ?1 AND (?2 IS NULL OR f.id = ?2)
  ORDER BY h.held_no LIMIT ?3"""
@@ -56,14 +58,15 @@ def add_screen(connection: sqlite3.Connection, screen: StandingScreen) -> None:
     """Keep a standing screen."""
     topics = None if screen.topics is None else json_text(screen.topics)
     created_at = micros(screen.created_at)
-    row = (screen.id, created_at, screen.feed_id, screen.tag, screen.keep_at, topics)
-    connection.execute("INSERT INTO standing_screens VALUES (?, ?, ?, ?, ?, ?)", row)
+    whose = (screen.feed_id, screen.tag)
+    row = (screen.id, created_at, *whose, screen.keep_at, screen.method, topics)
+    connection.execute("INSERT INTO standing_screens VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
 def screens(connection: sqlite3.Connection) -> tuple[StandingScreen, ...]:
     """Every standing screen, the oldest first."""
     rows = connection.execute(
-        "SELECT id, created_at, feed_id, tag, keep_at, topics FROM standing_screens"
+        "SELECT id, created_at, feed_id, tag, keep_at, method, topics FROM standing_screens"
         " ORDER BY created_at, id"
     )
     return tuple(
@@ -73,9 +76,10 @@ def screens(connection: sqlite3.Connection) -> tuple[StandingScreen, ...]:
             feed_id=feed_id,
             tag=tag,
             keep_at=keep_at,
+            method=method,
             topics=None if topics is None else _topics(topics),
         )
-        for screen_id, created_at, feed_id, tag, keep_at, topics in rows
+        for screen_id, created_at, feed_id, tag, keep_at, method, topics in rows
     )
 
 
@@ -96,6 +100,7 @@ def hold(connection: sqlite3.Connection, feed_no: int, held: Sequence[HeldEntry]
             micros(one.held_at),
             one.fetch_id,
             one.body_sha256,
+            one.slice_offset,
             one.title,
             None if one.screening is None else json_text(one.screening),
         )
@@ -120,14 +125,14 @@ def held(
     return Page(items=items, next=str(rows[limit - 1][0]) if len(rows) > limit else None)
 
 
-def held_versions(connection: sqlite3.Connection, feed_id: str) -> dict[str, str]:
-    """What was ever held of a feed and not stored since, dropped ones included."""
+def standing(connection: sqlite3.Connection, feed_id: str) -> Standing:
+    """Every screen, and what was ever held of a feed and not stored since."""
     rows = connection.execute(
         "SELECT entry_uid, content_hash FROM held_entries"
         " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?)",
         (feed_id,),
     )
-    return dict(rows.fetchall())
+    return Standing(screens=screens(connection), held=dict(rows.fetchall()))
 
 
 def drop_held(connection: sqlite3.Connection, entry_uids: Sequence[str]) -> int:
@@ -137,7 +142,9 @@ def drop_held(connection: sqlite3.Connection, entry_uids: Sequence[str]) -> int:
 
 
 def _held_of(row: tuple[Any, ...]) -> HeldEntry:
-    _, feed_id, uid, dedupe_key, content_hash, held_at, fetch_id, body, title, screening = row
+    _, feed_id, uid, dedupe_key, content_hash, held_at, fetch_id, body, offset, title, screening = (
+        row
+    )
     return HeldEntry(
         feed_id=feed_id,
         entry_uid=uid,
@@ -146,6 +153,7 @@ def _held_of(row: tuple[Any, ...]) -> HeldEntry:
         held_at=instant(held_at),
         fetch_id=fetch_id,
         body_sha256=body,
+        slice_offset=offset,
         title=title,
         screening=None if screening is None else _screening(screening),
     )

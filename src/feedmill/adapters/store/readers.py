@@ -2,15 +2,17 @@
 
 A thread takes the questions that wait, a handful at a time, and answers them from one state of
 the database: the threads wake the event loop once for all of them, and SQLite, which forgets its
-pages whenever somebody has written, reads the upper ones once.
+pages whenever somebody has written, reads the upper ones once. Of the threads that have nothing to
+do, the one that worked last is asked first: its pages are still at hand.
 """
 
 import asyncio
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Final, TypeVar
 
 from feedmill.adapters.store.connections import Connect, store_error
@@ -28,7 +30,9 @@ class Readers:
 
     def __init__(self, connect: Connect, path: str, *, threads: int) -> None:
         self._connect, self._path = connect, path
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._lock = threading.Lock()  # of the three below
+        self._waits: deque[Job] = deque()
+        self._idle: list[SimpleQueue[None]] = []  # a bell for each thread, the last to rest last
         self._closed = False
         self._threads = [
             threading.Thread(target=self._work, name=f"feedmill-reader-{number}", daemon=True)
@@ -39,20 +43,25 @@ class Readers:
 
     async def run(self, query: Callable[[sqlite3.Connection], T]) -> T:
         """What the query returned: one state of the database, however many statements it has."""
-        if self._closed:
-            message = f"{self._path}: the store is closed"
-            raise StoreError(message, reason="closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._queue.put(Job(query, future, loop))
+        with self._lock:
+            if self._closed:
+                message = f"{self._path}: the store is closed"
+                raise StoreError(message, reason="closed")
+            self._waits.append(Job(query, future, loop))
+            bell = self._idle.pop() if self._idle else None
+        if bell is not None:
+            bell.put(None)
         return await future
 
     async def close(self) -> None:
         """Finish what was asked, then end the threads; each closes its connection."""
-        if not self._closed:
+        with self._lock:
             self._closed = True
-            for _ in self._threads:
-                self._queue.put(None)
+            bells, self._idle = self._idle, []
+        for bell in bells:
+            bell.put(None)
         await asyncio.to_thread(self._join)
 
     def _join(self) -> None:
@@ -60,9 +69,10 @@ class Readers:
             thread.join()
 
     def _work(self) -> None:
-        """A thread's whole life: one group after the other, until the end mark."""
+        """A thread's whole life: one group after the other, until there will be none."""
         connection: sqlite3.Connection | None = None
-        while (first := self._queue.get()) is not None:
+        bell: SimpleQueue[None] = SimpleQueue()
+        while (first := self._next(bell)) is not None:
             try:
                 connection = connection or self._connect()
                 outcomes = self._answer(connection, first)
@@ -71,6 +81,17 @@ class Readers:
             tell(outcomes)
         if connection is not None:
             connection.close()
+
+    def _next(self, bell: "SimpleQueue[None]") -> Job | None:
+        """The question that waits longest, as soon as there is one; None at the end of all."""
+        while True:
+            with self._lock:
+                if self._waits:
+                    return self._waits.popleft()
+                if self._closed:
+                    return None
+                self._idle.append(bell)
+            bell.get()
 
     def _answer(self, connection: sqlite3.Connection, first: Job) -> list[Outcome]:
         connection.execute("BEGIN")
@@ -86,13 +107,10 @@ class Readers:
         for _ in range(GROUP_JOBS - 1):
             if time.monotonic() >= deadline:
                 return
-            try:
-                job = self._queue.get_nowait()
-            except Empty:
-                return
-            if job is None:
-                self._queue.put(None)  # the end comes after what was asked before it
-                return
+            with self._lock:
+                if not self._waits:
+                    return
+                job = self._waits.popleft()
             yield job
 
     def _ask(self, connection: sqlite3.Connection, job: Job) -> Outcome:

@@ -42,7 +42,7 @@ from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.readers import Readers
 from feedmill.adapters.store.rows import blob_row, micros
 from feedmill.adapters.store.writer import PATIENCE_SEC, Writer
-from feedmill.engine.ports import Committed, EntryFilter, Page, Recalled, Refresh
+from feedmill.engine.ports import Committed, EntryFilter, Page, Recalled, Refresh, Standing
 from feedmill.errors import StoreError
 from feedmill.model.access import Token, TokenSecret
 from feedmill.model.candidate import CollectedDocument
@@ -546,9 +546,9 @@ class SqliteStore:
         """What waits for somebody's word, the oldest first."""
         return await self._read(lambda c: holding.held(c, feed_id, after, limit))
 
-    async def held_versions(self, feed_id: str) -> dict[str, str]:
-        """What was ever held of a feed and not stored since: its id and its content hash."""
-        return await self._read(lambda c: holding.held_versions(c, feed_id))
+    async def standing(self, feed_id: str) -> Standing:
+        """What a feed's new entries have to pass, in one look."""
+        return await self._read(lambda c: holding.standing(c, feed_id))
 
     async def drop_held(self, entry_uids: Sequence[str]) -> int:
         """Note that nobody wants these; how many of them were waiting."""

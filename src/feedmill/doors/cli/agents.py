@@ -1,6 +1,7 @@
 """`feedmill mcp`: the door for agents, over the standard streams or over HTTP."""
 
 import asyncio
+import os
 import signal
 
 import click
@@ -9,12 +10,14 @@ from feedmill.app import announce_egress, open_world, owner_name
 from feedmill.doors.cli.leaving import interrupted
 from feedmill.doors.cli.output import json_option, show_json_line
 from feedmill.doors.cli.session import config_of, run_story
-from feedmill.doors.cli.stopping import SIGNALS, Stopping, stop_on_signals
+from feedmill.doors.cli.stopping import SIGNALS, stop_on_signals
 from feedmill.doors.mcp.opening import mcp_door
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
 
 _MOST_PORT = 65_535
+_LEAVING_SEC = 1.0  # for calls under way, once they are cancelled
+_INTERRUPTED = 130
 
 
 def place_of(text: str) -> tuple[str, int]:
@@ -51,31 +54,49 @@ def mcp(ctx: click.Context, place: tuple[str, int] | None, *, as_json: bool) -> 
     config = config_of(ctx, as_json=as_json)
     announce_egress(config)
 
-    async def tell() -> Stopping | None:
+    async def tell() -> signal.Signals | None:
         mcp_door()  # what is missing is said before the store is opened
         async with open_world(config) as world:
             if place is None:
-                await _over_stdio(world)
-                return None
-            return await _over_http(world, place, as_json=as_json)
+                by = await _over_stdio(world)
+            else:
+                by = await _over_http(world, place, as_json=as_json)
+        if place is None and by is not None:
+            # Everything is closed. What is left is a thread that waits for standard input, which
+            # nothing can wake, and which Python would wait for.
+            os._exit(_INTERRUPTED if by == signal.SIGINT else 0)
+        return by
 
-    stopping = run_story(tell, as_json=as_json)
-    if stopping is not None and stopping.by == signal.SIGINT:
+    if run_story(tell, as_json=as_json) == signal.SIGINT:
         interrupted(as_json=as_json)
 
 
-async def _over_stdio(world: World) -> None:
-    """Serve until the stream ends; a signal ends it as well."""
+async def _over_stdio(world: World) -> signal.Signals | None:
+    """Serve until the stream ends, or until a signal, which is told."""
     speaking = asyncio.ensure_future(mcp_door().speak_over_stdio(world))
-    loop = asyncio.get_running_loop()
+    loop, told = asyncio.get_running_loop(), list[signal.Signals]()
+
+    def stop(number: signal.Signals) -> None:
+        told.append(number)
+        stopped.set()
+
+    stopped = asyncio.Event()
     for number in SIGNALS:
-        loop.add_signal_handler(number, speaking.cancel)
-    await asyncio.wait({speaking})
-    if not speaking.cancelled():
-        speaking.result()
+        loop.add_signal_handler(number, stop, number)
+    waiting = asyncio.ensure_future(stopped.wait())
+    await asyncio.wait({speaking, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if told:
+        speaking.cancel()
+        await asyncio.wait({speaking}, timeout=_LEAVING_SEC)
+        return told[0]
+    speaking.result()
+    return None
 
 
-async def _over_http(world: World, place: tuple[str, int], *, as_json: bool) -> Stopping:
+async def _over_http(
+    world: World, place: tuple[str, int], *, as_json: bool
+) -> signal.Signals | None:
     watch = Watch(owner_name())
     stopping = stop_on_signals(watch)
     async with mcp_door().http_server(world, *place) as address:
@@ -85,4 +106,4 @@ async def _over_http(world: World, place: tuple[str, int], *, as_json: bool) -> 
             click.echo(f"agents are answered at {address}")
         while not watch.is_stopping():
             await watch.pause(3600)
-    return stopping
+    return stopping.by

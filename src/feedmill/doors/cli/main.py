@@ -46,6 +46,12 @@ COMMANDS: Final = {
         "insert",
         "Store the candidates that somebody confirmed.",
     ),
+    "screen-live": (
+        "feedmill.doors.cli.standing",
+        "screen_live",
+        "Let new entries of some feeds wait for a person.",
+    ),
+    "held": ("feedmill.doors.cli.standing", "held", "Look at what waits, export it or drop it."),
     "entries": ("feedmill.doors.cli.look", "entries", "List entries, the latest arrivals first."),
     "entry": ("feedmill.doors.cli.look", "entry", "Show one entry."),
     "raw": ("feedmill.doors.cli.look", "raw", "Write raw bytes of a fetch or an entry."),

@@ -66,7 +66,7 @@ def run_story(story: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
 async def feed_named(name: str, world: World) -> Feed:
     """The feed with this id, the start of an id, any address it was met at, or its title."""
     feed = await world.store.feed(name) or await world.store.find_feed((name,))
-    if feed is None:
+    if feed is None and name.strip():  # an empty name is how every id begins
         feed = await _by_beginning(name, world)
     if feed is None:
         message = f"there is no feed {name!r}"

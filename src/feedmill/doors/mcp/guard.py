@@ -9,6 +9,7 @@ import re
 from typing import Any, Final
 
 from feedmill.doors.mcp.doorway import CALLER
+from feedmill.doors.mcp.patience import Body
 from feedmill.engine.access import RateLimiter, is_loopback, who
 from feedmill.engine.world import World
 from feedmill.model.access import Caller
@@ -50,7 +51,8 @@ class Guard:
         elif caller is None:
             await _refuse(send, 401, "unauthenticated", (b"www-authenticate", b"Bearer"))
         else:
-            await self._app({**scope, CALLER: caller}, receive, send)
+            body = Body(receive, self._world.config.serve.body_timeout_sec)
+            await self._app({**scope, CALLER: caller}, body.receive, send)
 
     def _is_ours(self, host: str) -> bool:
         known = self._world.config.serve.hosts

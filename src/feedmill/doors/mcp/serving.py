@@ -10,6 +10,7 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from feedmill.doors.mcp.guard import Guard
+from feedmill.doors.mcp.patience import connection_with
 from feedmill.doors.mcp.server import make_server
 from feedmill.engine.access import check_binding
 from feedmill.engine.world import World
@@ -66,6 +67,7 @@ class _Server(uvicorn.Server):
 def _settings(app: Guard, world: World) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=connection_with(world.config.serve),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -82,11 +84,15 @@ def _listen(host: str, port: int) -> socket.socket:
     bare = host.removeprefix("[").removesuffix("]")
     family = socket.AF_INET6 if ":" in bare else socket.AF_INET
     try:
-        return socket.create_server((bare, port), family=family, backlog=_BACKLOG)
+        listening = socket.create_server((bare, port), family=family, backlog=_BACKLOG)
     except OSError as problem:
         words = problem.strerror or str(problem)
         message = f"nothing can listen at {host} on port {port} ({words}); choose another"
         raise UsageError(message) from problem
+    # asyncio does this only for sockets whose protocol is named; without it every answer in two
+    # pieces waits 40 ms for an acknowledgement. Accepted connections inherit it.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def _address(listening: socket.socket) -> str:

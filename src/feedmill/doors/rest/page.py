@@ -1,5 +1,6 @@
 """The interface for people: one page of plain HTML, made once, with nothing from elsewhere on it."""
 
+import re
 from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha256
@@ -8,14 +9,15 @@ from typing import Any, Final
 
 _STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
-    "color:#222;background:#fff}h1{font-size:1.6rem}h2{border-bottom:1px solid #ccc;"
+    "color:#222;background:#fff;color-scheme:light dark}h1{font-size:1.6rem}h2{border-bottom:1px solid #ccc;"
     "margin-top:2.5rem}summary{cursor:pointer;padding:.25rem 0}code{font:14px ui-monospace,"
-    "monospace;background:#f3f3f3;padding:0 .25rem}b{display:inline-block;min-width:4.5rem;"
+    "monospace;background:#f3f3f3;padding:0 .25rem;overflow-wrap:anywhere}b{display:inline-block;min-width:4.5rem;"
     "color:#064}table{border-collapse:collapse;margin:.5rem 0 1rem 1rem}"
     "td{padding:.15rem .8rem .15rem 0;vertical-align:top}nav a{margin-right:1rem}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}code{background:#2a2a2a}"
     "b{color:#7c9}a{color:#8bf}}"
 )
+_CODE: Final = re.compile("`([^`]+)`")
 POLICY: Final = (
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     f"style-src 'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'"
@@ -36,7 +38,7 @@ def render(document: dict[str, Any]) -> bytes:
         '<meta name=viewport content="width=device-width">',
         f"<title>{escape(info['title'])}</title><style>{_STYLE}</style>",
         f"<h1>{escape(info['title'])} {escape(info['version'])}</h1>",
-        f"<p>{escape(info['description'])}</p>",
+        f"<p>{_words(info['description'])}</p>",
         f'<nav>{links}<a href="#shapes">shapes</a><a href="/openapi.json">openapi.json</a></nav>',
     ]
     for name, operations in groups.items():
@@ -49,7 +51,9 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
     scope = operation.get("x-scope")
     needs = f"needs the scope <code>{escape(scope)}</code>" if scope else "open"
     rows = [
-        _row(f"{one['name']} ({one['in']})", _kind(one["schema"]), one.get("description", ""))
+        _row(
+            f"{one['name']} ({one['in']})", _kind(one["schema"]), _words(one.get("description", ""))
+        )
         for one in operation.get("parameters", ())
     ]
     for kind, body in operation.get("requestBody", {}).get("content", {}).items():
@@ -59,9 +63,9 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
             f"<code>{escape(kind)}</code> {_kind(one['schema'])}"
             for kind, one in answer.get("content", {}).items()
         )
-        rows.append(_row(status, kinds, escape(answer["description"])))
+        rows.append(_row(status, kinds, _words(answer["description"])))
     head = f"<b>{escape(method.upper())}</b> <code>{escape(path)}</code>"
-    said = escape(operation.get("summary", ""))
+    said = _words(operation.get("summary", ""))
     return (
         f"<details><summary>{head} {said}</summary><p>{needs}</p>"
         f"<table>{''.join(rows)}</table></details>"
@@ -77,14 +81,20 @@ def _shapes(schemas: dict[str, Any]) -> Iterator[str]:
         ]
         said = escape(schema.get("description", "").split("\n")[0])
         yield (
-            f'<details id="{escape(name)}"><summary><code>{escape(name)}</code> {said}</summary>'
-            f"<table>{''.join(rows)}</table></details>"
+            # A browser opens what is closed around the place that a link leads to.
+            f"<details><summary><code>{escape(name)}</code> {said}</summary>"
+            f'<table id="{escape(name)}">{"".join(rows)}</table></details>'
         )
 
 
 def _row(name: str, kind: str, words: str) -> str:
     """A row of a table; `kind` and `words` are HTML already, or plain words of ours."""
     return f"<tr><td><code>{escape(name)}</code><td>{kind}<td>{words}"
+
+
+def _words(text: str) -> str:
+    """Words of ours as HTML; what stands between backticks is code."""
+    return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
 def _kind(schema: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, cast
 
 import h11
 import uvicorn
@@ -71,6 +71,34 @@ class _Server(uvicorn.Server):
         yield
 
 
+class _Joined:
+    """A transport that sends the head of an answer with what follows it: one packet, one call.
+
+    Whoever writes a head always writes once more, if only the end of an empty body.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport, self._head = transport, b""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # everything else is the transport's own
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Keep a final head back; send everything else, with the head in front."""
+        head, self._head = self._head, b""
+        if not head and data.startswith(b"HTTP/1.1 ") and data[9:10] != b"1":
+            self._head = data
+        elif head:
+            self._transport.writelines((head, data))
+        else:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """End the connection after what was written."""
+        self.write(b"")
+        self._transport.close()
+
+
 class _Connection(H11Protocol):
     """A connection that is ended when the head of a request takes too long, or when it is cut."""
 
@@ -78,7 +106,7 @@ class _Connection(H11Protocol):
     most = 1_000
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", _Joined(transport)))
         inner = self.app
 
         async def app(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401  # ASGI's own types

