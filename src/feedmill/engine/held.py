@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from feedmill.engine.candidates import pack_body, sealed
-from feedmill.engine.collect import read_collected
+from feedmill.engine.errands import read_collected
 from feedmill.engine.gathering import Draft, counted, drafts_of, gather
 from feedmill.engine.rawbytes import body_of
 from feedmill.engine.reading import NotAFeed

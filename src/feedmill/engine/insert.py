@@ -16,32 +16,24 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.candidates import chosen, refuse, unpack_body
-from feedmill.engine.collect import passing_feed, read_collected
-from feedmill.engine.gathering import seen_in
+from feedmill.engine.candidates import chosen, refuse
+from feedmill.engine.choosing import Choice, choices_of, chosen_changes, find_items
+from feedmill.engine.errands import passing_feed
 from feedmill.engine.held import held_among
 from feedmill.engine.ports import Refresh
-from feedmill.engine.rawbytes import body_of
-from feedmill.engine.reading import NotAFeed, Read
 from feedmill.engine.world import World
-from feedmill.errors import ConflictError, NotFoundError
+from feedmill.errors import ConflictError
 from feedmill.model.base import Value
 from feedmill.model.candidate import (
     CandidateFile,
-    CollectedDocument,
     SourceReport,
     WindowCandidate,
 )
-from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, FetchRecord, NewFeed
 from feedmill.model.identity import (
     Added,
-    Change,
     Changes,
     ChangeSummary,
-    Identified,
-    Revised,
-    Touched,
 )
 from feedmill.model.screening import Confirmation
 from feedmill.publish.events import event_of_new_feed, events_of_changes
@@ -64,15 +56,6 @@ class Inserted(Value):
     entry_uids: tuple[str, ...] = ()  # of the new ones
 
 
-class _Choice(Value):
-    """One document of the file with what was chosen from it."""
-
-    document: CollectedDocument
-    source: SourceReport
-    candidates: tuple[WindowCandidate, ...]
-    raw: RawDocument
-
-
 async def insert_selected(
     file: CandidateFile, ids: Iterable[int], confirmation: Confirmation, world: World
 ) -> Inserted:
@@ -82,10 +65,10 @@ async def insert_selected(
     """
     wanted = chosen(file, ids)
     _check(confirmation, file, wanted)
-    choices = await _choices(file, wanted, world)
+    choices = await choices_of(file, wanted, world)
     for choice in choices:
         feed = await _feed_of(choice.source, world)
-        await _find(choice, feed or passing_feed(choice.source.url, world), world)
+        await find_items(choice, feed or passing_feed(choice.source.url, world), world)
     counts: Counter[str] = Counter()
     new: list[str] = []
     for choice in choices:
@@ -118,61 +101,6 @@ def _check(
         refuse("not-confirmed", f"nobody confirmed candidate {words}; nothing was written")
 
 
-async def _choices(
-    file: CandidateFile, wanted: Sequence[WindowCandidate], world: World
-) -> list[_Choice]:
-    """What was chosen, document by document in the order of the file, each with its bytes."""
-    by_document: dict[int, list[WindowCandidate]] = {}
-    for one in wanted:
-        if not (one.document < len(file.documents) and one.source < len(file.sources)):
-            refuse("malformed", f"candidate {one.candidate_id} stands in no document of the file")
-        by_document.setdefault(one.document, []).append(one)
-    choices = []
-    for at in sorted(by_document):
-        document = file.documents[at]
-        body = await _body(document, world)
-        raw = RawDocument(body=body, url=document.final_url, content_type=document.content_type)
-        source = file.sources[by_document[at][0].source]
-        mine = tuple(by_document[at])
-        choices.append(_Choice(document=document, source=source, candidates=mine, raw=raw))
-    return choices
-
-
-async def _body(document: CollectedDocument, world: World) -> bytes:
-    if document.body:
-        limit = world.config.fetch.max_body_bytes
-        return unpack_body(document.body, document.body_sha256, limit)
-    try:
-        return await body_of(document.body_sha256, world)
-    except NotFoundError:
-        message = f"the document of {document.url} is neither in the file nor in the raw store"
-        refuse("raw-missing", f"{message}; nothing was written", "collect the window again")
-
-
-async def _find(choice: _Choice, feed: Feed, world: World) -> tuple[Read, dict[int, Identified]]:
-    """The document compared with what is known, and the item of each chosen candidate in it."""
-    read = await read_collected(choice.raw, feed, world)
-    if isinstance(read, NotAFeed):
-        refuse("no-such-item", f"{choice.source.url} is read as no feed today ({read.reason})")
-    items = seen_in(read)
-    by_place = {_place(item): item for item in items}
-    by_key = {item.dedupe_key: item for item in items}
-    found: dict[int, Identified] = {}
-    for one in choice.candidates:
-        place = (one.slice_offset, one.slice_length)
-        item = by_place.get(place) if one.slice_offset is not None else by_key.get(one.dedupe_key)
-        if item is None:
-            message = f"candidate {one.candidate_id} is not in its document as it is read today"
-            refuse("no-such-item", f"{message}; nothing was written", "collect the window again")
-        found[one.candidate_id] = item
-    return read, found
-
-
-def _place(item: Identified) -> tuple[int | None, int | None]:
-    piece = item.entry.slice
-    return (None, None) if piece is None else (piece.offset, piece.length)
-
-
 async def _feed_of(source: SourceReport, world: World) -> Feed | None:
     """The feed that the source's entries belong to; a file from another mill names ids of its own."""
     urls = (source.url,) if source.final_url is None else (source.url, source.final_url)
@@ -197,10 +125,10 @@ async def _add_feed(source: SourceReport, world: World) -> Feed:
     return feed
 
 
-async def _insert(choice: _Choice, feed: Feed, counts: Counter[str], world: World) -> list[str]:
+async def _insert(choice: Choice, feed: Feed, counts: Counter[str], world: World) -> list[str]:
     """Commit what the chosen items of one document change; the ids of the new entries."""
-    read, found = await _find(choice, feed, world)
-    changes = await _chosen_changes(read, list(found.values()), world)
+    read, found = await find_items(choice, feed, world)
+    changes = await chosen_changes(read, list(found.values()), world)
     summary = changes.summary
     counts["new"] += summary.added
     counts["updated"] += summary.revised
@@ -211,41 +139,7 @@ async def _insert(choice: _Choice, feed: Feed, counts: Counter[str], world: Worl
     return [change.entry_uid for change in changes.changes if isinstance(change, Added)]
 
 
-async def _chosen_changes(read: Read, items: Sequence[Identified], world: World) -> Changes:
-    """Those of a document's changes that are about the chosen items, as if it held nothing else."""
-    mine = {id(item) for item in items}
-    kept = [
-        change
-        for change in read.changes.changes
-        if isinstance(change, Added | Revised | Touched) and id(change.seen) in mine
-    ]
-    doubtful = [
-        change.seen.article_hash
-        for change in kept
-        if isinstance(change, Added) and change.article == "duplicate" and change.seen.article_hash
-    ]
-    # An item that nobody chose may have the same article; then it is this one that brings it.
-    taken = set(await world.store.articles(doubtful)) if doubtful else set()
-    settled: list[Change] = []
-    for change in kept:
-        digest = change.seen.article_hash if isinstance(change, Added) else None
-        if isinstance(change, Added) and change.article == "duplicate" and digest not in taken:
-            change = replace(change, article="new")  # noqa: PLW2901
-        if digest is not None:
-            taken.add(digest)
-        settled.append(change)
-    return replace(read.changes, changes=tuple(settled), summary=_summary(settled))
-
-
-def _summary(changes: Sequence[Change]) -> ChangeSummary:
-    return ChangeSummary(
-        added=sum(isinstance(change, Added) for change in changes),
-        revised=sum(isinstance(change, Revised) for change in changes),
-        touched=sum(isinstance(change, Touched) for change in changes),
-    )
-
-
-async def _commit(choice: _Choice, feed: Feed, changes: Changes, world: World) -> None:
+async def _commit(choice: Choice, feed: Feed, changes: Changes, world: World) -> None:
     now, digest = world.clock.now(), choice.document.body_sha256
     known = await world.store.blob(digest)
     blob = known or await world.blobs.put(choice.raw.body, sha256=digest)
@@ -276,7 +170,7 @@ async def _commit(choice: _Choice, feed: Feed, changes: Changes, world: World) -
 
 
 def _record(
-    choice: _Choice, feed: Feed, summary: ChangeSummary, now: datetime, world: World
+    choice: Choice, feed: Feed, summary: ChangeSummary, now: datetime, world: World
 ) -> FetchRecord:
     document, seen = choice.document, len(choice.candidates)
     return FetchRecord(

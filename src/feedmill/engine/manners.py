@@ -121,7 +121,8 @@ class Manners:
             return known or initial_pace(self._config)
         if known is None or _is_before(known.next_ok_at, host.pace.next_ok_at):
             return host.pace
-        return replace(host.pace, next_ok_at=known.next_ok_at, limited_urls=known.limited_urls)
+        limited = tuple(dict.fromkeys((*known.limited_urls, *host.pace.limited_urls)))
+        return replace(host.pace, next_ok_at=known.next_ok_at, limited_urls=limited)
 
     def _wait_sec(self, host: _Host, pace: HostPace, url: str) -> float:
         now = self._clock.now()

@@ -176,7 +176,9 @@ class TestHostileEntries:
         assert complaints(answer.body, kind) == []
         assert b"<!ENTITY" not in answer.body or kind == "json"
         if kind == "json":
-            shown = [(one.get("title"), one.get("content_html", "")) for one in answer.json["items"]]
+            shown = [
+                (one.get("title"), one.get("content_html", "")) for one in answer.json["items"]
+            ]
         else:
             strict_tree(answer.body)
             found = feedparser.parse(answer.body, sanitize_html=False).entries
@@ -235,7 +237,9 @@ class TestAddressesInside:
     def test_a_list_of_such_addresses_subscribes_to_none_of_them(
         self, guarded: GuardedMill
     ) -> None:
-        literal = [case["url"] for case in INSIDE if "dns" not in case and "dns_sequence" not in case]
+        literal = [
+            case["url"] for case in INSIDE if "dns" not in case and "dns_sequence" not in case
+        ]
         feeds = [{"url": url} for url in literal]
 
         answer = guarded.send("/import", {"feeds": feeds})
@@ -325,7 +329,12 @@ def _here() -> Any:
 
 
 def _is_xml(one: str) -> bool:
-    return one in "\t\n\r" or "\x20" <= one <= "\ud7ff" or "\ue000" <= one <= "\ufffd" or one > "\uffff"
+    return (
+        one in "\t\n\r"
+        or "\x20" <= one <= "\ud7ff"
+        or "\ue000" <= one <= "\ufffd"
+        or one > "\uffff"
+    )
 
 
 def _content(entry: Any) -> str:

@@ -33,7 +33,7 @@ def held(feed: Feed, number: int, **facts: object) -> HeldEntry:
         content_hash=f"hash-{number}",
         held_at=NOON,
         fetch_id="fetch-1",
-        body_sha256=blob_ref(b"held").sha256,
+        body_sha256=blob_ref("held").sha256,
         slice_offset=number * 10,
         title=f"Title {number}",
     )
@@ -176,7 +176,7 @@ def test_a_feed_can_be_added_paused(tell: Tell) -> None:
 def test_bodies_of_collected_windows_and_held_entries_are_not_spent(tell: Tell) -> None:
     async def story(store: Store) -> None:
         feed = await a_feed(store)
-        young, old, waiting = (blob_ref(name) for name in (b"young", b"old", b"held"))
+        young, old, waiting = (blob_ref(name) for name in ("young", "old", "held"))
         for blob, at in ((young, NOON), (old, NOON - 100 * DAY), (waiting, NOON - 100 * DAY)):
             document = CollectedDocument(
                 source=0,
@@ -184,7 +184,7 @@ def test_bodies_of_collected_windows_and_held_entries_are_not_spent(tell: Tell) 
                 final_url="https://paper.example/feed",
                 fetched_at=at,
                 body_sha256=blob.sha256,
-                fetch_id=blob.sha256[:8],
+                fetch_id=f"fetch-{blob.sha256}",
             )
             await store.keep_collected(document, blob)
         await hold(store, feed, 1, held(feed, 1))

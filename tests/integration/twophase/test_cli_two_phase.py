@@ -346,7 +346,7 @@ def test_standing_screens_are_listed_and_ended_by_the_beginning_of_their_id(
     mill: Mill, publisher: Publisher
 ) -> None:
     publisher.script("/screened", answer(on(1, 1)))
-    feed = mill.json("add", "--as-is", publisher.url("/screened"))["items"][0]
+    feed = mill.json("add", "--as-is", publisher.url("/screened"))
     screen = mill.json("screen-live", "add", "--feed", publisher.url("/screened"))
 
     listed = mill.json("screen-live", "list")["items"]
@@ -362,3 +362,53 @@ def test_standing_screens_are_listed_and_ended_by_the_beginning_of_their_id(
     assert (both.status, both.error["code"]) == (2, "usage")
     empty = mill("held", "export", "--json")
     assert (empty.status, empty.error["code"]) == (2, "usage")
+
+
+def test_people_are_told_in_words(mill: Mill, publisher: Publisher) -> None:
+    publisher.script("/words", answer(on(1, 1), on(2, 2)))
+    mill.ok("add", "--as-is", publisher.url("/words"), "--tag", "green")
+
+    added = mill.ok("screen-live", "add", "--tag", "green").text
+    mill.ok("sync")
+    listed = mill.ok("held", "list", "--tag", "green").text
+    exported = mill.ok("held", "export", "--feed", publisher.url("/words")).text
+    inserted = mill.ok(
+        "insert-selected", "--candidates", "held.json", "--selected-ids", "1", "--confirm"
+    ).text
+    dropped = mill.ok("held", "drop", "--feed", publisher.url("/words")).text
+    removed = mill.ok("screen-live", "remove", added.split()[1].rstrip(":")).text
+
+    assert "new entries of tag green wait" in added
+    assert "Title 1" in listed
+    assert "2 candidates written to held.json" in exported
+    assert "1 selected: 1 new" in inserted
+    assert dropped == "1 dropped\n"
+    assert removed.startswith("removed ")
+
+
+def test_wrong_lists_and_names_are_said_plainly(mill: Mill, publisher: Publisher) -> None:
+    (mill.folder / "empty.txt").write_text("# nothing\n")
+    (mill.folder / "topics.toml").write_text("no topics = [")
+
+    empty = mill("collect-window", *WEEK, "--feeds", "empty.txt", "--json")
+    topics = mill("collect-window", *WEEK, publisher.url("/x"), "--topics", "topics.toml", "--json")
+    nothing = mill("held", "drop", "--json")
+
+    assert (empty.status, empty.error["code"]) == (2, "bad-list")
+    assert topics.status != 0
+    assert topics.error["code"] == "bad-topics"
+    assert (nothing.status, nothing.error["code"]) == (2, "usage")
+
+
+def test_topics_of_ones_own_are_named_in_the_file(mill: Mill, publisher: Publisher) -> None:
+    publisher.script("/topics", answer(on(1, 1)))
+    (mill.folder / "mine.toml").write_text(
+        'name = "mine"\n[[topic]]\nid = "cells"\nname = "Cells"\nexamples = ["a cell", "b cell", "c cell"]\n'
+    )
+
+    words = ("collect-window", *WEEK, publisher.url("/topics"), "--topics", "mine.toml")
+    both = mill.json(*words)
+    one = mill.json(*words, "--topic", "cells")
+
+    assert {"cells", "lca"} <= set(both["topics"])
+    assert one["topics"] == ["cells"]

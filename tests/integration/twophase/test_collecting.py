@@ -1,11 +1,16 @@
 """Collecting a window: politely, whole, and without storing a single entry."""
 
+from typing import Any
+
+import pytest
 from tests.integration.engine.papers import item
 from tests.integration.engine.stage import Play, Stage
 from tests.integration.twophase.weeks import MONDAY, answer, collect, on, shown
 
 from feedmill.demo.script import Answer, redirect
+from feedmill.engine import errands
 from feedmill.engine.candidates import decode_candidates, encode_candidates, unpack_body
+from feedmill.errors import StoreError
 from feedmill.model.candidate import Window
 from feedmill.model.feed import FeedOverrides
 
@@ -234,5 +239,48 @@ def test_sources_of_one_host_are_asked_one_after_the_other(play: Play) -> None:
         assert len(file.candidates) == 4
         assert offsets == sorted(offsets)
         assert len({stage.requests(path)[0].connection for path in paths}) == 1
+
+    play(story)
+
+
+def test_a_fault_of_our_own_costs_one_source(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(stage: Stage) -> None:
+        stage.publisher.script("/a", answer(on(1, 1)))
+        stage.publisher.script("/b", answer(on(1, 2)))
+        real = errands.drafts_of
+
+        def stumbling(*given: Any, **named: Any) -> Any:
+            if named["source"] == 0:
+                raise ZeroDivisionError
+            return real(*given, **named)
+
+        monkeypatch.setattr(errands, "drafts_of", stumbling)
+        file = await collect(stage, "/a", "/b")
+
+        assert [(one.outcome, one.reason) for one in file.sources] == [
+            ("failed", "surprise"),
+            ("ok", ""),
+        ]
+        assert shown(file) == ["Title 2"]
+
+    play(story)
+
+
+def test_a_store_that_cannot_keep_ends_the_collection(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(stage: Stage) -> None:
+        stage.publisher.script("/a", answer(on(1, 1)))
+
+        async def full(*_: object) -> None:
+            message = "the disk is full"
+            raise StoreError(message, reason="disk-full")
+
+        monkeypatch.setattr(stage.world.store, "keep_collected", full)
+
+        with pytest.raises(ExceptionGroup) as group:
+            await collect(stage, "/a")
+
+        assert isinstance(group.value.exceptions[0], StoreError)
 
     play(story)

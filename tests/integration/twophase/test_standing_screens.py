@@ -262,3 +262,36 @@ def test_a_screen_of_a_tag_holds_for_every_feed_with_it(play: Play) -> None:
         assert await stage.world.store.screens() == (screen,)
 
     play(story)
+
+
+def test_what_cannot_be_read_any_more_is_noted_and_the_rest_is_exported(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        lost = await stage.add("/lost", answer(on(1, 1)))
+        fine = await stage.add("/fine", answer(on(2, 2)))
+        for feed in (lost, fine):
+            await screened(stage, feed)
+        await stage.poll(lost, fine)
+        (held,) = await held_entries(stage.world, feeds=(lost,))
+
+        await stage.world.store.forget_blobs([held.body_sha256])
+        window = await held_window(stage.world)
+
+        assert [one.title for one in window.file.candidates] == ["Title 2"]
+        assert sorted(one.note for one in window.file.sources) == ["", "a raw document is gone"]
+
+    play(story)
+
+
+def test_many_waiting_entries_are_exported_page_by_page(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", answer(*(on(1, number) for number in range(1_203))))
+        await screened(stage, feed)
+        await stage.poll(feed)
+
+        window = await held_window(stage.world, feeds=(feed,))
+        done = await insert(stage, window.file)
+
+        assert (len(window.file.candidates), done.new) == (1_203, 1_203)
+        assert await waiting(stage) == []
+
+    play(story)

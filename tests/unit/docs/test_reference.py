@@ -16,6 +16,7 @@ from feedmill.adapters.settings import environment_name, fields_of, parts
 from feedmill.doors.cli.main import cli
 from feedmill.model import (
     access,
+    candidate,
     canonical,
     confirmation,
     entry,
@@ -54,6 +55,7 @@ CODES = {
     "Webhook pauses": webhook.PauseReason,
     "Questions": confirmation.QuestionState,
     "Tickets": confirmation.TicketReason,
+    "Candidates": candidate.CandidateReason,
     "Events": event.EventType,
 }
 TABLED_VALUES = (parsed.ParsedFeed, parsed.ParsedEntry, entry.NormalisedFeed, entry.Entry)

@@ -8,15 +8,19 @@ import click
 from tests.unit.docs.test_reference import commands
 
 from feedmill.doors.cli.main import cli
+from feedmill.doors.mcp.collecting import COLLECTING
 from feedmill.doors.mcp.deciding import DECIDING
+from feedmill.doors.mcp.judging import JUDGING
 from feedmill.doors.mcp.looking import LOOKING
 from feedmill.doors.mcp.screening import SCREENING
 from feedmill.doors.mcp.server import INSTRUCTIONS
-from feedmill.doors.mcp.windows import WINDOWS
 
 AGENTS = Path(__file__).parents[3] / "docs" / "agents"
 SKILL = (AGENTS / "SKILL.md").read_text("utf-8")
-TOOLS = {one.run.__name__.rstrip("_"): one for one in (*WINDOWS, *SCREENING, *DECIDING, *LOOKING)}
+TOOLS = {
+    one.run.__name__.rstrip("_"): one
+    for one in (*COLLECTING, *SCREENING, *JUDGING, *DECIDING, *LOOKING)
+}
 FLOW = ("collect_window", "screen", "record_decisions", "confirm", "insert_selected")
 SECTIONS = (
     "Core Goal",

@@ -37,9 +37,7 @@ Screened = dict[int, Screening]
 @click.option("--topic", metavar="TOPIC", help="Only what is suggested for this topic.")
 @click.option("--all", "everything", is_flag=True, help="Dropped and stored ones as well.")
 @json_option
-@click.pass_context
 def review(
-    ctx: click.Context,  # noqa: ARG001
     candidates: Path,
     html: Path | None,
     min_score: float,

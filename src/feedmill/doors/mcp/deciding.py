@@ -19,8 +19,8 @@ from pydantic import BaseModel, Field
 
 from feedmill.doors.mcp.calls import told, tool
 from feedmill.doors.mcp.doorway import Call, caller_of, doorway_of, program_of
+from feedmill.doors.mcp.judging import WindowId
 from feedmill.doors.mcp.shapes import Confirmed, Inserted
-from feedmill.doors.mcp.windows import WindowId
 from feedmill.engine.access import require
 from feedmill.engine.candidates import chosen
 from feedmill.engine.confirming import accept, ask, decline, spend

@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field
 from feedmill.app import default_topics, open_screeners
 from feedmill.doors.mcp.calls import tool
 from feedmill.doors.mcp.doorway import Call, doorway_of
+from feedmill.doors.mcp.judging import WindowId
 from feedmill.doors.mcp.shapes import Screened, Topics, TopicShape
-from feedmill.doors.mcp.windows import WindowId
 from feedmill.engine.screening import screen
 from feedmill.engine.shelf import KeptWindow
 from feedmill.engine.sidecars import read_screenings, write_screenings

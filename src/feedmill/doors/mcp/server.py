@@ -10,12 +10,13 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, TextContent
 
+from feedmill.doors.mcp.collecting import COLLECTING
 from feedmill.doors.mcp.deciding import DECIDING
 from feedmill.doors.mcp.doorway import Doorway
+from feedmill.doors.mcp.judging import JUDGING
 from feedmill.doors.mcp.looking import LOOKING
 from feedmill.doors.mcp.screening import SCREENING
 from feedmill.doors.mcp.shapes import NOTICE
-from feedmill.doors.mcp.windows import WINDOWS
 from feedmill.engine.shelf import Shelf
 from feedmill.engine.world import World
 from feedmill.observe.log import logger
@@ -59,7 +60,7 @@ def make_server(world: World) -> MCPServer[Doorway]:
         subscriptions=False,
         middleware=(_Clerk(world),),
     )
-    for listed in (*WINDOWS, *SCREENING, *DECIDING, *LOOKING):
+    for listed in (*COLLECTING, *SCREENING, *JUDGING, *DECIDING, *LOOKING):
         name = listed.run.__name__.rstrip("_")
         title = listed.annotations.title
         server.add_tool(listed.run, name=name, title=title, annotations=listed.annotations)

@@ -1,9 +1,5 @@
-"""Tools for a window: collect it, look through it, and say what one thinks of its candidates."""
+"""Tools for the candidates of a window: look through them, and say what one thinks of them."""
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
-from datetime import timedelta
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
@@ -12,23 +8,13 @@ from feedmill.app import default_topics
 from feedmill.doors.mcp.calls import tool
 from feedmill.doors.mcp.doorway import Call, doorway_of, program_of
 from feedmill.doors.mcp.looking import Cursor, Limit
-from feedmill.doors.mcp.shapes import (
-    CandidateDetail,
-    CandidatePage,
-    CollectedWindow,
-    Judgement,
-    Recorded,
-)
+from feedmill.doors.mcp.shapes import CandidateDetail, CandidatePage, Judgement, Recorded
 from feedmill.doors.mcp.untrusted import candidate_shape, score_shape, source_shape
 from feedmill.engine.candidates import chosen
-from feedmill.engine.collect import Source, collect_window, source_of, source_of_feed
-from feedmill.engine.questions import every_feed
 from feedmill.engine.shelf import KeptWindow
 from feedmill.engine.sidecars import read_screenings, write_screenings
-from feedmill.engine.window import window_between, window_of_last
-from feedmill.engine.world import World
 from feedmill.errors import CursorError, UsageError
-from feedmill.model.candidate import Window, WindowCandidate
+from feedmill.model.candidate import WindowCandidate
 from feedmill.model.screening import Score, Screening
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.screen.suspicion import signs_of
@@ -38,53 +24,8 @@ WindowId = Annotated[str, Field(min_length=1, max_length=64, description="From c
 Decision = Literal["keep", "unsure", "drop", "unscreened"]
 
 _CURSOR: Final = "candidates"
-_FAILED_SHOWN: Final = 50
 _DETAIL_CHARS: Final = 4_000
-_PROGRESS_SEC: Final = 1.0
 _USUAL: Final = {"keep": 0.9, "unsure": 0.5, "drop": 0.1}  # when the agent gives no figure
-
-
-@tool("Collect a window", "write", open_world=True)
-async def collect_window_(
-    call: Call,
-    start: Annotated[
-        str | None, Field(description="A day or an instant in UTC, as 2026-01-05.", max_length=40)
-    ] = None,
-    end: Annotated[
-        str | None,
-        Field(description="A day, which is included, or an instant, which is not.", max_length=40),
-    ] = None,
-    last_days: Annotated[
-        int | None, Field(ge=1, le=3_660, description="Instead of start and end: up to now.")
-    ] = None,
-    feeds: Annotated[
-        list[str] | None,
-        Field(description="Addresses of feeds; without it the subscriptions are asked."),
-    ] = None,
-    tag: Annotated[str | None, Field(description="Only subscriptions with this tag.")] = None,
-    topics: Annotated[
-        list[str] | None, Field(description="Ids of topics that it is collected for.")
-    ] = None,
-    prompt: Annotated[str, Field(description="What is looked for, in words.")] = "",
-) -> CollectedWindow:
-    """Step 1: fetch everything that sources published in a span of time, as candidates.
-
-    Nothing is stored as an entry. Sources are asked politely, so this may take minutes. A source
-    that fails is reported, and the rest goes on.
-    """
-    doorway = doorway_of(call)
-    window = _window(start, end, last_days, doorway.world)
-    sources = await _sources(feeds, tag, doorway.world)
-    async with _progress(call, len(sources)) as done:
-        file = await collect_window(
-            sources,
-            window,
-            doorway.world,
-            topics=tuple(topics or ()),
-            prompt=prompt,
-            step=done.append,
-        )
-    return _collected(await doorway.shelf.put(file))
 
 
 @tool("List candidates", "read", reads=True)
@@ -175,69 +116,7 @@ async def record_decisions(
     )
 
 
-WINDOWS: Final = (collect_window_, list_candidates, explain_candidate, record_decisions)
-
-
-def _window(start: str | None, end: str | None, last_days: int | None, world: World) -> Window:
-    now = world.clock.now()
-    if (start is None) == (last_days is None) or (end is not None and start is None):
-        message = "a window has a start and perhaps an end, or it has last_days"
-        raise UsageError(message)
-    if last_days is not None:
-        return window_of_last(timedelta(days=last_days), now=now)
-    return window_between(start or "", end, now=now)
-
-
-async def _sources(feeds: Sequence[str] | None, tag: str | None, world: World) -> list[Source]:
-    if feeds:
-        found = [
-            await source_of(url, world) for url in feeds[: world.config.mcp.window_sources + 1]
-        ]
-    else:
-        found = [source_of_feed(feed) async for feed in every_feed(world, tag)]
-    if not found:
-        message = "there is no source to collect from"
-        raise UsageError(message)
-    if len(found) > world.config.mcp.window_sources:
-        message = f"more than {world.config.mcp.window_sources} sources for one window"
-        raise UsageError(message)
-    return found
-
-
-@asynccontextmanager
-async def _progress(call: Call, total: int) -> AsyncIterator[list[object]]:
-    """Tell the caller now and then how many sources are done; it may want to wait longer."""
-    done: list[object] = []
-
-    async def tell() -> None:
-        while True:
-            await asyncio.sleep(_PROGRESS_SEC)
-            await call.report_progress(len(done), total)
-
-    telling = asyncio.create_task(tell())
-    try:
-        yield done
-    finally:
-        telling.cancel()
-        with suppress(asyncio.CancelledError):
-            await telling
-
-
-def _collected(kept: KeptWindow) -> CollectedWindow:
-    file = kept.file
-    failed = [one for one in file.sources if one.outcome == "failed"]
-    return CollectedWindow(
-        window_id=kept.id,
-        digest=file.digest,
-        start=file.window.start,
-        end=file.window.end,
-        candidates=len(file.candidates),
-        undated=sum(one.is_undated for one in file.candidates),
-        known=sum(one.is_known for one in file.candidates),
-        sources_ok=len(file.sources) - len(failed),
-        sources_failed=len(failed),
-        failed=[source_shape(one) for one in failed[:_FAILED_SHOWN]],
-    )
+JUDGING: Final = (list_candidates, explain_candidate, record_decisions)
 
 
 def _screenings(kept: KeptWindow) -> dict[int, Screening]:
