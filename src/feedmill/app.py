@@ -120,6 +120,8 @@ class _StandingJudge:
             if method not in self._opened:
                 opening = open_screeners(self._config, method)
                 self._opened[method] = await self._stack.enter_async_context(opening)
+                for warning in self._opened[method].warnings:
+                    log.logger("standing").warning("new entries will wait", reason=warning)
         opened = self._opened[method]
         return await screen_texts(
             texts, topics, opened.screeners, self._config.screen, asked=opened.asked

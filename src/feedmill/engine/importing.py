@@ -146,7 +146,7 @@ class _Import:
         """Let the desk know a feed that an earlier run saw, so that nobody has to show it again."""
         if self._desk is not None and item.feed_id is not None and item.digest:
             face = Seen(url=item.url, final_url=item.url, is_feed=True, digest=item.digest)
-            self._desk.remember(item.feed_id, face)
+            self._desk.faces.remember(item.feed_id, face)
 
     async def _take(self, outline: Outline) -> ImportedOutline:
         try:

@@ -123,7 +123,8 @@ class Standing(Value):
     """What stands between a feed's new entries and the store (001)."""
 
     screens: tuple[StandingScreen, ...] = ()  # all there are, the oldest first
-    held: dict[str, str] = msgspec.field(default_factory=dict)  # entry_uid: content_hash; what was dropped included
+    # entry_uid: content_hash, of what waits and of what was dropped
+    held: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class EntryFilter(Value):

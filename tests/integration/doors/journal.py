@@ -15,29 +15,24 @@ class Journal:
     """`<name>.log` with a line per event, and `<name>.cursor` with the last number that was done."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._log, self._place = folder / f"{name}.log", folder / f"{name}.cursor"
-        self._cut_half_a_line()
-        self.cursor = int(self._place.read_text("ascii")) if self._place.exists() else 0
+        log, place = folder / f"{name}.log", folder / f"{name}.cursor"
+        _cut_half_a_line(log)
+        # Open until the process ends: one call for each write, which a kill lets through or not.
+        self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._place = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+        self.cursor = int(os.pread(self._place, 20, 0) or b"0")
 
     def take(self, events: Iterable[dict[str, Any]], cursor: int | None = None) -> None:
         """Do the work of these events, then remember the place after them."""
         done = list(events)
-        with self._log.open("ab", buffering=0) as log:
-            log.write(b"".join(f"{one['seq']} {one['id']}\n".encode() for one in done))
-        self.move(max([cursor or 0, self.cursor, *(one["seq"] for one in done)]))
+        os.write(self._log, b"".join(f"{one['seq']} {one['id']}\n".encode() for one in done))
+        self.cursor = max([cursor or 0, self.cursor, *(one["seq"] for one in done)])
+        os.pwrite(self._place, b"%020d" % self.cursor, 0)
 
-    def move(self, cursor: int) -> None:
-        """Remember a place; whoever dies here finds the old one or the new one."""
-        if cursor != self.cursor:
-            draft = self._place.with_suffix(".draft")
-            draft.write_text(str(cursor), "ascii")
-            draft.replace(self._place)
-            self.cursor = cursor
-
-    def _cut_half_a_line(self) -> None:
-        if self._log.exists():
-            data = self._log.read_bytes()
-            os.truncate(self._log, data.rfind(b"\n") + 1)
+    def close(self) -> None:
+        """Let the files go; a process that is killed need not."""
+        os.close(self._log)
+        os.close(self._place)
 
 
 def done_by(folder: Path, name: str) -> list[tuple[int, str]]:
@@ -46,3 +41,14 @@ def done_by(folder: Path, name: str) -> list[tuple[int, str]]:
     data = path.read_bytes() if path.exists() else b""
     lines = data[: data.rfind(b"\n") + 1].decode("ascii").splitlines()
     return [(int(seq), name) for seq, _, name in (line.partition(" ") for line in lines)]
+
+
+def cursor_of(folder: Path, name: str) -> int:
+    """The number that a consumer has come to, 0 before it began."""
+    path = folder / f"{name}.cursor"
+    return int(path.read_bytes() or b"0") if path.exists() else 0
+
+
+def _cut_half_a_line(log: Path) -> None:
+    if log.exists():
+        os.truncate(log, log.read_bytes().rfind(b"\n") + 1)

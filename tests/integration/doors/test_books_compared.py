@@ -1,11 +1,12 @@
 """The comparison itself: a reader that missed, invented or mixed up something is found out."""
 
 import asyncio
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.integration.doors.consumer_child import KINDS
-from tests.integration.doors.journal import Journal, done_by
+from tests.integration.doors.journal import Journal, cursor_of, done_by
 from tests.integration.doors.trial import Trial
 from tests.integration.hooks.mill import happen
 
@@ -26,7 +27,8 @@ def settled(tmp_path: Path) -> Trial:
             events = await world.store.events(after=0)
             await taps_of(world)[0].deliver(events)
             for kind in KINDS:
-                Journal(one._journals, kind).take({"seq": e.seq, "id": e.id} for e in events)
+                with closing(Journal(one._journals, kind)) as journal:
+                    journal.take({"seq": e.seq, "id": e.id} for e in events)
 
     asyncio.run(story())
     return one
@@ -74,15 +76,15 @@ def test_an_event_that_nobody_wrote_is_found_out(settled: Trial) -> None:
 
 
 def test_a_line_that_was_half_written_is_done_again(tmp_path: Path) -> None:
-    first = Journal(tmp_path, "reader")
-    first.take([{"seq": 1, "id": "a"}])
+    with closing(Journal(tmp_path, "reader")) as first:
+        first.take([{"seq": 1, "id": "a"}])
     with (tmp_path / "reader.log").open("ab") as log:
         log.write(b"2 b")  # killed here, before the cursor moved
 
-    again = Journal(tmp_path, "reader")
-    place = again.cursor
-    again.take([{"seq": 2, "id": "b"}], cursor=7)
+    with closing(Journal(tmp_path, "reader")) as again:
+        place = again.cursor
+        again.take([{"seq": 2, "id": "b"}], cursor=7)
 
     assert place == 1
     assert done_by(tmp_path, "reader") == [(1, "a"), (2, "b")]
-    assert Journal(tmp_path, "reader").cursor == 7
+    assert cursor_of(tmp_path, "reader") == 7

@@ -16,7 +16,7 @@ import socket
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from heapq import merge
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Final
 
 from tests.integration.crash.mills import SETTINGS
 from tests.integration.doors.consumer_child import KINDS
-from tests.integration.doors.journal import done_by
+from tests.integration.doors.journal import cursor_of, done_by
 
 from feedmill.adapters.settings import load_config
 from feedmill.app import DATABASE, OUT, open_world
@@ -78,7 +78,7 @@ class Trial:
         """Wait until the log and every reader have gone on by so many events."""
         aims = {name: self.reached(name) + events for name in READERS}
         for name, aim in aims.items():
-            await self._until(lambda name=name, aim=aim: self.reached(name) >= aim, name)  # type: ignore[misc]
+            await self._come_to(name, aim)
 
     async def kill(self, *names: str) -> None:
         """kill -9, in the middle of whatever they are doing, and start them again."""
@@ -100,7 +100,7 @@ class Trial:
         if self._mills:  # the mill behind the door polls on; its feeds have an end too
             last = await self._quiet()
         for name in READERS:
-            await self._until(lambda name=name: self.reached(name) >= last, name)  # type: ignore[misc]
+            await self._come_to(name, last)
         return last
 
     def check(self) -> dict[str, int]:
@@ -128,8 +128,7 @@ class Trial:
         if name == TAP:
             rows = self._rows("SELECT seq FROM consumer_cursors WHERE consumer = 'ndjson'")
             return int(rows[0][0]) if rows else 0
-        place = self._journals / f"{name}.cursor"
-        return int(place.read_text("ascii")) if place.exists() else 0
+        return cursor_of(self._journals, name)
 
     async def _spawn(self, name: str) -> None:
         inherited = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
@@ -159,14 +158,16 @@ class Trial:
         await process.wait()
         self.kills[_kind(name)] += 1
 
-    async def _until(self, is_so: Callable[[], bool], what: str) -> None:
-        try:
-            async with asyncio.timeout(LIMIT_SEC):
-                while not is_so():  # noqa: ASYNC110  # of other processes; they send no event
-                    await asyncio.sleep(0.02)
-        except TimeoutError:
-            message = f"{what} does not go on: {self.reached(what)} of {self._last_seq()}"
-            raise AssertionError(message) from None
+    async def _come_to(self, name: str, aim: int) -> None:
+        """Wait until a reader is there; an AssertionError when it does not move for too long."""
+        at, until = -1, 0.0
+        while (now := self.reached(name)) < aim:
+            if now == at and asyncio.get_running_loop().time() > until:
+                message = f"{name} does not go on: {now} of {self._last_seq()}"
+                raise AssertionError(message)
+            if now != at:
+                at, until = now, asyncio.get_running_loop().time() + LIMIT_SEC
+            await asyncio.sleep(0.02)
 
     async def _quiet(self) -> int:
         """The end of the log, once nothing was added for a while."""

@@ -10,6 +10,7 @@ from tests.integration.twophase.weeks import MONDAY, answer, collect, on, shown
 from feedmill.demo.script import Answer, redirect
 from feedmill.engine import errands
 from feedmill.engine.candidates import decode_candidates, encode_candidates, unpack_body
+from feedmill.engine.gathering import drafts_of
 from feedmill.errors import StoreError
 from feedmill.model.candidate import Window
 from feedmill.model.feed import FeedOverrides
@@ -247,7 +248,7 @@ def test_a_fault_of_our_own_costs_one_source(play: Play, monkeypatch: pytest.Mon
     async def story(stage: Stage) -> None:
         stage.publisher.script("/a", answer(on(1, 1)))
         stage.publisher.script("/b", answer(on(1, 2)))
-        real = errands.drafts_of
+        real = drafts_of
 
         def stumbling(*given: Any, **named: Any) -> Any:
             if named["source"] == 0:

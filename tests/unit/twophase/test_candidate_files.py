@@ -126,7 +126,11 @@ def test_a_document_travels_packed_and_is_checked_against_its_hash() -> None:
     digest = sha256(BODY).hexdigest()
 
     assert unpack_body(pack_body(BODY), digest, 10_000) == BODY
-    for packed, limit in ((pack_body(BODY + b"x"), 10_000), (pack_body(BODY), 100), (b"no zlib at all", 100)):
+    for packed, limit in (
+        (pack_body(BODY + b"x"), 10_000),
+        (pack_body(BODY), 100),
+        (b"no zlib at all", 100),
+    ):
         with pytest.raises(CandidateError, match="not the one that was fetched"):
             unpack_body(packed, digest, limit)
 

@@ -309,7 +309,8 @@ def _move_rest(connection: sqlite3.Connection, loser: _Side, winner: _Side) -> i
     connection.execute("UPDATE feed_moves SET feed_no = ? WHERE feed_no = ?", ends)
     # What waits stays waiting; what waits in both feeds waits once.
     connection.execute("UPDATE OR IGNORE held_entries SET feed_no = ? WHERE feed_no = ?", ends)
-    for table in ("import_outlines", "webhooks", "standing_screens"):  # who asked for the one hears of the other
+    # Who asked for the one hears of the other.
+    for table in ("import_outlines", "webhooks", "standing_screens"):
         connection.execute(
             f"UPDATE {table} SET feed_id = ? WHERE feed_id = ?", (winner.id, loser.id)
         )
