@@ -36,7 +36,14 @@ from feedmill.engine.screening import screen as screen_texts
 from feedmill.engine.world import World
 from feedmill.errors import ConfigError, MissingExtraError, ScreenerError, StoreError
 from feedmill.model.event import Event
-from feedmill.model.screening import Judgement, Method, Screening, Text, TopicSet
+from feedmill.model.screening import (
+    EvaluationSet,
+    Judgement,
+    Method,
+    Screening,
+    Text,
+    TopicSet,
+)
 from feedmill.model.standing import StandingMethod
 from feedmill.observe import log
 from feedmill.publish.lines import cloudevent_line, event_line
@@ -259,9 +266,9 @@ def background() -> tuple[str, ...]:
     return bundled.background()
 
 
-def evaluation_set() -> str:
-    """The bundled evaluation set, as JSON lines."""
-    return bundled.evaluation_set()
+def evaluation_set(name: EvaluationSet = "sustainability") -> str:
+    """A bundled evaluation set, as JSON lines."""
+    return bundled.evaluation_set(name)
 
 
 def models(config: Config) -> tuple[catalogue.InstalledModel, ...]:

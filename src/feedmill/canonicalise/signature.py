@@ -28,6 +28,7 @@ _OF_ENTRIES = tuple(
     name for name in ParsedEntry.__struct_fields__ if name not in ("slice", "base", "ext")
 )
 
+_MAX_BYTES = 2_000_000  # then only the bytes themselves prove that two copies are one feed
 # Where a text was fetched from stands beside it; inside a string its quotes would be escaped.
 _BASE = re.compile(r',"base":(?:null|"(?:[^"\\]|\\.)*+")')
 # All feeds without entries look alike, so their word counts only on one and the same host.
@@ -38,13 +39,16 @@ def feed_signature(feed: ParsedFeed) -> str:
     """The feed as JSON text without what changes from one answer to the next.
 
     Its own addresses still stand in it: two signatures are compared by `same_feed`, which knows
-    where both came from.
+    where both came from. What is too long to be compared in a moment has none.
     """
     shape = [
         [getattr(feed, name) for name in _LASTING],
         [[getattr(entry, name) for name in _OF_ENTRIES] for entry in feed.entries],
     ]
-    text = _BASE.sub("", msgspec.json.encode(shape).decode())
+    encoded = msgspec.json.encode(shape)
+    if len(encoded) > _MAX_BYTES:
+        return ""
+    text = _BASE.sub("", encoded.decode())
     return text if feed.entries else f"{_EMPTY}{text}"
 
 

@@ -13,12 +13,11 @@ from hashlib import sha256
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 
 from feedmill.engine.desk import BEST, Choices, Desk
 from feedmill.engine.lists import Outline
 from feedmill.engine.manners import host_of
-from feedmill.engine.subscribe import Subscribed, subscribe
+from feedmill.engine.subscribe import Subscribed, file_under, subscribe
 from feedmill.engine.world import World
 from feedmill.errors import AddressError, NoFeedError, UsageError
 from feedmill.model.base import Value
@@ -166,11 +165,8 @@ class _Import:
         """Let a feed that is here already stand in the list's folders too."""
         async with self._tagging:  # two outlines of one feed may come at the same time
             feed = await self._world.store.feed(feed_id)
-            if feed is None:
-                return
-            tags = tuple(sorted({*feed.tags, *self._tags, *outline.tags}))
-            if tags != tuple(sorted(feed.tags)):
-                await self._world.store.change_feed(replace(feed, tags=tags))
+            if feed is not None:
+                await file_under(feed, (*self._tags, *outline.tags), self._world)
 
     async def _join(self, outline: Outline) -> Subscribed:
         if self._desk is None:

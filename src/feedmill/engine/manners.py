@@ -22,6 +22,7 @@ from feedmill.model.fetch import Failed, Gone, Verdict
 from feedmill.model.schedule import Outcome
 from feedmill.schedule.pace import initial_pace, limited_until, pace_after, rest_sec
 
+MAX_HOSTS: Final = 20_000  # remembered, before those that have rested are forgotten
 PATIENCE_SEC: Final = 30.0  # a host that wants a longer rest is left alone
 NO_HTTPS: Final = timedelta(hours=1)  # for so long a host without https is believed to have none
 _UNREACHED: Final = frozenset(
@@ -75,7 +76,7 @@ class Manners:
     @asynccontextmanager
     async def turn(self, url: str) -> AsyncIterator[Turn]:
         """Wait for the host's turn; not granted when it wants to be left alone for long."""
-        host = self._hosts.setdefault(host_of(url), _Host(self._config.max_concurrency))
+        host = self._host(url)
         async with host.places:
             pace = host.pace = await self._pace_before(host, url)
             wait = self._wait_sec(host, pace, url)
@@ -90,6 +91,24 @@ class Manners:
                 if turn.verdict is not None:
                     host.pace = self._pace_after(host, pace, url, turn.verdict)
             await self._leave_behind(url, host.pace)
+
+    def _host(self, url: str) -> _Host:
+        key = host_of(url)
+        known = self._hosts.get(key)
+        if known is None:
+            if len(self._hosts) >= MAX_HOSTS:
+                self._forget_rested()
+            known = self._hosts[key] = _Host(self._config.max_concurrency)
+        return known
+
+    def _forget_rested(self) -> None:
+        """Forget the hosts that nobody is at and that want no more rest."""
+        now = self._clock.now()
+        self._hosts = {
+            name: host
+            for name, host in self._hosts.items()
+            if host.places.locked() or host.pace is None or rest_sec(host.pace, now) > 0
+        }
 
     def lacks_https(self, url: str) -> bool:
         """Whether the host answers, and did not by https when it was last asked."""

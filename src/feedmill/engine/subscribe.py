@@ -119,6 +119,16 @@ async def subscribe_to(
     return Subscribed(feed=feed, created=created)
 
 
+async def file_under(feed: Feed, tags: Sequence[str], world: World) -> Feed:
+    """The feed with these tags besides its own."""
+    all_tags = tuple(sorted({*feed.tags, *tags}))
+    if all_tags == tuple(sorted(feed.tags)):
+        return feed
+    filed = replace(feed, tags=all_tags)
+    await world.store.change_feed(filed)
+    return filed
+
+
 def with_credentials(overrides: FeedOverrides | None, target: Address) -> FeedOverrides:
     """The feed's own settings with the credentials that stood in its address."""
     own = overrides or FeedOverrides()

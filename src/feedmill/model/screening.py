@@ -11,6 +11,7 @@ from feedmill.model.base import Value
 
 Method = Literal["regex", "lexical", "embedding", "llm", "agent"]
 Suggestion = Literal["keep", "unsure", "drop"]
+EvaluationSet = Literal["sustainability", "independent"]  # the bundled ones
 
 
 class Topic(Value):

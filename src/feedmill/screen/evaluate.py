@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from feedmill.errors import TopicError
 from feedmill.model.base import Value
@@ -63,6 +64,14 @@ def read_gold(text: str, topics: TopicSet) -> tuple[Gold, ...]:
     except (msgspec.DecodeError, AttributeError, TypeError) as problem:
         message = f"the evaluation set is not JSON lines of entries ({problem})"
         raise TopicError([message]) from problem
+
+
+def about_only(gold: Iterable[Gold], topics: TopicSet) -> tuple[Gold, ...]:
+    """The same entries where only these topics are looked for: others are about nothing."""
+    ids = {topic.id for topic in topics.topics}
+    return tuple(
+        replace(one, topics=tuple(topic for topic in one.topics if topic in ids)) for one in gold
+    )
 
 
 def qualities(

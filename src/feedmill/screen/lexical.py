@@ -18,9 +18,9 @@ from feedmill.screen.words import located_terms, terms
 
 Located = tuple[str, list[tuple[str, int, int]]]  # see located_terms
 
-MODEL_ID: Final = "lexical-1"
+MODEL_ID: Final = "lexical-2"
 _SATURATION: Final = 1.2  # BM25's k1
-_AGAINST: Final = 0.3  # what a word of a not_example takes away
+_AGAINST: Final = 0.6  # what a word of a not_example takes away
 _FEWEST: Final = 8  # a text of fewer terms is weighed as one of so many
 _EVIDENCE: Final = 5
 _TELLING: Final = 1.0  # below this z no words are gathered: most texts are about something else

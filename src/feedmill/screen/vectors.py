@@ -1,6 +1,6 @@
 """Scores by meaning, from how near a text's vector is to the vectors of sentences.
 
-The mean over the nearer half of the examples, less half of the mean over the three nearest
+The mean over the nearer half of the examples, less two thirds of the mean over the three nearest
 sentences about something else. Averages beat the single nearest example; the margin over the
 background is what keeps a journal's unrelated papers out.
 """
@@ -12,7 +12,7 @@ from typing import Final
 from feedmill.model.screening import Topic, TopicSet
 from feedmill.screen.topics import ENOUGH_EXAMPLES
 
-_BACKGROUND_SHARE: Final = 0.5
+_BACKGROUND_SHARE: Final = 0.65
 _BACKGROUND_NEAREST: Final = 3
 
 

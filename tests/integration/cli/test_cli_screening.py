@@ -195,6 +195,20 @@ class TestEvaluation:
         assert {"any", "lca", "any (held-out)"} <= {line[1] for line in lines}
         assert "written by the authors" in said.err
 
+    def test_the_set_by_another_hand_is_chosen_by_name(self, mill: Mill) -> None:
+        said = mill.json("screen", "--evaluate", "--set", "independent", "--method", "lexical")
+
+        assert (said["set"], said["is_our_own_set"]) == ("independent", True)
+        assert said["qualities"][0]["texts"] == 170
+        refused = mill("screen", "--set", "independent")
+        assert (refused.status, "--evaluate" in refused.err) == (2, True)
+
+    def test_one_topic_may_be_measured_alone(self, mill: Mill) -> None:
+        said = mill.json("screen", "--evaluate", "--topic", "lca", "--method", "lexical")
+
+        assert [one["topic"] for one in said["qualities"]] == ["any", "lca"]
+        assert said["qualities"][0]["relevant"] == said["qualities"][1]["relevant"] > 0
+
     def test_another_set_may_be_measured(self, mill: Mill) -> None:
         own = mill.folder / "set.jsonl"
         own.write_text(

@@ -49,6 +49,16 @@ def test_a_page_with_several_feeds_is_a_no_with_the_list(mill: Mill, publisher: 
     assert mill.json("list")["items"] == []
 
 
+def test_a_feed_that_is_here_already_gains_the_tags(mill: Mill, publisher: Publisher) -> None:
+    publisher.script("/feed", feed_document())
+    mill.ok("add", publisher.url("/feed"), "--tag", "news")
+
+    again = mill.json("add", publisher.url("/feed"), "--tag", "mills")
+
+    assert (again["created"], again["tags"]) == (False, ["mills", "news"])
+    assert mill.json("show", again["id"])["tags"] == ["mills", "news"]
+
+
 @pytest.mark.parametrize("choose", ["2", "url"])
 def test_the_choice_is_an_option(mill: Mill, publisher: Publisher, choose: str) -> None:
     home = _page(publisher)

@@ -90,3 +90,11 @@ def test_feeds_without_entries_at_no_address_share_a_host_with_each_other_only()
     one = Seen(url="", final_url="", is_feed=True, digest="1", signature=nowhere.signature)
 
     assert same_feed(one, nowhere) is None
+
+
+def test_what_is_too_long_to_compare_in_a_moment_is_proven_by_its_bytes_alone() -> None:
+    long = "x" * 2_000_001
+    feed = parse(f"<rss><channel><item><title>{long}</title></item></channel></rss>")
+    assert isinstance(feed, ParsedFeed)
+
+    assert feed_signature(feed) == ""

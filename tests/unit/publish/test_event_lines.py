@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.model.event import Event
-from feedmill.publish.lines import event_line, seq_of_line
+from feedmill.publish.lines import event_line, json_line, json_lines, seq_of_line
 
 
 def event(**data: object) -> Event:
@@ -46,3 +46,11 @@ def test_a_line_has_no_line_end_but_its_own_and_reads_back_as_it_was(text: str) 
 )
 def test_the_number_of_a_line_is_read_and_half_a_line_has_none(line: bytes, seq: int) -> None:
     assert seq_of_line(line) == seq
+
+
+@given(st.lists(st.text()))
+def test_many_lines_are_the_single_ones_one_after_the_other(texts: list[str]) -> None:
+    lines = json_lines(texts)
+
+    assert lines == b"".join(map(json_line, texts))
+    assert [msgspec.json.decode(line) for line in lines.decode().splitlines()] == texts

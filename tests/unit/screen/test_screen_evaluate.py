@@ -1,11 +1,12 @@
 """Evaluation sets are read as people write them, and figures are what the textbooks say."""
 
 import pytest
+from msgspec.structs import replace
 from tests.unit.screen.little_topics import TOPICS
 
 from feedmill.errors import TopicError
 from feedmill.model.screening import Gold, Screening, Text
-from feedmill.screen.evaluate import auc, confusions, qualities, read_gold
+from feedmill.screen.evaluate import about_only, auc, confusions, qualities, read_gold
 
 
 def gold(number: int, *topics: str) -> Gold:
@@ -25,6 +26,15 @@ def test_precision_recall_and_f1_are_those_of_the_threshold() -> None:
     assert bees.topic == "bees"
     assert 0 <= bees.f1_cross <= 1
     assert (trains.precision, trains.recall, trains.f1, trains.auc) == (0, 0, 0, 0.5)
+
+
+def test_an_entry_about_another_topic_only_is_about_nothing() -> None:
+    both = [gold(1, "bees", "night-trains"), gold(2, "night-trains")]
+    bees = replace(TOPICS, topics=TOPICS.topics[:1])
+
+    found = about_only(both, bees)
+
+    assert [one.topics for one in found] == [("bees",), ()]
 
 
 def test_the_area_counts_ties_half() -> None:

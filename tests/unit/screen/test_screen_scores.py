@@ -54,11 +54,11 @@ def test_scales_are_made_script_by_script_and_never_divide_by_nothing() -> None:
     assert ("other", "a") not in scales
 
 
-def test_the_margin_is_the_nearer_half_less_half_of_the_ordinary() -> None:
+def test_the_margin_is_the_nearer_half_less_two_thirds_of_the_ordinary() -> None:
     ordinary = ordinariness([0.1, 0.4, 0.3, 0.2])
 
     assert ordinary == pytest.approx(0.3)
-    assert margin([0.9, 0.7, 0.1], ordinary) == pytest.approx(0.8 - 0.15)
+    assert margin([0.9, 0.7, 0.1], ordinary) == pytest.approx(0.8 - 0.65 * 0.3)
     assert margin([0.5], ordinariness([])) == 0.5
 
 

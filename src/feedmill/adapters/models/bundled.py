@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from msgspec.structs import replace
 
-from feedmill.model.screening import Text, TopicSet
+from feedmill.model.screening import EvaluationSet, Text, TopicSet
 from feedmill.screen.topics import read_topics, sealed
 
 
@@ -28,9 +28,12 @@ def reference() -> tuple[Text, ...]:
     return tuple(map(_text, _data("reference.txt").split("\n")[:-1]))
 
 
-def evaluation_set() -> str:
-    """The evaluation set of our own making, as JSON lines."""
-    return _data("evaluation/sustainability.jsonl")
+def evaluation_set(name: EvaluationSet = "sustainability") -> str:
+    """An evaluation set of our own making, as JSON lines.
+
+    `independent` was written by somebody who had not seen the topics' sentences.
+    """
+    return _data(f"evaluation/{name}.jsonl")
 
 
 def _text(line: str) -> Text:

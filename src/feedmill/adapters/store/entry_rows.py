@@ -47,9 +47,11 @@ _SEEN_COUNT: Final = (
 def _moment(column: str) -> str:
     """An instant as an encoder writes it: without a fraction when it is a whole second."""
     rest = f"(({column} % 1000000 + 1000000) % 1000000)"  # before 1970, too
+    second = f"replace(datetime(({column} - {rest}) / 1000000, 'unixepoch'), ' ', 'T')"
     return (
-        f"strftime('%Y-%m-%dT%H:%M:%S', ({column} - {rest}) / 1000000, 'unixepoch')"
-        f" || iif({rest} = 0, 'Z', printf('.%06dZ', {rest}))"
+        f"iif({column} IS NULL, NULL, iif({column} % 1000000 = 0,"
+        f" replace(datetime({column} / 1000000, 'unixepoch'), ' ', 'T') || 'Z',"
+        f" {second} || printf('.%06dZ', {rest})))"
     )
 
 

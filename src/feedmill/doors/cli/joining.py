@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import click
+from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.doors.cli.output import paint, progress, shorten, show_table
 from feedmill.engine.desk import Choices, Desk
-from feedmill.engine.subscribe import Subscribed, subscribe
+from feedmill.engine.subscribe import Subscribed, file_under, subscribe
 from feedmill.engine.world import World
 from feedmill.errors import FeedmillError, NoFeedError, UsageError
 from feedmill.model.canonical import Canonical, FoundFeed
@@ -97,6 +98,13 @@ def say(answers: Sequence[Answer]) -> None:
 
 
 async def _join(url: str, wishes: Wishes, desk: Desk, *, as_is: bool) -> Subscribed | Choices:
+    done = await _met(url, wishes, desk, as_is=as_is)
+    if isinstance(done, Choices) or done.created:
+        return done
+    return replace(done, feed=await file_under(done.feed, wishes.tags, desk.world))
+
+
+async def _met(url: str, wishes: Wishes, desk: Desk, *, as_is: bool) -> Subscribed | Choices:
     if as_is:
         return await subscribe(
             url, desk.world, title=wishes.title, tags=wishes.tags, overrides=wishes.overrides
