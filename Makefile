@@ -29,8 +29,8 @@ ingest-one-normalized:  ## take in one feed once and count (FEED_URL=...)
 	@echo "Ingesting with normalization..."
 	@$(BIN)/feedmill ingest-one --feed-url "$(FEED_URL)"
 
-test: $(READY)  ## run every test, in random order, with branch coverage; the pure packages have all of it
-	$(BIN)/python -m pytest --cov --cov-report=
+test: $(READY)  ## run every test, in random order, in JOBS=2 processes, with branch coverage; the pure packages have all of it
+	$(BIN)/python -m pytest -n $(or $(JOBS),2) --cov --cov-report=
 	$(BIN)/coverage report
 	$(BIN)/coverage report --include='$(PURE_FILES)' --fail-under=100
 

@@ -142,15 +142,19 @@ def beside(home: Path, size: Size) -> list[Line]:
         busy = stack.enter_context(mill(str(home)))
         busy.ask("subscribe", urls=publisher.urls(size.feeds))
         busy.ask("work")
-        idle, loaded, polls = list[float](), list[float](), 0
+        idle, loaded, polls, shares = list[float](), list[float](), 0, list[float]()
         for _ in range(3):  # in turns, because the machine has moods
             idle += asyncio.run(_read_calmly(server, size.reads // 3))
             busy.tell("work")
+            began = time.perf_counter()
             loaded += asyncio.run(_read_calmly(server, size.reads // 3))
-            polls += int(busy.hear()["polls"])
+            reading = time.perf_counter() - began
+            worked = busy.hear()
+            polls += int(worked["polls"])
+            shares.append(min(1.0, worked["wall"] / reading))
     slow_idle, slow_loaded = _percentile(idle, 0.99), _percentile(loaded, 0.99)
     what = "reads beside a busy mill"
-    note = f"{len(loaded):,} reads, {polls:,} polls meanwhile"
+    note = f"{polls:,} polls, during {min(shares):.0%} of the reading or more"
     return [
         Line(what=f"{what}: median, idle", figure=median(idle) * 1000, unit="ms"),
         Line(what=f"{what}: median, loaded", figure=median(loaded) * 1000, unit="ms"),

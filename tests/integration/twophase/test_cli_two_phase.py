@@ -295,6 +295,42 @@ def test_the_page_of_a_review_is_written_and_its_selection_is_taken(mill: Mill, 
     assert confirmations(week)[-1].shown == "page"
 
 
+def test_an_empty_or_unscreened_review_says_why(
+    mill: Mill, week: Path, publisher: Publisher
+) -> None:
+    publisher.script("/nothing-new", answer())
+    mill.ok("collect-window", *WEEK, "--feeds", publisher.url("/nothing-new"), "--out", "none.json")
+
+    unscreened = mill.ok("review", str(week))
+    mill.ok("insert-selected", "--candidates", str(week), "--select-all", "--confirm")
+    (source,) = read_candidates(week).sources
+    mill.ok("collect-window", *WEEK, "--feeds", source.url)
+    stored = mill.ok("review", str(week))
+
+    assert "feedmill screen" in unscreened.err
+    assert (stored.text, "--all" in stored.err) == ("", True)
+    assert "no candidates" in mill.ok("review", "none.json").err
+    assert json.loads(mill.ok("review", "none.json", "--json").out) == {"items": [], "next": None}
+
+
+def test_a_screen_shows_titles_and_whole_ids_on_a_terminal(
+    mill: Mill, publisher: Publisher
+) -> None:
+    long = "Wind farm supplies renewable electricity under a long power purchase agreement" * 2
+    others = (on(2, number) for number in range(2, 101))
+    publisher.script("/windy", answer(on(1, 1, title=long), *others))
+    mill.ok("collect-window", *WEEK, "--feeds", publisher.url("/windy"))
+    (windy,) = (one for one in read_candidates(mill.folder / "candidates.json").candidates
+                if one.title == long)  # fmt: skip
+
+    status, said = at_a_terminal(mill, "screen", "candidates.json", "--method", "lexical")
+
+    (row,) = (line for line in said.splitlines() if "Wind farm" in line)
+    assert status == 0
+    assert row.split()[:4] == [str(windy.candidate_id), "keep", row.split()[2], "green-electricity"]
+    assert "…" in row
+
+
 def test_collecting_again_forgets_what_was_said_of_the_window_before(
     mill: Mill, week: Path, publisher: Publisher
 ) -> None:
@@ -393,7 +429,11 @@ def test_wrong_lists_and_names_are_said_plainly(mill: Mill, publisher: Publisher
     empty = mill("collect-window", *WEEK, "--feeds", "empty.txt", "--json")
     topics = mill("collect-window", *WEEK, publisher.url("/x"), "--topics", "topics.toml", "--json")
     nothing = mill("held", "drop", "--json")
+    nobody = mill("collect-window", *WEEK, "--all")
+    untagged = mill("collect-window", *WEEK, "--tag", "bees")
 
+    assert (nobody.status, "no subscription yet" in nobody.err) == (2, True)
+    assert (untagged.status, "'bees'" in untagged.err) == (2, True)
     assert (empty.status, empty.error["code"]) == (2, "bad-list")
     assert topics.status != 0
     assert topics.error["code"] == "bad-topics"

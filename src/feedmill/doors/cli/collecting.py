@@ -190,9 +190,16 @@ async def _sources(wanted: _Wanted, world: World) -> list[Source]:
     if wanted.tag is not None or wanted.everything:
         found += [source_of_feed(feed) for feed in await all_feeds(world, wanted.tag)]
     if not found:
-        message = "there is no source to collect from; give --feeds, --opml, --tag or --all"
-        raise UsageError(message)
+        raise UsageError(_nowhere(wanted))
     return list({one.url: one for one in reversed(found)}.values())[::-1]
+
+
+def _nowhere(wanted: _Wanted) -> str:
+    if wanted.tag is not None:
+        return f"no subscription has the tag {wanted.tag!r}; `feedmill list` shows what there is"
+    if wanted.everything:
+        return "there is no subscription yet; name sources with --feeds or --opml"
+    return "there is no source to collect from; give --feeds, --opml, --tag or --all"
 
 
 def _addresses(given: tuple[str, ...], opml: Path | None) -> tuple[str, ...]:
@@ -256,7 +263,8 @@ def _say(file: CandidateFile, out: Path) -> None:
     ok = shape["sources"] - len(failed)
     click.echo(f"{ok} sources read, {len(failed)} failed")
     for one in failed[:_SHOWN]:
-        words = shorten(f"{one['url']} {one['detail']}", 200)
+        detail = "" if one["detail"] == one["url"] else one["detail"]
+        words = shorten(f"{one['url']} {detail}", 200)
         click.echo(f"  {paint(one['reason'], fg='red')} {words}")
     if len(failed) > _SHOWN:
         click.echo(f"  and {len(failed) - _SHOWN} more; --json lists all")

@@ -9,10 +9,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
+
+_NARROW: Final = 24  # columns up to here are shown whole on a terminal
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
@@ -61,14 +63,25 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wrap: bool
             click.echo("\t".join(shorten(cell, 400) for cell in row))
         return
     from rich.console import Console  # noqa: PLC0415  # only where somebody looks
-    from rich.markup import escape  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
     table = Table(box=None, pad_edge=False)
-    for name in head:
-        table.add_column(name, overflow="fold" if wrap else "ellipsis", no_wrap=not wrap)
+    for place, name in enumerate(head):
+        widest = max((len(row[place]) for row in rows), default=0)
+        # rich takes from every column alike; an id without its last digit is no id.
+        table.add_column(name, no_wrap=not wrap and widest <= _NARROW)
     for row in rows:
-        table.add_row(*(escape(shorten(cell, 400 if wrap else 120)) for cell in row))
+        table.add_row(
+            *(
+                Text(
+                    shorten(cell, 400 if wrap else 120),
+                    no_wrap=not wrap,
+                    overflow="fold" if wrap else "ellipsis",
+                )
+                for cell in row
+            )
+        )
     Console(no_color=bool(os.environ.get("NO_COLOR"))).print(table)
 
 

@@ -2,6 +2,7 @@
 
 import sys
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -77,11 +78,31 @@ def review(
     elif as_json:
         items = [compact(one, said.get(one.candidate_id)) for one in shown]
         show_json({"items": items, "next": None})
-    elif sys.stdin.isatty() and sys.stdout.isatty():
-        _converse(ReviewDesk(shown, said), file, candidates)
     else:
-        for line in ReviewDesk(shown, said).listing():
+        _hint(file, shown, said, candidates)
+        _show(ReviewDesk(shown, said), file, candidates)
+
+
+def _show(desk: ReviewDesk, file: CandidateFile, path: Path) -> None:
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        _converse(desk, file, path)
+    else:
+        for line in desk.listing():
             click.echo(line)
+
+
+def _hint(
+    file: CandidateFile, shown: Sequence[WindowCandidate], said: Screened, path: Path
+) -> None:
+    """What explains a list without suggestions, or an empty one."""
+    if not file.candidates:
+        click.echo("the window has no candidates", err=True)
+    elif not said:
+        words = f"not screened yet; `feedmill screen {path}` suggests what to keep"
+        click.echo(words, err=True)
+    if file.candidates and not shown:
+        count = len(file.candidates)
+        click.echo(f"none of {count} is shown; --all shows dropped and stored ones too", err=True)
 
 
 def _converse(desk: ReviewDesk, file: CandidateFile, path: Path) -> None:

@@ -61,6 +61,7 @@ class _Screened(NamedTuple):
     path: Path
     warnings: list[str]
     learnt: Calibration | None
+    titles: dict[int, str]
 
 
 @click.command()
@@ -178,15 +179,15 @@ async def _screen(
                 warn=warnings.append,
             )
     at = app.now()
+    titles = {text.ref: text.title for text in texts}
     if out is None:
-        return _Screened(
-            screenings, write_screenings(path, file, screenings, at=at), warnings, learnt
-        )
+        beside = write_screenings(path, file, screenings, at=at)
+        return _Screened(screenings, beside, warnings, learnt, titles)
     record = Screenings(
         schema=SCREENING_SCHEMA, file_digest=file.digest, screened_at=at, screenings=screenings
     )
     write_whole(out, written(record))
-    return _Screened(screenings, out, warnings, learnt)
+    return _Screened(screenings, out, warnings, learnt, titles)
 
 
 async def _evaluate(
@@ -284,11 +285,18 @@ def _show_screened(done: _Screened, candidates: Path | None, *, as_json: bool) -
         click.echo(paint(f"warning: {shorten(words, 300)}", fg="yellow"), err=True)
     ranked = sorted(done.screenings, key=lambda one: (_ORDER[one.suggestion], -one.score))
     rows = [
-        (str(one.candidate_id), one.suggestion, f"{one.score:.2f}", one.topic or "", one.reason)
+        (
+            str(one.candidate_id),
+            one.suggestion,
+            f"{one.score:.2f}",
+            one.topic or "",
+            done.titles[one.candidate_id] or "(without a title)",
+            one.reason,
+        )
         for one in ranked
         if one.suggestion != "drop"
     ]
-    show_table(("id", "suggestion", "score", "topic", "reason"), rows)
+    show_table(("id", "suggestion", "score", "topic", "title", "reason"), rows)
     said = ", ".join(f"{counts.get(name, 0)} {name}" for name in _ORDER)
     click.echo(f"{said}; written to {done.path}; next: feedmill review {candidates}", err=True)
 

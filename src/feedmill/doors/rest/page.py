@@ -13,7 +13,8 @@ _STYLE: Final = (
     "margin-top:2.5rem}summary{cursor:pointer;padding:.25rem 0}code{font:14px ui-monospace,"
     "monospace;background:#f3f3f3;padding:0 .25rem;overflow-wrap:anywhere}b{display:inline-block;min-width:4.5rem;"
     "color:#064}table{border-collapse:collapse;margin:.5rem 0 1rem 1rem}"
-    "td{padding:.15rem .8rem .15rem 0;vertical-align:top}nav a{margin-right:1rem}"
+    "td{padding:.15rem .8rem .15rem 0;vertical-align:top}nav a{display:inline-block;margin-right:1rem}"
+    "td:first-child code{overflow-wrap:normal;white-space:nowrap}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}code{background:#2a2a2a}"
     "b{color:#7c9}a{color:#8bf}}"
 )

@@ -145,6 +145,7 @@ function redraw(id) {
 function choose(id, on) {
   if (on) chosen.add(id);
   else chosen.delete(id);
+  say(""); // what was saved or copied before is not this choice
   redraw(id);
   count();
 }
@@ -152,6 +153,7 @@ function choose(id, on) {
 function chooseShown(on) {
   if (on) for (const one of shown) chosen.add(one.id);
   else chosen.clear();
+  say("");
   for (const made of list.querySelectorAll("article")) {
     made.classList.toggle("on", on);
     made.querySelector("input").checked = on;
