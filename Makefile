@@ -15,7 +15,7 @@ space := $(empty) $(empty)
 PURE := model canonicalise schedule fetch parse normalise identify screen publish
 PURE_FILES := $(subst $(space),$(comma),$(foreach part,$(PURE),src/feedmill/$(part)/*))
 
-.PHONY: run ingest-one-normalized test check lint types imports format unit conformance bench bench-memory bench-hostile bench-store bench-blobs bench-fetcher bench-publisher bench-screen fuzz soak doors-soak bench-doors import-check proto lock clean help
+.PHONY: run ingest-one-normalized test check lint types imports format unit conformance bench bench-memory bench-hostile bench-store bench-blobs bench-fetcher bench-publisher bench-review bench-screen fuzz soak doors-soak bench-doors import-check proto lock clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -79,6 +79,9 @@ bench-publisher: $(READY_BENCH)  ## what the test server itself can serve
 
 bench-doors: $(READY_BENCH)  ## the doors: lists against FastAPI, a million lines, reads beside a busy mill
 	$(BIN)/python -m benchmarks.doors
+
+bench-review: $(READY_BENCH)  ## the page of a review with 5,000 candidates in headless Chromium
+	$(BIN)/python -m benchmarks.review_page
 
 bench-screen: $(READY_BENCH)  ## 50,000 candidates by words and by meaning: rate and memory
 	$(BIN)/python -m benchmarks.screen

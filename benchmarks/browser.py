@@ -107,7 +107,7 @@ class Browser:
             self._call("Input.dispatchKeyEvent", type="keyDown", key=key, text=key)
             self._call("Input.dispatchKeyEvent", type="keyUp", key=key)
 
-    def _call(self, method: str, **params: Any) -> dict[str, Any]:
+    def _call(self, method: str, **params: object) -> dict[str, Any]:
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
         if self._session is not None:
@@ -120,7 +120,8 @@ class Browser:
             heard = self._heard(until)
             if heard.get("id") == self._number:
                 if "error" in heard:
-                    raise RuntimeError(f"{method}: {heard['error']}")
+                    problem = f"{method}: {heard['error']}"
+                    raise RuntimeError(problem)
                 result: dict[str, Any] = heard["result"]
                 return result
 
@@ -130,7 +131,8 @@ class Browser:
             ready, _, _ = select.select([self._in], [], [], max(0.0, until - time.monotonic()))
             piece = os.read(self._in, 1 << 20) if ready else b""
             if not piece:
-                raise TimeoutError("the browser does not answer")
+                problem = "the browser does not answer"
+                raise TimeoutError(problem)
             self._rest += piece
         first, _, self._rest = self._rest.partition(b"\0")
         heard: dict[str, Any] = json.loads(first)

@@ -20,9 +20,8 @@ from benchmarks.browser import Browser
 
 from feedmill import app
 from feedmill.doors.cli.review_page import review_page
-from feedmill.engine.candidates import SCHEMA
 from feedmill.engine.sidecars import read_selection
-from feedmill.model.candidate import CandidateFile, Window, WindowCandidate
+from feedmill.model.candidate import SCHEMA, CandidateFile, Window, WindowCandidate
 from feedmill.model.screening import Screening
 from feedmill.screen.evaluate import read_gold
 
@@ -132,7 +131,7 @@ def saved_ids(folder: Path, file: CandidateFile) -> tuple[int, ...]:
     until = time.monotonic() + 10
     while not (folder / SAVED).exists() and time.monotonic() < until:
         time.sleep(0.05)
-    return read_selection(folder / SAVED, file).candidate_ids
+    return read_selection(folder / SAVED, file).ids
 
 
 def measure(count: int) -> bool:

@@ -51,7 +51,7 @@ _HONEST: Final[dict[EvaluationSet, str]] = {
     "sustainability": "this set was written by the authors of the bundled topics: expect less on "
     "other texts, as with --set independent",
     "independent": "this set was written without a look at the bundled topics; mistakes in its "
-    "tuning part were mended afterwards, those in its held-out part were not looked at",
+    "tuning part were mended afterwards, and nothing was changed for those in its held-out part",
 }
 _path = click.Path(exists=True, dir_okay=False, path_type=Path)
 
