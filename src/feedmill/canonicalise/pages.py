@@ -12,10 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from msgspec.structs import replace
-
 from feedmill.canonicalise.addresses import decode_entities
-from feedmill.canonicalise.urls import http_url, join, split
+from feedmill.canonicalise.urls import bare, http_url
 from feedmill.model.base import Value
 from feedmill.model.parsed import Link
 
@@ -136,7 +134,7 @@ def plain_url(reference: str, base: str | None = None) -> str | None:
         return None
     if "@" not in href and "#" not in href:
         return href
-    return join(replace(split(href), userinfo="", fragment=None))
+    return bare(href)
 
 
 def _scan(text: str) -> tuple[dict[str, list[Element]], str]:

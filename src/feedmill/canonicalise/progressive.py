@@ -15,12 +15,13 @@ caller vouched for it.
 """
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
 
 from feedmill.canonicalise.addresses import resolve_url
+from feedmill.canonicalise.answers import destination, is_answered
 from feedmill.canonicalise.journal import Journal
 from feedmill.canonicalise.policies import (
     FEED_PRESETS,
@@ -31,10 +32,10 @@ from feedmill.canonicalise.policies import (
     feed_variants,
 )
 from feedmill.canonicalise.rewrites import Rewrite
-from feedmill.canonicalise.schemes import convert_feed_scheme
 from feedmill.canonicalise.signature import same_feed
+from feedmill.canonicalise.starts import ProbeRule, probed_urls, rewritten_url, starting_urls
 from feedmill.canonicalise.tracking import FEED_PARAMS
-from feedmill.canonicalise.urls import http_url, join, split
+from feedmill.canonicalise.urls import bare, http_url, is_secure_twin, split, twin
 from feedmill.model.base import Value
 from feedmill.model.canonical import (
     Ask,
@@ -53,8 +54,6 @@ Question = Ask | Lookup
 Answer = Seen | Existing | None
 T = TypeVar("T")
 Steps = Generator[Question, Answer, T]
-# Other addresses that may serve the feed at this one, the likeliest first.
-ProbeRule = Callable[[str], Sequence[str]]
 
 _SLOW_DOWN = 429
 _USERINFO = re.compile(r"//[^/?#]*@")
@@ -94,7 +93,7 @@ def canonicalise(
 ) -> Steps[Canonical | NotCanonical]:
     """Search for the canonical address of the feed that an address leads to."""
     walk = _Walk(options)
-    starts = _starts(address, options.rewrites)
+    starts = starting_urls(address, options.rewrites)
     if not starts:
         text = _USERINFO.sub("//", address.strip())
         detail = f"{text[:200]!r} is no web address"
@@ -181,7 +180,7 @@ class _Walk:
             seen = yield from self.ask(url, role)
             if seen is None:  # told to slow down before
                 break
-            if seen.is_feed or (role == "input" and _is_answered(seen)):
+            if seen.is_feed or (role == "input" and is_answered(seen)):
                 break
         seen = self.journal.last
         self.journal.begin(seen)
@@ -214,10 +213,10 @@ class _Walk:
         final = http_url(first.final_url)
         if final is None:
             return None
-        bare = _bare(final)
-        self.home = _destination(first)
-        if split(final).userinfo and (yield from self.proves(bare, "bare")):
-            self.home = bare
+        plain = bare(final)
+        self.home = destination(first)
+        if split(final).userinfo and (yield from self.proves(plain, "bare")):
+            self.home = plain
         self.journal.response_url = self.home
         return self.home
 
@@ -227,38 +226,38 @@ class _Walk:
         for text in self.first.self_urls:
             url = resolve_url(text, self.first.final_url)
             if url is not None and text.strip():
-                urls[_bare(url)] = None
+                urls[bare(url)] = None
         return tuple(urls)
 
     def declared(self, home: _Place) -> Steps[_Place]:
         """The publisher's own word, when it is the same feed there (phase 3)."""
         for url in self.declared_urls():
             self.journal.self_url = self.journal.self_url or url
-            if url == home.url or (self.options.prefer_https and _is_twin(url, home.url)):
+            if url == home.url or (self.options.prefer_https and is_secure_twin(url, home.url)):
                 return home
             for address in self.ways_to(url):
                 seen = yield from self.ask(address, "self")
                 place = self.place_of(seen, home)
                 if place is not None:
                     return place
-                if seen is None or not seen.spent or _is_answered(seen):
+                if seen is None or not seen.spent or is_answered(seen):
                     break  # it works, and is another feed or none: so is its twin
         return home
 
     def ways_to(self, url: str) -> Iterator[str]:
         """The platform's name for it, the address itself, and the same on the other scheme."""
-        rewritten = _rewritten(url, self.options.rewrites)
+        rewritten = rewritten_url(url, self.options.rewrites)
         if rewritten is not None and rewritten != url:
             yield rewritten
         yield url
-        yield _twin(url)
+        yield twin(url)
 
     def place_of(self, seen: Seen | None, home: _Place) -> _Place | None:
         """Where a declared address leads to, if that is this feed and no step back from https."""
         proof = self.proof(seen)
         if seen is None or proof is None:
             return None
-        target = _destination(seen)
+        target = destination(seen)
         if target == home.url:
             self.redirects_home = True
             return home
@@ -270,7 +269,7 @@ class _Walk:
 
     def rewritten(self, place: _Place) -> Steps[_Place]:
         """The platform's preferred name, if it serves the feed."""
-        url = _rewritten(place.url, self.options.rewrites)
+        url = rewritten_url(place.url, self.options.rewrites)
         if url is None or url == place.url:
             return place
         return (yield from self.adopted(place, (url,), "rewrite"))
@@ -278,7 +277,7 @@ class _Walk:
     def probed(self, place: _Place) -> Steps[_Place]:
         """The first address that the platform is known for and that serves the feed."""
         for probe in self.options.probes:
-            for url in _proposed(probe, place.url):
+            for url in probed_urls(probe, place.url):
                 if url != place.url:
                     found = yield from self.adopted(place, (url,), "probe")
                     if found is not place:
@@ -326,7 +325,7 @@ class _Walk:
         if not self.wants_upgrade(place.url):
             return place
         self.tried = True
-        secure = _twin(place.url)
+        secure = twin(place.url)
         seen = yield from self.ask(secure, "upgrade")
         if seen is None or self.proof(seen) is None or not seen.final_url.startswith("https:"):
             return place
@@ -356,7 +355,7 @@ class _Walk:
 
     def leads_back(self, seen: Seen, place: _Place) -> bool:
         """Whether the address only redirects to where we are; then it is no better name (D4)."""
-        target = _destination(seen)
+        target = destination(seen)
         is_back = target != seen.url and target in (place.url, self.home)
         if is_back:
             self.redirects_home = True
@@ -370,53 +369,6 @@ class _Walk:
         return "fallback" if self.tried else "response_url"
 
 
-def _starts(address: str, rewrites: Sequence[Rewrite]) -> list[tuple[str, Role]]:
-    """Where to begin, in order: () for what is no address."""
-    url = resolve_url(address)
-    if url is None:
-        return []
-    url = _bare(url)
-    starts: dict[str, Role] = {}
-    rewritten = _rewritten(url, rewrites)
-    if rewritten is not None:
-        starts[rewritten] = "rewrite"
-    starts[url] = "input"
-    if url.startswith("https:") and not _names_protocol(address.strip()):
-        starts[_twin(url)] = "input"
-    return list(starts.items())
-
-
-def _names_protocol(text: str) -> bool:
-    """Whether the text itself says http or https; `feed://host` and `host/feed` do not."""
-    is_feed_scheme = convert_feed_scheme(text) != convert_feed_scheme(text, "http")
-    return "://" in text and not is_feed_scheme
-
-
-def _rewritten(url: str, rewrites: Sequence[Rewrite]) -> str | None:
-    """The address as the first rewrite that knows it spells it; None when none does.
-
-    A rewrite is the caller's: one that fails, or answers with what is no address, knows nothing.
-    """
-    for rewrite in rewrites:
-        try:
-            answer = rewrite(url)
-        except Exception:  # noqa: BLE001, S112  # foreign code; the address is left as it is
-            continue
-        if answer is not None:
-            href = http_url(answer)
-            return None if href is None else _bare(href)
-    return None
-
-
-def _proposed(probe: ProbeRule, url: str) -> tuple[str, ...]:
-    """What a probe thinks of, without what is no address; one that fails thinks of nothing."""
-    try:
-        hrefs = [http_url(one) for one in probe(url)]
-    except Exception:  # noqa: BLE001  # foreign code; nothing is probed
-        return ()
-    return tuple(_bare(href) for href in hrefs if href is not None)
-
-
 def _presets(options: CanonicalOptions) -> Iterator[UrlPolicy]:
     for preset in options.presets:
         policy = preset if isinstance(preset, UrlPolicy) else POLICIES.get(preset)
@@ -426,41 +378,3 @@ def _presets(options: CanonicalOptions) -> Iterator[UrlPolicy]:
             yield policy
         else:
             yield replace(policy, strips_www=False)
-
-
-def _is_answered(seen: Seen) -> bool:
-    return seen.status is not None and 200 <= seen.status < 300
-
-
-def _is_ticket(seen: Seen) -> bool:
-    """Whether a temporary redirect led to another host, or into a session, with its own query."""
-    asked, final = http_url(seen.url), http_url(seen.final_url)
-    if not seen.is_temporary or asked is None or final is None:
-        return False
-    before, after = split(asked), split(final)
-    is_elsewhere = before.host != after.host or before.path == after.path
-    return is_elsewhere and after.query not in (None, before.query)
-
-
-def _destination(seen: Seen) -> str:
-    """The address that an answer came from; where that is none to keep, the one that was asked."""
-    final = http_url(seen.final_url)
-    if final is None or split(final).userinfo or _is_ticket(seen):
-        return seen.url
-    return _bare(final)
-
-
-def _bare(href: str) -> str:
-    """The URL without user information and fragment."""
-    return join(replace(split(href), userinfo="", fragment=None))
-
-
-def _twin(url: str) -> str:
-    """The same on the other scheme."""
-    scheme, _, rest = url.partition(":")
-    return f"{'http' if scheme == 'https' else 'https'}:{rest}"
-
-
-def _is_twin(url: str, home: str) -> bool:
-    """Whether the two differ only in the scheme, and home is the secure one."""
-    return home.startswith("https:") and _twin(url) == home

@@ -9,6 +9,7 @@ or `#` stands in front of its delimiter unescaped.
 import re
 
 import ada_url
+from msgspec.structs import replace
 
 from feedmill.model.base import Value
 
@@ -106,6 +107,22 @@ def join(url: HttpUrl) -> str:
     query = "" if url.query is None else f"?{url.query}"
     fragment = "" if url.fragment is None else f"#{url.fragment}"
     return f"{url.scheme}://{userinfo}{url.host}{port}{url.path}{query}{fragment}"
+
+
+def bare(href: str) -> str:
+    """What `http_url` returned, without user information and fragment."""
+    return join(replace(split(href), userinfo="", fragment=None))
+
+
+def twin(url: str) -> str:
+    """The same on the other scheme."""
+    scheme, _, rest = url.partition(":")
+    return f"{'http' if scheme == 'https' else 'https'}:{rest}"
+
+
+def is_secure_twin(url: str, home: str) -> bool:
+    """Whether the two differ only in the scheme, and home is the secure one."""
+    return home.startswith("https:") and twin(url) == home
 
 
 def is_same_site(url: str, other: str) -> bool:

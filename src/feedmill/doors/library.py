@@ -13,8 +13,9 @@ from typing import Final, TypeVar
 
 from feedmill.app import load_config, open_fetcher
 from feedmill.canonicalise.policies import FEED_PRESETS, LEVELS, UrlPolicy
-from feedmill.canonicalise.progressive import CanonicalOptions, ProbeRule
+from feedmill.canonicalise.progressive import CanonicalOptions
 from feedmill.canonicalise.rewrites import Rewrite, blogger, feedburner, wordpress_candidates
+from feedmill.canonicalise.starts import ProbeRule
 from feedmill.canonicalise.urls import http_url, is_same_site
 from feedmill.config import Config
 from feedmill.engine.canonical import (

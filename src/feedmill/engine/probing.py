@@ -3,11 +3,9 @@
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from msgspec.structs import replace
-
 from feedmill.canonicalise.addresses import resolve_url
 from feedmill.canonicalise.signature import body_digest, feed_signature
-from feedmill.canonicalise.urls import join, split
+from feedmill.canonicalise.urls import bare, split
 from feedmill.config import Config
 from feedmill.engine.canonical import Face, Hash, Parse, settled
 from feedmill.engine.manners import Manners
@@ -141,11 +139,11 @@ def given_parts(address: str) -> tuple[str, FeedOverrides]:
     if url is None:
         return "", FeedOverrides()
     parts = split(url)
-    bare = join(replace(parts, userinfo="", fragment=None))
+    plain = bare(url)
     if not parts.userinfo:
-        return bare, FeedOverrides()
+        return plain, FeedOverrides()
     username, _, password = parts.userinfo.partition(":")
-    return bare, FeedOverrides(username=unquote(username), password=unquote(password))
+    return plain, FeedOverrides(username=unquote(username), password=unquote(password))
 
 
 def is_trusted(url: str, given_url: str) -> bool:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from feedmill.canonicalise.addresses import resolve_url
-from feedmill.canonicalise.urls import join, split
+from feedmill.canonicalise.urls import bare, split
 from feedmill.engine.world import World
 from feedmill.errors import AddressError
 from feedmill.fetch.guard import check_url, shown
@@ -57,14 +57,14 @@ def checked_address(address: str, allow_cidrs: Sequence[str] = ()) -> Address:
         hint = "give one like https://example.com/feed"
         raise AddressError(message, reason="malformed-url", hint=hint)
     parts = split(url)
-    bare = join(replace(parts, userinfo="", fragment=None))
-    verdict = check_url(bare, allow_cidrs=allow_cidrs)
+    plain = bare(url)
+    verdict = check_url(plain, allow_cidrs=allow_cidrs)
     if isinstance(verdict, Refused):
         raise _refusal(address, verdict)
     if not parts.userinfo:
-        return Address(bare)
+        return Address(plain)
     username, _, password = parts.userinfo.partition(":")
-    return Address(bare, unquote(username), unquote(password))
+    return Address(plain, unquote(username), unquote(password))
 
 
 async def subscribe(

@@ -5,7 +5,7 @@ from typing import Final
 
 from feedmill.canonicalise.platforms import platform_feeds
 from feedmill.canonicalise.progressive import CanonicalOptions
-from feedmill.canonicalise.urls import is_same_site
+from feedmill.canonicalise.urls import is_same_site, twin
 from feedmill.engine.canonical import Hooks, canonicalise_with
 from feedmill.engine.discover import discover
 from feedmill.engine.faces import Faces
@@ -169,7 +169,7 @@ class Visit:
         sight = self._first_feed()
         if sight is None:
             return None
-        spellings = (*urls, *map(_twin, urls))  # by http what is known by https, and back
+        spellings = (*urls, *map(twin, urls))  # by http what is known by https, and back
         store = self._world.store
         if await store.find_feed(spellings) is None:
             return None
@@ -232,12 +232,6 @@ def _no_feed(url: str, found: NotCanonical) -> NoFeedError:
 
 def _ends(seen: Seen) -> tuple[str, str]:
     return (seen.url, seen.final_url)
-
-
-def _twin(url: str) -> str:
-    """The same address by the other protocol."""
-    scheme, _, rest = url.partition(":")
-    return f"{'http' if scheme == 'https' else 'https'}:{rest}"
 
 
 def _nothing_found(url: str, reason: str) -> NoFeedError:
