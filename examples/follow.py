@@ -21,4 +21,6 @@ async def follow(address: str, position: Path) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     asyncio.run(follow(sys.argv[1], Path(sys.argv[2])))

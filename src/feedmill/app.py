@@ -307,7 +307,11 @@ def _embedding(config: Config, memory: ScreenMemory) -> Screener:
 
 def _llm(config: Config, memory: ScreenMemory, stack: AsyncExitStack) -> Screener:
     if not config.screen.llm_url:
-        raise ConfigError(["[screen] llm_url is not set: no language model to ask"])
+        mistake = (
+            "there is no language model to ask; set llm_url under [screen], or "
+            "FEEDMILL_SCREEN_LLM_URL, to an endpoint like http://127.0.0.1:8080/v1"
+        )
+        raise ConfigError([mistake])
     clock = SystemClock()
     own = replace(
         config.fetch,

@@ -1,12 +1,12 @@
 """What somebody chose, found again: the documents, the items in them, and what these change."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from msgspec.structs import replace
 
 from feedmill.engine.candidates import refuse, unpack_body
 from feedmill.engine.errands import read_collected
-from feedmill.engine.gathering import seen_in
+from feedmill.engine.gathering import SUMMARY_CHARS, seen_in
 from feedmill.engine.rawbytes import body_of
 from feedmill.engine.reading import NotAFeed, Read
 from feedmill.engine.world import World
@@ -42,22 +42,22 @@ class Choice(Value):
 
 async def choices_of(
     file: CandidateFile, wanted: Sequence[WindowCandidate], world: World
-) -> list[Choice]:
-    """What was chosen, document by document in the order of the file, each with its bytes."""
+) -> AsyncIterator[Choice]:
+    """What was chosen, document by document in the order of the file, one at a time with its bytes."""
     by_document: dict[int, list[WindowCandidate]] = {}
     for one in wanted:
         if not (0 <= one.document < len(file.documents) and 0 <= one.source < len(file.sources)):
             refuse("malformed", f"candidate {one.candidate_id} stands in no document of the file")
+        if file.documents[one.document].source != one.source:
+            refuse("malformed", f"candidate {one.candidate_id} is not from the source it names")
         by_document.setdefault(one.document, []).append(one)
-    choices = []
     for at in sorted(by_document):
         document = file.documents[at]
         body = await _body(document, world)
         raw = RawDocument(body=body, url=document.final_url, content_type=document.content_type)
         source = file.sources[by_document[at][0].source]
         mine = tuple(by_document[at])
-        choices.append(Choice(document=document, source=source, candidates=mine, raw=raw))
-    return choices
+        yield Choice(document=document, source=source, candidates=mine, raw=raw)
 
 
 async def find_items(
@@ -74,7 +74,7 @@ async def find_items(
     for one in choice.candidates:
         place = (one.slice_offset, one.slice_length)
         item = by_place.get(place) if one.slice_offset is not None else by_key.get(one.dedupe_key)
-        if item is None:
+        if item is None or not _is_as_shown(one, item, read.clean.title):
             message = f"candidate {one.candidate_id} is not in its document as it is read today"
             refuse("no-such-item", f"{message}; nothing was written", "collect the window again")
         found[one.candidate_id] = item
@@ -121,6 +121,15 @@ async def _body(document: CollectedDocument, world: World) -> bytes:
 def _place(item: Identified) -> tuple[int | None, int | None]:
     piece = item.entry.slice
     return (None, None) if piece is None else (piece.offset, piece.length)
+
+
+def _is_as_shown(one: WindowCandidate, item: Identified, feed_title: str | None) -> bool:
+    """Whether the words that somebody confirmed are those of the document, and no others."""
+    entry = item.entry
+    summary = None if entry.summary is None else entry.summary[:SUMMARY_CHARS]
+    said = (one.title, one.url, one.summary, one.categories, one.feed_title)
+    read = (entry.title, entry.link, summary, entry.categories, feed_title or one.feed_title)
+    return said == read
 
 
 def _summary(changes: Sequence[Change]) -> ChangeSummary:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from feedmill.engine.candidates import sealed
 from feedmill.engine.errands import Errand, Source
 from feedmill.engine.gathering import Draft, counted, gather
+from feedmill.engine.insert import TAG
 from feedmill.engine.manners import Manners, host_of
 from feedmill.engine.probing import given_parts
 from feedmill.engine.subscribe import checked_address
@@ -28,7 +29,15 @@ from feedmill.model.candidate import SCHEMA, CandidateFile, CollectedDocument, S
 from feedmill.model.feed import Feed
 from feedmill.observe import log
 
-__all__ = ["PAGES", "Source", "Step", "collect_window", "source_of", "source_of_feed"]
+__all__ = [
+    "PAGES",
+    "Source",
+    "Step",
+    "collect_window",
+    "is_left_behind",
+    "source_of",
+    "source_of_feed",
+]
 
 PAGES: Final = 10  # of one source at most, its first document included
 Step = Callable[[SourceReport], None]
@@ -91,6 +100,15 @@ async def source_of(address: str, world: World, *, title: str | None = None) -> 
 def source_of_feed(feed: Feed) -> Source:
     """A subscription as a source."""
     return Source(url=feed.url, feed=feed, title=feed.title, overrides=feed.overrides)
+
+
+def is_left_behind(feed: Feed) -> bool:
+    """Whether a subscription only holds what an insertion stored; who asks for all does not mean it.
+
+    Somebody named that source once, for one window. It is asked again when it is named again, by its
+    address or by a tag, or once it was resumed.
+    """
+    return feed.paused and TAG in feed.tags
 
 
 async def _run(errand: Errand) -> None:

@@ -234,6 +234,8 @@ def _older(read: Read, verdict: Fresh, final_url: str) -> str | None:
 
 def _words(verdict: Verdict) -> tuple[str, str]:
     match verdict:
+        case Failed(reason="scheme"):
+            return verdict.reason, "this is no web address; one looks like https://example.com/feed"
         case Failed():
             return verdict.reason, verdict.detail
         case Gone():

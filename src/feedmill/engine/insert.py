@@ -21,8 +21,11 @@ from feedmill.engine.choosing import Choice, choices_of, chosen_changes, find_it
 from feedmill.engine.errands import passing_feed
 from feedmill.engine.held import held_among
 from feedmill.engine.ports import Refresh
+from feedmill.engine.probing import is_trusted
+from feedmill.engine.subscribe import checked_address
 from feedmill.engine.world import World
-from feedmill.errors import ConflictError
+from feedmill.errors import AddressError, ConflictError
+from feedmill.fetch.guard import shown
 from feedmill.model.base import Value
 from feedmill.model.candidate import (
     CandidateFile,
@@ -65,13 +68,13 @@ async def insert_selected(
     """
     wanted = chosen(file, ids)
     _check(confirmation, file, wanted)
-    choices = await choices_of(file, wanted, world)
-    for choice in choices:
-        feed = await _feed_of(choice.source, world)
-        await find_items(choice, feed or passing_feed(choice.source.url, world), world)
+    # Twice over the documents, one at a time: packed in a file, they can be far larger than it.
+    async for choice in choices_of(file, wanted, world):
+        known = await _feed_of(choice.source, world)
+        await find_items(choice, known or _passing(choice.source, world), world)
     counts: Counter[str] = Counter()
     new: list[str] = []
-    for choice in choices:
+    async for choice in choices_of(file, wanted, world):
         feed = await _feed_of(choice.source, world)
         if feed is None:
             feed = await _add_feed(choice.source, world)
@@ -102,21 +105,36 @@ def _check(
 
 
 async def _feed_of(source: SourceReport, world: World) -> Feed | None:
-    """The feed that the source's entries belong to; a file from another mill names ids of its own."""
+    """The feed that the source's entries belong to, by the addresses that were collected from.
+
+    Not by the id in the file: whoever made the file could name any feed with it.
+    """
     urls = (source.url,) if source.final_url is None else (source.url, source.final_url)
-    found = None if source.feed_id is None else await world.store.feed(source.feed_id)
-    return found or await world.store.find_feed(urls)
+    return await world.store.find_feed(urls)
+
+
+def _passing(source: SourceReport, world: World) -> Feed:
+    """The feed that a source would become; CandidateError for what nobody can subscribe to."""
+    try:
+        url = checked_address(source.url, world.config.fetch.allow_cidrs).url
+    except AddressError as problem:
+        refuse("malformed", f"a source of the file is none: {problem}", problem.hint)
+    if url != source.url:
+        refuse("malformed", f"{shown(source.url)} is not how a source is written")
+    return passing_feed(url, world)
 
 
 async def _add_feed(source: SourceReport, world: World) -> Feed:
-    now = world.clock.now()
+    now, final_url = world.clock.now(), source.final_url
+    # The end of a way to another host is that host's address, and stays it.
+    is_own = final_url is not None and is_trusted(final_url, source.url)
     new = NewFeed(
         id=world.clock.new_id(),
         url=source.url,
         created_at=now,
         next_poll_at=now,
         schedule=initial_state(world.config.schedule),
-        aliases=() if source.final_url is None else (source.final_url,),
+        aliases=(final_url,) if final_url is not None and is_own else (),
         title=source.feed_title,
         tags=(TAG,),
         paused=True,

@@ -350,7 +350,11 @@ def _addresses(fetch: FetchRecord, verdict: Verdict, reading: Reading) -> tuple[
     a redirect leads is the feed's word too: on its own site it is believed, elsewhere it is a
     candidate like any other, or one redirect would give away a stranger's address.
     """
-    if not isinstance(verdict, Fresh | Unchanged) or isinstance(reading, NotAFeed):
+    if (
+        not fetch.hops
+        or not isinstance(verdict, Fresh | Unchanged)
+        or isinstance(reading, NotAFeed)
+    ):
         return ()
     hops = dict.fromkeys((*(hop.url for hop in fetch.hops), fetch.final_url))
     lasts = permanence(fetch.hops) is not None

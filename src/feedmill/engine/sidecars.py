@@ -8,6 +8,7 @@
 Each names the digest of the window that it belongs to.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -31,6 +32,8 @@ SCREENING_SCHEMA: Final = "feedmill-screening/1"
 SELECTION_SCHEMA: Final = "feedmill-selection/1"
 MAX_RECORD_BYTES: Final = 64 * 1024 * 1024
 
+_MOST_IDS: Final = 1_000_001  # of one selection
+_ID: Final = re.compile(r"[0-9]{1,12}")
 
 Shown = Literal["terminal", "page", "command-line", "mcp"]
 _SHOWN: Final[dict[str, Shown]] = {"terminal": "terminal", "page": "page"}
@@ -125,20 +128,23 @@ def read_selection(path: Path, file: CandidateFile) -> Selection:
 
 def parse_ids(text: str, name: str = "the selection") -> tuple[int, ...]:
     """Ids as people write them: 3,7,12 or 3-9 or one a line; each once, in their order."""
-    found: list[int] = []
+    found: dict[int, None] = {}
+    spelled = 0
     for word in text.replace(",", " ").split():
         first, dash, last = word.partition("-")
         numbers = (first, last if dash else first)
-        if not all(number.isascii() and number.isdecimal() for number in numbers):
+        if not all(_ID.fullmatch(number) for number in numbers):
             message = f"{name}: {word[:40]!r} is no candidate id"
             refuse("bad-selection", message, "write ids like 3,7,12 or 3-9")
-        low, high = (int(number[:12]) for number in numbers)
-        if high < low or high - low > 1_000_000:
+        low, high = (int(number) for number in numbers)
+        spelled += high - low + 1
+        # Counted before it is spelled out: a few bytes can name the same million again and again.
+        if high < low or spelled > _MOST_IDS:
             refuse("bad-selection", f"{name}: {word[:40]!r} is no range of candidate ids")
-        found.extend(range(low, high + 1))
+        found |= dict.fromkeys(range(low, high + 1))
     if not found:
         refuse("bad-selection", f"{name} names no candidate", "write ids like 3,7,12")
-    return tuple(dict.fromkeys(found))
+    return tuple(found)
 
 
 def record_confirmation(path: Path, confirmation: Confirmation) -> Path:

@@ -23,7 +23,7 @@ from feedmill.normalise.text import clean_text
 
 BEST: Final = "best"
 PAGES: Final = frozenset({"html-page", "not-a-feed", "error-document", "login-page", "malformed"})
-_AS_IS: Final = "`--as-is` subscribes to it all the same and lets polling find out"
+_AS_IS: Final = "`--as-is` (`as_is` over the API) subscribes to it all the same; polling finds out"
 
 # The server's trouble rather than the address's: tomorrow it may be a feed again.
 PASSING: Final = frozenset(

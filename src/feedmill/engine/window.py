@@ -8,9 +8,7 @@ from feedmill.engine.candidates import refuse
 from feedmill.model.candidate import Window
 
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
-_HINT: Final = (
-    "write --start 2026-01-05 --end 2026-01-11, an instant like 2026-01-05T08:00Z, or --last 7d"
-)
+_HINT: Final = "write a day like 2026-01-05 or an instant like 2026-01-05T08:00Z"
 
 
 def window_between(start: str, end: str | None, *, now: datetime) -> Window:

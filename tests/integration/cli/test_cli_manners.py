@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 from tests.integration.cli.cli_mill import COMMAND, LIMIT_SEC, Mill, finish, paper
+from tests.integration.engine.papers import item, rss
 
 from feedmill.demo.publisher import Publisher
 from feedmill.demo.script import Answer, document, silence
@@ -43,6 +44,23 @@ def on_a_terminal(*words: str, typed: str = "", **environment: str) -> tuple[int
             break
     os.close(ours)
     return process.wait(LIMIT_SEC), written.decode()
+
+
+def test_on_a_narrow_terminal_names_can_be_read_and_uids_copied(
+    mill: Mill, publisher: Publisher
+) -> None:
+    publisher.script("/narrow", document(rss(item(1))))
+    url = publisher.url("/narrow")
+    mill.ok("add", "--as-is", url)
+    mill.ok("sync", "--feed", url)
+    uid = mill.json("entries", "--feed", url)["items"][0]["entry_uid"]
+
+    listed = on_a_terminal("list", COLUMNS="80", NO_COLOR="1")[1]
+    shown = on_a_terminal("entries", "--feed", url, COLUMNS="80", NO_COLOR="1")[1]
+
+    assert "Paper" in listed
+    assert "http" not in listed
+    assert [line.strip() for line in shown.splitlines()][-1] == uid
 
 
 def test_help_is_shown_without_loading_what_commands_need() -> None:

@@ -179,6 +179,7 @@ class TestScreening:
 
         assert said.status == 1
         assert "llm_url" in said.err
+        assert "FEEDMILL_SCREEN_LLM_URL" in said.err
 
     def test_a_file_is_needed(self, mill: Mill) -> None:
         assert mill("screen").status == 2

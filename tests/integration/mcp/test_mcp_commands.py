@@ -12,6 +12,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen, run
 from typing import Any
 
+import httpx2
 import pytest
 from tests.integration.engine.stage import opened
 from tests.integration.mcp.agent_mill import (
@@ -165,6 +166,29 @@ def test_the_http_door_says_where_it_is_and_leaves_when_it_is_told(
 
     assert re.fullmatch(r"http://127\.0\.0\.1:[0-9]+/mcp", place)
     assert door.returncode == (130 if number == signal.SIGINT else 0), err
+
+
+def test_a_session_that_only_waits_does_not_hold_up_the_end(home: Path) -> None:
+    assert not home.exists()
+    with Popen(
+        [COMMAND, "mcp", "--http", "127.0.0.1:0", "--json"],
+        stdout=PIPE,
+        stderr=PIPE,
+        # Far longer than the test waits: only a stream that was ended lets the door leave.
+        env=os.environ | {"FEEDMILL_RUN_DRAIN_SEC": "600"},
+    ) as door:
+        assert door.stdout is not None
+        place = json.loads(door.stdout.readline())["mcp"]
+        with httpx2.Client(headers={"Accept": "application/json, text/event-stream"}) as wire:
+            hello = wire.post(place, json=HELLO)
+            session = {"Mcp-Session-Id": hello.headers["Mcp-Session-Id"]}
+            with wire.stream("GET", place, headers=session, timeout=LIMIT_SEC) as waiting:
+                assert waiting.status_code == 200
+                door.send_signal(signal.SIGINT)
+                _, err = door.communicate(timeout=LIMIT_SEC)
+
+    assert door.returncode == 130
+    assert json.loads(err)["error"]["code"] == "interrupted"
 
 
 HELLO = {

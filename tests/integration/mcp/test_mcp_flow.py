@@ -64,6 +64,24 @@ def test_an_agent_collects_screens_asks_and_inserts_over_http_and_a_second_time_
     asyncio.run(story())
 
 
+def test_a_window_of_all_subscriptions_leaves_out_what_an_insertion_left_behind(
+    tmp_path: Path,
+) -> None:
+    async def story() -> None:
+        person = Person()
+        async with opened(tmp_path) as stage, agent(stage, person) as ask:
+            await go_all_the_way(ask, person, publish(stage))
+            day = {"start": "2025-10-13", "end": "2025-10-13"}
+
+            alone = await ask.refusal("collect_window", **day)
+            tagged = await ask("collect_window", tag="collected", **day)
+
+            assert alone.startswith("usage: there is no source")
+            assert tagged["sources_ok"] == 1
+
+    asyncio.run(story())
+
+
 @in_both_eras
 def test_an_agent_goes_the_same_way_over_standard_streams(tmp_path: Path, mode: Era) -> None:
     async def story() -> None:

@@ -222,6 +222,22 @@ def test_every_mistake_is_told_with_its_stable_reason(told: Callable[[Story], No
             for (name, _, reason), words in zip(MISTAKES, said, strict=True)
             if not words.startswith(reason)
         ] == []
+        assert [words for words in said if " --" in words] == []  # an agent has no options
+
+    told(story)
+
+
+def test_a_hint_names_tools_and_what_to_tell_the_person(told: Callable[[Story], None]) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        window = (await collected(ask, publish(stage)))["window_id"]
+
+        unknown = await ask.refusal("confirm", window_id=window, candidate_ids=[99])
+        no_model = await ask.refusal("screen", window_id=window, method="llm")
+
+        assert unknown.startswith("unknown-id: ")
+        assert unknown.endswith("(list_candidates shows the ids there are)")
+        assert no_model.startswith("config: ")
+        assert no_model.endswith("(use hybrid or lexical, and tell the person)")
 
     told(story)
 

@@ -109,6 +109,34 @@ def test_lists_tags_and_subscriptions_are_sources_too(mill: Mill, publisher: Pub
     assert (every["sources"], every["candidates"]) == (2, 2)
 
 
+def test_all_leaves_out_what_an_insertion_left_behind_until_it_is_named_or_resumed(
+    mill: Mill, publisher: Publisher
+) -> None:
+    publisher.script("/passing", answer(on(1, 1)))
+    publisher.script("/wanted", answer(on(2, 2)))
+    mill.ok("collect-window", *WEEK, "--feeds", publisher.url("/passing"))
+    mill.ok("insert-selected", "--candidates", "candidates.json", "--select-all", "--confirm")
+
+    alone = mill("collect-window", *WEEK, "--all", "--json")
+    mill.ok("add", "--as-is", publisher.url("/wanted"))
+    mill.ok("pause", publisher.url("/wanted"))
+    every = mill.json("collect-window", *WEEK, "--all")
+    named = mill.json("collect-window", *WEEK, "--all", publisher.url("/passing"))
+    tagged = mill.json("collect-window", *WEEK, "--tag", "collected")
+    mill.ok("resume", publisher.url("/passing"))
+    resumed = mill.json("collect-window", *WEEK, "--all")
+
+    assert alone.status == 2
+    assert [one["sources"] for one in (every, named, tagged, resumed)] == [1, 2, 1, 2]
+
+
+def test_a_source_that_is_no_address_is_said_to_be_none(mill: Mill) -> None:
+    said = mill("collect-window", *WEEK, "nonsense")
+
+    assert said.status == 1
+    assert "scheme nonsense: this is no web address" in said.text
+
+
 def test_a_failed_source_is_told_and_only_all_failing_is_a_failure(
     mill: Mill, publisher: Publisher
 ) -> None:
@@ -118,7 +146,8 @@ def test_a_failed_source_is_told_and_only_all_failing_is_a_failure(
     some = mill.ok("collect-window", *WEEK, publisher.url("/fine"), publisher.url("/down"))
     none = mill("collect-window", *WEEK, "--feeds", publisher.url("/down"), "--json")
 
-    assert "1 sources read, 1 failed" in some.text
+    assert "1 candidate from" in some.text
+    assert "1 source read, 1 failed" in some.text
     assert "server-error" in some.text
     assert none.status == 1
     assert none.json["failures"][0]["reason"] == "server-error"

@@ -4,7 +4,15 @@ from datetime import timedelta
 
 import pytest
 
-from feedmill.doors.cli.output import shorten, show_facts, span
+from feedmill.doors.cli.output import counted, shorten, show_facts, span
+
+
+def test_one_thing_is_not_said_as_many() -> None:
+    said = [counted(number, "feed") for number in (0, 1, 2)]
+    entries = counted(2, "new entry", "new entries")
+
+    assert said == ["0 feeds", "1 feed", "2 feeds"]
+    assert entries == "2 new entries"
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def mcp(ctx: click.Context, place: tuple[str, int] | None, *, as_json: bool) -> 
         return by
 
     if run_story(tell, as_json=as_json) == signal.SIGINT:
-        interrupted(as_json=as_json)
+        interrupted("interrupted; everything under way was finished", as_json=as_json)
 
 
 async def _over_stdio(world: World) -> signal.Signals | None:

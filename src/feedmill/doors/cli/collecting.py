@@ -11,10 +11,17 @@ import click
 from feedmill.app import announce_egress, default_topics, open_world
 from feedmill.config import Config
 from feedmill.doors.cli.lasting import lasting
-from feedmill.doors.cli.output import json_option, paint, progress, shorten, show_json
+from feedmill.doors.cli.output import counted, json_option, paint, progress, shorten, show_json
 from feedmill.doors.cli.session import all_feeds, config_of, run_story
 from feedmill.engine.candidates import write_candidates
-from feedmill.engine.collect import PAGES, Source, collect_window, source_of, source_of_feed
+from feedmill.engine.collect import (
+    PAGES,
+    Source,
+    collect_window,
+    is_left_behind,
+    source_of,
+    source_of_feed,
+)
 from feedmill.engine.lists import read_list
 from feedmill.engine.sidecars import screening_path, selection_path
 from feedmill.engine.window import window_between, window_of_last
@@ -58,7 +65,12 @@ class _Wanted(NamedTuple):
     help="Every feed of a list: OPML, feeds.json or plain addresses.",
 )
 @click.option("--tag", metavar="TAG", help="Subscriptions with this tag.")
-@click.option("--all", "everything", is_flag=True, help="Every subscription.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Every subscription but paused ones that have the tag collected.",
+)
 @click.option(
     "--topics",
     "topic_file",
@@ -188,7 +200,9 @@ async def _sources(wanted: _Wanted, world: World) -> list[Source]:
     """Every source once, in the order in which they were named."""
     found = [await source_of(address, world) for address in wanted.addresses]
     if wanted.tag is not None or wanted.everything:
-        found += [source_of_feed(feed) for feed in await all_feeds(world, wanted.tag)]
+        feeds = await all_feeds(world, wanted.tag)
+        named = [one for one in feeds if wanted.tag is not None or not is_left_behind(one)]
+        found += [source_of_feed(feed) for feed in named]
     if not found:
         raise UsageError(_nowhere(wanted))
     return list({one.url: one for one in reversed(found)}.values())[::-1]
@@ -198,7 +212,10 @@ def _nowhere(wanted: _Wanted) -> str:
     if wanted.tag is not None:
         return f"no subscription has the tag {wanted.tag!r}; `feedmill list` shows what there is"
     if wanted.everything:
-        return "there is no subscription yet; name sources with --feeds or --opml"
+        return (
+            "there is no subscription yet, or none but paused ones with the tag 'collected'; "
+            "name sources with --feeds, --opml or --tag"
+        )
     return "there is no source to collect from; give --feeds, --opml, --tag or --all"
 
 
@@ -256,15 +273,15 @@ def _say(file: CandidateFile, out: Path) -> None:
     shape = _shape(file, out)
     span = f"{file.window.start:%Y-%m-%d %H:%M} to {file.window.end:%Y-%m-%d %H:%M} UTC"
     click.echo(
-        f"{shape['candidates']} candidates from {span} written to {out}: "
+        f"{counted(shape['candidates'], 'candidate')} from {span} written to {out}: "
         f"{shape['known']} stored already, {shape['undated']} without a date"
     )
     failed = shape["failures"]
     ok = shape["sources"] - len(failed)
-    click.echo(f"{ok} sources read, {len(failed)} failed")
+    click.echo(f"{counted(ok, 'source')} read, {len(failed)} failed")
     for one in failed[:_SHOWN]:
-        detail = "" if one["detail"] == one["url"] else one["detail"]
-        words = shorten(f"{one['url']} {detail}", 200)
+        detail = "" if one["detail"] in {"", one["url"]} else f": {one['detail']}"
+        words = shorten(f"{one['url']}{detail}", 200)
         click.echo(f"  {paint(one['reason'], fg='red')} {words}")
     if len(failed) > _SHOWN:
         click.echo(f"  and {len(failed) - _SHOWN} more; --json lists all")

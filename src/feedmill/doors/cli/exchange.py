@@ -9,7 +9,7 @@ import click
 from msgspec import json
 
 from feedmill.doors.cli.leaving import fail
-from feedmill.doors.cli.output import json_option, paint, progress, shorten, show_json
+from feedmill.doors.cli.output import counted, json_option, paint, progress, shorten, show_json
 from feedmill.doors.cli.session import all_feeds, in_world, write_file
 from feedmill.engine.importing import ADDED, EXISTING, UNPROVEN, ImportReport, import_outlines
 from feedmill.engine.lists import Outline, read_list, write_opml
@@ -90,7 +90,7 @@ def export(ctx: click.Context, output: Path | None, tag: str | None, *, as_json:
         click.echo(write_opml(outlines), nl=False)
     else:
         write_file(output, write_opml(outlines))
-        click.echo(f"{len(outlines)} feeds written to {output}")
+        click.echo(f"{counted(len(outlines), 'feed')} written to {output}")
 
 
 def _shape(done: ImportReport) -> dict[str, Any]:

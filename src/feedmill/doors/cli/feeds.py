@@ -1,5 +1,6 @@
 """Subscriptions: add, list, show, remove, pause, resume."""
 
+import shutil
 import sys
 from datetime import timedelta
 from typing import Any
@@ -9,7 +10,15 @@ from msgspec.structs import replace
 
 from feedmill.doors.cli.joining import Answer, Wishes, answer_shape, join_all, say
 from feedmill.doors.cli.leaving import fail
-from feedmill.doors.cli.output import json_option, show_facts, show_json, show_table, span
+from feedmill.doors.cli.output import (
+    counted,
+    json_option,
+    shorten,
+    show_facts,
+    show_json,
+    show_table,
+    span,
+)
 from feedmill.doors.cli.session import config_of, feed_named, feeds_named, in_world
 from feedmill.engine.subscribe import Subscribed, checked_address
 from feedmill.engine.world import World
@@ -19,6 +28,7 @@ from feedmill.publish.events import event_of_removed_feed
 from feedmill.publish.wire import feed_wire
 
 _SECONDS = click.IntRange(min=1)
+_WIDE = 110  # columns from which on a list has room for titles and addresses
 
 
 @click.command()
@@ -111,10 +121,7 @@ def list_(
     if not feeds:
         click.echo("no feeds yet; try: feedmill add https://example.com/feed")
         return
-    show_table(
-        ("id", "state", "every", "last", "next poll", "title", "url"),
-        [_row(feed) for feed in feeds],
-    )
+    show_table(*_fitting([_row(feed) for feed in feeds]))
     if following is not None:
         click.echo(f"more with --after {following}")
 
@@ -222,8 +229,8 @@ def _refuse_bad(urls: tuple[str, ...], allow_cidrs: tuple[str, ...], *, as_json:
 
 def _agreed(feeds: list[Feed]) -> bool:
     for feed in feeds:
-        click.echo(f"  {feed.title or '-'}  {feed.url}")
-    return click.confirm(f"remove {len(feeds)} feed(s) and their entries?")
+        click.echo(f"  {shorten(feed.title or '-', 200)}  {feed.url}")
+    return click.confirm(f"remove {counted(len(feeds), 'feed')} with all entries?")
 
 
 def _overrides(own: dict[str, Any]) -> FeedOverrides:
@@ -249,6 +256,15 @@ def _overrides(own: dict[str, Any]) -> FeedOverrides:
         proxy=own["proxy"],
         verify_tls=not own["insecure"],
     )
+
+
+def _fitting(rows: list[tuple[str, ...]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The head and the rows of a list; where both do not fit, a feed has a title or an address."""
+    head = ("id", "state", "every", "last", "next poll", "title", "url")
+    if not sys.stdout.isatty() or shutil.get_terminal_size().columns >= _WIDE:
+        return head, rows
+    short = [(*row[:-2], row[-1] if row[-2] == "-" else row[-2]) for row in rows]
+    return (*head[:-2], "feed"), short
 
 
 def _row(feed: Feed) -> tuple[str, ...]:

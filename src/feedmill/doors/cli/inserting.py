@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from feedmill.doors.cli.leaving import fail
-from feedmill.doors.cli.output import json_option, shorten, show_json
+from feedmill.doors.cli.output import counted, json_option, shorten, show_json
 from feedmill.doors.cli.session import in_world, run_story
 from feedmill.engine.candidates import chosen, read_candidates
 from feedmill.engine.insert import Inserted, insert_selected
@@ -98,7 +98,9 @@ def insert(
         f"{done.unchanged} unchanged, {done.skipped} skipped"
     )
     if done.feeds_added:
-        click.echo(f"{done.feeds_added} feeds added, paused; `feedmill resume` polls them")
+        click.echo(
+            f"{counted(done.feeds_added, 'feed')} added, paused; `feedmill resume` lets it be polled"
+        )
 
 
 def user_name() -> str:

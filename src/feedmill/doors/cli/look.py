@@ -77,7 +77,11 @@ def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # 
         )
         for e in found
     ]
-    show_table(("published", "title", "link", "entry_uid"), rows)
+    if sys.stdout.isatty():
+        for row in rows:
+            _show_row(*row)
+    else:
+        show_table(("published", "title", "link", "entry_uid"), rows)
     if following is not None:
         click.echo(f"more with --after {following}")
 
@@ -215,3 +219,10 @@ def _moment(text: str | None, option: str) -> Any:  # noqa: ANN401
         message = f"{text!r} is no time; write one like 2025-10-14 or 2025-10-14T09:30:00Z"
         raise click.BadParameter(message, param_hint=option)
     return moment
+
+
+def _show_row(published: str, title: str, link: str, uid: str) -> None:
+    """An entry on lines of its own: a uid that was cut to fit a column would be of no use."""
+    click.echo(f"{published}  {paint(shorten(title, 120), bold=True)}")
+    click.echo(f"  {shorten(link, 400)}")
+    click.echo(f"  {uid}")

@@ -36,6 +36,7 @@ COMMANDS: Final = {
         "collect",
         "Collect a span of time as candidates, before anything is stored.",
     ),
+    "screen": ("feedmill.doors.cli.screening", "screen", "Suggest which candidates fit topics."),
     "review": (
         "feedmill.doors.cli.reviewing",
         "review",
@@ -71,7 +72,6 @@ COMMANDS: Final = {
         "canonicalize",
         "Find and prove the one right address of a feed.",
     ),
-    "screen": ("feedmill.doors.cli.screening", "screen", "Suggest which candidates fit topics."),
     "models": ("feedmill.doors.cli.models", "models", "Install models for screening by meaning."),
     "parse": ("feedmill.doors.cli.parse", "parse", "Read feed documents and say what they hold."),
 }

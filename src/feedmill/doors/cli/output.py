@@ -42,6 +42,11 @@ def span(wait: timedelta) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.0f} d"
 
 
+def counted(number: int, noun: str, many: str | None = None) -> str:
+    """A number of things as a person says it: 1 feed, 2 feeds."""
+    return f"{number} {noun}" if number == 1 else f"{number} {many or noun + 's'}"
+
+
 def show_json(value: object) -> None:
     """One JSON document on standard output."""
     encoded = msgspec.json.encode(value)

@@ -1,7 +1,9 @@
 """`feedmill run`: the scheduler and its workers, with taps, metrics and housekeeping beside them."""
 
 import asyncio
+import shutil
 import signal
+import sys
 from typing import Any
 
 import click
@@ -24,6 +26,8 @@ from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 from feedmill.observe.page import serve_metrics
 from feedmill.publish.wire import refresh_wire
+
+_BESIDE = 65  # columns of a line beside the name: time, outcome, news, wait, reason
 
 
 @click.command()
@@ -119,11 +123,24 @@ def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:
         news += f" ~{fetch.entries_updated}"
     wait = result.feed.next_poll_at - fetch.fetched_at
     mended = f" mended: {', '.join(fetch.repairs)}" if fetch.repairs else ""
-    name = shorten(result.feed.title or before.url, 44)
+    room = _room()
+    name = shorten(result.feed.title or _end_of(before.url, room), room)
     click.echo(
         f"{fetch.fetched_at:%H:%M:%S} {paint(f'{fetch.outcome:<16}', fg='green' if good else 'red')}"
-        f"{news:<8}{name:<46}next in {span(wait):<9}{result.feed.reason}{mended}"
+        f"{news:<8}{name:<{room + 2}}next in {span(wait):<9}{result.feed.reason}{mended}"
     )
+
+
+def _end_of(url: str, room: int) -> str:
+    """An address, or its end: addresses that begin alike end differently."""
+    return url if len(url) <= room else f"…{url[1 - room :]}"
+
+
+def _room() -> int:
+    """How long a name may be for a line to fit on the terminal; 44 where there is none."""
+    if not sys.stdout.isatty():
+        return 44
+    return min(44, max(14, shutil.get_terminal_size().columns - _BESIDE))
 
 
 def show_line(_: Feed, result: Refresh, __: Committed) -> None:

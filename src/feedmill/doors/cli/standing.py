@@ -157,6 +157,9 @@ def list_held(
         show_json({"items": [_held_shape(one) for one in found], "next": None})
         return
     rows = [(f"{one.held_at:%Y-%m-%d %H:%M}", one.title or "-", one.entry_uid) for one in found]
+    if not rows:
+        click.echo("nothing waits for a word")
+        return
     show_table(("since", "title", "entry"), rows)
 
 

@@ -11,7 +11,15 @@ import click
 from feedmill.app import announce_egress, open_world, owner_name, taps_of
 from feedmill.config import Config
 from feedmill.doors.cli.leaving import fail, interrupted
-from feedmill.doors.cli.output import json_option, paint, progress, shorten, show_json, span
+from feedmill.doors.cli.output import (
+    counted,
+    json_option,
+    paint,
+    progress,
+    shorten,
+    show_json,
+    span,
+)
 from feedmill.doors.cli.session import config_of, feeds_named, run_story
 from feedmill.doors.cli.stopping import stop_on_signals
 from feedmill.engine.deliver import deliver_pending
@@ -154,9 +162,9 @@ def _say(result: dict[str, Any]) -> None:
         click.echo(f"nothing is due before {due}; --force polls now" if due else "no feeds to poll")
         return
     click.echo(
-        f"{result['feeds_checked']} feeds checked, {result['feeds_nochange']} without change: "
-        f"{result['new']} new entries, {result['updated']} updated, "
-        f"{result['unchanged']} unchanged, {result['errors']} errors"
+        f"{counted(result['feeds_checked'], 'feed')} checked, {result['feeds_nochange']} without change: "
+        f"{counted(result['new'], 'new entry', 'new entries')}, {result['updated']} updated, "
+        f"{result['unchanged']} unchanged, {counted(result['errors'], 'error')}"
     )
     for one in result["failures"]:
         words = shorten(f"{one['url']} {one['detail']}", 200)

@@ -25,6 +25,21 @@ T = TypeVar("T")
 Tool = Callable[Concatenate[Call, P], Awaitable[T]]
 
 _MAX_MESSAGE_CHARS: Final = 1_000
+_COLLECT: Final = "call collect_window again"
+_OTHERWISE: Final = "use hybrid or lexical, and tell the person:"
+# The engine's own hints name commands, which are for people; an agent has tools.
+_HINTS: Final = {
+    "unknown-id": "list_candidates shows the ids there are",
+    "changed": _COLLECT,
+    "truncated": _COLLECT,
+    "malformed": _COLLECT,
+    "other-schema": _COLLECT,
+    "other-file": "call screen again",
+    "config": "use hybrid or lexical, and tell the person",
+    "model-missing": f"{_OTHERWISE} `feedmill models install` installs the model",
+    "model-damaged": f"{_OTHERWISE} `feedmill models remove`, then `feedmill models install`",
+    "missing-extra": f"{_OTHERWISE} pip install 'feedmill[semantic]'",
+}
 
 
 class Listed(NamedTuple):
@@ -71,8 +86,8 @@ def told(name: str) -> Iterator[None]:
     except (ToolError, MCPError):
         raise
     except FeedmillError as problem:
-        hint = f" ({problem.hint})" if problem.hint else ""
-        words = f"{problem.reason}: {problem}{hint}"
+        hint = _HINTS.get(problem.reason, problem.hint)
+        words = f"{problem.reason}: {problem} ({hint})" if hint else f"{problem.reason}: {problem}"
         raise ToolError(words[:_MAX_MESSAGE_CHARS]) from None
     except Exception as problem:
         logger("mcp").error("surprised", op=name, exc_info=problem)

@@ -12,7 +12,13 @@ from feedmill.doors.mcp.calls import tool
 from feedmill.doors.mcp.doorway import Call, doorway_of
 from feedmill.doors.mcp.shapes import CollectedWindow
 from feedmill.doors.mcp.untrusted import source_shape
-from feedmill.engine.collect import Source, collect_window, source_of, source_of_feed
+from feedmill.engine.collect import (
+    Source,
+    collect_window,
+    is_left_behind,
+    source_of,
+    source_of_feed,
+)
 from feedmill.engine.questions import every_feed
 from feedmill.engine.shelf import KeptWindow
 from feedmill.engine.window import window_between, window_of_last
@@ -39,7 +45,10 @@ async def collect_window_(
     ] = None,
     feeds: Annotated[
         list[str] | None,
-        Field(description="Addresses of feeds; without it the subscriptions are asked."),
+        Field(
+            description="Addresses of feeds; without it and a tag every subscription is asked, but "
+            "for paused ones that an earlier insertion left behind (tag collected)."
+        ),
     ] = None,
     tag: Annotated[str | None, Field(description="Only subscriptions with this tag.")] = None,
     topics: Annotated[
@@ -86,9 +95,13 @@ async def _sources(feeds: Sequence[str] | None, tag: str | None, world: World) -
             await source_of(url, world) for url in feeds[: world.config.mcp.window_sources + 1]
         ]
     else:
-        found = [source_of_feed(feed) async for feed in every_feed(world, tag)]
+        found = [
+            source_of_feed(feed)
+            async for feed in every_feed(world, tag)
+            if tag is not None or not is_left_behind(feed)
+        ]
     if not found:
-        message = "there is no source to collect from"
+        message = "there is no source to collect from; name feeds, or a tag that a subscription has"
         raise UsageError(message)
     if len(found) > world.config.mcp.window_sources:
         message = f"more than {world.config.mcp.window_sources} sources for one window"

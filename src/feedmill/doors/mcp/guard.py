@@ -5,11 +5,12 @@ must not be used against a server on its own machine. On loopback, as long as no
 made, everybody on the machine may do everything; the first token closes that.
 """
 
+import asyncio
 import re
 from typing import Any, Final
 
 from feedmill.doors.mcp.doorway import CALLER
-from feedmill.doors.mcp.patience import Body
+from feedmill.doors.mcp.patience import Body, Standing
 from feedmill.engine.access import RateLimiter, is_loopback, who
 from feedmill.engine.world import World
 from feedmill.model.access import Caller
@@ -30,6 +31,11 @@ class Guard:
         self._app, self._world = app, world
         self._is_local = is_loopback(host)
         self._limiter = RateLimiter(world.config.access, world.clock)
+        self._leaving = asyncio.Event()
+
+    def leave(self) -> None:
+        """End the streams on which sessions only wait; calls under way go on."""
+        self._leaving.set()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
         """Hand the request on with its caller, or refuse it with a word."""
@@ -52,7 +58,9 @@ class Guard:
             await _refuse(send, 401, "unauthenticated", (b"www-authenticate", b"Bearer"))
         else:
             body = Body(receive, self._world.config.serve.body_timeout_sec)
-            await self._app({**scope, CALLER: caller}, body.receive, send)
+            standing = Standing(body.receive, self._leaving)
+            receive = standing.receive if scope["method"] == "GET" else body.receive
+            await self._app({**scope, CALLER: caller}, receive, send)
 
     def _is_ours(self, host: str) -> bool:
         known = self._world.config.serve.hosts

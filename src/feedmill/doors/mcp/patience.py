@@ -53,3 +53,21 @@ class Body:
             return {"type": "http.disconnect"}
         self._whole = not message.get("more_body", False)
         return message
+
+
+class Standing:
+    """A stream on which nothing is under way: once we leave, the other side is taken to have left."""
+
+    def __init__(self, receive: Any, leaving: asyncio.Event) -> None:  # noqa: ANN401  # ASGI's own type
+        self._receive, self._leaving = receive, leaving
+
+    async def receive(self) -> Any:  # noqa: ANN401  # ASGI's own type
+        """The next piece."""
+        coming = asyncio.ensure_future(self._receive())
+        leaving = asyncio.ensure_future(self._leaving.wait())
+        try:
+            await asyncio.wait({coming, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            return coming.result() if coming.done() else {"type": "http.disconnect"}
+        finally:
+            coming.cancel()
+            leaving.cancel()

@@ -46,13 +46,15 @@ async def http_server(world: World, host: str, port: int) -> AsyncIterator[str]:
         # The guard looks at Host and Origin, with the settings of every other door.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    web = _Server(_settings(Guard(app, world, host), world))
+    guard = Guard(app, world, host)
+    web = _Server(_settings(guard, world))
     async with asyncio.TaskGroup() as group, server.session_manager.run():
         serving = group.create_task(web.serve(sockets=[listening]))
         try:
             yield _address(listening)
         finally:
             web.should_exit = True
+            guard.leave()
             await asyncio.wait({serving})
 
 
@@ -86,7 +88,8 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listening = socket.create_server((bare, port), family=family, backlog=_BACKLOG)
     except OSError as problem:
-        words = problem.strerror or str(problem)
+        # Python adds the address a second time: "… (while attempting to bind on …)".
+        words = (problem.strerror or str(problem)).partition(" (while")[0]
         message = f"nothing can listen at {host} on port {port} ({words}); choose another"
         raise UsageError(message) from problem
     # asyncio does this only for sockets whose protocol is named; without it every answer in two

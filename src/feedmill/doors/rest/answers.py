@@ -15,8 +15,10 @@ import msgspec
 from litestar import Request, Response
 from litestar.response import Stream
 
+from feedmill.doors.rest.access import SCOPE, may_still
 from feedmill.doors.rest.doorway import doorway_of
 from feedmill.doors.rest.problems import RequestError
+from feedmill.doors.rest.shell import break_off
 from feedmill.publish.lines import json_lines
 
 JSON: Final = "application/json"
@@ -93,7 +95,7 @@ def is_known(request: AnyRequest, tag: str, modified: datetime | None) -> bool:
         return False
     try:
         moment = parsedate_to_datetime(since)
-    except ValueError:
+    except (ValueError, OverflowError):  # no date, or one that no calendar has
         return False
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -112,7 +114,7 @@ async def answer_list(
     """One page as JSON, or every page from the cursor on as lines."""
     first = await turn(cursor)  # a bad cursor is a problem, not a stream that ends too early
     if wants_lines(request):
-        return stream(_lines(first, turn), NDJSON)
+        return stream(while_allowed(request, _lines(first, turn)), NDJSON)
     return answer(request, first)
 
 
@@ -120,6 +122,21 @@ def stream(chunks: AsyncIterator[bytes], media_type: str) -> Stream:
     """Chunks as they come; nothing between here and the reader may keep them back."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Accept"}
     return Stream(chunks, media_type=media_type, headers=headers)
+
+
+async def while_allowed(request: AnyRequest, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The chunks; broken off, not ended, once the token does not hold: this was not all of them."""
+    doorway = doorway_of(request)
+    clock, every = doorway.world.clock, doorway.config.heartbeat_sec
+    checked = clock.monotonic()
+    async for chunk in chunks:
+        yield chunk
+        if clock.monotonic() - checked < every:
+            continue
+        checked = clock.monotonic()
+        if not await may_still(request, request.route_handler.opt[SCOPE]):
+            break_off(request.scope)
+            return
 
 
 async def read_json(request: AnyRequest, shape: type[Any]) -> Any:  # noqa: ANN401  # an instance of `shape`

@@ -58,7 +58,19 @@ def make_app(doorway: Doorway) -> ASGIApp:
 
 def make_routes(doorway: Doorway) -> Litestar:
     """The routes with their document and its page, made once."""
-    app = Litestar(
+    # The framework would serve the document too, on pages that load their parts from elsewhere;
+    # so it describes the routes without serving them, and serves them without describing them.
+    shown = OpenAPIConfig(title="feedmill", version=__version__, create_examples=False)
+    document = open_api(_routes(doorway, shown))
+    app = _routes(doorway, None)
+    app.state.document = msgspec.json.encode(document)
+    app.state.page = page.render(document)
+    app.state.page_policy = page.POLICY
+    return app
+
+
+def _routes(doorway: Doorway, shown: OpenAPIConfig | None) -> Litestar:
+    return Litestar(
         route_handlers=[
             feed_routes,
             entry_routes,
@@ -72,14 +84,7 @@ def make_routes(doorway: Doorway) -> Litestar:
         exception_handlers=HANDLERS,
         state=State({"doorway": doorway}),
         request_max_body_size=max(doorway.config.body_bytes, doorway.config.import_bytes) + 1,
-        openapi_config=OpenAPIConfig(
-            title="feedmill", version=__version__, create_examples=False, render_plugins=[]
-        ),
+        openapi_config=shown,
         logging_config=None,
         debug=False,
     )
-    document = open_api(app)
-    app.state.document = msgspec.json.encode(document)
-    app.state.page = page.render(document)
-    app.state.page_policy = page.POLICY
-    return app

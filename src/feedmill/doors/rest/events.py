@@ -18,6 +18,7 @@ from feedmill.doors.rest.answers import (
     answer,
     stream,
     wants_lines,
+    while_allowed,
 )
 from feedmill.doors.rest.described import After, Described, Limit, route
 from feedmill.doors.rest.doorway import Doorway, doorway_of
@@ -33,6 +34,7 @@ SSE: Final = "text/event-stream"
 _MOST_WAIT_SEC: Final = 60.0
 _BATCH: Final = 500
 _RETRY_MS: Final = 2_000
+_MOST_DIGITS: Final = 40  # of a number, with zeros in front
 
 Types = Annotated[
     str | None,
@@ -61,7 +63,7 @@ async def list_events(
     doorway, wanted = doorway_of(request), _types(types)
     choice = {"types": wanted, "feed_ids": tuple(feed or ())}
     if wants_lines(request):
-        return stream(_all(doorway, after, choice), NDJSON)
+        return stream(while_allowed(request, _all(doorway, after, choice)), NDJSON)
     page = await _first(doorway, after, choice, limit=limit, wait=_seconds(wait))
     return answer(request, page)
 
@@ -161,7 +163,9 @@ def _last_event_id(header: str | None, after: int) -> int:
     """Where to go on: what the browser remembers wins over the address it began with."""
     if header is None or header == "":
         return after
-    if not (header.isascii() and header.isdigit() and int(header[:20]) <= MOST_SEQ):
+    if not (header.isascii() and header.isdigit() and len(header) <= _MOST_DIGITS):
+        raise RequestError(code="bad-parameter", detail="Last-Event-ID: a number is wanted")
+    if int(header) > MOST_SEQ:
         raise RequestError(code="bad-parameter", detail="Last-Event-ID: a number is wanted")
     return int(header)
 

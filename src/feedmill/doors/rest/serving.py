@@ -173,7 +173,8 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((bare, port), family=family, backlog=512)
     except OSError as problem:
-        words = problem.strerror or str(problem)
+        # Python adds the address a second time: "… (while attempting to bind on …)".
+        words = (problem.strerror or str(problem)).partition(" (while")[0]
         message = f"nothing can listen at {host} on port {port} ({words}); choose another"
         raise UsageError(message) from problem
 

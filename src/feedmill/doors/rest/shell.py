@@ -33,6 +33,13 @@ _GUARDS: Final = (
 _LONGEST_PATH: Final = 300
 
 
+def break_off(scope: Any) -> None:  # noqa: ANN401  # ASGI's own type
+    """End the connection of a request at once; without a server of ours there is none to end."""
+    cut = scope.get("extensions", {}).get(CUT)
+    if cut is not None:
+        cut()
+
+
 class Shell:
     """An ASGI application around another one."""
 
@@ -178,9 +185,7 @@ class _Exchange:
 
     def cut(self) -> None:
         """End the connection at once, whatever is still to be sent."""
-        cut = self._scope.get("extensions", {}).get(CUT)
-        if cut is not None:
-            cut()
+        break_off(self._scope)
 
     async def _hand_over(self, message: Any) -> None:  # noqa: ANN401  # ASGI's own type
         """Wait for the reader, but not for ever: nothing is kept for one that takes nothing."""

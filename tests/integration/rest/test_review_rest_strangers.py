@@ -1,0 +1,98 @@
+"""What a stranger at the HTTP door tries: odd dates and numbers, other ways in, no pace, no end."""
+
+import http.client
+from contextlib import closing
+
+import pytest
+from tests.integration.engine.papers import item, rss
+from tests.integration.engine.stage import Stage
+from tests.integration.rest.conftest import OpenMill
+from tests.integration.rest.rest_mill import RestMill
+
+from feedmill.config import AccessConfig, ServeConfig
+from feedmill.demo.script import document
+from feedmill.engine.access import revoke_token
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "Mon, 01 Jan 2024 00:00:00 +99999999999999999999",
+        "Mon, 01 Jan 99999999999999999999 00:00:00 GMT",
+        "Mon, 01 Jan 2024 99999999999999999999:00:00 GMT",
+    ],
+)
+def test_a_date_that_no_calendar_has_is_no_condition(library: RestMill, moment: str) -> None:
+    (first, *_) = library.ask("/entries").json["items"]
+
+    found = library.ask(f"/entries/{first['entry_uid']}", headers={"If-Modified-Since": moment})
+
+    assert found.status == 200
+
+
+@pytest.mark.parametrize("number", ["0" * 20 + "9" * 25, "0" * 20 + "9" * 5_000, "9" * 25])
+def test_a_number_that_no_event_has_is_refused_before_the_stream_begins(
+    library: RestMill, number: str
+) -> None:
+    found = library.ask("/events/stream", headers={"Last-Event-ID": number})
+
+    assert (found.status, found.problem) == (400, "bad-parameter")
+
+
+@pytest.mark.parametrize("path", ["/schema", "/schema/openapi.json", "/schema/swagger"])
+def test_the_framework_adds_no_pages_of_its_own(library: RestMill, path: str) -> None:
+    found = library.ask(path)
+
+    assert (found.status, found.problem) == (404, "no-such-route")
+
+
+def test_a_token_of_too_little_scope_has_a_pace_too(open_mill: OpenMill) -> None:
+    mill = open_mill(access=AccessConfig(requests_per_sec=0.001, burst=3))
+    mill.token = mill.issue("read")
+
+    answers = [mill.ask("/webhooks").status for _ in range(5)]
+
+    assert answers == [403, 403, 403, 429, 429]
+
+
+def test_two_authorization_fields_are_none(mill: RestMill) -> None:
+    good, bad = mill.issue("read"), "fm_somebody_elses"
+    for first, second in ((good, bad), (bad, good), (good, good)):
+        said = mill.say(
+            f"GET /feeds HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+            f"Authorization: Bearer {first}\r\nAuthorization: Bearer {second}\r\n\r\n".encode()
+        )
+
+        assert said.startswith(b"HTTP/1.1 401 ")
+
+
+@pytest.mark.parametrize("path", ["/entries?limit=1", "/events"])
+def test_a_list_of_lines_breaks_off_when_its_token_is_revoked(
+    open_mill: OpenMill, path: str
+) -> None:
+    # The reader takes nothing until the token is gone, and what is on the way does not fit a pipe.
+    mill = open_mill(serve=ServeConfig(heartbeat_sec=0))
+    mill.token = mill.issue("read")
+
+    async def fill(stage: Stage) -> None:
+        long = "word " * 20_000
+        for number in range(6):
+            items = [item(number * 100 + one, text=long) for one in range(100)]
+            await stage.poll(await stage.add(f"/{number}", document(rss(*items))))
+
+    async def revoke(stage: Stage) -> None:
+        for token in await stage.world.store.tokens():
+            await revoke_token(token.id, stage.world)
+
+    mill.tell(fill)
+    connection = mill.connect()
+    own = {"Authorization": f"Bearer {mill.token}", "Accept": "application/x-ndjson"}
+    with closing(connection):
+        connection.request("GET", path, headers=own)
+        response = connection.getresponse()
+        assert response.read(1) == b"{"
+        mill.tell(revoke)
+
+        # An end would say that this was all.
+        with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
+            response.read()
