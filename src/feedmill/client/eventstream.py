@@ -7,6 +7,7 @@ from feedmill.errors import AnswerError
 from feedmill.model.base import Value
 
 _MOST_BYTES: Final = 64 * 1024 * 1024  # of one message; the largest entry is far below
+_RETRY_DIGITS: Final = 9  # of milliseconds: days; nobody waits longer, whatever it says
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 
 
@@ -45,15 +46,15 @@ class EventStream:
         value = value.removeprefix(" ")
         match name:
             case "data":
-                self._bound(len(value))
-                self._size += len(value)
+                self._bound(len(value) + 1)  # a line counts, even an empty one
+                self._size += len(value) + 1
                 self._data.append(value)
             case "event":
                 self._event = value
             case "id" if "\0" not in value:
                 self._id = value
             case "retry" if value.isascii() and value.isdigit():
-                self.retry_sec = int(value) / 1000
+                self.retry_sec = int(value[:_RETRY_DIGITS]) / 1000
             case _:  # a comment, which keeps the connection alive, or a field of the future
                 pass
         return None

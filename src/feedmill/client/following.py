@@ -14,6 +14,7 @@ from feedmill.publish.shapes import EventShape
 SILENCE_SEC: Final = 60.0  # heartbeats come far more often
 _FIRST_WAIT_SEC: Final = 0.25
 _LONGEST_WAIT_SEC: Final = 30.0
+_LONGEST_PAUSE_SEC: Final = 3_600.0  # that a mill may ask for
 
 
 async def follow(
@@ -41,7 +42,7 @@ async def follow(
         except ProblemError as problem:
             if problem.status < 500 and not isinstance(problem, BusyError):
                 raise
-            pause = problem.retry_after_sec
+            pause = min(problem.retry_after_sec or 0.0, _LONGEST_PAUSE_SEC)
         await asyncio.sleep(max(wait, pause or 0.0, min(stream.retry_sec or 0.0, 30.0)))
         wait = min(wait * 2, _LONGEST_WAIT_SEC)
 

@@ -14,7 +14,7 @@ import click
 from msgspec import to_builtins
 
 from feedmill.doors.cli.leaving import fail
-from feedmill.doors.cli.output import json_option, paint, shorten, show_json, span
+from feedmill.doors.cli.output import counted, json_option, paint, shorten, show_json, span
 from feedmill.doors.cli.session import in_world
 from feedmill.engine.candidates import chosen
 from feedmill.engine.confirming import Ticket, accept, decline, question_of
@@ -122,7 +122,9 @@ def _answer(ctx: click.Context, asked: Asked) -> None:
     _describe(asked)
     if asked.problem:
         return
-    is_yes = click.confirm(f"Insert these {len(asked.candidates)} entries?", default=False)
+    is_yes = click.confirm(
+        f"Insert {counted(len(asked.candidates), 'entry', 'entries')}?", default=False
+    )
     code, by = asked.question.code, getpass.getuser()
 
     async def answer(world: World) -> Ticket | None:

@@ -122,5 +122,5 @@ def _ask(wanted: tuple[WindowCandidate, ...], *, as_json: bool) -> None:
         click.echo(f"{one.candidate_id:>6}  {day}  {words}")
     if len(wanted) > _SHOWN:
         click.echo(f"        and {len(wanted) - _SHOWN} more")
-    if not click.confirm(f"Insert these {len(wanted)}?", default=False):
+    if not click.confirm(f"Insert {counted(len(wanted), 'entry', 'entries')}?", default=False):
         fail("not-confirmed", "nothing was written", as_json=False)

@@ -38,7 +38,7 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpcio has no t
         continuation: Callable[[Any], Awaitable[Any]],
         handler_call_details: Any,  # noqa: ANN401  # grpcio has no types
     ) -> Any:  # noqa: ANN401
-        """The method itself, or one of the same kind that only says no."""
+        """The method itself, or one that only says no."""
         handler = await continuation(handler_call_details)
         method = handler_call_details.method
         if handler is None or method.startswith(_OPEN):
@@ -48,7 +48,7 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpcio has no t
             self._pace(caller)
             require(caller, self._scope(method))
         except FeedmillError as problem:
-            return _refusing(handler, refusal_of(problem))
+            return _refusing(refusal_of(problem))
         return handler
 
     async def check(self, method: str, metadata: Metadata) -> None:
@@ -81,16 +81,14 @@ def _presented(metadata: Metadata) -> str | None:
     return secret.strip() if scheme.lower() == _SCHEME else None
 
 
-def _refusing(handler: Any, refusal: Refusal) -> Any:  # noqa: ANN401  # grpcio has no types
-    """A method of the same kind that says no before it has read a word."""
+def _refusing(refusal: Refusal) -> Any:  # noqa: ANN401  # grpcio has no types
+    """A method that says no before it has read a word.
+
+    Every kind of method begins alike on the wire, but only one that takes a stream is called
+    before its first message: a stranger who sends none would hold a place for ever.
+    """
 
     async def refuse(_: object, context: Any) -> None:  # noqa: ANN401
         await context.abort(refusal.code, refusal.message, refusal.metadata())
 
-    kinds = {
-        (False, False): grpc.unary_unary_rpc_method_handler,
-        (False, True): grpc.unary_stream_rpc_method_handler,
-        (True, False): grpc.stream_unary_rpc_method_handler,
-        (True, True): grpc.stream_stream_rpc_method_handler,
-    }
-    return kinds[handler.request_streaming, handler.response_streaming](refuse)
+    return grpc.stream_stream_rpc_method_handler(refuse)

@@ -103,7 +103,7 @@ class _Doctor:
     """What grpc.health.v1 says: serving as long as the store can be read."""
 
     def __init__(self, world: World, watch: Watch) -> None:
-        self.servicer = _HealthServicer(watch)
+        self.servicer = _HealthServicer(watch, max(1, world.config.grpc.max_calls // 2))
         self._world, self._watch = world, watch
 
     async def keep_looking(self) -> None:
@@ -131,13 +131,22 @@ class _Doctor:
 
 
 class _HealthServicer(health.aio.HealthServicer):  # type: ignore[misc]  # grpcio has no types
-    """grpcio's own, except that whoever watches does not hold up the end of the server."""
+    """grpcio's own, except that whoever watches holds up neither the end nor other calls.
 
-    def __init__(self, watch: Watch) -> None:
+    It is open to everybody, so those who watch get half of the places and no more.
+    """
+
+    def __init__(self, watch: Watch, most: int) -> None:
         super().__init__()
-        self._watch = watch
+        self._watch, self._free = watch, most
 
     async def Watch(self, request: Any, context: Any) -> None:  # noqa: ANN401, N802  # gRPC's name
         """Every change of the status, until the server ends."""
-        with suppress(TimeoutError):
-            await self._watch.unless_stopping(super().Watch(request, context), _FAREWELL_SEC)
+        if self._free <= 0:
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many watch already")
+        self._free -= 1
+        try:
+            with suppress(TimeoutError):
+                await self._watch.unless_stopping(super().Watch(request, context), _FAREWELL_SEC)
+        finally:
+            self._free += 1
