@@ -99,15 +99,17 @@ def test_without_any_method_everything_is_unsure() -> None:
 def test_decisions_from_outside_stand_with_their_reasons() -> None:
     agent = AgentScreener(
         [
-            Judgement(ref=1, topic=None, score=0.9, reason="an advert", decided_by="claude"),
-            Judgement(ref=2, topic="bees", score=0.9, reason="about apiaries", decided_by="claude"),
+            Judgement(ref=1, topic=None, score=0.9, reason="an advert", decided_by="the assistant"),
+            Judgement(
+                ref=2, topic="bees", score=0.9, reason="about apiaries", decided_by="the assistant"
+            ),
         ]
     )
 
     found = asyncio.run(screen(TEXTS, TOPICS, [LexicalScreener(REFERENCE), agent], ScreenConfig()))
 
     assert [one.suggestion for one in found] == ["drop", "keep"]
-    assert [one.decided_by for one in found] == ["claude", "claude"]
+    assert [one.decided_by for one in found] == ["the assistant", "the assistant"]
     assert "about apiaries" in found[1].reason
 
 
