@@ -90,15 +90,15 @@ def main() -> None:
     database, port = sys.argv[1], int(sys.argv[2])
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True, check_same_thread=False)
     connection.row_factory = sqlite3.Row
-    app = FastAPI()
 
-    @app.get("/entries")
     def entries(limit: int = 100) -> Page:
         rows = connection.execute(_SELECT, (limit + 1,)).fetchall()
         items = [Entry(**_fields(row)) for row in rows[:limit]]
         following = f"{rows[limit - 1]['first_seen']}.{rows[limit - 1]['entry_id']}"
         return Page(items=items, next=following if len(rows) > limit else None)
 
+    app = FastAPI()
+    app.add_api_route("/entries", entries)  # what `@app.get` does
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="error")
 
 
