@@ -291,10 +291,11 @@ def test_webhooks_are_noticed_when_they_come_change_and_go(tmp_path: Path) -> No
         async with receiving() as receiver, opened(tmp_path) as world, telling(world):
             await happen(world, 1)
             hook = await add_webhook(receiver.url(), world, from_seq=1)
-            await receiver.heard_all(1)
+            await until_webhook(world, hook.id, lambda one: one.cursor == 1)
             await pause_webhook(hook.id, world)
-            await happen(world, 1)
             witness = await add_webhook(receiver.url("/witness"), world, from_seq=1)
+            await receiver.heard_all(1, "/witness")  # who told it has seen the pause as well
+            await happen(world, 1)
             await receiver.heard_all(2, "/witness")
             paused = receiver.told()
             await resume_webhook(hook.id, world)
