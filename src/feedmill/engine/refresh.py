@@ -5,8 +5,10 @@
     judge     what the answer means
     keep      raw before anybody reads it
     read      parse, normalise, identify, compare with what is known
+    hold      what a standing screen lets wait for a person (standing.py)
     decide    when to ask again, and why
-    commit    all of it in one transaction
+    commit    all of it in one transaction (the caller: lanes.py)
+    follow    the feed, where it has moved to (adoption.py, once the poll is committed)
 
 A line with `await` touches the world; every other line is a function that can be opened and
 tested alone.

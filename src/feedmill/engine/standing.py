@@ -64,8 +64,9 @@ def held_apart(
 ) -> Read:
     """The reading with every new entry that is not let through taken out of its changes.
 
-    `before` is what waits already, with the hashes of its words. What waits already, in the same words, is taken out and not noted again. What begins to wait
-    counts as published: the feed is as lively as it is, whoever reads it.
+    `before` is what waits already, with the hashes of its words: in the same words it is taken out
+    and not noted again. What begins to wait counts as published: the feed is as lively as it is,
+    whoever reads it.
     """
     waiting = [one for one in _added(read.changes) if one.entry_uid not in through]
     uids = {one.entry_uid for one in waiting}
