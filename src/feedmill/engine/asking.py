@@ -4,10 +4,9 @@ It goes through the same guard and limits as every other, keeps the pace that th
 stored, and leaves behind what it learnt: a Retry-After binds the mill as well (D24).
 """
 
-from feedmill.engine.moves import is_same_host
 from feedmill.engine.world import World
 from feedmill.fetch.judge import judge
-from feedmill.fetch.plan import plan_fetch
+from feedmill.fetch.own import is_trusted, own_plan, without_secrets
 from feedmill.fetch.redirects import permanence
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed
@@ -60,20 +59,9 @@ async def ask(url: str, feed: Feed, world: World) -> Answered:
     The feed's own headers and credentials go along to its own host only, and never from https to
     http.
     """
-    own = feed.overrides
-    trusted = is_same_host(feed.url, url) and url.startswith(("https:", feed.url[:6]))
-    secrets = own.username is not None or own.password is not None
-    name = () if own.user_agent is None else (("User-Agent", own.user_agent),)
-    plan = plan_fetch(
-        url,
-        None,
-        world.config.fetch,
-        forced=True,
-        extra_headers=(*(own.headers if trusted else ()), *name),
-        credentials=(own.username or "", own.password or "") if trusted and secrets else None,
-    )
-    verify_tls = own.verify_tls or not trusted
-    response = await world.fetcher.fetch(plan, verify_tls=verify_tls, proxy=own.proxy)
+    own = feed.overrides if is_trusted(url, feed.url) else without_secrets(feed.overrides)
+    plan = own_plan(url, own, world.config.fetch, forced=True)
+    response = await world.fetcher.fetch(plan, verify_tls=own.verify_tls, proxy=own.proxy)
     return Answered(
         url=plan.url, verdict=judge(response, plan, world.clock.now()), response=response
     )

@@ -17,18 +17,18 @@ from msgspec.structs import replace
 from feedmill.canonicalise.progressive import CanonicalOptions
 from feedmill.engine.faces import Faces
 from feedmill.engine.manners import Manners
-from feedmill.engine.probing import Prober, is_trusted
+from feedmill.engine.probing import Prober
 from feedmill.engine.robots import RobotsGate
 from feedmill.engine.subscribe import (
     Subscribed,
     checked_address,
     subscribe_to,
     with_credentials,
-    without_secrets,
     written,
 )
 from feedmill.engine.visit import BEST, Choices, Visit
 from feedmill.engine.world import World
+from feedmill.fetch.own import is_trusted, without_secrets
 from feedmill.model.feed import FeedOverrides
 
 __all__ = ["BEST", "Choices", "Desk"]

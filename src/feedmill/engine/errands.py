@@ -11,13 +11,12 @@ from msgspec.structs import replace
 from feedmill.engine.candidates import pack_body
 from feedmill.engine.gathering import Draft, drafts_of, reaches
 from feedmill.engine.manners import Manners, host_of
-from feedmill.engine.probing import is_trusted
 from feedmill.engine.reading import NotAFeed, Read, read_document
 from feedmill.engine.recall import compare_with_store
 from feedmill.engine.world import World
 from feedmill.fetch.judge import judge
 from feedmill.fetch.link_headers import links_with_rel
-from feedmill.fetch.plan import plan_fetch
+from feedmill.fetch.own import is_trusted, own_plan, without_secrets
 from feedmill.model.base import Value
 from feedmill.model.candidate import CollectedDocument, SourceReport, Window
 from feedmill.model.document import RawDocument
@@ -136,19 +135,8 @@ class Errand:
             if not turn.is_granted:
                 words = f"its host wants to be left alone for {turn.wait_sec:.0f} s"
                 return Failed(reason="rate-limited", detail=words), url, None
-            secrets = own if is_trusted(url, self.source.url) else FeedOverrides()
-            has_credentials = secrets.username is not None or secrets.password is not None
-            agent = (("User-Agent", own.user_agent),) if own.user_agent else ()
-            plan = plan_fetch(
-                url,
-                None,
-                config.fetch,
-                forced=True,
-                extra_headers=(*secrets.headers, *agent),
-                credentials=(secrets.username or "", secrets.password or "")
-                if has_credentials
-                else None,
-            )
+            own = own if is_trusted(url, self.source.url) else without_secrets(own)
+            plan = own_plan(url, own, config.fetch, forced=True)
             response = await self._world.fetcher.fetch(
                 plan, verify_tls=own.verify_tls, proxy=own.proxy
             )

@@ -21,11 +21,11 @@ from feedmill.engine.choosing import Choice, choices_of, chosen_changes, find_it
 from feedmill.engine.errands import passing_feed
 from feedmill.engine.held import held_among
 from feedmill.engine.ports import Refresh
-from feedmill.engine.probing import is_trusted
 from feedmill.engine.subscribe import checked_address
 from feedmill.engine.world import World
 from feedmill.errors import AddressError, ConflictError
 from feedmill.fetch.guard import shown
+from feedmill.fetch.own import is_trusted
 from feedmill.model.base import Value
 from feedmill.model.candidate import (
     CandidateFile,

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from feedmill.canonicalise.urls import http_url, join, split
 from feedmill.config import MovesConfig
 from feedmill.engine.reading import Read
+from feedmill.fetch.own import is_trusted
 from feedmill.model.feed import Feed, Move, MoveCandidate, MoveReason, MoveSource
 from feedmill.model.fetch import Fresh, Unchanged
 from feedmill.schedule.jitter import jitter_share
@@ -117,8 +118,7 @@ def objection(
 
 def exposes_secrets(feed: Feed, target: str) -> bool:
     """Whether what the feed sends of its own would go to another host, or into the open."""
-    is_downgrade = feed.url.startswith("https:") and not target.startswith("https:")
-    return _has_secrets(feed) and (is_downgrade or not is_same_host(feed.url, target))
+    return _has_secrets(feed) and not is_trusted(target, feed.url)
 
 
 def left_at(

@@ -13,7 +13,7 @@ from feedmill.engine.ports import Clock, Fetcher
 from feedmill.fetch.guard import check_url
 from feedmill.fetch.judge import judge
 from feedmill.fetch.link_headers import links_with_rel
-from feedmill.fetch.plan import plan_fetch
+from feedmill.fetch.own import is_trusted, own_plan, without_secrets
 from feedmill.fetch.redirects import permanence
 from feedmill.model.canonical import Seen
 from feedmill.model.document import RawDocument
@@ -73,17 +73,9 @@ class Prober:
             if not turn.is_granted:
                 words = f"its host wants to be left alone for {turn.wait_sec:.0f} s"
                 return Sight(_unsent(url, "rate-limited", words))
-            own = self._own if is_trusted(url, self._given_url) else FeedOverrides()
-            plan = plan_fetch(
-                url,
-                None,
-                self._config.fetch,
-                extra_headers=_headers(own),
-                credentials=_credentials(own),
-            )
-            response = await self._fetcher.fetch(
-                plan, verify_tls=own.verify_tls, proxy=self._own.proxy
-            )
+            own = self._own if is_trusted(url, self._given_url) else without_secrets(self._own)
+            plan = own_plan(url, own, self._config.fetch)
+            response = await self._fetcher.fetch(plan, verify_tls=own.verify_tls, proxy=own.proxy)
             turn.verdict = judge(response, plan, self._clock.now())
         return await self._sight(url, response, turn.verdict)
 
@@ -146,15 +138,6 @@ def given_parts(address: str) -> tuple[str, FeedOverrides]:
     return plain, FeedOverrides(username=unquote(username), password=unquote(password))
 
 
-def is_trusted(url: str, given_url: str) -> bool:
-    """Whether the address may see what was meant for the given one: its host, and no less secret."""
-    if not given_url:
-        return False
-    target, given = split(url), split(given_url)
-    is_downgrade = given.scheme == "https" and target.scheme != "https"
-    return (target.host, target.port) == (given.host, given.port) and not is_downgrade
-
-
 def page_of(sight: Sight) -> RawDocument | None:
     """The document that came instead of a feed, for discovery."""
     match sight.verdict:
@@ -191,14 +174,3 @@ def _answered(url: str, response: RawResponse, **facts: object) -> Seen:
 
 def _own_word(parsed: ParsedFeed) -> tuple[str, ...]:
     return (parsed.self_url,) if parsed.self_url else ()
-
-
-def _headers(own: FeedOverrides) -> tuple[tuple[str, str], ...]:
-    agent = (("User-Agent", own.user_agent),) if own.user_agent else ()
-    return (*own.headers, *agent)
-
-
-def _credentials(own: FeedOverrides) -> tuple[str, str] | None:
-    if own.username is None and own.password is None:
-        return None
-    return (own.username or "", own.password or "")

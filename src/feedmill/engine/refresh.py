@@ -37,7 +37,7 @@ from feedmill.engine.standing import held_rows, hold_back
 from feedmill.engine.world import World
 from feedmill.fetch.headers import without_secrets
 from feedmill.fetch.judge import judge
-from feedmill.fetch.plan import plan_fetch
+from feedmill.fetch.own import own_plan
 from feedmill.fetch.redirects import permanence
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import BlobRef, Feed, FeedOverrides, FetchRecord, Lane, MoveCandidate
@@ -64,13 +64,12 @@ async def refresh(
     `forced` asks unconditionally. `charged=False` is for the canary of a host in trouble: a
     failure is recorded, but not held against the feed (D24).
     """
-    plan = plan_fetch(
+    plan = own_plan(
         feed.url,
-        feed.validators,
+        feed.overrides,
         world.config.fetch,
+        validators=feed.validators,
         forced=forced,
-        extra_headers=_own_headers(feed.overrides),
-        credentials=_credentials(feed.overrides),
     )
     began = world.clock.monotonic()
     response = await world.fetcher.fetch(
@@ -367,13 +366,6 @@ def _addresses(fetch: FetchRecord, verdict: Verdict, reading: Reading) -> tuple[
     )
 
 
-def _own_headers(overrides: FeedOverrides) -> Headers:
-    headers = list(overrides.headers)
-    if overrides.user_agent:
-        headers.append(("User-Agent", overrides.user_agent))
-    return tuple(headers)
-
-
 def _shown(headers: Headers, overrides: FeedOverrides) -> Headers:
     """The request as it may be written down; what a feed sends of its own may be a secret."""
     if not overrides.headers:
@@ -383,12 +375,6 @@ def _shown(headers: Headers, overrides: FeedOverrides) -> Headers:
         (name, "[redacted]" if name.lower() in own else value)
         for name, value in without_secrets(headers)
     )
-
-
-def _credentials(overrides: FeedOverrides) -> tuple[str, str] | None:
-    if overrides.username is None and overrides.password is None:
-        return None
-    return (overrides.username or "", overrides.password or "")
 
 
 def _own_schedule(overrides: FeedOverrides, config: ScheduleConfig) -> ScheduleConfig:

@@ -137,11 +137,6 @@ def with_credentials(overrides: FeedOverrides | None, target: Address) -> FeedOv
     return replace(own, username=target.username, password=target.password)
 
 
-def without_secrets(own: FeedOverrides) -> FeedOverrides:
-    """The feed's own settings for another host than the one that its secrets were meant for."""
-    return replace(own, username=None, password=None, headers=(), verify_tls=True)
-
-
 def written(address: str, target: Address) -> tuple[str, ...]:
     """The addresses to find it by: as it was written, unless credentials stand in it."""
     return (target.url,) if target.username is not None else (target.url, address.strip())

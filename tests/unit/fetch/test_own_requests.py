@@ -1,0 +1,45 @@
+"""What a feed sends of its own goes to its own host, and to nobody else."""
+
+import pytest
+
+from feedmill.config import FetchConfig
+from feedmill.fetch.own import is_trusted, own_plan, without_secrets
+from feedmill.model.feed import FeedOverrides
+
+OWN = FeedOverrides(
+    username="reader", headers=(("X-Key", "hush"),), user_agent="Paper/1", verify_tls=False
+)
+
+
+def test_headers_name_and_credentials_are_sent() -> None:
+    sent = dict(own_plan("https://a.example/feed", OWN, FetchConfig()).headers)
+
+    assert sent["X-Key"] == "hush"
+    assert sent["User-Agent"] == "Paper/1"
+    assert sent["Authorization"].startswith("Basic ")
+
+
+def test_a_stranger_sees_the_name_and_no_secret() -> None:
+    own = without_secrets(OWN)
+    sent = dict(own_plan("https://b.example/feed", own, FetchConfig()).headers)
+
+    assert own.verify_tls
+    assert sent["User-Agent"] == "Paper/1"
+    assert sent.keys().isdisjoint({"X-Key", "Authorization"})
+
+
+@pytest.mark.parametrize(
+    ("url", "given", "expected"),
+    [
+        ("https://a.example/other", "https://a.example/feed", True),
+        ("https://a.example/feed", "http://a.example/feed", True),
+        ("http://a.example/feed", "https://a.example/feed", False),
+        ("https://a.example:8443/feed", "https://a.example/feed", False),
+        ("https://b.example/feed", "https://a.example/feed", False),
+        ("https://a.example/feed", "", False),
+    ],
+)
+def test_an_address_is_trusted_on_the_same_host_and_not_below_https(
+    url: str, given: str, *, expected: bool
+) -> None:
+    assert is_trusted(url, given) is expected
