@@ -124,6 +124,7 @@ class HostConfig(Value):
     incident_base_sec: float = 60.0
     incident_cap_sec: float = 3_600.0
     retry_after_max_sec: float = 604_800.0
+    lanes: tuple[str, ...] = ()  # host=n: a big host is worked by n at once, each with n gaps
 
 
 class RunConfig(Value):
@@ -170,6 +171,24 @@ class StoreConfig(Value):
     raw_copies: bool = False  # write out/raw/<day>/<fetch_id>.blob beside the NDJSON files
     tap_format: Literal["plain", "cloudevents"] = "plain"  # of NDJSON files and standard output
     event_source: str = "urn:feedmill"  # who CloudEvents say they come from; a URI
+    url: str | None = None  # FEEDMILL_STORE_URL, DATABASE_URL: postgresql://…; None: SQLite in home
+    connections: int = 10  # of one process to PostgreSQL
+    pooled: bool = False  # a pooler in transaction mode stands before PostgreSQL
+    # FEEDMILL_STORE_CELLS, instead of `url`: 0-511=postgresql://…, 512-1023=postgresql://…
+    cells: tuple[str, ...] = ()
+    timeout_sec: float = 60.0  # for one statement on PostgreSQL, and for a connection
+    migrate_wait_sec: float = 300.0  # how long worker, api and relay wait for `feedmill migrate`
+
+
+class BlobsConfig(Value):
+    """Raw documents on object storage instead of local disk."""
+
+    url: str | None = None  # s3://bucket/prefix, gs://, az://, file:///; None: raw/ in the home
+    batch_bytes: int = 4 * 1024 * 1024  # bodies gathered into one object
+    linger_ms: float = 50.0  # how long a body waits for others
+    timeout_ms: int = 30_000  # for one request
+    connect_timeout_ms: int = 5_000
+    retry_sec: float = 20.0  # how long one request is tried again
 
 
 class AccessConfig(Value):
@@ -226,6 +245,13 @@ class ServeConfig(Value):
     look_ms: int = 100  # how often the log is looked at while somebody waits for it
 
 
+class HealthConfig(Value):
+    """Where a role tells whoever runs it how it is: /livez, /readyz, /metrics."""
+
+    host: str = "127.0.0.1"  # 0.0.0.0 where probes come from outside, as in a container
+    port: int = 0  # 0: nowhere
+
+
 class MetaFeedConfig(Value):
     """Collections as feeds for readers."""
 
@@ -269,6 +295,24 @@ class McpConfig(Value):
     call_sec: float = 600.0  # for one call, whatever it has to fetch
 
 
+class BusConfig(Value):
+    """Where the log is relayed to, for programs that read a bus (D29)."""
+
+    url: str | None = None  # nats://, tls://, redis://, rediss://, valkey://, valkeys://, kafka://
+    stream: str = "feedmill"  # of NATS, Redis and Valkey; the topic of Kafka
+    content_mode: Literal["binary", "structured"] = "binary"  # of CloudEvents
+    window: int = 500  # events on their way at once; all are acknowledged before the next
+    timeout_sec: float = 10.0  # to connect, and for the acknowledgements of one window
+    look_sec: float = 0.2  # how often the log is looked at
+    max_event_bytes: int = 900_000  # larger data stays in the log, and the message says where
+    replicas: int = 1  # NATS: of a stream that is made; Redis, Valkey: copies that are waited for
+    max_age_days: float = 30.0  # NATS: of a stream that is made; 0 is no limit
+    duplicate_window_sec: float = 120.0  # NATS: of a stream that is made
+    max_events: int = 1_000_000  # Redis, Valkey: the stream is cut to about so many; 0 is no limit
+    creds_file: str | None = None  # NATS: a credentials file
+    ca_file: str | None = None  # PEM; None: the machine's own trust store
+
+
 class Config(Value):
     parse: ParseLimits = ParseLimits()
     normalise: NormaliseConfig = NormaliseConfig()
@@ -280,10 +324,13 @@ class Config(Value):
     retention: RetentionConfig = RetentionConfig()
     moves: MovesConfig = MovesConfig()
     store: StoreConfig = StoreConfig()
+    blobs: BlobsConfig = BlobsConfig()
     access: AccessConfig = AccessConfig()
     webhook: WebhookConfig = WebhookConfig()
     grpc: GrpcConfig = GrpcConfig()
     serve: ServeConfig = ServeConfig()
+    health: HealthConfig = HealthConfig()
     metafeed: MetaFeedConfig = MetaFeedConfig()
     screen: ScreenConfig = ScreenConfig()
     mcp: McpConfig = McpConfig()
+    bus: BusConfig = BusConfig()

@@ -1,11 +1,15 @@
 """Working one lane: the due feeds of a host, one after the other, at the pace it wants (D24).
 
 A lane is leased. The deadline is kept on the monotonic clock from before the claim, no request is
-started that could outlast it, and a commit under a lost lease writes nothing.
+started that could outlast it, and a commit under a lost lease writes nothing. A pause that the host
+asks for is stored before anything else: whoever has the lane after a crash knows of it.
 """
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec.structs import replace
 
 from feedmill.engine.adoption import follow_move
 from feedmill.engine.asking import Answered, ask, ask_outside
@@ -18,7 +22,17 @@ from feedmill.engine.world import World
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Claim, Feed, HostPace
 from feedmill.model.schedule import Outcome
-from feedmill.schedule.pace import is_incident, limited_until, pace_after, rest_sec
+from feedmill.schedule.pace import (
+    is_incident,
+    limited_until,
+    pace_after,
+    pause_until,
+    rest_sec,
+)
+
+_SPARE_SEC: Final = 5.0  # what a lease lasts beyond a fetch: for reading and committing it
+# Timers of the event loop count in milliseconds and round: one may ring half of one too early.
+_TIMER_SEC: Final = 0.001
 
 
 class LaneWork:
@@ -98,12 +112,25 @@ class LaneWork:
 
         How long is asked of the wall clock once and waited by the monotonic one (H32).
         """
+        await self._hear_of_the_others()
         wait = rest_sec(self.pace, self.world.clock.now())
         if self.watch.is_stopping() or wait > self._patience():
             return False
         if wait > 0:
-            await self.watch.pause(wait)
+            await self.watch.pause(wait + _TIMER_SEC)
         return not self.watch.is_stopping() and await self._has_time()
+
+    async def _hear_of_the_others(self) -> None:
+        """Take over a pause that another lane of this host was asked for."""
+        if not self.claim.lane.has_siblings:
+            return
+        stored = await self.world.store.host_pace(self.claim.feeds[0].url)
+        if stored is None or stored.blocked_reason is None or stored.next_ok_at is None:
+            return
+        if self.pace.next_ok_at is None or self.pace.next_ok_at < stored.next_ok_at:
+            self.pace = replace(
+                self.pace, next_ok_at=stored.next_ok_at, blocked_reason=stored.blocked_reason
+            )
 
     def _is_limited(self, feed: Feed) -> bool:
         """The feed has a Retry-After of its own; the others of its host go on."""
@@ -119,8 +146,13 @@ class LaneWork:
         return limited_until(self.pace, feed.url, self.world.clock.now()) or scheduled_at
 
     async def _has_time(self) -> bool:
-        """True when a whole fetch fits into the lease; it is renewed when it does not."""
-        needed = self.world.config.fetch.timeout_ms / 1000 + 5.0
+        """True when a whole fetch fits into the lease; it is renewed when it does not.
+
+        Renewing is asking, and the answer may be old news when it is read: what counts is how long
+        the lease lasts from now.
+        """
+        fetch_sec = self.world.config.fetch.timeout_ms / 1000
+        needed = fetch_sec + _SPARE_SEC
         if self.deadline - self.world.clock.monotonic() >= needed:
             return True
         lease = self.world.config.run.lease_sec
@@ -130,26 +162,35 @@ class LaneWork:
             self.claim.lane, owner=self.watch.owner, until=until, feeds=sorted(self.left)
         )
         if not held:
+            self.watch.lost(self.claim.lane.key)
             return False
         self.deadline = began + lease
-        return lease >= needed
+        left = self.deadline - self.world.clock.monotonic()
+        return lease >= needed and left >= fetch_sec + _SPARE_SEC / 2
 
     async def _settle(self, feed: Feed, result: Refresh) -> bool:
-        """Commit, tell, and learn the host's pace; False when the lane is not ours any more."""
+        """Learn the host's pace, commit, and tell; False when the lane is not ours any more."""
+        outcome = _outcome_of(result)
+        await self._learn(feed.url, outcome, result.fetch.fetched_at)
         committed = await persist(
             lambda: self.world.store.commit(result), self.trouble, has_time=self._is_ours
         )
         self.unsettled.discard(feed.id)
         self.watch.refreshed(feed, result, committed)
-        outcome = _outcome_of(result)
-        self.pace = pace_after(
-            self.pace,
-            feed.url,
-            outcome,
-            ended_at=result.fetch.fetched_at,
-            config=self.world.config.host,
-        )
         return not committed.fenced and not self._is_incident(outcome)
+
+    async def _learn(self, url: str, outcome: Outcome, ended_at: datetime) -> None:
+        """Take over what an answer says about the host; a pause binds everybody from now on."""
+        self.pace = pace_after(
+            self.pace, url, outcome, ended_at=ended_at, config=self.world.config.host
+        )
+        until, reason = pause_until(self.pace, ended_at=ended_at), self.pace.blocked_reason
+        if until is not None:
+            await persist(
+                lambda: self.world.store.limit_host(url, until, reason),
+                self.trouble,
+                has_time=self._is_ours,
+            )
 
     async def _follow(self, result: Refresh) -> None:
         """See to where the feed lives, now that its poll is committed (D6)."""
@@ -163,13 +204,7 @@ class LaneWork:
             if not await self._may_go_on():
                 return None
             answered = await ask(url, feed, self.world)
-            self.pace = pace_after(
-                self.pace,
-                url,
-                answered.outcome,
-                ended_at=self.world.clock.now(),
-                config=self.world.config.host,
-            )
+            await self._learn(url, answered.outcome, self.world.clock.now())
             return answered
 
         await follow_move(feed, self.world, ask=ask_here, lane=self.claim.lane)

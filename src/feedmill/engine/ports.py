@@ -8,7 +8,7 @@ Sink      where events go
 Screener  one method of judging candidates by topics
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
@@ -39,6 +39,7 @@ from feedmill.model.screening import Method, Score, Text, TopicSet
 from feedmill.model.segment import BlobProblem, Fate, Segment
 from feedmill.model.standing import HeldEntry, StandingScreen
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook
+from feedmill.model.worker import Worker, WorkerView
 
 T = TypeVar("T")
 
@@ -80,7 +81,14 @@ class Blobs(Protocol):
     ) -> tuple[BlobRef, ...]: ...  # without those that cannot be read any more
     async def sweep(self, segment: str, live: Sequence[BlobRef]) -> Fate: ...
     async def drop(self, segment: str) -> None: ...  # at once, whoever still reads it
-    async def verify(self, refs: Sequence[BlobRef]) -> tuple[BlobProblem, ...]: ...
+    async def verify(
+        self,
+        refs: Sequence[BlobRef],
+        *,
+        only: Collection[str] | None = None,  # these segments; else all, and things not ours
+    ) -> tuple[BlobProblem, ...]: ...
+    async def carry_out(self, segment: str) -> bytes: ...  # whole, to another raw store
+    async def carry_in(self, segment: str, data: bytes) -> None: ...  # durable when it returns
     async def close(self) -> None: ...
 
 
@@ -108,7 +116,7 @@ class Committed(Value):
 
     fenced: bool = False
     duplicate: bool = False  # (feed_id, scheduled_at) had been committed before (D26)
-    last_seq: int = 0
+    last_seq: int = 0  # 0 also where events get their numbers later (PostgreSQL)
 
 
 class Recalled(Value):
@@ -335,6 +343,18 @@ class Store(Protocol):
     async def standing(self, feed_id: str) -> Standing: ...
     async def drop_held(self, entry_uids: Sequence[str]) -> int: ...
 
+    # who works here; a hint for people and for affinity, nothing relies on it
+    async def note_worker(self, worker: Worker) -> None: ...  # a sign of life
+    async def forget_worker(self, name: str) -> None: ...
+    async def workers(self) -> tuple[WorkerView, ...]: ...  # with the lanes they hold, by name
+    async def due_lanes(self, now: datetime) -> int: ...  # that could be claimed
+
+    # whose turn it is to do what one of many does at a time
+    async def hold_lease(
+        self, name: str, owner: str, *, now: datetime, until: datetime
+    ) -> bool: ...  # False: somebody else has it
+    async def end_lease(self, name: str, owner: str) -> None: ...
+
     # housekeeping
     async def purge(self, *, before: datetime, now: datetime) -> dict[str, int]: ...
     async def problems(self) -> tuple[str, ...]: ...
@@ -348,6 +368,19 @@ class Sink(Protocol):
 
     async def deliver(self, events: Sequence[Event]) -> None: ...
     async def close(self) -> None: ...
+
+
+class Newest(Value):
+    """The newest event that a bus holds."""
+
+    seq: int  # 0: it has never held any
+    id: str | None = None  # None: it was let go meanwhile
+
+
+class Bus(Sink, Protocol):
+    """A sink that other programs read; it may know what it holds."""
+
+    async def newest(self) -> Newest | None: ...  # None: it cannot tell
 
 
 class Screener(Protocol):

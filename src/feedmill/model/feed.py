@@ -172,6 +172,11 @@ class Lane(Value):
     epoch: int  # fencing token: a commit under an older epoch is a no-op
     pace: HostPace
 
+    @property
+    def has_siblings(self) -> bool:
+        """Whether it is one of several lanes of a big host."""
+        return "#" in self.key
+
 
 class Claim(Value):
     """A lane we hold until `until`, with its due feeds; their next run is already persisted (D25)."""

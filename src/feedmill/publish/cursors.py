@@ -11,7 +11,7 @@ from zlib import crc32
 
 from feedmill.errors import CursorError
 
-_MOST_CHARS = 200
+_MOST_CHARS = 4_000  # a store of many cells has a position in each
 
 
 def write_cursor(kind: str, position: str | None) -> str | None:

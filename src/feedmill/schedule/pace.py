@@ -13,6 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from feedmill.config import HostConfig
+from feedmill.errors import ConfigError
 from feedmill.model.feed import HostPace
 from feedmill.model.schedule import Outcome
 
@@ -34,6 +35,8 @@ _HOST_TROUBLE: Final = frozenset(
 )
 _CALMING: Final = 0.25  # of the slow-down, given back by every good fetch
 _MAX_LIMITED_URLS: Final = 64
+MAX_LANES: Final = 64  # of one host
+_LANE_DIGITS: Final = 3
 
 
 def initial_pace(config: HostConfig) -> HostPace:
@@ -45,6 +48,31 @@ def gap_ms(config: HostConfig) -> int:
     """The smallest gap that honours both the minimum gap and the requests per second."""
     by_rate = 1000.0 / config.rps if config.rps > 0 else 0.0
     return int(max(config.min_gap_ms, by_rate))
+
+
+def lanes_by_host(config: HostConfig) -> dict[str, int]:
+    """How many lanes each big host has; ConfigError tells every entry that is not `host=n`.
+
+    n lanes with n gaps each ask as often as one lane with one gap, and one slow answer holds up
+    only a part of the host's feeds.
+    """
+    found: dict[str, int] = {}
+    mistakes: list[str] = []
+    for entry in config.lanes:
+        host, _, number = entry.strip().rpartition("=")
+        is_number = number.isascii() and number.isdigit() and len(number) <= _LANE_DIGITS
+        lanes = int(number) if is_number else 0
+        if not host or not 1 <= lanes <= MAX_LANES:
+            mistakes.append(
+                f"lanes {entry!r} will not do: Expected a host and a number from 1 to {MAX_LANES}, "
+                "like www.example.com=4"
+            )
+        elif host.lower() in found:
+            mistakes.append(f"lanes names {host.lower()} twice")
+        found[host.lower()] = lanes
+    if mistakes:
+        raise ConfigError(mistakes)
+    return found
 
 
 def pace_after(
@@ -60,6 +88,12 @@ def pace_after(
     if outcome.reason in _HOST_TROUBLE:
         return _troubled(pace, outcome.reason, ended_at, config)
     return replace(pace, next_ok_at=_after_gap(pace, ended_at), failures=0, failing_with=None)
+
+
+def pause_until(pace: HostPace, *, ended_at: datetime) -> datetime | None:
+    """Until when the host asked to be left alone, beyond its ordinary gap; None when it did not."""
+    ok_at = pace.next_ok_at
+    return ok_at if ok_at is not None and ok_at > _after_gap(pace, ended_at) else None
 
 
 def is_incident(pace: HostPace, reason: str, config: HostConfig) -> bool:

@@ -332,7 +332,7 @@ class TestSchedule:
 
             done, repeated = await store.commit(first), await store.commit(again)
 
-            assert done.last_seq == 1
+            assert not done.duplicate
             assert repeated.duplicate
             assert await store.last_seq() == 1
 

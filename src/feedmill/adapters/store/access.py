@@ -2,55 +2,34 @@
 
 import sqlite3
 from datetime import datetime
-from typing import Final
 
-import msgspec
-
-from feedmill.adapters.store.rows import (
-    Row,
-    instant,
-    instant_or_none,
-    json_text,
-    micros,
-    micros_or_none,
-)
-from feedmill.model.access import Scope, Token, TokenSecret
-
-_COLUMNS: Final = "t.id, t.name, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at"
-_scopes: Final = msgspec.json.Decoder(tuple[Scope, ...]).decode
+from feedmill.adapters.store.rows import instant_or_none, micros
+from feedmill.adapters.store.token_rows import TOKEN_COLUMNS, token_of, token_row
+from feedmill.model.access import Token, TokenSecret
 
 
 def add_token(connection: sqlite3.Connection, token: Token, sha256: str) -> None:
     """Keep a token and the hash of its secret."""
-    row = (
-        token.id,
-        token.name,
-        json_text(token.scopes),
-        micros(token.created_at),
-        micros_or_none(token.expires_at),
-        micros_or_none(token.revoked_at),
-        micros_or_none(token.last_used_at),
-    )
-    connection.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    connection.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?)", token_row(token))
     connection.execute("INSERT INTO token_secrets VALUES (?, ?, NULL)", (sha256, token.id))
 
 
 def tokens(connection: sqlite3.Connection) -> tuple[Token, ...]:
     """Every token there ever was, the oldest first."""
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM tokens t ORDER BY t.created_at, t.id")  # noqa: S608  # names from above
-    return tuple(_token_of(row) for row in rows)
+    rows = connection.execute(f"SELECT {TOKEN_COLUMNS} FROM tokens t ORDER BY t.created_at, t.id")  # noqa: S608  # names from beside
+    return tuple(token_of(row) for row in rows)
 
 
 def token_secrets(connection: sqlite3.Connection, prefix: str) -> tuple[TokenSecret, ...]:
     """The secrets whose hash begins like that, with their tokens."""
     rows = connection.execute(
-        f"SELECT s.sha256, s.valid_until, {_COLUMNS} FROM token_secrets s"  # noqa: S608
+        f"SELECT s.sha256, s.valid_until, {TOKEN_COLUMNS} FROM token_secrets s"  # noqa: S608
         " JOIN tokens t ON t.id = s.token_id WHERE s.sha256 >= ? AND s.sha256 < ?",
         (prefix, prefix + "g"),  # after every hexadecimal digit
     )
     return tuple(
         TokenSecret(
-            sha256=sha256, valid_until=instant_or_none(valid_until), token=_token_of(tuple(token))
+            sha256=sha256, valid_until=instant_or_none(valid_until), token=token_of(tuple(token))
         )
         for sha256, valid_until, *token in rows
     )
@@ -60,7 +39,7 @@ def rotate_token(
     connection: sqlite3.Connection, token_id: str, sha256: str, old_until: datetime
 ) -> Token | None:
     """Add a secret and let the one before end; older ones that were still ending are dropped."""
-    row = connection.execute(f"SELECT {_COLUMNS} FROM tokens t WHERE t.id = ?", (token_id,))  # noqa: S608
+    row = connection.execute(f"SELECT {TOKEN_COLUMNS} FROM tokens t WHERE t.id = ?", (token_id,))  # noqa: S608
     found = row.fetchone()
     if found is None:
         return None
@@ -71,7 +50,7 @@ def rotate_token(
         "UPDATE token_secrets SET valid_until = ? WHERE token_id = ?", (micros(old_until), token_id)
     )
     connection.execute("INSERT INTO token_secrets VALUES (?, ?, NULL)", (sha256, token_id))
-    return _token_of(found)
+    return token_of(found)
 
 
 def revoke_token(connection: sqlite3.Connection, token_id: str, at: datetime) -> bool:
@@ -89,17 +68,4 @@ def touch_token(connection: sqlite3.Connection, token_id: str, at: datetime) -> 
     connection.execute(
         "UPDATE tokens SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?",
         (micros(at), token_id),
-    )
-
-
-def _token_of(row: Row) -> Token:
-    token_id, name, scopes, created_at, expires_at, revoked_at, last_used_at = row
-    return Token(
-        id=token_id,
-        name=name,
-        scopes=_scopes(scopes),
-        created_at=instant(created_at),
-        expires_at=instant_or_none(expires_at),
-        revoked_at=instant_or_none(revoked_at),
-        last_used_at=instant_or_none(last_used_at),
     )

@@ -29,18 +29,20 @@ TOMBSTONE_COLUMNS: Final = (
     " NULL, NULL, NULL, e.article_hash, NULL, NULL, NULL, e.removed_at"
 )
 # An entry of the current document was last seen when the document was.
+_LAST_SEEN: Final = (
+    "CASE WHEN e.in_document = 1 AND f.confirmed_at > e.last_seen"
+    " THEN f.confirmed_at ELSE e.last_seen END"
+)
+_SEEN_COUNT: Final = (
+    "CASE WHEN e.in_document = 1"
+    " THEN e.seen_count + f.confirmations - e.confirmation ELSE e.seen_count END"
+)
 STORED_COLUMNS: Final = (
-    "e.entry_uid, f.id, e.first_seen,"
-    " iif(e.in_document, max(e.last_seen, f.confirmed_at), e.last_seen),"
-    " iif(e.in_document, e.seen_count + f.confirmations - e.confirmation, e.seen_count),"
+    f"e.entry_uid, f.id, e.first_seen, {_LAST_SEEN}, {_SEEN_COUNT},"
     " e.content_hash, e.dedupe_key, e.match_confidence, e.guid, e.link, e.canonical_link, e.title,"
     " e.summary, e.content, e.authors, e.categories, e.enclosures, e.published, e.updated,"
     " e.published_effective, e.published_source, e.language, e.image, e.comments_url,"
     " e.article_hash, e.revisions, e.removed_at, e.fetch_id, e.slice_offset, e.slice_length"
-)
-_LAST_SEEN: Final = "iif(e.in_document, max(e.last_seen, f.confirmed_at), e.last_seen)"
-_SEEN_COUNT: Final = (
-    "iif(e.in_document, e.seen_count + f.confirmations - e.confirmation, e.seen_count)"
 )
 
 
@@ -60,7 +62,7 @@ def _moment(column: str) -> str:
 STORED_JSON: Final = (
     "CAST(json_object("
     "'entry_uid', e.entry_uid, 'feed_id', f.id,"
-    f" 'first_seen', {_moment('e.first_seen')}, 'last_seen', {_moment(_LAST_SEEN)},"
+    f" 'first_seen', {_moment('e.first_seen')}, 'last_seen', {_moment(f'({_LAST_SEEN})')},"
     f" 'seen_count', {_SEEN_COUNT}, 'content_hash', e.content_hash,"
     " 'dedupe_key', e.dedupe_key, 'match_confidence', e.match_confidence, 'guid', e.guid,"
     " 'link', e.link, 'canonical_link', e.canonical_link, 'title', e.title,"

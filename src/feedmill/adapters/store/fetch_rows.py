@@ -62,8 +62,7 @@ def insert_fetch(
     blocks: Blocks,
 ) -> None:
     """Write the row, with what was decided after it; `blocks` are brought up to date."""
-    request = ((_URL, fetch.url), *fetch.request_headers)
-    response = ((_FINAL_URL, fetch.final_url), *fetch.response_headers)
+    request, response = request_of(fetch), response_of(fetch)
     asked, answered = difference(blocks.request, request), difference(blocks.response, response)
     if asked is None:
         blocks.request_id = _keep_block(connection, feed_no, "request", request)
@@ -76,9 +75,19 @@ def insert_fetch(
             blocks.request_id,
             blocks.response_id,
             None if decision is None else decision_text(decision),
-            *_row(fetch, asked, answered),
+            *fetch_row(fetch, asked, answered),
         ),
     )
+
+
+def request_of(fetch: FetchRecord) -> Headers:
+    """What was sent, as a block keeps it."""
+    return ((_URL, fetch.url), *fetch.request_headers)
+
+
+def response_of(fetch: FetchRecord) -> Headers:
+    """What came back, as a block keeps it."""
+    return ((_FINAL_URL, fetch.final_url), *fetch.response_headers)
 
 
 def difference(block: str | None, headers: Headers) -> str | None:
@@ -142,7 +151,8 @@ def fetch_of(row: Row) -> FetchRecord:
     )
 
 
-def _row(fetch: FetchRecord, request_delta: str | None, response_delta: str | None) -> Row:
+def fetch_row(fetch: FetchRecord, request_delta: str | None, response_delta: str | None) -> Row:
+    """The FETCH_COLUMNS of a fetch."""
     return (
         fetch.fetch_id,
         micros(fetch.scheduled_at),

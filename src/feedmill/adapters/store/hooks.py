@@ -5,33 +5,24 @@
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from feedmill.adapters.store.outbox import last_seq
-from feedmill.adapters.store.rows import (
-    Row,
-    instant,
-    instant_or_none,
-    json_or_null,
-    json_text,
-    micros,
-    micros_or_none,
-    strings,
+from feedmill.adapters.store.rows import json_text, micros, micros_or_none, strings
+from feedmill.adapters.store.webhook_rows import (
+    LETTER_COLUMNS,
+    NEW_COLUMNS,
+    WEBHOOK_SELECT,
+    letter_of,
+    letter_position,
+    letter_row,
+    new_row,
+    owners_row,
+    webhook_of,
 )
 from feedmill.engine.ports import Page
-from feedmill.errors import UsageError
-from feedmill.model.event import Event
-from feedmill.model.webhook import DeadLetter, Settlement, Webhook, WebhookSecret
+from feedmill.model.webhook import DeadLetter, Settlement, Webhook
 
-_CONSUMER: Final = "'webhook:' || w.id"
-_SELECT: Final = (
-    "SELECT w.id, w.url, w.created_at, w.secrets, w.types, w.feed_id, w.tag, w.format, w.state,"
-    " w.paused_reason, w.attempts, w.next_attempt_at, w.last_delivery_at, w.last_result,"
-    " w.last_status, coalesce(c.seq, 0) FROM webhooks w"
-    f" LEFT JOIN consumer_cursors c ON c.consumer = {_CONSUMER}"
-)
 _CHANGE: Final = (
     "UPDATE webhooks SET secrets = ?, types = ?, feed_id = ?, tag = ?, format = ?, state = ?,"
     " paused_reason = ?, attempts = ?, next_attempt_at = ? WHERE id = ?"
@@ -56,59 +47,32 @@ _TAGS: Final = (
     " JOIN feeds f ON f.id = o.feed_id WHERE o.type = 'feed.merged'"
     " AND json_extract(o.data, '$.from') IN (SELECT value FROM json_each(:ids))"
 )
-_secrets: Final = msgspec.json.Decoder(tuple[WebhookSecret, ...]).decode
-_events: Final = msgspec.json.Decoder(tuple[Event, ...]).decode
 
 
 def add_webhook(connection: sqlite3.Connection, webhook: Webhook, after: int | None) -> None:
     """Keep a webhook; it is told what follows `after`, or what follows now."""
-    row = (
-        webhook.id,
-        webhook.url,
-        micros(webhook.created_at),
-        json_text(webhook.secrets),
-        json_or_null(webhook.types),
-        webhook.feed_id,
-        webhook.tag,
-        webhook.format,
-        webhook.state,
-        webhook.paused_reason,
-    )
     connection.execute(
-        "INSERT INTO webhooks (id, url, created_at, secrets, types, feed_id, tag, format, state,"
-        " paused_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        row,
+        f"INSERT INTO webhooks ({NEW_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        new_row(webhook),
     )
     _move(connection, webhook.id, last_seq(connection) if after is None else after)
 
 
 def webhook(connection: sqlite3.Connection, webhook_id: str) -> Webhook | None:
     """The webhook of that id."""
-    row = connection.execute(f"{_SELECT} WHERE w.id = ?", (webhook_id,)).fetchone()
-    return None if row is None else _webhook_of(row)
+    row = connection.execute(f"{WEBHOOK_SELECT} WHERE w.id = ?", (webhook_id,)).fetchone()
+    return None if row is None else webhook_of(row)
 
 
 def webhooks(connection: sqlite3.Connection) -> tuple[Webhook, ...]:
     """All of them, the oldest first."""
-    rows = connection.execute(f"{_SELECT} ORDER BY w.created_at, w.id")
-    return tuple(_webhook_of(row) for row in rows)
+    rows = connection.execute(f"{WEBHOOK_SELECT} ORDER BY w.created_at, w.id")
+    return tuple(webhook_of(row) for row in rows)
 
 
 def change_webhook(connection: sqlite3.Connection, webhook: Webhook) -> bool:
     """Write what its owner decides; False when it is gone. The cursor is left alone."""
-    row = (
-        json_text(webhook.secrets),
-        json_or_null(webhook.types),
-        webhook.feed_id,
-        webhook.tag,
-        webhook.format,
-        webhook.state,
-        webhook.paused_reason,
-        webhook.attempts,
-        micros_or_none(webhook.next_attempt_at),
-        webhook.id,
-    )
-    return connection.execute(_CHANGE, row).rowcount == 1
+    return connection.execute(_CHANGE, owners_row(webhook)).rowcount == 1
 
 
 def remove_webhook(connection: sqlite3.Connection, webhook_id: str) -> bool:
@@ -174,12 +138,12 @@ def dead_letters(
 ) -> Page[DeadLetter]:
     """What was given up, the oldest first."""
     rows = connection.execute(
-        "SELECT number, id, webhook_id, events, reason, attempts, died_at, status, detail"
-        " FROM dead_letters WHERE webhook_id = ? AND number > ? ORDER BY number LIMIT ?",
-        (webhook_id, _position(after), limit + 1),
+        f"SELECT number, {LETTER_COLUMNS} FROM dead_letters"
+        " WHERE webhook_id = ? AND number > ? ORDER BY number LIMIT ?",
+        (webhook_id, letter_position(after), limit + 1),
     ).fetchall()
     following = str(rows[limit - 1][0]) if len(rows) > limit else None
-    return Page(items=tuple(_letter_of(row[1:]) for row in rows[:limit]), next=following)
+    return Page(items=tuple(letter_of(row[1:]) for row in rows[:limit]), next=following)
 
 
 def forget_dead_letters(connection: sqlite3.Connection, letter_ids: Sequence[str]) -> int:
@@ -203,67 +167,7 @@ def _move(connection: sqlite3.Connection, webhook_id: str, seq: int) -> None:
 
 
 def _bury(connection: sqlite3.Connection, letter: DeadLetter) -> None:
-    row = (
-        letter.id,
-        letter.webhook_id,
-        json_text(letter.events),
-        letter.reason,
-        letter.attempts,
-        micros(letter.died_at),
-        letter.status,
-        letter.detail,
-    )
     connection.execute(
-        "INSERT INTO dead_letters (id, webhook_id, events, reason, attempts, died_at, status,"
-        " detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        row,
+        f"INSERT INTO dead_letters ({LETTER_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        letter_row(letter),
     )
-
-
-def _webhook_of(row: Row) -> Webhook:
-    (
-        webhook_id, url, created_at, secrets, types, feed_id, tag, form, state, paused_reason,
-        attempts, next_attempt_at, last_delivery_at, last_result, last_status, cursor,
-    ) = row  # fmt: skip
-    kinds: Any = strings(types)
-    return Webhook(
-        id=webhook_id,
-        url=url,
-        created_at=instant(created_at),
-        secrets=_secrets(secrets),
-        types=kinds,
-        feed_id=feed_id,
-        tag=tag,
-        format=form,
-        state=state,
-        paused_reason=paused_reason,
-        cursor=cursor,
-        attempts=attempts,
-        next_attempt_at=instant_or_none(next_attempt_at),
-        last_delivery_at=instant_or_none(last_delivery_at),
-        last_result=last_result,
-        last_status=last_status,
-    )
-
-
-def _letter_of(row: Row) -> DeadLetter:
-    letter_id, webhook_id, events, reason, attempts, died_at, status, detail = row
-    return DeadLetter(
-        id=letter_id,
-        webhook_id=webhook_id,
-        events=_events(events),
-        reason=reason,
-        attempts=attempts,
-        died_at=instant(died_at),
-        status=status,
-        detail=detail,
-    )
-
-
-def _position(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        message = f"{cursor!r} is no cursor of this list; take the one that the last page gave"
-        raise UsageError(message)
-    return int(cursor)

@@ -3,29 +3,17 @@
 import sqlite3
 from collections.abc import Sequence
 
-from feedmill.adapters.store.rows import instant, micros
+from feedmill.adapters.store.outline_rows import OUTLINE_COLUMNS, outline_of, outline_row
 from feedmill.model.feed import ImportedOutline
 
 
 def imported(connection: sqlite3.Connection, list_id: str) -> tuple[ImportedOutline, ...]:
     """The outlines of a list that were dealt with, in the order of their addresses."""
     rows = connection.execute(
-        "SELECT url, outcome, feed_id, reason, detail, at, digest FROM import_outlines"
-        " WHERE list_id = ? ORDER BY url",
+        f"SELECT {OUTLINE_COLUMNS} FROM import_outlines WHERE list_id = ? ORDER BY url",  # noqa: S608  # names from beside
         (list_id,),
     )
-    return tuple(
-        ImportedOutline(
-            url=url,
-            outcome=outcome,
-            feed_id=feed_id,
-            reason=reason,
-            detail=detail,
-            at=instant(at),
-            digest=digest,
-        )
-        for url, outcome, feed_id, reason, detail, at, digest in rows
-    )
+    return tuple(outline_of(row) for row in rows)
 
 
 def note_imported(
@@ -34,17 +22,5 @@ def note_imported(
     """Remember what became of these outlines; the last word on an address counts."""
     connection.executemany(
         "INSERT OR REPLACE INTO import_outlines VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                list_id,
-                one.url,
-                one.outcome,
-                one.feed_id,
-                one.reason,
-                one.detail,
-                micros(one.at),
-                one.digest,
-            )
-            for one in items
-        ],
+        [(list_id, *outline_row(one)) for one in items],
     )

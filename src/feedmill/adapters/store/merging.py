@@ -10,14 +10,25 @@ and get keys under it, so that its next document finds them. Events stay in the 
 import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
-
-import msgspec
-from msgspec.structs import replace
+from typing import Final
 
 from feedmill.adapters.store import outbox
 from feedmill.adapters.store.identities import every_row
-from feedmill.adapters.store.rows import instant_or_none, json_text, micros, strings
+from feedmill.adapters.store.merge_rows import (
+    ENTRY_COLUMNS,
+    REVISION_COLUMNS,
+    SIDE_COLUMNS,
+    STATE_COLUMNS,
+    Place,
+    Side,
+    counted,
+    differences,
+    entry_of,
+    gone_and_kept,
+    place_of,
+    side_of,
+)
+from feedmill.adapters.store.rows import json_text, micros
 from feedmill.adapters.store.subscriptions import set_tags
 from feedmill.identify.hashes import item_hash
 from feedmill.identify.merging import adopted_keys, pair_twins
@@ -31,38 +42,6 @@ _LEAVE_DOCUMENT: Final = (
     "UPDATE entries SET in_document = 0, seen_count = seen_count + ? - confirmation,"
     " last_seen = max(last_seen, ?) WHERE feed_no = ? AND in_document = 1"
 )
-_REVISION: Final = (
-    "replaced_at, changed, content_hash, title, summary, content, canonical_link, published,"
-    " updated, fetch_id"
-)
-_STATE: Final = (
-    "content_hash, title, summary, content, canonical_link, published, updated, fetch_id"
-)
-
-
-class _Side(NamedTuple):
-    """One of the two feeds."""
-
-    feed_no: int
-    id: str
-    feed_key: str
-    tags: tuple[str, ...]
-    ignored_guids: tuple[str, ...]
-    ignored_links: tuple[str, ...]
-    confirmations: int
-    confirmed_at: int
-
-
-class _Row(NamedTuple):
-    """One row of two that are the same entry."""
-
-    entry_id: int
-    entry_uid: str
-    table: str  # entries, or tombstones for what retention left
-
-    @property
-    def is_living(self) -> bool:
-        return self.table == "entries"
 
 
 def merge_feeds(
@@ -92,33 +71,19 @@ def merge_feeds(
         aliases=_move_rest(connection, loser, winner),
     )
     connection.execute("DELETE FROM feeds WHERE feed_no = ?", (loser.feed_no,))
-    told = [_counted(event, counts) for event in events]
+    told = [counted(event, counts) for event in events]
     outbox.append(connection, told, f"feed/{loser_id}/merged/{winner_id}")
     return counts
 
 
-def _side(connection: sqlite3.Connection, feed_id: str) -> _Side | None:
+def _side(connection: sqlite3.Connection, feed_id: str) -> Side | None:
     row = connection.execute(
-        "SELECT feed_no, id, feed_key, tags, ignored_guids, ignored_links, confirmations,"
-        " coalesce(confirmed_at, 0) FROM feeds WHERE id = ?",
-        (feed_id,),
+        f"SELECT {SIDE_COLUMNS} FROM feeds WHERE id = ?", (feed_id,)
     ).fetchone()
-    if row is None:
-        return None
-    feed_no, found_id, feed_key, tags, guids, links, confirmations, confirmed_at = row
-    return _Side(
-        feed_no,
-        found_id,
-        feed_key,
-        strings(tags),
-        strings(guids),
-        strings(links),
-        confirmations,
-        confirmed_at,
-    )
+    return None if row is None else side_of(row)
 
 
-def _fence(connection: sqlite3.Connection, sides: Iterable[_Side], lane: Lane | None) -> None:
+def _fence(connection: sqlite3.Connection, sides: Iterable[Side], lane: Lane | None) -> None:
     """Raise the epoch of both lanes, except of the one that the caller works itself."""
     rows = [(side.feed_no, None if lane is None else lane.id) for side in sides]
     connection.executemany(
@@ -129,7 +94,7 @@ def _fence(connection: sqlite3.Connection, sides: Iterable[_Side], lane: Lane | 
 
 
 def _merge_entries(
-    connection: sqlite3.Connection, loser: _Side, winner: _Side, at: datetime
+    connection: sqlite3.Connection, loser: Side, winner: Side, at: datetime
 ) -> tuple[int, int]:
     """Fold what both have and hand over the rest; how many of each."""
     theirs, ours = every_row(connection, loser.feed_no), every_row(connection, winner.feed_no)
@@ -148,19 +113,14 @@ def _merge_entries(
     for row in theirs:
         twin = by_id.get(pairs.get(row.entry_id, 0))
         if twin is not None:
-            homes[row.entry_id] = _fold(connection, _place(row), _place(twin), at)
+            homes[row.entry_id] = _fold(connection, place_of(row), place_of(twin), at)
     _rename(connection, theirs, homes, entries, loser, winner)
     return len(pairs), len(theirs) - len(pairs)
 
 
-def _place(row: KnownEntry) -> _Row:
-    expired = row.content_hash is None
-    return _Row(row.entry_id, row.entry_uid, "tombstones" if expired else "entries")
-
-
-def _fold(connection: sqlite3.Connection, theirs: _Row, ours: _Row, at: datetime) -> int:
+def _fold(connection: sqlite3.Connection, theirs: Place, ours: Place, at: datetime) -> int:
     """Make two rows one; the number of the one that stays: the winner's, if it is not expired."""
-    gone, kept = (ours, theirs) if theirs.is_living and not ours.is_living else (theirs, ours)
+    gone, kept = gone_and_kept(theirs, ours)
     first_seen, last_seen, seen_count, revisions = connection.execute(
         f"SELECT first_seen, last_seen, seen_count, revisions FROM {gone.table} WHERE entry_id = ?",
         (gone.entry_id,),
@@ -198,16 +158,18 @@ def _join_revisions(connection: sqlite3.Connection, gone: int, kept: int, at: da
     What the row that goes says otherwise than the one that stays becomes an earlier state too.
     """
     rows = connection.execute(
-        f"SELECT {_REVISION} FROM entry_revisions WHERE entry_id IN (?, ?)", (gone, kept)
+        f"SELECT {REVISION_COLUMNS} FROM entry_revisions WHERE entry_id IN (?, ?)", (gone, kept)
     ).fetchall()
     changed = _differences(connection, gone, kept)
     if changed:
-        state = connection.execute(f"SELECT {_STATE} FROM entries WHERE entry_id = ?", (gone,))
+        state = connection.execute(
+            f"SELECT {STATE_COLUMNS} FROM entries WHERE entry_id = ?", (gone,)
+        )
         rows.append((micros(at), json_text(changed), *state.fetchone()))
     rows.sort(key=lambda row: row[0])
     connection.execute("DELETE FROM entry_revisions WHERE entry_id IN (?, ?)", (gone, kept))
     connection.executemany(
-        f"INSERT INTO entry_revisions (entry_id, number, {_REVISION})"
+        f"INSERT INTO entry_revisions (entry_id, number, {REVISION_COLUMNS})"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [(kept, number, *row) for number, row in enumerate(rows, start=1)],
     )
@@ -215,37 +177,21 @@ def _join_revisions(connection: sqlite3.Connection, gone: int, kept: int, at: da
 
 
 def _differences(connection: sqlite3.Connection, gone: int, kept: int) -> tuple[str, ...]:
-    """The fields in which two rows differ; none when they were hashed by different recipes."""
-    (theirs, by), (ours, other) = (
+    theirs, ours = (
         connection.execute(
             "SELECT field_digests, content_version FROM entries WHERE entry_id = ?", (entry_id,)
         ).fetchone()
         for entry_id in (gone, kept)
     )
-    if by != other:
-        return ()
-    before, now = _digests(theirs), dict(_digests(ours))
-    return tuple(name for name, digest in before if now.get(name) != digest)
+    return differences(theirs, ours)
 
 
 def _entry(connection: sqlite3.Connection, row: KnownEntry) -> Entry | None:
     """What is stored of an entry, as far as it identifies it; None for an expired one."""
     found = connection.execute(
-        "SELECT guid, link, canonical_link, title, summary, published FROM entries"
-        " WHERE entry_id = ?",
-        (row.entry_id,),
+        f"SELECT {ENTRY_COLUMNS} FROM entries WHERE entry_id = ?", (row.entry_id,)
     ).fetchone()
-    if found is None:
-        return None
-    guid, link, canonical_link, title, summary, published = found
-    return Entry(
-        guid=guid,
-        link=link,
-        canonical_link=canonical_link,
-        title=title,
-        summary=summary,
-        published=instant_or_none(published),
-    )
+    return None if found is None else entry_of(found)
 
 
 def _rename(
@@ -253,8 +199,8 @@ def _rename(
     rows: Sequence[KnownEntry],
     homes: dict[int, int],
     entries: dict[int, Entry | None],
-    loser: _Side,
-    winner: _Side,
+    loser: Side,
+    winner: Side,
 ) -> None:
     """Register every row of the loser under the winner's name; a key that is taken stays there."""
     keys: list[tuple[str, str, int]] = []
@@ -296,7 +242,7 @@ def _move_fetches(connection: sqlite3.Connection, loser: int, winner: int) -> in
     return len(rows)
 
 
-def _move_rest(connection: sqlite3.Connection, loser: _Side, winner: _Side) -> int:
+def _move_rest(connection: sqlite3.Connection, loser: Side, winner: Side) -> int:
     """Addresses, history, tags and imports; how many addresses. The winner keeps its title."""
     tags = tuple(dict.fromkeys((*winner.tags, *loser.tags)))
     connection.execute(
@@ -317,13 +263,3 @@ def _move_rest(connection: sqlite3.Connection, loser: _Side, winner: _Side) -> i
     return connection.execute(
         "UPDATE feed_aliases SET feed_no = ? WHERE feed_no = ?", ends
     ).rowcount
-
-
-def _counted(event: NewEvent, counts: MergeCounts) -> NewEvent:
-    if event.type != "feed.merged":
-        return event
-    return replace(event, data={**event.data, **msgspec.to_builtins(counts)})
-
-
-def _digests(text: str) -> Any:  # noqa: ANN401  # what this store wrote itself
-    return msgspec.json.decode(text)

@@ -52,6 +52,18 @@ def read_migrations(folder: Path = MIGRATIONS) -> tuple[Migration, ...]:
     return found
 
 
+def applied_to(connection: sqlite3.Connection) -> list[tuple[int, str, str]]:
+    """Version, name and digest of what was applied to a database; nothing of one without tables."""
+    try:
+        return connection.execute(
+            "SELECT version, name, sha256 FROM schema_versions ORDER BY version"
+        ).fetchall()
+    except sqlite3.OperationalError as error:
+        if "no such table" not in str(error):
+            raise
+        return []
+
+
 def _apply_next(connection: sqlite3.Connection, migrations: tuple[Migration, ...]) -> bool:
     """One step in one transaction, so that two processes that open a new file take turns."""
     _patiently(connection, "BEGIN IMMEDIATE")
@@ -60,7 +72,7 @@ def _apply_next(connection: sqlite3.Connection, migrations: tuple[Migration, ...
         applied = connection.execute(
             "SELECT version, name, sha256 FROM schema_versions ORDER BY version"
         ).fetchall()
-        _check(applied, migrations)
+        check_applied(applied, migrations)
         if len(applied) == len(migrations):
             return False
         _apply(connection, migrations[len(applied)])
@@ -71,7 +83,8 @@ def _apply_next(connection: sqlite3.Connection, migrations: tuple[Migration, ...
     return True
 
 
-def _check(applied: list[tuple[int, str, str]], migrations: tuple[Migration, ...]) -> None:
+def check_applied(applied: list[tuple[int, str, str]], migrations: tuple[Migration, ...]) -> None:
+    """MigrationError when the database is newer than we are, or its history is another."""
     if len(applied) > len(migrations):
         message = (
             f"the database is at version {len(applied)}, this feedmill knows {len(migrations)}; "

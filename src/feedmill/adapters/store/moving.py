@@ -2,25 +2,17 @@
 
 import sqlite3
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from feedmill.adapters.store import outbox
 from feedmill.adapters.store.claims import hasten
-from feedmill.adapters.store.rows import (
-    Row,
-    instant,
-    instant_or_none,
-    json_text,
-    micros,
-    micros_or_none,
-)
+from feedmill.adapters.store.move_rows import MOVE_COLUMNS, SOON, move_of, move_row
+from feedmill.adapters.store.rows import json_text, micros, micros_or_none
 from feedmill.adapters.store.subscriptions import relocate
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Move, MoveCandidate
 
-_COLUMNS: Final = "from_url, to_url, source, proof, moved_at, undone_at"
-_SOON: Final = timedelta(minutes=1)  # not at once: the address was just asked for its proof
 # Validators vouch for what one address serves; those of the new one are kept (a redirect led there).
 _ARRIVE: Final = (
     "UPDATE feeds SET move = NULL,"
@@ -34,11 +26,11 @@ _ARRIVE: Final = (
 def moves(connection: sqlite3.Connection, feed_id: str) -> tuple[Move, ...]:
     """Every change of address of the feed, the oldest first."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM feed_moves WHERE feed_no ="  # noqa: S608  # the list above
+        f"SELECT {MOVE_COLUMNS} FROM feed_moves WHERE feed_no ="  # noqa: S608  # the list beside
         " (SELECT feed_no FROM feeds WHERE id = ?) ORDER BY move_id",
         (feed_id,),
     )
-    return tuple(_move_of(row) for row in rows)
+    return tuple(move_of(row) for row in rows)
 
 
 def move_feed(
@@ -55,8 +47,8 @@ def move_feed(
     if feed_no is None or not _settle(connection, feed_no, move.to_url, gap_ms):
         return False
     connection.execute(
-        f"INSERT INTO feed_moves (feed_no, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-        (feed_no, *_move_row(move)),
+        f"INSERT INTO feed_moves (feed_no, {MOVE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+        (feed_no, *move_row(move)),
     )
     _wake(connection, feed_no, move.moved_at)
     outbox.append(connection, events, f"feed/{feed_id}/moved/{micros(move.moved_at)}")
@@ -132,30 +124,7 @@ def _wake(connection: sqlite3.Connection, feed_no: int, now: datetime) -> None:
         "UPDATE feed_sched SET next_run_at = min(next_run_at, ?) WHERE feed_no = ? AND EXISTS"
         " (SELECT 1 FROM feeds f WHERE f.feed_no = feed_sched.feed_no AND f.health <> 'active')"
         " RETURNING lane_id, next_run_at, paused",
-        (micros(now + _SOON), feed_no),
+        (micros(now + SOON), feed_no),
     ).fetchone()
     if row is not None and not row[2]:
         hasten(connection, row[0], row[1])
-
-
-def _move_row(move: Move) -> Row:
-    return (
-        move.from_url,
-        move.to_url,
-        move.source,
-        move.proof,
-        micros(move.moved_at),
-        micros_or_none(move.undone_at),
-    )
-
-
-def _move_of(row: Row) -> Move:
-    from_url, to_url, source, proof, moved_at, undone_at = row
-    return Move(
-        from_url=from_url,
-        to_url=to_url,
-        source=source,
-        proof=proof,
-        moved_at=instant(moved_at),
-        undone_at=instant_or_none(undone_at),
-    )

@@ -6,13 +6,9 @@ reads is the last one there is, and a transaction that is rolled back leaves no 
 
 import sqlite3
 from collections.abc import Sequence
-from typing import Final
-from uuid import UUID, uuid5
 
-from feedmill.adapters.store.rows import event_row
+from feedmill.adapters.store.rows import event_id, event_row
 from feedmill.model.event import NewEvent
-
-_NAMESPACE: Final = UUID("7b0a6f4e-5d7f-5c0e-9a51-2f6f3c1d8e42")
 
 
 def append(connection: sqlite3.Connection, events: Sequence[NewEvent], cause: str) -> int:
@@ -23,8 +19,7 @@ def append(connection: sqlite3.Connection, events: Sequence[NewEvent], cause: st
     """
     last = last_seq(connection)
     rows = [
-        event_row(last + at, str(uuid5(_NAMESPACE, f"{cause}/{at}")), event)
-        for at, event in enumerate(events, start=1)
+        event_row(last + at, event_id(cause, at), event) for at, event in enumerate(events, start=1)
     ]
     connection.executemany("INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     return last + len(rows)

@@ -7,31 +7,36 @@ between the two), a fetch's `scheduled_at`, a feed's number.
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 
-import re
 import sqlite3
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from feedmill.adapters.store.decision_rows import decision_of
 from feedmill.adapters.store.entry_rows import STORED_COLUMNS, STORED_JSON, revision_of, stored_of
 from feedmill.adapters.store.fetch_rows import FETCH_SELECT, fetch_of
+from feedmill.adapters.store.paging import (
+    ARTICLES,
+    ENTRY_ORDERS,
+    REVISIONS,
+    article_of,
+    article_position,
+    begins_word,
+    page_between,
+    page_of,
+    position,
+)
 from feedmill.adapters.store.rows import (
     NEVER,
     blob_of,
     event_of,
     feed_of,
-    instant,
     json_text,
     micros,
 )
 from feedmill.adapters.store.subscriptions import FROM_FEEDS
 from feedmill.engine.ports import EntryFilter, Page
-from feedmill.errors import UsageError
 from feedmill.model.event import Event, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import BlobRef, Feed, FetchRecord
 from feedmill.model.schedule import Decision
-
-T = TypeVar("T")
 
 _TABLES: Final = {
     "feeds": "feeds",
@@ -48,11 +53,6 @@ _TABLES: Final = {
 }
 _FROM_ENTRIES: Final = "FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
 _ENTRIES: Final = f"SELECT {STORED_COLUMNS}, e.entry_id {_FROM_ENTRIES}"
-# What entries are ordered by, and where it stands in a row of _ENTRIES.
-_ORDERS: Final = {
-    False: (("e.first_seen", "e.entry_id"), (2, -1)),
-    True: (("e.first_seen", "e.published_effective", "e.entry_id"), (2, 19, -1)),
-}
 
 
 def feed(connection: sqlite3.Connection, feed_id: str) -> Feed | None:
@@ -65,14 +65,14 @@ def feeds(
     connection: sqlite3.Connection, tag: str | None, after: str | None, limit: int
 ) -> Page[Feed]:
     """Feeds in the order in which they were added."""
-    (last,) = _position(after, 1) or (0,)
+    (last,) = position(after, 1) or (0,)
     tagged = "" if tag is None else "JOIN feed_tags t ON t.feed_no = f.feed_no AND t.tag = ?"
     select = FROM_FEEDS.replace("SELECT ", "SELECT f.feed_no, ", 1)
     rows = connection.execute(
         f"{select} {tagged} WHERE f.feed_no > ? ORDER BY f.feed_no LIMIT ?",
         (*(() if tag is None else (tag,)), last, limit + 1),
     ).fetchall()
-    return _page(rows, limit, lambda row: feed_of(row[1:]), lambda row: f"{row[0]}")
+    return page_of(rows, limit, lambda row: feed_of(row[1:]), lambda row: f"{row[0]}")
 
 
 def aliases(connection: sqlite3.Connection, feed_id: str) -> tuple[str, ...]:
@@ -97,19 +97,14 @@ def entries(
     Nothing comes in behind a cursor: what a page holds only ever becomes less. `before` reads
     towards the present, and hands the page over in the same order.
     """
-    _, places = _ORDERS[where.newest_first]
+    _, places = ENTRY_ORDERS[where.newest_first]
     rows = _entry_rows(connection, _ENTRIES, where, after, limit, before)
 
     def cursor_of(row: tuple[Any, ...]) -> str:
         return ".".join(str(row[place]) for place in places)
 
-    page = _page(rows, limit, lambda row: stored_of(row[:-1]), cursor_of)
-    shown = rows[:limit]
-    if before is None:
-        behind = cursor_of(shown[0]) if after is not None and shown else None
-        return Page(items=page.items, next=page.next, previous=behind)
-    return Page(
-        items=page.items[::-1], next=cursor_of(shown[0]) if shown else None, previous=page.next
+    return page_between(
+        rows, limit, lambda row: stored_of(row[:-1]), cursor_of, after=after, before=before
     )
 
 
@@ -117,10 +112,10 @@ def entry_texts(
     connection: sqlite3.Connection, where: EntryFilter, after: str | None, limit: int
 ) -> Page[bytes]:
     """The same as JSON: no value is made of a row only to be written again."""
-    keys, _ = _ORDERS[where.newest_first]
+    keys, _ = ENTRY_ORDERS[where.newest_first]
     select = f"SELECT {STORED_JSON}, {', '.join(keys)} {_FROM_ENTRIES}"
     rows = _entry_rows(connection, select, where, after, limit)
-    return _page(rows, limit, lambda row: row[0], lambda row: ".".join(map(str, row[1:])))
+    return page_of(rows, limit, lambda row: row[0], lambda row: ".".join(map(str, row[1:])))
 
 
 def entry(connection: sqlite3.Connection, entry_uid: str) -> StoredEntry | None:
@@ -134,10 +129,7 @@ def entry(connection: sqlite3.Connection, entry_uid: str) -> StoredEntry | None:
 def revisions(connection: sqlite3.Connection, entry_uid: str) -> tuple[Revision, ...]:
     """Earlier states of an entry, the oldest first."""
     rows = connection.execute(
-        "SELECT e.entry_uid, r.number, r.replaced_at, r.changed, r.content_hash, r.title,"
-        " r.summary, r.content, r.canonical_link, r.published, r.updated, r.fetch_id"
-        " FROM entry_revisions r JOIN entries e ON e.entry_id = r.entry_id"
-        " WHERE e.entry_uid = ? ORDER BY r.number",
+        f"{REVISIONS} WHERE e.entry_uid = ? ORDER BY r.number",
         (_present_uid(connection, entry_uid),),
     )
     return tuple(revision_of(row) for row in rows)
@@ -147,30 +139,27 @@ def article_page(
     connection: sqlite3.Connection, after: str | None, limit: int
 ) -> Page[StoredArticle]:
     """Articles with the entry that brought each, the last that came in first."""
-    entry_id, digest = _article_position(after)
+    entry_id, digest = article_position(after)
     rows = connection.execute(
-        "SELECT a.entry_id, a.article_hash, a.first_seen, a.link, e.entry_uid, f.id, e.title,"
-        " e.published_effective FROM articles a LEFT JOIN entries e ON e.entry_id = a.entry_id"
-        " LEFT JOIN feeds f ON f.feed_no = e.feed_no"
-        " WHERE (a.entry_id, a.article_hash) < (?, ?)"
+        f"{ARTICLES} WHERE (a.entry_id, a.article_hash) < (?, ?)"
         " ORDER BY a.entry_id DESC, a.article_hash DESC LIMIT ?",
         (entry_id, digest, limit + 1),
     ).fetchall()
-    return _page(rows, limit, _article_of, lambda row: f"{row[0]}.{row[1]}")
+    return page_of(rows, limit, article_of, lambda row: f"{row[0]}.{row[1]}")
 
 
 def fetches(
     connection: sqlite3.Connection, feed_id: str, after: str | None, limit: int
 ) -> Page[FetchRecord]:
     """Fetches of a feed, the newest run first."""
-    (scheduled_at,) = _position(after, 1) or (NEVER,)
+    (scheduled_at,) = position(after, 1) or (NEVER,)
     select = FETCH_SELECT.replace("SELECT ", "SELECT x.scheduled_at, ", 1)
     rows = connection.execute(
         f"{select} WHERE x.feed_no = (SELECT feed_no FROM feeds WHERE id = ?)"
         " AND x.scheduled_at < ? ORDER BY x.scheduled_at DESC LIMIT ?",
         (feed_id, scheduled_at, limit + 1),
     ).fetchall()
-    return _page(rows, limit, lambda row: fetch_of(row[1:]), lambda row: f"{row[0]}")
+    return page_of(rows, limit, lambda row: fetch_of(row[1:]), lambda row: f"{row[0]}")
 
 
 def fetch(connection: sqlite3.Connection, fetch_id: str) -> FetchRecord | None:
@@ -242,16 +231,16 @@ def _entry_rows(
     before: str | None = None,
 ) -> list[tuple[Any, ...]]:
     """Rows on one side of a cursor, and one more than asked for."""
-    keys, _ = _ORDERS[where.newest_first]
-    position = _position(after if before is None else before, len(keys)) or (NEVER,) * len(keys)
+    keys, _ = ENTRY_ORDERS[where.newest_first]
+    start = position(after if before is None else before, len(keys)) or (NEVER,) * len(keys)
     sign, direction = ("<", "DESC") if before is None else (">", "ASC")
     clauses, parameters = _conditions(where)
     clauses.append(f"({', '.join(keys)}) {sign} ({', '.join('?' * len(keys))})")
     order = ", ".join(f"{key} {direction}" for key in keys)
     statement = f"{select} WHERE {' AND '.join(clauses)} ORDER BY {order} LIMIT ?"
     if where.text:
-        connection.create_function("begins_word", 2, _begins_word, deterministic=True)
-    return connection.execute(statement, (*parameters, *position, limit + 1)).fetchall()
+        connection.create_function("begins_word", 2, begins_word, deterministic=True)
+    return connection.execute(statement, (*parameters, *start, limit + 1)).fetchall()
 
 
 def _present_uid(connection: sqlite3.Connection, entry_uid: str) -> str:
@@ -283,52 +272,3 @@ def _conditions(where: EntryFilter) -> tuple[list[str], list[Any]]:
     if not where.include_removed:
         clauses.append("e.removed_at IS NULL")
     return clauses, [value for _, value in chosen]
-
-
-def _begins_word(title: str | None, text: str) -> bool:
-    """True when a word of the title begins like that, whatever its case."""
-    found = title is not None and re.search(rf"\b{re.escape(text.casefold())}", title.casefold())
-    return bool(found)
-
-
-def _article_of(row: tuple[Any, ...]) -> StoredArticle:
-    _, digest, first_seen, link, entry_uid, feed_id, title, published = row
-    return StoredArticle(
-        article_hash=digest,
-        first_seen=instant(first_seen),
-        link=link,
-        entry_uid=entry_uid,
-        feed_id=feed_id,
-        title=title,
-        published_effective=None if published is None else instant(published),
-    )
-
-
-def _article_position(cursor: str | None) -> tuple[int, str]:
-    if cursor is None:
-        return NEVER, ""
-    entry_id, _, digest = cursor.partition(".")
-    (number,) = _position(entry_id, 1) or (NEVER,)
-    return number, digest
-
-
-def _page(
-    rows: list[tuple[Any, ...]],
-    limit: int,
-    value_of: Callable[[tuple[Any, ...]], T],
-    position_of: Callable[[tuple[Any, ...]], str],
-) -> Page[T]:
-    """The page; one row more than asked for says that there is another."""
-    shown = rows[:limit]
-    following = position_of(shown[-1]) if len(rows) > limit and shown else None
-    return Page(items=tuple(value_of(row) for row in shown), next=following)
-
-
-def _position(cursor: str | None, parts: int) -> tuple[int, ...] | None:
-    if cursor is None:
-        return None
-    pieces = cursor.split(".")
-    if len(pieces) != parts or not all(re.fullmatch(r"-?[0-9]{1,18}", one) for one in pieces):
-        message = f"{cursor!r} is no cursor of this list; take the one that the last page gave"
-        raise UsageError(message)
-    return tuple(int(one) for one in pieces)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
+from uuid import UUID, uuid5
 
 import msgspec
 
@@ -24,6 +25,7 @@ NEVER: Final = 253_402_300_799_000_000  # the end of the year 9999
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_EVENTS: Final = UUID("7b0a6f4e-5d7f-5c0e-9a51-2f6f3c1d8e42")
 _NO_HINTS: Final = Hints()
 _NO_OVERRIDES: Final = FeedOverrides()
 
@@ -232,6 +234,11 @@ def pace_of(row: Row) -> HostPace:
         failing_with=failing_with,
         limited_urls=_limited(limited) if limited else (),
     )
+
+
+def event_id(cause: str, number: int) -> str:
+    """The id of an event: it follows from what happened once, wherever the log is copied to."""
+    return str(uuid5(_EVENTS, f"{cause}/{number}"))
 
 
 def event_row(seq: int, event_id: str, event: NewEvent) -> Row:

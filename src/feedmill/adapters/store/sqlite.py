@@ -22,12 +22,14 @@ from feedmill.adapters.store import (
     hooks,
     identities,
     imports,
+    leases,
     merging,
     moving,
     outbox,
     queries,
     raw_index,
     subscriptions,
+    workers,
 )
 from feedmill.adapters.store import purge as retention
 from feedmill.adapters.store.commit import commit
@@ -65,6 +67,7 @@ from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.schedule import Decision
 from feedmill.model.standing import HeldEntry, StandingScreen
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook
+from feedmill.model.worker import Worker, WorkerView
 
 T = TypeVar("T")
 
@@ -553,6 +556,34 @@ class SqliteStore:
     async def drop_held(self, entry_uids: Sequence[str]) -> int:
         """Note that nobody wants these; how many of them were waiting."""
         return await self._write(lambda c: holding.drop_held(c, entry_uids))
+
+    # who works here
+
+    async def note_worker(self, worker: Worker) -> None:
+        """Write a sign of life."""
+        await self._write(lambda c: workers.note(c, worker))
+
+    async def forget_worker(self, name: str) -> None:
+        """Note that a worker has left."""
+        await self._write(lambda c: workers.forget(c, name))
+
+    async def workers(self) -> tuple[WorkerView, ...]:
+        """Everybody at work, with the lanes that they hold."""
+        return await self._read(workers.workers)
+
+    async def due_lanes(self, now: datetime) -> int:
+        """How many lanes could be claimed now."""
+        return await self._read(lambda c: workers.due_lanes(c, now))
+
+    # whose turn it is
+
+    async def hold_lease(self, name: str, owner: str, *, now: datetime, until: datetime) -> bool:
+        """Take a lease that nobody else has, or hold it longer; False when somebody else has it."""
+        return await self._write(lambda c: leases.hold(c, name, owner, now, until))
+
+    async def end_lease(self, name: str, owner: str) -> None:
+        """Give a lease back."""
+        await self._write(lambda c: leases.end(c, name, owner))
 
     # housekeeping
 

@@ -1,0 +1,248 @@
+"""What documents changed, as rows: entries, identities, articles, revisions, removals.
+
+Almost every entry of a document is known and unchanged, and no row of it is written: the feed
+counts how often its current document was confirmed, and an entry in it was seen as often and as
+lately as that. Only what enters, leaves or changes is written (D31), for all documents of a
+transaction at once: one statement per kind of change, and none for a kind that does not occur.
+
+Keys and articles are shared by all feeds, so they are written in the order of their hashes: two
+transactions that want the same ones wait for each other and never in a circle.
+"""
+
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
+from collections.abc import Sequence
+from typing import Final
+
+from feedmill.adapters.store.entry_rows import CONTENT_COLUMNS, content_row
+from feedmill.adapters.store.postgres.arrays import columns_of, rows_of, write_rows
+from feedmill.adapters.store.postgres.piles import Document, Pile, batches, sort_out
+from feedmill.adapters.store.postgres.pool import Connection, digest
+from feedmill.adapters.store.rows import Row, micros_or_none
+
+_CONTENT: Final = ", ".join(CONTENT_COLUMNS)
+_NEW_COLUMNS: Final = (
+    "entry_uid", "feed_no", "first_seen", "in_document", "confirmation", "same_as",
+    *CONTENT_COLUMNS,
+)  # fmt: skip
+_INSERT: Final = (
+    "INSERT INTO entries (entry_uid, feed_no, first_seen, last_seen, seen_count, in_document,"
+    f" confirmation, same_as, {_CONTENT}) SELECT entry_uid, feed_no, first_seen, first_seen, 1,"
+    f" in_document, confirmation, same_as, {_CONTENT} FROM {rows_of(_NEW_COLUMNS)}"
+    " ON CONFLICT (entry_uid) DO NOTHING RETURNING entry_uid, entry_id"
+)
+_REWRITTEN: Final = ("entry_id", "revisions", *CONTENT_COLUMNS)
+
+
+def _rewritten(name: str, row: str = "e") -> str:
+    """A new value; an undated entry stays where it was first seen: the reader knows only when it
+    read it."""
+    if name != "published_effective":
+        return f"n.{name}"
+    return f"CASE n.published_source WHEN 'first_seen' THEN {row}.first_seen ELSE n.{name} END"
+
+
+_REWRITE: Final = (
+    f"UPDATE entries e SET {', '.join(f'{c} = {_rewritten(c)}' for c in CONTENT_COLUMNS)},"
+    " revisions = e.revisions + n.revisions,"
+    " removed_at = NULL, removed_reason = NULL, removed_comment = NULL"
+    f" FROM {rows_of(_REWRITTEN)} WHERE e.entry_id = n.entry_id RETURNING e.entry_id"
+)
+_REVIVE: Final = (
+    "INSERT INTO entries (entry_id, entry_uid, feed_no, first_seen, last_seen, seen_count,"
+    f" revisions, {_CONTENT}) SELECT t.entry_id, t.entry_uid, t.feed_no, t.first_seen,"
+    f" t.last_seen, t.seen_count, t.revisions, {', '.join(_rewritten(c, 't') for c in CONTENT_COLUMNS)}"
+    f" FROM {rows_of(_REWRITTEN)} JOIN tombstones t ON t.entry_id = n.entry_id"
+)
+# Locked as it is read: with legacy_guid_across_feeds, two feeds may revise one entry at once.
+_KEEP_REVISIONS: Final = (
+    "INSERT INTO entry_revisions SELECT e.entry_id, e.revisions + 1, n.replaced_at, n.changed,"
+    " e.content_hash, e.title, e.summary, e.content, e.canonical_link, e.published, e.updated,"
+    " e.fetch_id FROM (SELECT * FROM entries WHERE entry_id = ANY($1::bigint[])"
+    f" ORDER BY entry_id FOR NO KEY UPDATE) e JOIN {rows_of(('entry_id', 'replaced_at', 'changed'))}"
+    " ON n.entry_id = e.entry_id"
+)
+_PLACED: Final = ("entry_id", "fetch_id", "slice_offset", "slice_length", "slice_digest")
+_PLACE: Final = (
+    "UPDATE entries e SET fetch_id = n.fetch_id, slice_offset = n.slice_offset,"
+    " slice_length = n.slice_length, slice_digest = n.slice_digest"
+    f" FROM {rows_of(_PLACED)} WHERE e.entry_id = n.entry_id"
+)
+_RENAME: Final = (
+    f"UPDATE entries e SET guid = n.guid FROM {rows_of(('entry_id', 'guid'))}"
+    " WHERE e.entry_id = n.entry_id"
+)
+_KEY_COLUMNS: Final = ("key_hash", "key_type", "key_value", "entry_id")
+_KEEP_KEYS: Final = (
+    f"INSERT INTO entry_identities ({', '.join(_KEY_COLUMNS)}) SELECT * FROM"
+    f" {rows_of(_KEY_COLUMNS)} ON CONFLICT DO NOTHING"
+)
+_ARTICLE_COLUMNS: Final = ("article_hash", "article_version", "entry_id", "link", "first_seen")
+_KEEP_ARTICLES: Final = (
+    f"INSERT INTO articles ({', '.join(_ARTICLE_COLUMNS)}) SELECT * FROM"
+    f" {rows_of(_ARTICLE_COLUMNS)} ON CONFLICT DO NOTHING"
+)
+_CURRENT: Final = (
+    "SELECT feed_no, array_agg(entry_id) FROM entries"
+    " WHERE feed_no = ANY($1::bigint[]) AND in_document = 1 GROUP BY feed_no"
+)
+_SIGHTING: Final = ("entry_id", "confirmation", "seen_at")
+_ENTER: Final = (
+    "UPDATE entries e SET in_document = 1, confirmation = n.confirmation,"
+    " seen_count = e.seen_count + 1, last_seen = greatest(e.last_seen, n.seen_at)"
+    f" FROM {rows_of(_SIGHTING)} WHERE e.entry_id = n.entry_id"
+)
+_LEAVE: Final = (
+    "UPDATE entries e SET in_document = 0,"
+    " seen_count = e.seen_count + n.confirmation - e.confirmation,"
+    " last_seen = greatest(e.last_seen, n.seen_at)"
+    f" FROM {rows_of(_SIGHTING)} WHERE e.entry_id = n.entry_id AND e.in_document = 1"
+)
+_SEEN_AGAIN: Final = (
+    "UPDATE entries e SET seen_count = e.seen_count + 1,"
+    f" last_seen = greatest(e.last_seen, n.seen_at) FROM {rows_of(('entry_id', 'seen_at'))}"
+    " WHERE e.entry_id = n.entry_id"
+)
+_REMOVED: Final = ("entry_id", "removed_at", "removed_reason", "removed_comment")
+_REMOVE: Final = (
+    "UPDATE entries e SET removed_at = n.removed_at, removed_reason = n.removed_reason,"
+    f" removed_comment = n.removed_comment FROM {rows_of(_REMOVED)}"
+    " WHERE e.entry_id = n.entry_id AND e.removed_at IS NULL"
+)
+
+
+async def write_changes(connection: Connection, documents: Sequence[Document]) -> None:
+    """Write everything; each document learns which of its entries another refresh was quicker to
+    add. The feeds of the documents are locked by who calls."""
+    for batch in batches(documents):
+        await _write_batch(connection, batch)
+
+
+async def _write_batch(connection: Connection, documents: Sequence[Document]) -> None:
+    current = await _current(connection, documents)
+    pile = Pile()
+    for document in documents:
+        sort_out(pile, document)
+    await _add(connection, pile)
+    await write_rows(connection, _KEEP_REVISIONS, pile.revised)
+    await _rewrite(connection, pile)
+    await write_rows(connection, _PLACE, pile.placed)
+    await write_rows(connection, _RENAME, pile.renamed)
+    await _register(connection, pile)
+    await _mark_seen(connection, documents, current)
+    await _remove(connection, documents)
+
+
+async def _current(
+    connection: Connection, documents: Sequence[Document]
+) -> dict[int, frozenset[int]]:
+    """The rows of the documents that are current until now."""
+    feeds = [document.feed_no for document in documents if document.whole]
+    rows = await connection.fetch(_CURRENT, feeds) if feeds else ()
+    return {feed_no: frozenset(entry_ids) for feed_no, entry_ids in rows}
+
+
+async def _add(connection: Connection, pile: Pile) -> None:
+    """Insert the new entries in document order; what was there is known from now on."""
+    if not pile.added:
+        return
+    rows = [
+        (
+            uid,
+            document.feed_no,
+            document.seen_at,
+            int(document.whole),
+            document.confirmation,
+            change.same_as,
+            *content_row(change.seen, document.fetch_id, document.seen_at),
+        )
+        for uid, (document, change) in pile.added.items()
+    ]
+    made = await connection.fetch(_INSERT, *columns_of(rows))
+    pile.ids.update((row[0], row[1]) for row in made)
+    late = [uid for uid in pile.added if uid not in pile.ids]
+    if late:
+        await _recognise(connection, pile, late)
+
+
+async def _recognise(connection: Connection, pile: Pile, uids: Sequence[str]) -> None:
+    """Entries that another refresh added meanwhile: theirs is the row, the article and the event."""
+    rows = await connection.fetch(
+        "SELECT entry_uid, entry_id FROM entries WHERE entry_uid = ANY($1::text[])", uids
+    )
+    pile.ids.update((row[0], row[1]) for row in rows)
+    pile.articles = [one for one in pile.articles if one[1] not in set(uids)]
+    for uid in uids:
+        document, _ = pile.added[uid]
+        document.overtaken.add(uid)
+        if uid in pile.ids:
+            document.known.add(pile.ids[uid])
+
+
+async def _rewrite(connection: Connection, pile: Pile) -> None:
+    """Write contents anew; a row that retention took comes back with what it left."""
+    if not pile.rewritten:
+        return
+    done = {row[0] for row in await connection.fetch(_REWRITE, *columns_of(pile.rewritten))}
+    expired = [row for row in pile.rewritten if row[0] not in done]
+    if expired:
+        await connection.execute(_REVIVE, *columns_of(expired))
+        ids = [row[0] for row in expired]
+        await connection.execute("DELETE FROM tombstones WHERE entry_id = ANY($1::bigint[])", ids)
+
+
+async def _register(connection: Connection, pile: Pile) -> None:
+    """A key and an article belong to whoever had them first, for ever (D8)."""
+    keys = [
+        (digest(value), kind, value, entry_id)
+        for kind, value, owner in pile.keys
+        if (entry_id := _id_of(pile, owner)) is not None
+    ]
+    articles = [
+        (seen.article_hash, seen.article_version, entry_id, seen.entry.article_link, seen_at)
+        for seen, owner, seen_at in pile.articles
+        if seen.article_hash is not None and (entry_id := _id_of(pile, owner)) is not None
+    ]
+    await write_rows(connection, _KEEP_KEYS, sorted(keys, key=lambda row: row[:2]))
+    await write_rows(connection, _KEEP_ARTICLES, sorted(articles, key=lambda row: str(row[0])))
+
+
+def _id_of(pile: Pile, owner: int | str) -> int | None:
+    """The row's number; None for one that was added by another refresh and removed since."""
+    return owner if isinstance(owner, int) else pile.ids.get(owner)
+
+
+async def _mark_seen(
+    connection: Connection, documents: Sequence[Document], current: dict[int, frozenset[int]]
+) -> None:
+    entered: list[Row] = []
+    left: list[Row] = []
+    again: list[Row] = []
+    for document in documents:
+        before: frozenset[int] = current.get(document.feed_no, frozenset())
+        gone = {one.known.entry_id for one in document.removed}
+        if document.whole:
+            sighting = (document.confirmation, document.seen_at)
+            entered += [(entry_id, *sighting) for entry_id in document.known - before]
+            gone |= before - document.known
+        else:
+            again += [(entry_id, document.seen_at) for entry_id in document.known]
+        # From now on these rows count for themselves.
+        left += [(entry_id, document.before, document.before_at) for entry_id in gone]
+    await write_rows(connection, _ENTER, sorted(entered))
+    await write_rows(connection, _SEEN_AGAIN, sorted(again))
+    await write_rows(connection, _LEAVE, sorted(left))
+
+
+async def _remove(connection: Connection, documents: Sequence[Document]) -> None:
+    rows = [
+        (
+            one.known.entry_id,
+            micros_or_none(one.when) or document.seen_at,
+            one.reason,
+            one.comment,
+        )
+        for document in documents
+        for one in document.removed
+    ]
+    await write_rows(connection, _REMOVE, rows)

@@ -1,0 +1,269 @@
+"""Leases: who may poll which host, and since when (research: lane leases).
+
+A lane is leased as a whole, so that politeness is local to whoever holds it. A claim raises the
+lane's epoch; whatever is committed or released under an older epoch is a no-op. The next run of every
+claimed feed is written in the same transaction: an interval after the lease's end, because the
+request may be sent at any moment until then. So a crash costs one interval and never an early poll
+(D25).
+
+Lanes that somebody else is about to claim are skipped, not waited for: claims never queue up.
+"""
+
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+import asyncpg
+from msgspec.structs import replace
+
+from feedmill.adapters.store.claims import SHARDS, lane_key_of, shard_of
+from feedmill.adapters.store.postgres.frontier import Frontier, Search
+from feedmill.adapters.store.postgres.lanes import (
+    FIRST_DUE,
+    free,
+    hasten,
+    host_pace,
+    lane_of,
+    limit_host,
+)
+from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.releasing import release
+from feedmill.adapters.store.rows import (
+    FEED_COLUMNS,
+    NEVER,
+    PACE_COLUMNS,
+    feed_of,
+    instant,
+    micros,
+    pace_of,
+)
+from feedmill.model.feed import Claim, Feed, Lane
+
+__all__ = [
+    "SHARDS",
+    "claim",
+    "due_lanes",
+    "free",
+    "hasten",
+    "host_pace",
+    "lane_key_of",
+    "lane_of",
+    "limit_host",
+    "next_due_at",
+    "release",
+    "renew",
+    "shard_of",
+]
+
+_PACE: Final = ", ".join(f"l.{name}" for name in PACE_COLUMNS.split(", "))
+_LEASE: Final = (
+    "UPDATE lanes l SET claim_at = $1, epoch = l.epoch + 1, owner = $2 FROM due"
+    " WHERE l.lane_id = due.lane_id"
+    f" RETURNING l.lane_id, l.lane_key, l.epoch, l.shard, due.claim_at AS due_at, {_PACE}"
+)
+_LEASE_DUE: Final = (
+    "WITH due AS MATERIALIZED (SELECT x.lane_id, x.claim_at"
+    " FROM unnest($5::smallint[], $6::bigint[]) AS w (shard, low), LATERAL ("
+    "SELECT d.lane_id, d.claim_at FROM lanes d"
+    " WHERE d.shard = w.shard AND d.claim_at >= w.low AND d.claim_at <= $3"
+    " ORDER BY d.claim_at LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED) x LIMIT $4)"
+    f" {_LEASE}"
+)
+_LEASE_CHOSEN: Final = (
+    "WITH due AS MATERIALIZED (SELECT d.lane_id, d.claim_at FROM lanes d"
+    " WHERE d.claim_at <= $3 AND d.lane_id IN (SELECT s.lane_id FROM feeds f"
+    " JOIN feed_sched s ON s.feed_no = f.feed_no"
+    " WHERE f.id = ANY($5::text[]) AND s.paused = 0 AND s.next_run_at <= $3)"
+    " ORDER BY d.claim_at LIMIT $4 FOR NO KEY UPDATE OF d SKIP LOCKED)"
+    f" {_LEASE}"
+)
+_DUE_FEEDS: Final = (
+    f"SELECT w.lane_id, f.feed_no, {FEED_COLUMNS} FROM unnest($1::bigint[]) AS w (lane_id),"
+    " LATERAL (SELECT d.feed_no, d.next_run_at FROM feed_sched d"
+    " WHERE d.lane_id = w.lane_id AND d.paused = 0 AND d.next_run_at <= $2{chosen}"
+    " ORDER BY d.next_run_at, d.feed_no LIMIT $3) s"
+    " JOIN feeds f ON f.feed_no = s.feed_no ORDER BY s.next_run_at, s.feed_no"
+)
+_DUE_OF_ALL: Final = _DUE_FEEDS.format(chosen="")
+_DUE_OF_CHOSEN: Final = _DUE_FEEDS.format(
+    chosen=" AND EXISTS (SELECT 1 FROM feeds c WHERE c.feed_no = d.feed_no"
+    " AND c.id = ANY($4::text[]))"
+)
+_SET_RUNS: Final = (
+    "UPDATE feed_sched s SET next_run_at = n.at FROM unnest($1::bigint[], $2::bigint[])"
+    " AS n (feed_no, at) WHERE s.feed_no = n.feed_no"
+)
+# A lane without due feeds was left by a process that died; its epoch is raised already.
+_PASS_OVER: Final = (
+    "UPDATE lanes l SET owner = NULL,"
+    f" claim_at = greatest({FIRST_DUE}, coalesce(l.next_ok_at, 0))"
+    " WHERE l.lane_id = ANY($1::bigint[])"
+)
+_POSTPONE: Final = (
+    "UPDATE feed_sched s SET next_run_at = $1 + trunc(f.interval_sec * 1000000)::bigint"
+    " FROM feeds f WHERE f.feed_no = s.feed_no AND f.id = ANY($2::text[])"
+)
+# The index begins with the shard: each is looked at by itself, or all of it would be read.
+_NEXT: Final = (
+    "SELECT min(x.claim_at) FROM generate_series(0, $1 - 1) AS w (shard), LATERAL"
+    " (SELECT d.claim_at FROM lanes d WHERE d.shard = w.shard ORDER BY d.claim_at LIMIT 1) x"
+)
+_NEXT_OF_CHOSEN: Final = (
+    "SELECT min(greatest(s.next_run_at, l.claim_at)) FROM feeds f"
+    " JOIN feed_sched s ON s.feed_no = f.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
+    " WHERE s.paused = 0 AND f.id = ANY($1::text[])"
+)
+_COUNT_DUE: Final = (
+    "SELECT sum(x.due)::bigint FROM generate_series(0, $1 - 1) AS w (shard), LATERAL"
+    " (SELECT count(*) AS due FROM lanes d WHERE d.shard = w.shard AND d.claim_at <= $2) x"
+)
+
+
+class _Terms(NamedTuple):
+    """What a claim is made for."""
+
+    owner: str
+    now: datetime
+    until: datetime
+    max_feeds: int
+    only: Sequence[str] | None
+
+
+async def claim(
+    connection: Connection,
+    frontier: Frontier,
+    owner: str,
+    now: datetime,
+    lease_sec: float,
+    max_lanes: int,
+    max_feeds: int,
+    only: Sequence[str] | None = None,
+) -> tuple[Claim, ...]:
+    """Lease lanes that have due feeds and may be asked; expired leases are free.
+
+    With `only`, lanes of other feeds and other feeds of their lanes are left as they are.
+    """
+    until = now + timedelta(seconds=lease_sec)
+    terms = _Terms(owner, now, until, max(1, max_feeds), only)
+    if only is not None:
+        return tuple(await _claim_chosen(connection, terms, max_lanes))
+    claims: list[Claim] = []
+    for search in frontier.searches(micros(now)):
+        claims += await _claim_due(connection, frontier, search, terms, max_lanes - len(claims))
+    if not claims and max_lanes > 0 and (doubt := frontier.doubt()) is not None:
+        claims += await _claim_due(connection, frontier, doubt, terms, max_lanes)
+    return tuple(claims)
+
+
+async def renew(
+    connection: Connection, lane: Lane, owner: str, until: datetime, feeds: Sequence[str]
+) -> bool:
+    """Hold the lane longer, and the runs of the feeds still to be polled with it; False when lost."""
+    done = await connection.fetchval(
+        "UPDATE lanes SET claim_at = $1 WHERE lane_id = $2 AND epoch = $3 AND owner = $4"
+        " RETURNING lane_id",
+        micros(until),
+        lane.id,
+        lane.epoch,
+        owner,
+    )
+    if done is not None and feeds:
+        await connection.execute(_POSTPONE, micros(until), feeds)
+    return done is not None
+
+
+async def next_due_at(connection: Connection, only: Sequence[str] | None = None) -> datetime | None:
+    """When the next lane can be claimed, for `only` these feeds: it is due, or its lease ends."""
+    if only is None:
+        earliest = await connection.fetchval(_NEXT, SHARDS)
+    else:
+        earliest = await connection.fetchval(_NEXT_OF_CHOSEN, only)
+    return None if earliest is None or earliest >= NEVER else instant(earliest)
+
+
+async def due_lanes(connection: Connection, now: datetime) -> int:
+    """How many lanes could be claimed now."""
+    return int(await connection.fetchval(_COUNT_DUE, SHARDS, micros(now)))
+
+
+async def _claim_due(
+    connection: Connection, frontier: Frontier, search: Search, terms: _Terms, places: int
+) -> list[Claim]:
+    """Fill the places from these shards, as far as there are due lanes in them."""
+    claims: list[Claim] = []
+    now, until = micros(terms.now), micros(terms.until)
+    while (left := places - len(claims)) > 0:
+        rows = await connection.fetch(
+            _LEASE_DUE, until, terms.owner, now, left, search.shards, search.lows
+        )
+        found = [(row["shard"], row["due_at"]) for row in rows]
+        frontier.searched(search, found, is_full=len(rows) == left, now=now)
+        claims += await _take(connection, rows, terms)
+        if len(rows) < left:
+            break
+    return claims
+
+
+async def _claim_chosen(connection: Connection, terms: _Terms, places: int) -> list[Claim]:
+    """Fill the places with lanes of the chosen feeds."""
+    claims: list[Claim] = []
+    now, until = micros(terms.now), micros(terms.until)
+    while (left := places - len(claims)) > 0:
+        rows = await connection.fetch(_LEASE_CHOSEN, until, terms.owner, now, left, terms.only)
+        claims += await _take(connection, rows, terms)
+        if len(rows) < left:
+            break
+    return claims
+
+
+async def _take(
+    connection: Connection, rows: "Sequence[asyncpg.Record]", terms: _Terms
+) -> list[Claim]:
+    """The leased lanes with their due feeds; those without any are passed over."""
+    lanes = [_lane(row) for row in sorted(rows, key=lambda row: (row["due_at"], row["lane_id"]))]
+    ready = [lane.id for lane in lanes if not _rests(lane, terms.now)]
+    due = await _due_feeds(connection, ready, terms) if ready else {}
+    idle = [lane.id for lane in lanes if lane.id not in due]
+    if idle:
+        await connection.execute(_PASS_OVER, idle)
+    return [_claim(lane, due[lane.id], terms.until) for lane in lanes if lane.id in due]
+
+
+async def _due_feeds(
+    connection: Connection, lane_ids: Sequence[int], terms: _Terms
+) -> dict[int, list[tuple[Feed, datetime]]]:
+    """The due feeds by lane, each with its provisional next run, which is written with this."""
+    statement = _DUE_OF_ALL if terms.only is None else _DUE_OF_CHOSEN
+    chosen: tuple[Any, ...] = () if terms.only is None else (terms.only,)
+    rows = await connection.fetch(statement, lane_ids, micros(terms.now), terms.max_feeds, *chosen)
+    due: dict[int, list[tuple[Feed, datetime]]] = {}
+    numbers: list[int] = []
+    runs: list[int] = []
+    for lane_id, feed_no, *row in map(tuple, rows):
+        feed = feed_of(tuple(row))
+        next_run_at = terms.until + timedelta(seconds=feed.schedule.interval_sec)
+        due.setdefault(lane_id, []).append((feed, next_run_at))
+        numbers.append(feed_no)
+        runs.append(micros(next_run_at))
+    await connection.execute(_SET_RUNS, numbers, runs)
+    return due
+
+
+def _lane(row: "asyncpg.Record") -> Lane:
+    lane_id, key, epoch, _, _, *pace = tuple(row)
+    return Lane(id=lane_id, key=key, epoch=epoch, pace=pace_of(tuple(pace)))
+
+
+def _claim(lane: Lane, due: Sequence[tuple[Feed, datetime]], until: datetime) -> Claim:
+    return Claim(
+        lane=lane,
+        until=until,
+        feeds=tuple(replace(feed, next_poll_at=next_run_at) for feed, next_run_at in due),
+        scheduled_at=tuple(feed.next_poll_at for feed, _ in due),
+    )
+
+
+def _rests(lane: Lane, now: datetime) -> bool:
+    return lane.pace.next_ok_at is not None and lane.pace.next_ok_at > now

@@ -1,0 +1,189 @@
+"""Refreshes as rows: each of them all or nothing, once per run, and only by who holds the lane.
+
+A group of refreshes is one transaction of a handful of statements, however large it is. Locks come
+in one order, so that groups wait for each other and never in a circle: lanes, then feeds, each by
+number, then everything that feeds share, by its hash. What is under the lock of its feed (entries,
+the document, the schedule) needs no other.
+"""
+
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from feedmill.adapters.store.fetch_rows import Blocks
+from feedmill.adapters.store.postgres import holding, outbox
+from feedmill.adapters.store.postgres.arrays import quoted, rows_of, write_rows
+from feedmill.adapters.store.postgres.changes import write_changes
+from feedmill.adapters.store.postgres.frontier import Pacing
+from feedmill.adapters.store.postgres.piles import Document
+from feedmill.adapters.store.postgres.pool import Connection, digest
+from feedmill.adapters.store.postgres.runs import Writing, keep_runs
+from feedmill.adapters.store.postgres.subscriptions import relocate, reschedule
+from feedmill.adapters.store.rows import STATE_COLUMNS, Row, blob_row, micros, state_row
+from feedmill.engine.ports import Committed, Refresh
+from feedmill.model.event import NewEvent
+
+# A lane that is only looked at may be looked at by others too, but not leased anew meanwhile.
+_HOLD_LANES: Final = (
+    "SELECT lane_id, epoch FROM lanes WHERE lane_id = ANY($1::bigint[]) ORDER BY lane_id FOR SHARE"
+)
+# Outside the schedule nobody holds the lane, and the next run may hasten it.
+_HOLD_LANES_TO_HASTEN: Final = """
+SELECT lane_id, epoch FROM lanes
+ WHERE lane_id IN (SELECT unnest($1::bigint[]) UNION SELECT s.lane_id
+                     FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no
+                    WHERE f.id = ANY($2::text[]))
+ ORDER BY lane_id FOR NO KEY UPDATE"""
+_HOLD_FEEDS: Final = """
+SELECT id, feed_no, confirmations, coalesce(confirmed_at, 0),
+       request_block, response_block, request_headers, response_headers
+  FROM feeds WHERE id = ANY($1::text[]) ORDER BY feed_no FOR NO KEY UPDATE"""
+_CARRIED: Final = (*STATE_COLUMNS, "confirmations", "confirmed_at")
+_CARRY_ON: Final = (
+    f"UPDATE feeds f SET {', '.join(f'{name} = n.{name}' for name in _CARRIED)}"
+    f" FROM {rows_of(('feed_no', *_CARRIED))} WHERE f.feed_no = n.feed_no"
+)
+_RESCHEDULE: Final = (
+    "UPDATE feed_sched s SET next_run_at = n.next_run_at"
+    f" FROM {rows_of(('feed_no', 'next_run_at'))} WHERE s.feed_no = n.feed_no"
+)
+_BLOB_COLUMNS: Final = (
+    "sha256", "segment", "offset", "length", "coding", "raw_length", "prefix_sha256",
+)  # fmt: skip
+_KEEP_BLOBS: Final = (
+    f"INSERT INTO blobs ({', '.join(map(quoted, _BLOB_COLUMNS))})"
+    f" SELECT * FROM {rows_of(_BLOB_COLUMNS)} ON CONFLICT DO NOTHING"
+)
+_KEEP_ALIASES: Final = (
+    "INSERT INTO feed_aliases (url_hash, url, feed_no)"
+    f" SELECT * FROM {rows_of(('url_hash', 'url', 'feed_no'))} ON CONFLICT DO NOTHING"
+)
+_FENCED: Final = Committed(fenced=True)
+_DUPLICATE: Final = Committed(duplicate=True)
+_WRITTEN: Final = Committed()
+
+
+async def commit_group(
+    connection: Connection, refreshes: Sequence[Refresh], pacing: Pacing
+) -> list[Committed]:
+    """Write what refreshes of different feeds decided; what became of each.
+
+    Nothing is written for one whose lane was lost or whose run is known. A feed that was removed
+    meanwhile counts as lost.
+    """
+    writings = await _hold(connection, refreshes)
+    ran = await keep_runs(connection, writings)
+    written = [one for one in writings if one.feed_no in ran]
+    if written:
+        await _write(connection, written, pacing)
+    done = {one.refresh.feed.id: _WRITTEN if one.feed_no in ran else _DUPLICATE for one in writings}
+    return [done.get(refresh.feed.id, _FENCED) for refresh in refreshes]
+
+
+async def _hold(connection: Connection, refreshes: Sequence[Refresh]) -> list[Writing]:
+    """Lock what is written: first the lanes, then the feeds of those who still have theirs."""
+    epochs = await _hold_lanes(connection, refreshes)
+    asked = [
+        one for one in refreshes if one.lane is None or epochs.get(one.lane.id) == one.lane.epoch
+    ]
+    rows = await connection.fetch(_HOLD_FEEDS, [one.feed.id for one in asked]) if asked else ()
+    by_id = {row[0]: row for row in rows}
+    return [
+        Writing(one, row[1], row[2], row[3], Blocks(*row[4:8]))
+        for one in asked
+        if (row := by_id.get(one.feed.id)) is not None
+    ]
+
+
+async def _hold_lanes(connection: Connection, refreshes: Sequence[Refresh]) -> Mapping[int, int]:
+    """The epochs of the lanes, which cannot change before the end of the transaction."""
+    lanes = [one.lane.id for one in refreshes if one.lane is not None]
+    free = [one.feed.id for one in refreshes if one.lane is None and not one.entries_only]
+    if free:
+        rows = await connection.fetch(_HOLD_LANES_TO_HASTEN, lanes, free)
+    else:
+        rows = await connection.fetch(_HOLD_LANES, lanes) if lanes else []
+    return {row[0]: row[1] for row in rows}
+
+
+async def _write(connection: Connection, written: Sequence[Writing], pacing: Pacing) -> None:
+    """Everything but the fetches, for the runs that were not there yet."""
+    polled = [one for one in written if not one.refresh.entries_only]
+    await write_rows(connection, _CARRY_ON, [_carried_row(one) for one in polled])
+    await _reschedule(connection, polled, pacing)
+    documents = [document for one in written if (document := _open_document(one)) is not None]
+    if documents:
+        await write_changes(connection, documents)
+    await _keep_what_is_held(connection, written)
+    aliases = [(digest(url), url, one.feed_no) for one in written for url in one.refresh.aliases]
+    await write_rows(connection, _KEEP_ALIASES, sorted(aliases, key=_first))
+    blobs = [blob_row(one.refresh.blob) for one in written if one.refresh.blob is not None]
+    await write_rows(connection, _KEEP_BLOBS, sorted(blobs, key=_first))
+    told = [(_events(one), f"fetch/{one.refresh.fetch.fetch_id}") for one in written]
+    await outbox.append_all(connection, told)
+
+
+def _first(row: Row) -> Any:  # noqa: ANN401  # a hash, as text or bytes
+    """What rows are sorted by; among equals the first to come stays first, and is kept."""
+    return row[0]
+
+
+def _carried_row(writing: Writing) -> Row:
+    """The state of the feed; a 304 or a whole document confirms every entry in it by this row."""
+    refresh, seen = writing.refresh, writing.confirmations
+    whole = refresh.in_document
+    confirmed_at = micros(refresh.fetch.fetched_at) if whole else writing.confirmed_at
+    return (writing.feed_no, *state_row(refresh.feed), seen + whole, confirmed_at)
+
+
+async def _reschedule(connection: Connection, polled: Sequence[Writing], pacing: Pacing) -> None:
+    """Write the next runs; a feed that moved is due in its new lane."""
+    leased = [
+        (one.feed_no, micros(one.refresh.feed.next_poll_at))
+        for one in polled
+        if one.refresh.lane is not None
+    ]
+    await write_rows(connection, _RESCHEDULE, leased)
+    for one in polled:
+        feed = one.refresh.feed
+        if feed.url != one.refresh.fetch.url:
+            await relocate(connection, one.feed_no, feed.url, pacing)
+        if one.refresh.lane is None:
+            await reschedule(connection, one.feed_no, feed.next_poll_at, is_leased=False)
+
+
+def _open_document(writing: Writing) -> Document | None:
+    """The document that was read, if one was."""
+    refresh = writing.refresh
+    if refresh.changes is None:
+        return None
+    writing.document = Document(
+        feed_no=writing.feed_no,
+        fetch_id=refresh.fetch.fetch_id,
+        seen_at=micros(refresh.fetch.fetched_at),
+        whole=refresh.in_document,
+        before=writing.confirmations,
+        before_at=writing.confirmed_at,
+        changes=refresh.changes,
+        removed=refresh.removed,
+    )
+    return writing.document
+
+
+async def _keep_what_is_held(connection: Connection, written: Sequence[Writing]) -> None:
+    for one in written:
+        if one.refresh.held:
+            await holding.hold(connection, one.feed_no, one.refresh.held)
+        if one.refresh.released:
+            await holding.release(connection, one.feed_no, one.refresh.released)
+
+
+def _events(writing: Writing) -> Sequence[NewEvent]:
+    """What is told: of an entry that another refresh was quicker to add, that one told."""
+    overtaken = writing.document.overtaken if writing.document is not None else ()
+    return [
+        event
+        for event in writing.refresh.events
+        if event.type != "new_entry" or event.entry_uid not in overtaken
+    ]

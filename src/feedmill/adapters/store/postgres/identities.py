@@ -1,0 +1,157 @@
+"""What identity asks of the store: rows by their keys, the current document, known articles.
+
+Each question is one statement, so that its answer is one state of the database: rows come with the
+keys that they hold.
+"""
+
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import asyncpg
+
+from feedmill.adapters.store.entry_rows import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
+from feedmill.adapters.store.postgres.arrays import rows_of
+from feedmill.adapters.store.postgres.pool import Connection, digest
+from feedmill.adapters.store.postgres.texts import storable
+from feedmill.adapters.store.rows import instant
+from feedmill.engine.ports import Recalled
+from feedmill.model.identity import IdentityKey, KnownEntry
+
+_FEED: Final = "JOIN feeds f ON f.feed_no = e.feed_no"
+# Always in the same order, so that the same row is the same value whoever asks for it.
+_KEYS: Final = """LEFT JOIN LATERAL (
+  SELECT array_agg(i.key_type ORDER BY i.key_type, i.key_hash) AS types,
+         array_agg(i.key_value ORDER BY i.key_type, i.key_hash) AS "values"
+    FROM entry_identities i WHERE i.entry_id = e.entry_id) k ON true"""
+_WITH_KEYS: Final = 'k.types, k."values"'
+_BY_ID: Final = (
+    f"SELECT {KNOWN_COLUMNS}, {_WITH_KEYS} FROM ids JOIN entries e USING (entry_id) {_FEED} {_KEYS}"
+    f" UNION ALL SELECT {TOMBSTONE_COLUMNS}, {_WITH_KEYS}"
+    f" FROM ids JOIN tombstones e USING (entry_id) {_FEED} {_KEYS} ORDER BY 1"
+)
+_IDS_BY_KEY: Final = (
+    f"SELECT i.entry_id FROM {rows_of(('key_type', 'key_hash', 'key_value'), alias='a')}"
+    " JOIN entry_identities i ON i.key_hash = a.key_hash AND i.key_type = a.key_type"
+    " AND i.key_value = a.key_value"
+)
+_BY_KEY: Final = f"WITH ids AS (SELECT DISTINCT entry_id FROM ({_IDS_BY_KEY}) found) {_BY_ID}"
+_BY_KEY_OR_SLICE: Final = (
+    f"WITH ids AS ({_IDS_BY_KEY} UNION SELECT entry_id FROM entries"
+    " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = $4) AND slice_digest = ANY($5::text[])"
+    f") {_BY_ID}"
+)
+_OF_FEED: Final = (
+    "WITH ids AS (SELECT entry_id FROM entries WHERE feed_no = $1"
+    f" UNION ALL SELECT entry_id FROM tombstones WHERE feed_no = $1) {_BY_ID}"
+)
+_IN_DOCUMENT: Final = "WHERE f.id = $1 AND e.in_document = 1"
+_DOCUMENT: Final = f"SELECT {KNOWN_COLUMNS} FROM entries e {_FEED} {_IN_DOCUMENT} ORDER BY 1"
+_DOCUMENT_WITH_KEYS: Final = (
+    f"SELECT {KNOWN_COLUMNS}, {_WITH_KEYS} FROM entries e {_FEED} {_KEYS} {_IN_DOCUMENT} ORDER BY 1"
+)
+_LIVING: Final = (
+    f"SELECT {KNOWN_COLUMNS}, {_WITH_KEYS} FROM entries e {_FEED} {_KEYS}"
+    " WHERE f.id = $1 AND e.removed_at IS NULL ORDER BY 1"
+)
+_SLICES: Final = (
+    f"SELECT e.slice_digest FROM entries e {_FEED} {_IN_DOCUMENT}"
+    " AND e.slice_digest IS NOT NULL AND e.removed_at IS NULL"
+)
+_NO_NAMES: Final[Mapping[tuple[str, str], str]] = {}
+
+
+async def known(
+    connection: Connection, feed_id: str, keys: Sequence[IdentityKey], digests: Sequence[str]
+) -> tuple[KnownEntry, ...]:
+    """Every row that holds one of the keys, expired ones included, or has a slice in this feed."""
+    if not keys and not digests:
+        return ()
+    values = [storable(key.value) for key in keys]
+    asked = ([key.type for key in keys], list(map(digest, values)), values)
+    if digests:
+        rows = await connection.fetch(_BY_KEY_OR_SLICE, *asked, feed_id, digests)
+    else:
+        rows = await connection.fetch(_BY_KEY, *asked)
+    return tuple([_known_of(row, _names(keys, values)) for row in rows])
+
+
+async def current_document(
+    connection: Connection, feed_id: str, *, with_keys: bool = True
+) -> tuple[KnownEntry, ...]:
+    """The rows of the feed's last document."""
+    if with_keys:
+        return _all_known(await connection.fetch(_DOCUMENT_WITH_KEYS, feed_id))
+    return tuple([known_of(tuple(row), ()) for row in await connection.fetch(_DOCUMENT, feed_id)])
+
+
+async def living(connection: Connection, feed_id: str) -> tuple[KnownEntry, ...]:
+    """Every row of the feed that was not removed, wherever it stands."""
+    return _all_known(await connection.fetch(_LIVING, feed_id))
+
+
+async def every_row(connection: Connection, feed_no: int) -> tuple[KnownEntry, ...]:
+    """All that was ever known of a feed's entries: living, removed and expired ones."""
+    return _all_known(await connection.fetch(_OF_FEED, feed_no))
+
+
+async def slice_digests(connection: Connection, feed_id: str) -> frozenset[str]:
+    """The digests of the slices of the feed's last document."""
+    return frozenset(row[0] for row in await connection.fetch(_SLICES, feed_id))
+
+
+async def articles(connection: Connection, hashes: Sequence[str]) -> frozenset[str]:
+    """Those of the hashes that somebody has published already (D10)."""
+    rows = await connection.fetch(
+        "SELECT article_hash FROM articles WHERE article_hash = ANY($1::text[])", hashes
+    )
+    return frozenset(row[0] for row in rows)
+
+
+async def recall(
+    connection: Connection,
+    feed_id: str,
+    keys: Sequence[IdentityKey],
+    hashes: Sequence[str],
+    limit: int,
+) -> Recalled:
+    """The rows of the keys, the known articles and the newest publication times."""
+    return Recalled(
+        known=await known(connection, feed_id, keys, ()),
+        articles=await articles(connection, hashes) if hashes else frozenset(),
+        publications=await publications(connection, feed_id, limit),
+    )
+
+
+async def publications(connection: Connection, feed_id: str, limit: int) -> tuple[datetime, ...]:
+    """When the feed's newest entries were published, the newest first."""
+    rows = await connection.fetch(
+        "SELECT published_effective FROM entries"
+        " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = $1)"
+        " ORDER BY published_effective DESC LIMIT $2",
+        feed_id,
+        limit,
+    )
+    return tuple(instant(row[0]) for row in rows)
+
+
+def _names(keys: Sequence[IdentityKey], values: Sequence[str]) -> Mapping[tuple[str, str], str]:
+    """What keys are called by who asks, where the database had to write them otherwise."""
+    if all(map(str.__eq__, (key.value for key in keys), values)):
+        return _NO_NAMES
+    return {(key.type, value): key.value for key, value in zip(keys, values, strict=True)}
+
+
+def _all_known(rows: Sequence[asyncpg.Record]) -> tuple[KnownEntry, ...]:
+    return tuple([_known_of(row, _NO_NAMES) for row in rows])
+
+
+def _known_of(row: asyncpg.Record, names: Mapping[tuple[str, str], str]) -> KnownEntry:
+    """The row with its keys, which are its last two columns."""
+    *columns, types, values = row
+    keys: Sequence[tuple[Any, str]] = tuple(zip(types or (), values or (), strict=True))
+    if names:
+        keys = [(kind, names.get((kind, value), value)) for kind, value in keys]
+    return known_of(tuple(columns), keys)

@@ -1,0 +1,183 @@
+"""Lanes as rows: which one a feed belongs to, when it is due, and the pace of its host.
+
+A host has one lane, or several when it is big. The lanes that stand decide, not the settings of the
+process that asks: only `layout` changes how many there are, so that processes with different
+settings agree.
+
+Whoever changes what is due locks the lane first, and whoever says when a lane is due reads the feeds
+after that. Otherwise a feed that is added while its lane is given back would sleep with it.
+"""
+
+# ruff: noqa: S608  # names come from the lists beside; values are parameters
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Final
+
+from msgspec.structs import replace
+
+from feedmill.adapters.store.claims import lane_key_of, shard_of
+from feedmill.adapters.store.postgres.frontier import (
+    SPLIT,
+    Pacing,
+    lane_keys,
+    lane_number,
+)
+from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.texts import storable
+from feedmill.adapters.store.rows import NEVER, PACE_COLUMNS, micros, pace_of, pace_row
+from feedmill.model.feed import HostPace
+
+# When the first feed of the lane `l` is due.
+FIRST_DUE: Final = (
+    "coalesce((SELECT min(s.next_run_at) FROM feed_sched s"
+    f" WHERE s.lane_id = l.lane_id AND s.paused = 0), {NEVER})"
+)
+_STANDING: Final = (
+    "SELECT lane_id, lane_key FROM lanes WHERE host = $1 ORDER BY lane_id FOR KEY SHARE"
+)
+_MAKE: Final = (
+    f"INSERT INTO lanes (shard, host, lane_key, claim_at, {PACE_COLUMNS})"
+    f" SELECT $1::smallint, $2::text, n.lane_key, {NEVER}, $4::integer, $5::bigint, $6::text,"
+    " $7::double precision, $8::integer, $9::text, $10::text"
+    " FROM unnest($3::text[]) AS n (lane_key) ON CONFLICT (lane_key) DO NOTHING"
+)
+_LIMIT: Final = (
+    "UPDATE lanes SET next_ok_at = $2, blocked_reason = coalesce($3, blocked_reason),"
+    f" claim_at = CASE WHEN owner IS NULL AND claim_at < {NEVER}"
+    " THEN greatest(claim_at, $2) ELSE claim_at END"
+    " WHERE host = $1 AND coalesce(next_ok_at, 0) < $2"
+)
+
+
+async def lane_of(connection: Connection, url: str, pacing: Pacing, feed_id: str) -> int:
+    """The number of the lane that a feed at this URL belongs to, made when it is the first there.
+
+    Nobody takes the lane away before the transaction ends.
+    """
+    host = storable(lane_key_of(url))
+    while True:
+        lanes = await _standing(connection, host)
+        keys = _layout(host, lanes, pacing)
+        key = keys[lane_number(feed_id, len(keys))]
+        if key in lanes:
+            return lanes[key]
+        await _make(connection, host, keys, pacing)
+
+
+async def hasten(connection: Connection, lane_id: int, due_at: int) -> None:
+    """Let a free lane be claimed at `due_at` at the latest; a leased one sees to it at release."""
+    await hold(connection, (lane_id,))
+    await connection.execute(
+        "UPDATE lanes SET claim_at = greatest($2, coalesce(next_ok_at, 0)) WHERE lane_id = $1"
+        " AND owner IS NULL AND claim_at > greatest($2, coalesce(next_ok_at, 0))",
+        lane_id,
+        due_at,
+    )
+
+
+async def hold(connection: Connection, lane_ids: Sequence[int]) -> None:
+    """Keep everybody else from claiming and releasing these lanes until the transaction ends."""
+    await connection.execute(
+        "SELECT 1 FROM lanes WHERE lane_id = ANY($1::bigint[]) ORDER BY lane_id FOR NO KEY UPDATE",
+        lane_ids,
+    )
+
+
+async def free(connection: Connection, lane_id: int, pace: HostPace) -> None:
+    """Let the lane, which the caller has locked, be claimed when a feed is due and the host is ready."""
+    ok_at = 0 if pace.next_ok_at is None else micros(pace.next_ok_at)
+    await connection.execute(
+        f"UPDATE lanes l SET claim_at = greatest({FIRST_DUE}, $2) WHERE l.lane_id = $1",
+        lane_id,
+        ok_at,
+    )
+
+
+async def host_pace(connection: Connection, url: str) -> HostPace | None:
+    """How the URL's host is treated, as last stored; None for a host that nobody has asked yet.
+
+    Of several lanes the strictest speaks for the host.
+    """
+    rows = await connection.fetch(
+        f"SELECT {PACE_COLUMNS} FROM lanes WHERE host = $1", storable(lane_key_of(url))
+    )
+    return strictest([pace_of(tuple(row)) for row in rows])
+
+
+async def limit_host(
+    connection: Connection, url: str, until: datetime, reason: str | None, pacing: Pacing
+) -> None:
+    """Let nobody ask the URL's host before `until`; a longer pause stays as it is.
+
+    Whoever holds a lane of it now finishes its work and takes the pause over at release.
+    """
+    host = storable(lane_key_of(url))
+    if not await _standing(connection, host):
+        await _make(connection, host, lane_keys(host, pacing.lanes.get(host, 1)), pacing)
+    await limit_lanes(connection, host, micros(until), reason)
+
+
+async def limit_lanes(connection: Connection, host: str, at: int, reason: str | None) -> None:
+    """Let every lane of the host rest until `at`, or longer if it does already."""
+    await hold_host(connection, host)
+    await connection.execute(_LIMIT, host, at, reason)
+
+
+async def hold_host(connection: Connection, host: str) -> None:
+    """Lock every lane of a host, in their order."""
+    await connection.execute(
+        "SELECT 1 FROM lanes WHERE host = $1 ORDER BY lane_id FOR NO KEY UPDATE", host
+    )
+
+
+async def make_lanes(
+    connection: Connection, host: str, keys: Sequence[str], pace: HostPace
+) -> None:
+    """Make those of the lanes that are not there, all at this pace."""
+    await connection.execute(_MAKE, shard_of(host), host, keys, *pace_row(pace))
+
+
+def strictest(paces: Sequence[HostPace]) -> HostPace | None:
+    """One pace that keeps what each of these asks for."""
+    if not paces:
+        return None
+    latest = max(paces, key=_rest)
+    blocked = max((pace for pace in paces if pace.blocked_reason), key=_rest, default=latest)
+    return replace(
+        latest,
+        blocked_reason=blocked.blocked_reason,
+        slow_down=max(pace.slow_down for pace in paces),
+        failures=blocked.failures,
+        failing_with=blocked.failing_with,
+        limited_urls=tuple(pair for pace in paces for pair in pace.limited_urls),
+    )
+
+
+async def _standing(connection: Connection, host: str) -> dict[str, int]:
+    """The host's lanes by their names; nobody takes them away before the transaction ends."""
+    # What a lock was waited for may be gone, and what stands instead is seen only afterwards.
+    rows = await connection.fetch(_STANDING, host) or await connection.fetch(_STANDING, host)
+    return {row["lane_key"]: row["lane_id"] for row in rows}
+
+
+async def _make(connection: Connection, host: str, keys: Sequence[str], pacing: Pacing) -> None:
+    """Make the lanes of a host, or those that are missing; new ones rest as long as the others."""
+    rows = await connection.fetch(f"SELECT {PACE_COLUMNS} FROM lanes WHERE host = $1", host)
+    pace = strictest([pace_of(tuple(row)) for row in rows])
+    await make_lanes(connection, host, keys, pace or HostPace(gap_ms=pacing.gap_ms * len(keys)))
+
+
+def _layout(host: str, standing: Collection[str], pacing: Pacing) -> tuple[str, ...]:
+    """The lanes of the host as they stand, or as it would be given them.
+
+    Retention takes lanes without feeds, so some of several may be missing.
+    """
+    numbers = [int(key[len(host) + 1 :]) for key in standing if key != host]
+    if numbers:
+        return tuple(f"{host}{SPLIT}{number}" for number in range(max(numbers) + 1))
+    return (host,) if standing else lane_keys(host, pacing.lanes.get(host, 1))
+
+
+def _rest(pace: HostPace) -> int:
+    return 0 if pace.next_ok_at is None else micros(pace.next_ok_at)

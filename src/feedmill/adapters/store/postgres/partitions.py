@@ -1,0 +1,192 @@
+"""Days of fetches and millions of events: made ahead, and dropped as a whole when they are old.
+
+`fetches` has a partition for each day of `scheduled_at`, `events` one for each million numbers. What
+falls outside (a run of long ago, a housekeeping that came late) goes into the default partition, and
+is moved when its own is made. A new partition is attached, which holds up writers for a moment and
+readers of the others not at all. To take one away PostgreSQL needs the whole table for a moment: it is asked for briefly,
+and if somebody is reading long, the next purge tries again.
+"""
+
+# ruff: noqa: S608  # names of tables are made here from numbers; values are parameters
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+import asyncpg
+from msgspec import Struct
+
+from feedmill.adapters.store.postgres.pool import Connection, Database
+from feedmill.adapters.store.rows import micros
+
+EVENTS_EACH: Final = 1_000_000  # numbers of one partition of the log
+DAYS_AHEAD: Final = 7
+
+_DAY: Final = 86_400_000_000  # microseconds
+_LOCK: Final = 7_305_809_110_283_981_926  # the neighbour of the migrations' one
+_PATIENCE: Final = "SET LOCAL lock_timeout = '250ms'"
+_EPOCH: Final = date(1970, 1, 1)
+_NAMES: Final = """
+SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+ WHERE i.inhparent = $1::text::regclass ORDER BY c.relname COLLATE "C"
+"""
+
+
+class Partition(Struct, frozen=True):
+    """A part of a table: the rows whose key is at least `low` and below `high`."""
+
+    table: str
+    name: str
+    key: str
+    low: int
+    high: int
+
+
+def day_of_fetches(day: int) -> Partition:
+    """The partition of the n-th day since 1970."""
+    name = f"fetches_{_EPOCH + timedelta(days=day):%Y%m%d}"
+    return Partition("fetches", name, "scheduled_at", day * _DAY, (day + 1) * _DAY)
+
+
+def piece_of_log(number: int) -> Partition:
+    """The partition of the n-th million of events."""
+    low = number * EVENTS_EACH
+    return Partition("events", f"events_{number:06d}", "seq", low, low + EVENTS_EACH)
+
+
+async def ensure(database: Database, now: datetime) -> int:
+    """Make the partitions of the days and numbers to come; how many were missing.
+
+    Any number of processes may do it at once. When the tables are another user's, or somebody holds
+    them for long, nothing is made: the default partitions take what comes.
+    """
+    if not await database.read(lambda c: _missing(c, now)):
+        return 0
+    try:
+        return await database.write(lambda c: _make_missing(c, now))
+    except GivenUpError:
+        return 0
+
+
+async def prepare(database: Database, wanted: Sequence[Partition]) -> int:
+    """Make these partitions where they are missing, before rows come in bulk; how many were made."""
+    made = 0
+    for partition in wanted:
+        try:
+            made += await _make_one(database, partition)
+        except GivenUpError:  # the default partition takes its rows
+            continue
+    return made
+
+
+async def days(connection: Connection) -> tuple[Partition, ...]:
+    """The partitions of fetches but for the default one, the oldest day first."""
+    names = [row[0] for row in await connection.fetch(_NAMES, "fetches")]
+    found = [re.fullmatch("fetches_([0-9]{8})", name) for name in names]
+    dates = [datetime.strptime(one[1], "%Y%m%d").replace(tzinfo=UTC) for one in found if one]
+    return tuple(day_of_fetches(micros(midnight) // _DAY) for midnight in sorted(dates))
+
+
+async def pieces(connection: Connection) -> tuple[Partition, ...]:
+    """The partitions of the log but for the default one, the lowest numbers first."""
+    names = [row[0] for row in await connection.fetch(_NAMES, "events")]
+    found = [re.fullmatch("events_([0-9]{6,})", name) for name in names]
+    return tuple(piece_of_log(number) for number in sorted(int(one[1]) for one in found if one))
+
+
+async def lock_writers_out(connection: Connection, partition: Partition) -> None:
+    """Let nobody write into a partition until the transaction ends; reading goes on."""
+    await _patiently(connection, f"LOCK TABLE {partition.name} IN SHARE MODE")
+
+
+async def drop(connection: Connection, partition: Partition, staying: str, *keys: object) -> None:
+    """Take a partition away; the rows that `staying` selects from it go into the default one."""
+    await _patiently(connection, f"ALTER TABLE {partition.table} DETACH PARTITION {partition.name}")
+    if staying:
+        await connection.execute(f"INSERT INTO {partition.table} {staying}", *keys)
+    await connection.execute(f"DROP TABLE {partition.name}")
+
+
+class GivenUpError(Exception):
+    """The tables are in use, or not ours to change: left for the next time."""
+
+
+async def _missing(connection: Connection, now: datetime) -> list[Partition]:
+    """Those that should be there and are not: a handful of names, looked up in the catalogue."""
+    there = {one.name for one in (*await days(connection), *await pieces(connection))}
+    wanted = [*_days_around(now), *await _pieces_around(connection)]
+    return [one for one in wanted if one.name not in there]
+
+
+def _days_around(now: datetime) -> Sequence[Partition]:
+    today = micros(now) // _DAY
+    return [day_of_fetches(day) for day in range(today - 1, today + DAYS_AHEAD + 1)]
+
+
+async def _pieces_around(connection: Connection) -> Sequence[Partition]:
+    """The present million, the next, and those that the default partition holds rows of."""
+    rows = await connection.fetch(
+        "SELECT seq / $1 AS piece FROM log_head UNION SELECT seq / $1 + 1 FROM log_head"
+        " UNION SELECT seq / $1 FROM events_other ORDER BY 1",
+        EVENTS_EACH,
+    )
+    return [piece_of_log(row[0]) for row in rows]
+
+
+async def _make_missing(connection: Connection, now: datetime) -> int:
+    await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+    missing = await _missing(connection, now)
+    for partition in missing:
+        await _make(connection, partition)
+    return len(missing)
+
+
+async def _make_one(database: Database, partition: Partition) -> bool:
+    async def make(connection: Connection) -> bool:
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        if await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", partition.name):
+            return False
+        await _make(connection, partition)
+        return True
+
+    return await database.write(make)
+
+
+async def _make(connection: Connection, partition: Partition) -> None:
+    """A table of its own first: attached with its rows, it holds up no reader of the others.
+
+    Writers wait outside: one that had chosen the default partition would be refused there.
+    """
+    table, name, key = partition.table, partition.name, partition.key
+    within = f"{key} >= {partition.low} AND {key} < {partition.high}"
+    await _patiently(connection, f"LOCK TABLE ONLY {table} IN SHARE ROW EXCLUSIVE MODE")
+    await _patiently(connection, f"LOCK TABLE {table}_other IN ACCESS EXCLUSIVE MODE")
+    await _patiently(
+        connection,
+        f"CREATE TABLE {name} (LIKE {table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS"
+        " INCLUDING INDEXES)",
+    )
+    await connection.execute(
+        f"WITH moved AS (DELETE FROM {table}_other WHERE {within} RETURNING *)"
+        f" INSERT INTO {name} SELECT * FROM moved"
+    )
+    await _patiently(
+        connection,
+        f"ALTER TABLE {table} ATTACH PARTITION {name}"
+        f" FOR VALUES FROM ({partition.low}) TO ({partition.high})",
+    )
+
+
+async def _patiently(connection: Connection, statement: str) -> None:
+    """Do what needs a lock that others feel, or give up soon."""
+    await connection.execute(_PATIENCE)
+    try:
+        await connection.execute(statement)
+    except (
+        asyncpg.LockNotAvailableError,
+        asyncpg.InsufficientPrivilegeError,
+        asyncpg.UndefinedTableError,  # somebody else dropped it meanwhile
+    ) as error:
+        raise GivenUpError from error
+    await connection.execute("SET LOCAL lock_timeout = DEFAULT")

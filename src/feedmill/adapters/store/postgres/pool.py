@@ -1,0 +1,242 @@
+"""Connections to PostgreSQL, and what its errors mean to us.
+
+Every piece of work is one transaction on a connection that is given back at once, so that a pooler in
+transaction mode may stand between: no session locks, no LISTEN, no temporary tables, no settings that
+outlive a transaction. With `pooled` no statement is prepared beyond its transaction either.
+
+A transaction that PostgreSQL ends for its own reasons (a deadlock, a conflict of snapshots, a server
+that is restarted between two of ours) is told over from its beginning: what is passed in decides from
+what it reads, and nothing of a transaction that failed was written.
+"""
+
+import asyncio
+import errno
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from typing import Any, Final, Self, TypeAlias, TypeVar
+from urllib.parse import unquote
+
+import asyncpg
+from asyncpg.pool import Pool, PoolConnectionProxy
+
+from feedmill.errors import StoreError
+
+T = TypeVar("T")
+
+Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
+Job: TypeAlias = Callable[[Connection], Awaitable[T]]
+
+_TRIES: Final = 8  # of one transaction; a deadlock is won by the second or third
+_FIRST_WAIT_SEC: Final = 0.01
+_IDLE_SEC: Final = 60.0  # a connection that nobody used for so long is closed
+_AGAIN: Final = (
+    asyncpg.SerializationError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.StatementCompletionUnknownError,
+)
+# What a connection says that the server has ended and that has not noticed it yet. Nothing was sent.
+_LEFT: Final = asyncpg.InternalClientError
+_AWAY: Final = (
+    OSError,
+    _LEFT,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.ReadOnlySQLTransactionError,  # a primary that became a standby: another one answers soon
+)
+
+
+class Database:
+    """A pool of connections to one PostgreSQL; made by `open`, ended by `close`."""
+
+    def __init__(self, pool: "Pool[asyncpg.Record]", name: str, *, timeout_sec: float) -> None:
+        self._pool, self.name, self._timeout_sec = pool, name, timeout_sec
+        self._closed = False
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        *,
+        connections: int,
+        timeout_sec: float,
+        statement_sec: float | None = None,
+        pooled: bool = False,
+    ) -> Self:
+        """Connect, and say clearly why not; a statement has the same time unless told otherwise."""
+        name = without_password(url)
+        try:
+            pool = await asyncpg.create_pool(
+                url,
+                min_size=1,
+                max_size=connections,
+                timeout=timeout_sec,
+                command_timeout=timeout_sec if statement_sec is None else statement_sec,
+                max_inactive_connection_lifetime=_IDLE_SEC,
+                statement_cache_size=0 if pooled else 256,
+                server_settings={} if pooled else {"application_name": "feedmill"},
+                reset=_nothing,
+            )
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, ValueError) as error:
+            raise store_error(error, name) from error
+        return cls(pool, name, timeout_sec=timeout_sec)
+
+    async def close(self) -> None:
+        """End every connection, those at work after their transaction."""
+        self._closed = True
+        try:
+            async with asyncio.timeout(self._timeout_sec):
+                await self._pool.close()
+        except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            self._pool.terminate()
+
+    async def write(self, job: Job[T]) -> T:
+        """What the job returned, in one transaction that is committed by then."""
+        return await self._patiently(job, isolation="read_committed", readonly=False)
+
+    async def look(self, query: Job[T]) -> T:
+        """What the query returned: one state of the database, however many statements it has."""
+        return await self._patiently(query, isolation="repeatable_read", readonly=True)
+
+    async def read(self, query: Job[T]) -> T:
+        """What a query of one statement returned."""
+        wait = _FIRST_WAIT_SEC
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                async with self._connection() as connection:
+                    return await query(connection)
+            except _STRANGE as error:
+                if not tries_left or not _is_worth_another(error, self):
+                    raise store_error(error, self.name) from error
+            await asyncio.sleep(wait)
+            wait *= 2
+        raise AssertionError
+
+    async def _patiently(self, job: Job[T], *, isolation: Any, readonly: bool) -> T:  # noqa: ANN401  # asyncpg's literal
+        wait = _FIRST_WAIT_SEC
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                async with self._connection() as connection:
+                    return await _transact(connection, job, isolation, readonly=readonly)
+            except _STRANGE as error:
+                if not tries_left or not _is_worth_another(error, self):
+                    raise store_error(error, self.name) from error
+            await asyncio.sleep(wait)
+            wait *= 2
+        raise AssertionError
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Connection]:
+        if self._closed:
+            message = f"{self.name}: the store is closed"
+            raise StoreError(message, reason="closed")
+        async with self._pool.acquire(timeout=self._timeout_sec) as connection:
+            try:
+                yield connection
+            except asyncpg.InternalClientError:
+                # The server said goodbye while nobody listened; it is not to be asked anything more.
+                connection.terminate()
+                raise
+
+
+class LostCommitError(Exception):
+    """The connection broke while a transaction was being committed: nobody knows whether it was."""
+
+
+def store_error(error: BaseException, name: str) -> StoreError:
+    """The error in our words, with a stable reason."""
+    if isinstance(error, StoreError):
+        return error
+    reason, advice = _reason_of(error)
+    said = " ".join(str(error).split()) or type(error).__name__
+    return StoreError(f"{name}: {advice} ({type(error).__name__}: {said})", reason=reason)
+
+
+def digest(text: str) -> bytes:
+    """What a text of any length is found by where it has to be unique."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()[:20]
+
+
+def without_password(url: str) -> str:
+    """The address of a database as it may be told."""
+    scheme, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, hosts = authority.rpartition("@")
+    name = unquote(user.partition(":")[0])
+    return f"{scheme}://{name}{at}{hosts}{slash}{path.partition('?')[0]}"
+
+
+async def _transact(
+    connection: Connection,
+    job: Job[T],
+    isolation: Any,  # noqa: ANN401  # asyncpg's literal
+    *,
+    readonly: bool,
+) -> T:
+    """One transaction; a commit whose answer was lost is never told over blindly."""
+    transaction = connection.transaction(isolation=isolation, readonly=readonly)
+    await transaction.start()
+    try:
+        value = await job(connection)
+    except BaseException:
+        if not connection.is_closed():
+            await transaction.rollback()
+        raise
+    try:
+        await transaction.commit()
+    except (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError) as error:
+        if readonly:
+            raise
+        raise LostCommitError from error
+    return value
+
+
+def _is_worth_another(error: BaseException, database: Database) -> bool:
+    """A conflict with others, at once; a broken connection too, for the pool has others."""
+    if isinstance(error, _AGAIN):
+        return True
+    if isinstance(error, asyncpg.InterfaceError):
+        return "connection" in str(error) and not database._closed  # noqa: SLF001  # the same module
+    return isinstance(error, asyncpg.PostgresConnectionError | asyncpg.AdminShutdownError | _LEFT)
+
+
+def _reason_of(error: BaseException) -> tuple[str, str]:
+    if isinstance(
+        error, asyncpg.InvalidPasswordError | asyncpg.InvalidAuthorizationSpecificationError
+    ):
+        return "no-access", "the database does not let us in; check user and password"
+    if isinstance(error, asyncpg.InvalidCatalogNameError):
+        return "no-database", "there is no such database; create it first (createdb)"
+    if isinstance(error, asyncpg.InsufficientPrivilegeError):
+        return "no-access", "the user may not do this; grant it the rights, or use another"
+    if isinstance(error, asyncpg.UndefinedTableError | asyncpg.UndefinedFunctionError):
+        return "no-schema", "the database has no tables of feedmill yet; run `feedmill migrate`"
+    if isinstance(error, asyncpg.DiskFullError):
+        return "disk-full", "the database's disk is full; free some space, nothing was lost"
+    if isinstance(error, (TimeoutError, asyncpg.QueryCanceledError, *_AGAIN)):
+        return "busy", "the database is busy; nothing was written, it is tried again"
+    if isinstance(error, OSError) and error.errno in (errno.ENOENT, errno.EACCES):
+        return "cannot-open", "no database answers there; check the address"
+    if isinstance(error, (*_AWAY, LostCommitError)):
+        return "cannot-open", "no database answers; it is tried again"
+    if isinstance(error, ValueError):
+        return "bad-address", "this is no address of a database; use postgresql://user@host/name"
+    return "failed", "this is a fault in feedmill"
+
+
+async def _nothing(_: object) -> None:
+    """What a connection needs before it is given back: every transaction has ended by itself."""
+
+
+_STRANGE: Final = (
+    _LEFT,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    OSError,
+    TimeoutError,
+    LostCommitError,
+)
