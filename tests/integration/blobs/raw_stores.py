@@ -1,4 +1,7 @@
-"""What the tests of the raw store share: every implementation, feeds that grow, an index."""
+"""What the tests of the raw store share: every implementation, feeds that grow, an index.
+
+The folder that a test names is where its raw store lies: a folder, or a prefix in a bucket.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
@@ -8,19 +11,58 @@ from hashlib import sha256, shake_256
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+from obstore.store import MemoryStore
+from tests.servers.seaweed import S3Server
+
+from feedmill.adapters.blobs.objects import ObjectBlobs
 from feedmill.adapters.blobs.segments import SegmentBlobs
 from feedmill.adapters.clock import SystemClock
-from feedmill.config import StoreConfig
+from feedmill.config import BlobsConfig, StoreConfig
 from feedmill.engine.ports import Blobs, Clock
 from feedmill.errors import BlobMoved
 from feedmill.model.feed import BlobRef
 
 Opener = Callable[[Path, Clock, StoreConfig], Awaitable[Blobs]]
 
+SOON: Final = BlobsConfig(linger_ms=1, retry_sec=20)
+_memories: Final[dict[Path, MemoryStore]] = {}  # each as long as this process
+
+
+async def in_memory(path: Path, clock: Clock, config: StoreConfig) -> Blobs:
+    """Objects in memory, the same for all who open that path."""
+    store = _memories.setdefault(path, MemoryStore())
+    return ObjectBlobs(store, f"memory://{path}", clock, config, SOON)
+
+
+async def in_files(path: Path, clock: Clock, config: StoreConfig) -> Blobs:
+    """Objects as files of a mounted file system."""
+    return ObjectBlobs.at(f"file://{path}", clock, config, SOON)
+
+
+async def in_bucket(path: Path, clock: Clock, config: StoreConfig) -> Blobs:
+    """Objects on the S3 server that the environment names."""
+    return ObjectBlobs.at(bucket_url(path), clock, config, SOON)
+
+
 # One line per implementation; all of them pass the same contract.
 IMPLEMENTATIONS: Final[dict[str, Opener]] = {
     "segments": SegmentBlobs.open,
+    "objects on s3": in_bucket,
+    "objects in files": in_files,
+    "objects in memory": in_memory,
 }
+
+
+def bucket_url(path: Path) -> str:
+    """A prefix of the tests' bucket that no other test has."""
+    return f"s3://{S3Server.bucket}/{digest_of(str(path).encode())[:16]}"
+
+
+def point_to(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the environment name a server and its keys."""
+    for name, value in server.variables.items():
+        monkeypatch.setenv(name, value)
 
 
 class StillClock(SystemClock):

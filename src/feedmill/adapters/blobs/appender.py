@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from feedmill.adapters.blobs import folder as disk
 from feedmill.adapters.blobs.faults import blob_error
-from feedmill.adapters.blobs.folder import Folder
-from feedmill.adapters.blobs.record import HEADER_BYTES, write_header
+from feedmill.adapters.blobs.folder import Folder, write_all
+from feedmill.adapters.blobs.group import Group
 from feedmill.adapters.failpoints import reach
 from feedmill.engine.ports import Clock
 from feedmill.model.feed import BlobRef
@@ -31,9 +31,9 @@ class Appender:
     def append(self, bodies: Sequence[tuple[str, bytes]]) -> list[BlobRef]:
         """Where the (sha256, body) pairs lie, durable; a body that lies here already is not repeated."""
         active = self._active = self._active or self._begin()
-        group = _Group(active)
+        group = Group(active.name, active.end, active.known)
         refs = [group.add(sha256, body) for sha256, body in bodies]
-        self._write(active, b"".join(group.chunks))
+        self._write(active, group.data())
         active.end = group.end
         active.known |= group.added
         return refs
@@ -97,48 +97,11 @@ class Appender:
         os.close(active.file)
 
 
-def write_all(file: int, data: bytes, offset: int) -> None:
-    """Every byte at its place, however many calls the system wants."""
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(file, view, offset)
-        view, offset = view[written:], offset + written
-
-
 class _Active:
     def __init__(self, name: str, file: int, begun: float) -> None:
         self.name, self.file, self.begun = name, file, begun
         self.end = 0  # of what is durable
         self.known: dict[str, BlobRef] = {}
-
-
-class _Group:
-    """Records on their way to the end of a segment."""
-
-    def __init__(self, active: _Active) -> None:
-        self._active = active
-        self.end = active.end
-        self.added: dict[str, BlobRef] = {}
-        self.chunks: list[bytes] = []
-
-    def add(self, sha256: str, body: bytes) -> BlobRef:
-        known = self._active.known.get(sha256) or self.added.get(sha256)
-        if known is not None:
-            return known
-        name = self._active.name
-        header = write_header(body, segment=name, sha256=sha256, coding="raw", raw_length=len(body))
-        ref = BlobRef(
-            sha256=sha256,
-            segment=name,
-            offset=self.end,
-            length=HEADER_BYTES + len(body),
-            coding="raw",
-            raw_length=len(body),
-        )
-        self.chunks += (header, body)
-        self.added[sha256] = ref
-        self.end += ref.length
-        return ref
 
 
 def _cut_back(active: _Active) -> bool:

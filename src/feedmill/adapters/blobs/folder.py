@@ -3,31 +3,29 @@
     <name>.open       a process appends to it, and holds an exclusive flock as long as it lives
     <name>.seg        sealed: complete, never written again
     <name>.condemned  the instant since which nothing points into the sealed segment
+    <name>.part       half of a segment that comes from elsewhere; whoever brings it begins anew
 
 A name is a fresh id, so two processes never write one file; `-packed` marks what was re-encoded.
 """
 
 import fcntl
 import os
-import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from stat import S_ISREG
 from typing import Final
 
-from feedmill.adapters.blobs.faults import blob_error, moved, not_a_segment
+from feedmill.adapters.blobs.depot import PACKED, SEALED, Write, checked, is_name
+from feedmill.adapters.blobs.faults import blob_error, moved
 from feedmill.adapters.blobs.record import ReadAt
 from feedmill.adapters.failpoints import reach
 from feedmill.model.segment import Segment
 
 OPEN: Final = ".open"
-SEALED: Final = ".seg"
 CONDEMNED: Final = ".condemned"
-PACKED: Final = "-packed"
-
-_NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,99}")
+PART: Final = ".part"
 
 sync_data = getattr(os, "fdatasync", os.fsync)  # macOS has only fsync
 
@@ -74,8 +72,58 @@ class Folder:
         self._file(name, OPEN).unlink(missing_ok=True)
 
     @contextmanager
-    def reading(self, name: str) -> Iterator[tuple[ReadAt, int]]:
-        """Bytes by range, and how many there are; BlobMoved when the segment is gone."""
+    def writing(self, name: str) -> Iterator[Write]:
+        """A new segment: sealed at the end; removed when nothing was written, or when it failed."""
+        end = 0
+
+        def write(data: bytes) -> None:
+            nonlocal end
+            write_all(file, data, end)
+            end += len(data)
+
+        try:
+            file = self.create(name)
+            try:
+                yield write
+                if end:
+                    self.seal(name, file)
+                else:
+                    self.discard(name)
+            except BaseException:
+                with suppress(OSError):
+                    self.discard(name)
+                raise
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise blob_error(error, f"segment {name}") from error
+
+    def adopt(self, name: str, data: bytes) -> None:
+        """Keep a whole sealed segment from elsewhere; it has its name only when it is durable."""
+        if self._file(name, SEALED).exists():
+            return
+        part = self._file(name, PART)
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        try:
+            write_all(file, data, 0)
+            reach("blob-written")
+            sync_data(file)
+        finally:
+            os.close(file)
+        part.rename(self._file(name, SEALED))
+        _sync_folder(self.path)
+
+    def size(self, name: str) -> int:
+        """Of a segment, in bytes; BlobMoved when it is gone."""
+        file = self._open(name)
+        try:
+            return os.fstat(file).st_size
+        finally:
+            os.close(file)
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[ReadAt]:
+        """Bytes by range; BlobMoved when the segment is gone."""
         file = self._open(name)
 
         def read_at(offset: int, length: int) -> bytes:
@@ -85,7 +133,7 @@ class Folder:
                 raise blob_error(error, f"segment {name}") from error
 
         try:
-            yield read_at, os.fstat(file).st_size
+            yield read_at
         finally:
             os.close(file)
 
@@ -154,9 +202,7 @@ class Folder:
         raise moved(name)
 
     def _file(self, name: str, suffix: str) -> Path:
-        if not _NAME.fullmatch(name):
-            raise not_a_segment(name)
-        return self.path / f"{name}{suffix}"
+        return self.path / f"{checked(name)}{suffix}"
 
     def _files(self) -> list[Path]:
         try:
@@ -165,7 +211,7 @@ class Folder:
             raise blob_error(error, str(self.path)) from error
 
     def _is_ours(self, path: Path) -> bool:
-        known = path.suffix in (OPEN, SEALED, CONDEMNED) and _NAME.fullmatch(path.stem) is not None
+        known = path.suffix in (OPEN, SEALED, CONDEMNED, PART) and is_name(path.stem)
         return known and path.is_file()
 
     def _segment(self, path: Path) -> Segment | None:
@@ -182,6 +228,14 @@ class Folder:
             packed=path.stem.endswith(PACKED),
             condemned_at=self.condemned_at(path.stem),
         )
+
+
+def write_all(file: int, data: bytes, offset: int) -> None:
+    """Every byte at its place, however many calls the system wants."""
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(file, view, offset)
+        view, offset = view[written:], offset + written
 
 
 def _locked(file: int) -> bool:

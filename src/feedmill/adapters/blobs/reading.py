@@ -11,8 +11,8 @@ from hashlib import sha256
 from typing import Final
 
 from feedmill.adapters.blobs.codings import expand
+from feedmill.adapters.blobs.depot import Source
 from feedmill.adapters.blobs.faults import damaged
-from feedmill.adapters.blobs.folder import Folder
 from feedmill.adapters.blobs.record import Header, ReadAt, payload_of, read_header
 from feedmill.model.feed import BlobRef
 
@@ -23,9 +23,9 @@ _KEPT_BYTES: Final = 32 * 1024 * 1024
 class Reader:
     """Reads many bodies in one go; consecutive versions of a feed are decoded once each."""
 
-    def __init__(self, folder: Folder) -> None:
-        self._folder = folder
-        self._sources: dict[str, ReadAt] = {}
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._opened: dict[str, ReadAt] = {}
         self._open = ExitStack()
         self._kept: OrderedDict[tuple[str, int], bytes] = OrderedDict()
         self._kept_bytes = 0
@@ -67,7 +67,7 @@ class Reader:
         return self._link(segment, header.prefix_offset, header.prefix_length)
 
     def _link(self, segment: str, offset: int, length: int) -> "_Link":
-        data = self._source(segment)(offset, length)
+        data = self._read_at(segment)(offset, length)
         header = read_header(data, segment)
         if header is None:
             raise damaged(segment, offset, "no record begins there")
@@ -76,10 +76,10 @@ class Reader:
             raise damaged(segment, offset, "the record is cut off or altered")
         return _Link(offset, header, payload)
 
-    def _source(self, segment: str) -> ReadAt:
-        if segment not in self._sources:
-            self._sources[segment], _ = self._open.enter_context(self._folder.reading(segment))
-        return self._sources[segment]
+    def _read_at(self, segment: str) -> ReadAt:
+        if segment not in self._opened:
+            self._opened[segment] = self._open.enter_context(self._source.reading(segment))
+        return self._opened[segment]
 
     def _keep(self, place: tuple[str, int], body: bytes) -> None:
         self._kept_bytes += len(body) - len(self._kept.pop(place, b""))
@@ -90,9 +90,9 @@ class Reader:
 
 
 @contextmanager
-def reader(folder: Folder) -> Iterator[Reader]:
+def reader(source: Source) -> Iterator[Reader]:
     """A reader that gives its segments back at the end."""
-    made = Reader(folder)
+    made = Reader(source)
     try:
         yield made
     finally:

@@ -7,15 +7,12 @@ The order that loses nothing, whoever reads or dies meanwhile:
 A crash before the index moves leaves a segment that nothing points into; it is swept like any.
 """
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from feedmill.adapters.blobs.appender import write_all
 from feedmill.adapters.blobs.codings import squeeze
-from feedmill.adapters.blobs.faults import blob_error
-from feedmill.adapters.blobs.folder import Folder
+from feedmill.adapters.blobs.depot import Depot, Source, Write
 from feedmill.adapters.blobs.reading import MAX_CHAIN, Reader, reader
 from feedmill.adapters.blobs.record import HEADER_BYTES, write_header
 from feedmill.errors import BlobError
@@ -26,37 +23,24 @@ Bodies = Sequence[tuple[BlobRef, str | None]]
 _BUFFER_BYTES: Final = 4 * 1024 * 1024
 
 
-def reencode(folder: Folder, name: str, bodies: Bodies) -> tuple[BlobRef, ...]:
+def reencode(
+    depot: Depot, name: str, bodies: Bodies, source: Source | None = None
+) -> tuple[BlobRef, ...]:
     """Where the bodies lie in the new, sealed segment; without those that cannot be read.
 
     Each comes with the hash of its feed's previous body, which must come earlier in the list;
-    a body whose predecessor is not in the list stands alone.
+    a body whose predecessor is not in the list stands alone. They are read from `source` when
+    there is a nearer one than the depot itself.
     """
-    try:
-        file = folder.create(name)
-        try:
-            with reader(folder) as source:
-                refs = _Packing(name, file, bodies, source).run()
-            if refs:
-                folder.seal(name, file)
-            else:
-                folder.discard(name)
-        except BaseException:
-            with suppress(OSError):
-                folder.discard(name)
-            raise
-        finally:
-            os.close(file)
-    except OSError as error:
-        raise blob_error(error, f"segment {name}") from error
-    return refs
+    with depot.writing(name) as write, reader(source or depot) as old:
+        return _Packing(name, write, bodies, old).run()
 
 
 class _Packing:
     """One new segment in the making."""
 
-    def __init__(self, name: str, file: int, bodies: Bodies, source: Reader) -> None:
-        self._name, self._file, self._source = name, file, source
+    def __init__(self, name: str, write: Write, bodies: Bodies, source: Reader) -> None:
+        self._name, self._write, self._source = name, write, source
         self._bodies = bodies
         self._old = {ref.sha256: ref for ref, _ in bodies}
         self._new: dict[str, BlobRef] = {}
@@ -120,6 +104,6 @@ class _Packing:
             self._flush()
 
     def _flush(self) -> None:
-        write_all(self._file, b"".join(self._chunks), self._end - self._buffered)
+        self._write(b"".join(self._chunks))
         self._chunks.clear()
         self._buffered = 0

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from feedmill.adapters.blobs.folder import PACKED, Folder
+from feedmill.adapters.blobs.depot import PACKED, Depot
 from feedmill.adapters.blobs.record import Found, walk
 from feedmill.errors import BlobMoved
 from feedmill.model.feed import BlobRef
@@ -19,43 +19,44 @@ MIN_LIVE: Final = 0.5
 
 
 def sweep(
-    folder: Folder, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
+    depot: Depot, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
 ) -> Fate:
     """Condemn, drop or absolve a segment, and say which; `rewrite` asks the caller to re-encode."""
     try:
-        return _fate(folder, name, live, now=now, grace=grace)
-    except BlobMoved:  # another process sweeps the same folder
+        return _fate(depot, name, live, now=now, grace=grace)
+    except BlobMoved:  # another process sweeps the same place
         return "dropped"
 
 
 def _fate(
-    folder: Folder, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
+    depot: Depot, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
 ) -> Fate:
-    if not folder.is_sealed(name):
+    if not depot.is_sealed(name):
         return "open"
-    since = folder.condemned_at(name)
+    since = depot.condemned_at(name)
     if live:
         if since is not None:
-            folder.absolve(name)
-        return "kept" if name.endswith(PACKED) and _dense(folder, name, live) else "rewrite"
+            depot.absolve(name)
+        return "kept" if name.endswith(PACKED) and _dense(depot, name, live) else "rewrite"
     if since is None:
-        folder.condemn(name, now)
+        depot.condemn(name, now)
         since = now
     if now - since < grace:
         return "condemned"
-    folder.remove(name)
+    depot.remove(name)
     return "dropped"
 
 
-def _dense(folder: Folder, name: str, live: Sequence[BlobRef]) -> bool:
+def _dense(depot: Depot, name: str, live: Sequence[BlobRef]) -> bool:
     """True when the live bodies are at least half of it, stored or decoded.
 
     Decoded lengths decide: of a chain, the oldest body goes first and is most of the stored bytes,
     while the others still need it. Rewriting at that moment would be rewriting for ever.
     """
-    with folder.reading(name) as (read_at, size):
-        if sum(ref.length for ref in live) >= MIN_LIVE * size:
-            return True
+    size = depot.size(name)
+    if sum(ref.length for ref in live) >= MIN_LIVE * size:
+        return True
+    with depot.reading(name) as read_at:
         steps = walk(read_at, size, name, payloads=False)
         total = sum(step.header.raw_length for step in steps if isinstance(step, Found))
     return sum(ref.raw_length for ref in live) >= MIN_LIVE * total

@@ -1,8 +1,8 @@
 """The proof that index and bytes agree, both ways."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from feedmill.adapters.blobs.folder import Folder
+from feedmill.adapters.blobs.depot import Depot
 from feedmill.adapters.blobs.reading import Reader, reader
 from feedmill.adapters.blobs.record import Damage, Found, walk
 from feedmill.errors import BlobError, BlobMoved
@@ -12,9 +12,12 @@ from feedmill.model.segment import BlobFault, BlobProblem
 _FAULTS: dict[str, BlobFault] = {"moved": "missing", "damaged": "damaged"}
 
 
-def verify(folder: Folder, refs: Sequence[BlobRef]) -> tuple[BlobProblem, ...]:
+def verify(
+    depot: Depot, refs: Sequence[BlobRef], only: Collection[str] | None = None
+) -> tuple[BlobProblem, ...]:
     """Every index row read and hashed, every record of every sealed segment accounted for.
 
+    With `only`, of these segments; `refs` are the rows that point into them.
     Segments that are still written are checked through the index only: their last records may be
     on their way into it. A row that is `missing` may have moved since it was listed.
     """
@@ -23,22 +26,27 @@ def verify(folder: Folder, refs: Sequence[BlobRef]) -> tuple[BlobProblem, ...]:
         by_segment.setdefault(ref.segment, []).append(ref)
     problems: list[BlobProblem] = []
     for rows in by_segment.values():
-        problems += _rows(folder, sorted(rows, key=lambda ref: ref.offset))
+        problems += _rows(depot, sorted(rows, key=lambda ref: ref.offset))
     indexed = {ref.sha256 for ref in refs}
     told = {(problem.segment, problem.offset) for problem in problems}
-    for segment in folder.segments():
-        if segment.sealed:
-            found = _records(folder, segment.name, indexed)
-            problems += [one for one in found if (one.segment, one.offset) not in told]
-    problems += [
-        BlobProblem(fault="foreign", segment=name, detail="feedmill did not put this here")
-        for name in folder.strangers()
-    ]
+    for name in _sealed(depot) if only is None else only:
+        found = _records(depot, name, indexed)
+        problems += [one for one in found if (one.segment, one.offset) not in told]
+    if only is None:
+        problems += map(_foreign, depot.strangers())
     return tuple(problems)
 
 
-def _rows(folder: Folder, refs: Sequence[BlobRef]) -> Iterator[BlobProblem]:
-    with reader(folder) as source:
+def _sealed(depot: Depot) -> list[str]:
+    return [segment.name for segment in depot.segments() if segment.sealed]
+
+
+def _foreign(name: str) -> BlobProblem:
+    return BlobProblem(fault="foreign", segment=name, detail="feedmill did not put this here")
+
+
+def _rows(depot: Depot, refs: Sequence[BlobRef]) -> Iterator[BlobProblem]:
+    with reader(depot) as source:
         for ref in refs:
             problem = _row(source, ref)
             if problem is not None:
@@ -59,12 +67,12 @@ def _row(source: Reader, ref: BlobRef) -> BlobProblem | None:
     return None
 
 
-def _records(folder: Folder, name: str, indexed: set[str]) -> list[BlobProblem]:
+def _records(depot: Depot, name: str, indexed: set[str]) -> list[BlobProblem]:
     """Damage and orphans of one segment; a body on which another leans is no orphan."""
     try:
-        with folder.reading(name) as (read_at, size):
-            steps = list(walk(read_at, size, name))
-    except BlobMoved:  # dropped since the folder was listed
+        with depot.reading(name) as read_at:
+            steps = list(walk(read_at, depot.size(name), name))
+    except BlobMoved:  # dropped since they were listed
         return []
     except BlobError as error:
         return [BlobProblem(fault="unreadable", segment=name, detail=str(error))]
