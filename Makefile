@@ -15,7 +15,7 @@ space := $(empty) $(empty)
 PURE := model canonicalise schedule fetch parse normalise identify screen publish
 PURE_FILES := $(subst $(space),$(comma),$(foreach part,$(PURE),src/feedmill/$(part)/*))
 
-.PHONY: run ingest-one-normalized test check lint types imports format unit conformance bench bench-memory bench-hostile bench-store bench-blobs bench-fetcher bench-publisher bench-review bench-screen fuzz soak doors-soak bench-doors import-check proto lock clean help
+.PHONY: run ingest-one-normalized test check lint types imports format unit conformance bench bench-memory bench-hostile bench-store bench-blobs bench-bus bench-objects bench-fetcher bench-publisher bench-review bench-screen fuzz soak doors-soak bench-doors import-check proto lock clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -70,6 +70,12 @@ bench-store: $(READY_BENCH)  ## polls per CPU-second that the store takes
 
 bench-blobs: $(READY_BENCH)  ## speed and size of the raw store
 	$(BIN)/python -m benchmarks.blobs
+
+bench-objects: $(READY_BENCH)  ## the raw store in a bucket beside the one on local disk
+	$(BIN)/python -m benchmarks.objects
+
+bench-bus: $(READY_BENCH)  ## events per second from the log to each bus
+	$(BIN)/python -m benchmarks.bus
 
 bench-fetcher: $(READY_BENCH)  ## requests per CPU-second of the HTTP client
 	$(BIN)/python -m benchmarks.fetcher

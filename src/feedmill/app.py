@@ -9,13 +9,15 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, assert_never
 
 from msgspec import json, to_builtins
 from msgspec.structs import replace
 
 from feedmill.adapters import settings, surroundings
+from feedmill.adapters.blobs.faults import blob_error
 from feedmill.adapters.blobs.segments import SegmentBlobs
+from feedmill.adapters.bus.addresses import BusAddress, parse_address
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.curl import CurlFetcher
 from feedmill.adapters.models import bundled, catalogue
@@ -23,18 +25,28 @@ from feedmill.adapters.models.agent import AgentScreener
 from feedmill.adapters.models.lexical import LexicalScreener
 from feedmill.adapters.models.llm import LlmScreener
 from feedmill.adapters.models.memory import ScreenMemory
-from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.adapters.notify import Notifier
+from feedmill.adapters.store import opening
 from feedmill.adapters.taps.ndjson import NdjsonTap
 from feedmill.adapters.taps.rawcopies import RawCopies
 from feedmill.adapters.taps.stdout import StdoutTap
 from feedmill.config import Config
 from feedmill.demo.publisher import Publisher
 from feedmill.demo.village import Village, about
-from feedmill.engine.ports import Clock, Fetcher, Screener, Sink
+from feedmill.engine.ports import Blobs, Bus, Clock, Fetcher, Screener, Sink
+from feedmill.engine.presence import until_others
 from feedmill.engine.rawbytes import raw_document
+from feedmill.engine.readiness import Probe, lately
 from feedmill.engine.screening import screen as screen_texts
+from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
-from feedmill.errors import ConfigError, MissingExtraError, ScreenerError, StoreError
+from feedmill.errors import (
+    ConfigError,
+    FeedmillError,
+    MissingExtraError,
+    ScreenerError,
+    StoreError,
+)
 from feedmill.model.event import Event
 from feedmill.model.screening import (
     EvaluationSet,
@@ -45,15 +57,24 @@ from feedmill.model.screening import (
     TopicSet,
 )
 from feedmill.model.standing import StandingMethod
+from feedmill.model.transfer import Transfer
+from feedmill.model.worker import Role
 from feedmill.observe import log
+from feedmill.observe.masking import masked
 from feedmill.publish.lines import cloudevent_line, event_line
-from feedmill.schedule.pace import gap_ms
 
+if TYPE_CHECKING:
+    from feedmill.adapters.blobs.objects import ObjectBlobs
+    from feedmill.adapters.store.transfer.carry import Move as StoreMove
+    from feedmill.adapters.store.transfer.carry import Progress
+
+Schema = opening.Schema
 DATABASE: Final = "feedmill.db"
 RAW: Final = "raw"
 OUT: Final = "out"
 MODELS: Final = "models"
 SCREENING: Final = "screening.db"
+BATCH_ROWS: Final = 5_000  # of one transaction, when a store moves
 ScreenMethod = Literal["lexical", "embedding", "hybrid", "llm", "agent"]
 METHODS: Final[dict[ScreenMethod, tuple[Method, ...]]] = {
     "lexical": ("lexical",),
@@ -81,27 +102,29 @@ def set_up_logging(verbose: int, *, as_json: bool) -> None:
 
 @asynccontextmanager
 async def open_world(
-    config: Config, *, memory: bool = False, clock: Clock | None = None
+    config: Config,
+    *,
+    memory: bool = False,
+    clock: Clock | None = None,
+    schema: Schema = "check",
 ) -> AsyncIterator[World]:
-    """Store, raw bytes and fetcher under the home folder, closed again whatever happens.
+    """Store, raw bytes and fetcher where the settings say, closed again whatever happens.
 
-    With `memory` nothing outlives the world: the degraded mode of seed 000.
+    With `memory` nothing outlives the world: the degraded mode of seed 000. `schema` says what
+    becomes of a PostgreSQL that is not at this version; SQLite is always brought to it.
     """
     home = Path(config.store.home)
-    clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         if memory:
             home = Path(stack.enter_context(TemporaryDirectory(prefix="feedmill-")))
+            config = replace(config, store=replace(config.store, url=None, cells=()))
         _make_home(home)
-        store = await SqliteStore.open(
-            home / DATABASE,
-            gap_ms=gap_ms(config.host),
-            synchronous=config.store.synchronous,
-            readers=config.store.readers,
-            patience_sec=config.store.patience_sec,
-        )
+        now = (clock or SystemClock()).now()
+        store = await opening.open_store(config, home / DATABASE, now, schema=schema)
         stack.push_async_callback(store.close)
-        blobs = await SegmentBlobs.open(home / RAW, clock, config.store)
+        if clock is None:
+            clock = await stack.enter_async_context(opening.clock_of(store, SystemClock()))
+        blobs = await open_blobs(config, clock, home=home if memory else None)
         stack.push_async_callback(blobs.close)
         fetcher = CurlFetcher(config.fetch, clock)
         stack.push_async_callback(fetcher.close)
@@ -109,6 +132,17 @@ async def open_world(
         yield World(
             clock=clock, fetcher=fetcher, blobs=blobs, store=store, config=config, screen=judge
         )
+
+
+async def open_blobs(
+    config: Config, clock: Clock, *, url: str | None = None, home: Path | None = None
+) -> Blobs:
+    """The raw store: at `url`, in `home`, or where the settings say; the caller closes it."""
+    url = url or (None if home else config.blobs.url)
+    if url is None:
+        folder = home or Path(config.store.home)
+        return await SegmentBlobs.open(folder / RAW, clock, config.store)
+    return _objects(config, clock, url)
 
 
 class _StandingJudge:
@@ -165,7 +199,12 @@ async def examine(config: Config) -> list[dict[str, Any]]:
     """What `feedmill doctor` found; a bad configuration has been refused before."""
     checks = await surroundings.examine(Path(config.store.home), now=SystemClock().now())
     first = {"name": "configuration", "ok": True, "detail": "every setting can be used"}
-    return [first, *(to_builtins(check) for check in checks)]
+    raw = [] if config.blobs.url is None else [await _examine_objects(config, config.blobs.url)]
+    raw += [] if config.store.url is None else [await _examine_store(config, config.store.url)]
+    raw += (
+        [await _examine_store(config, " ".join(config.store.cells))] if config.store.cells else []
+    )
+    return [first, *(to_builtins(check) for check in checks), *raw]
 
 
 def config_reference() -> list[dict[str, str]]:
@@ -183,8 +222,84 @@ def config_reference() -> list[dict[str, str]]:
 
 
 def owner_name() -> str:
-    """Who holds a lane: this process on this machine."""
-    return f"{socket.gethostname()}:{os.getpid()}"
+    """Who holds a lane: this process on this machine, and no other of that number.
+
+    Containers number their processes from 1 and may share the name of their machine.
+    """
+    return f"{socket.gethostname()}/{SystemClock().new_secret()[:4]}:{os.getpid()}"
+
+
+def notifier() -> Notifier:
+    """The line to systemd, silent where it does not listen."""
+    return Notifier(os.environ, os.getpid())
+
+
+def probes_of(world: World, role: Role) -> dict[str, Probe]:
+    """What else a role cannot work without, to be asked now and then: whoever polls keeps raw bytes."""
+    if role not in ("run", "worker"):
+        return {}
+    return {"raw": lately(_raw_probe(world), world.clock)}
+
+
+async def warn_if_apart(world: World, watch: Watch) -> None:
+    """Say once that machines which share a store do not share raw bytes, when they do not."""
+    config = world.config
+    is_shared = config.store.url is not None or bool(config.store.cells)
+    if not is_shared or config.blobs.url is not None:
+        return
+    machines = await until_others(world, watch)
+    if machines:
+        log.logger("raw").warning(
+            "raw bytes are not shared: each machine keeps its own; set FEEDMILL_BLOBS_URL on all",
+            machines=",".join(sorted(machines)),
+        )
+
+
+async def migrate_store(config: Config) -> tuple[str, ...]:
+    """Bring the store to this version; the names of what was applied now."""
+    home = Path(config.store.home)
+    if config.store.url is None:
+        _make_home(home)
+    return await opening.apply_migrations(config, home / DATABASE, SystemClock().now())
+
+
+async def missing_migrations(config: Config) -> tuple[str, ...]:
+    """The names of what the store lacks; nothing is changed."""
+    return await opening.missing_migrations(config, Path(config.store.home) / DATABASE)
+
+
+async def carry_store(
+    config: Config,
+    source: str,
+    target: str,
+    progress: "Progress",
+    *,
+    dry_run: bool = False,
+    restart: bool = False,
+    batch_rows: int = BATCH_ROWS,
+) -> Transfer:
+    """Move a SQLite store into a PostgreSQL one, or say what would move; Conflict when it is refused.
+
+    With `restart` what a move that was cut short has carried is thrown away first.
+    """
+    own = replace(config, store=replace(config.store, url=target, cells=(), migrate_wait_sec=0.0))
+    async with _move(own, source, target, batch_rows) as move:
+        missing = await opening.missing_migrations(own, Path())
+        if dry_run:
+            return replace(await move.plan(), migrations=missing)
+        if missing:
+            await opening.apply_migrations(own, Path(), SystemClock().now())
+        done = await move.carry(progress, restart=restart)
+        return replace(done, migrations=missing)
+
+
+async def compare_stores(
+    config: Config, source: str, target: str, progress: "Progress", *, batch_rows: int = BATCH_ROWS
+) -> Transfer:
+    """What differs between a SQLite store and a PostgreSQL one; nothing is written."""
+    own = replace(config, store=replace(config.store, url=target, cells=()))
+    async with _move(own, source, target, batch_rows) as move:
+        return await move.compare(progress)
 
 
 def announce_egress(config: Config) -> None:
@@ -211,6 +326,16 @@ def taps_of(world: World) -> tuple[Sink, ...]:
 def stdout_tap(config: Config | None = None) -> Sink:
     """Events on standard output, in the form that the settings choose."""
     return StdoutTap(line=_line_of(config or Config()))
+
+
+def bus_of(config: Config) -> Bus:
+    """The bus that the settings name, not yet connected; whoever takes it closes it."""
+    address = parse_address(config.bus.url)
+    try:
+        return _bus(address, config)
+    except ImportError as problem:
+        part = f"relaying to {address.kind}"
+        raise MissingExtraError(address.kind, part) from problem
 
 
 class OpenScreeners(NamedTuple):
@@ -290,6 +415,86 @@ def verify_model(config: Config, name: str) -> None:
 def remove_model(config: Config, name: str) -> bool:
     """Delete a model; False when it was not there."""
     return catalogue.remove_model(_model_dir(config), catalogue.model_named(name))
+
+
+@asynccontextmanager
+async def _move(
+    config: Config, source: str, target: str, batch_rows: int
+) -> AsyncIterator["StoreMove"]:
+    opening.check_postgres()
+    from feedmill.adapters.store.transfer import carry, places  # noqa: PLC0415  # an extra
+
+    two = places.read_places(source, target, DATABASE)
+    async with carry.opened(two, config.store, batch_rows=batch_rows) as move:
+        yield move
+
+
+def _bus(address: BusAddress, config: Config) -> Bus:
+    source = config.store.event_source
+    match address.kind:
+        case "nats":
+            from feedmill.adapters.bus.nats import NatsBus  # noqa: PLC0415  # an extra
+
+            return NatsBus(address, config.bus, source)
+        case "redis":
+            from feedmill.adapters.bus.redis import RedisBus  # noqa: PLC0415  # an extra
+
+            return RedisBus(address, config.bus, source)
+        case "kafka":
+            from feedmill.adapters.bus.kafka import KafkaBus  # noqa: PLC0415  # an extra
+
+            return KafkaBus(address, config.bus, source)
+        case _:
+            assert_never(address.kind)
+
+
+def _objects(config: Config, clock: Clock, url: str) -> "ObjectBlobs":
+    try:
+        from feedmill.adapters.blobs.objects import ObjectBlobs  # noqa: PLC0415  # an extra
+    except ImportError as problem:
+        extra, part = "objects", "the raw store on object storage"
+        raise MissingExtraError(extra, part) from problem
+    return ObjectBlobs.at(url, clock, config.store, config.blobs)
+
+
+async def _examine_store(config: Config, url: str) -> dict[str, Any]:
+    try:
+        missing = await missing_migrations(config)
+    except FeedmillError as problem:
+        return {"name": "store", "ok": False, "detail": f"{problem} {problem.hint}".strip()}
+    detail = f"{masked(url)} answers"
+    if missing:
+        detail += f"; {len(missing)} migrations are missing, run `feedmill migrate`"
+    return {"name": "store", "ok": not missing, "detail": detail}
+
+
+async def _examine_objects(config: Config, url: str) -> dict[str, Any]:
+    try:
+        blobs = _objects(config, SystemClock(), url)
+        try:
+            await blobs.check()
+        finally:
+            await blobs.close()
+    except FeedmillError as problem:
+        return {"name": "raw store", "ok": False, "detail": f"{problem} {problem.hint}".strip()}
+    return {"name": "raw store", "ok": True, "detail": f"{url} answers"}
+
+
+def _raw_probe(world: World) -> Probe:
+    """Whether a body could be kept now: a file in the folder, a look at the bucket."""
+
+    async def ask() -> None:
+        check = getattr(world.blobs, "check", None)
+        if check is not None:
+            await check()
+            return
+        folder = Path(world.config.store.home) / RAW
+        try:
+            await asyncio.to_thread(surroundings.prove_writable, folder)
+        except OSError as problem:
+            raise blob_error(problem, str(folder)) from problem
+
+    return ask
 
 
 def _embedding(config: Config, memory: ScreenMemory) -> Screener:

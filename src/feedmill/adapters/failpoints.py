@@ -29,8 +29,19 @@ POINTS: Final = (
     "store-committed",  # committed, nobody told
     "tap-append",  # before events are appended
     "tap-appended",  # all of them are, the cursor does not know
+    "bus-send",  # before events are handed to a bus
+    "bus-sent",  # all are on their way, no answer was read
+    "bus-taken",  # all are acknowledged, the cursor does not know
     "cursor-move",  # before the cursor is asked to move
     "cursor-moved",  # it has moved
+)
+# Of jobs that no mill runs.
+JOB_POINTS: Final = (
+    "transfer-begun",  # a move into a store was noted, no row has come
+    "transfer-copy",  # before a batch of rows is written
+    "transfer-copied",  # written, not committed
+    "transfer-kept",  # committed, nobody told
+    "transfer-compared",  # everything is over there and was compared, the store does not know
 )
 _ERRORS: Final = {"eio": errno.EIO, "enospc": errno.ENOSPC}
 _SPELLING: Final = re.compile(r"([a-z-]+)(?:=(kill|eio|enospc))?(?:@(\d+)(?:-(\d+))?)?")
@@ -41,7 +52,7 @@ class Failpoint:
 
     def __init__(self, spelling: str) -> None:
         match = _SPELLING.fullmatch(spelling)
-        if match is None or match[1] not in POINTS:
+        if match is None or match[1] not in (*POINTS, *JOB_POINTS):
             message = f"{VARIABLE}={spelling} names no failpoint; they are: {', '.join(POINTS)}"
             raise SystemExit(message)
         self.name, self.action = match[1], match[2] or "kill"

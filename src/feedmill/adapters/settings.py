@@ -1,7 +1,8 @@
 """Settings from a TOML file and the environment, read once at the edge.
 
-A file has one table per part ([schedule], [fetch], …); the environment wins over the file. Every
-mistake is reported at once, each with its place, its value and what was expected.
+A file has one table per part ([schedule], [fetch], …); the environment wins over the file. A variable
+with _FILE behind its name names a file that holds the value, for what is secret. Every mistake is
+reported at once, each with its place, its value and what was expected.
 """
 
 import os
@@ -16,6 +17,8 @@ from feedmill.config import Config
 from feedmill.errors import ConfigError
 from feedmill.fetch.addresses import check_address
 from feedmill.observe.log import LEVELS
+from feedmill.observe.masking import masked
+from feedmill.schedule.pace import lanes_by_host
 
 CONFIG_NAME: Final = "feedmill.toml"
 PREFIX: Final = "FEEDMILL_"
@@ -39,11 +42,17 @@ ENVIRONMENT: Final[dict[str, tuple[str, str]]] = {
     "ENCODING_CONFIDENCE_MIN": ("parse", "encoding_confidence_min"),
     "ENCODING_SAMPLE_SIZE": ("parse", "encoding_sample_size"),
 }
+# What platforms set for every program; our own name for the same thing wins.
+ALSO: Final[dict[str, tuple[str, str]]] = {"DATABASE_URL": ("store", "url")}
+_BEHIND: Final = "_FILE"
+_MOST_FILE_BYTES: Final = 65_536
+_STORES: Final = ("postgresql://", "postgres://")
 
 
 def load_config(path: Path | None = None, environment: Mapping[str, str] = os.environ) -> Config:
     """The settings in force: defaults, then the file, then the environment."""
     mistakes: list[str] = []
+    environment = _with_files(environment, mistakes)
     given: dict[str, dict[str, Any]] = {}
     for place, part, field, value in _from_file(path, environment, mistakes):
         _take(given, mistakes, place, part, field, value)
@@ -111,9 +120,41 @@ def _default_path(environment: Mapping[str, str]) -> Path | None:
     return next((path for path in found if path.is_file()), None)
 
 
+def _with_files(environment: Mapping[str, str], mistakes: list[str]) -> dict[str, str]:
+    """The environment with the contents of the files that NAME_FILE names, as NAME."""
+    found = dict(environment)
+    for name, path in environment.items():
+        plain = name.removesuffix(_BEHIND)
+        if plain == name or not _is_variable(plain) or _is_variable(name) or name in _OTHER:
+            continue
+        del found[name]
+        if plain in environment:
+            mistakes.append(f"{plain} and {name} are both given; leave one of them out")
+            continue
+        try:
+            with Path(path).open("rb") as file:
+                found[plain] = file.read(_MOST_FILE_BYTES).decode("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as problem:
+            words = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8"
+            mistakes.append(f"{name}: {path} cannot be read ({words})")
+    return found
+
+
+def _is_variable(name: str) -> bool:
+    """True for a variable that sets a field."""
+    if name in ENVIRONMENT or name in ALSO:
+        return True
+    part, _, field = name.removeprefix(PREFIX).lower().partition("_")
+    is_known = part in parts() and any(info.name == field for info in fields_of(part))
+    return name.startswith(PREFIX) and is_known
+
+
 def _from_environment(
     environment: Mapping[str, str],
 ) -> Iterator[tuple[str, str, str, object]]:
+    for name, (part, field) in ALSO.items():
+        if environment.get(name):
+            yield name, part, field, environment[name]
     for name, (part, field) in ENVIRONMENT.items():
         if name in environment:
             yield name, part, field, _spelled(environment[name], part, field)
@@ -140,6 +181,8 @@ _OTHER: Final = frozenset(
 def _spelled(text: str, part: str, field: str) -> object:
     """Text from the environment in the shape of its field: lists are comma-separated."""
     default = getattr(getattr(Config(), part, None), field, None)
+    if default is None and not text.strip():
+        return None  # as compose files and shells spell "not given"
     if isinstance(default, tuple):
         return [item.strip() for item in text.split(",") if item.strip()]
     if isinstance(default, bool):
@@ -172,7 +215,8 @@ def _take(
     try:
         msgspec.convert({field: value}, _part_type(part))
     except msgspec.ValidationError as problem:
-        mistakes.append(f"{place}: {value!r} will not do: {str(problem).split(' - at')[0]}")
+        shown = masked(repr(value))
+        mistakes.append(f"{place}: {shown} will not do: {str(problem).split(' - at')[0]}")
         return
     given.setdefault(part, {})[field] = value
 
@@ -196,10 +240,25 @@ def _contradictions(config: Config) -> list[str]:
         found.append("[run] concurrency must be at least 1")
     if config.store.readers < 1:
         found.append("[store] readers must be at least 1")
+    if config.store.connections < 1:
+        found.append("[store] connections must be at least 1")
+    if config.store.url is not None and not config.store.url.startswith(_STORES):
+        found.append(
+            f"[store] url {masked(config.store.url)!r} will not do: "
+            "Expected postgresql://user:password@host/name, or nothing for SQLite"
+        )
+    if config.bus.window < 1:
+        found.append("[bus] window must be at least 1")
+    if config.store.url is not None and config.store.cells:
+        found.append("[store] url and cells are both given; leave one of them out")
     try:
         check_address("192.0.2.1", allow_cidrs=config.fetch.allow_cidrs)
     except ConfigError as problem:
         found += [f"[fetch] {mistake}" for mistake in problem.mistakes]
+    try:
+        lanes_by_host(config.host)
+    except ConfigError as problem:
+        found += [f"[host] {mistake}" for mistake in problem.mistakes]
     return found
 
 

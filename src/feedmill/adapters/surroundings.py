@@ -45,13 +45,18 @@ def _disk(home: Path) -> Check:
     return Check(name="disk", ok=free >= _ENOUGH_BYTES, detail=detail)
 
 
+def prove_writable(folder: Path) -> None:
+    """Write a file there, sync it and take it away; OSError says why that cannot be done."""
+    with tempfile.NamedTemporaryFile(dir=folder) as file:
+        file.write(b"feedmill")
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def _permissions(home: Path) -> Check:
     place = _existing(home)
     try:
-        with tempfile.NamedTemporaryFile(dir=place) as file:
-            file.write(b"feedmill")
-            file.flush()
-            os.fsync(file.fileno())
+        prove_writable(place)
     except OSError as problem:
         detail = f"{place} cannot be written ({problem.strerror}); choose another with --home"
         return Check(name="permissions", ok=False, detail=detail)

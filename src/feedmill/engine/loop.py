@@ -18,6 +18,7 @@ from feedmill.model.feed import Claim
 
 _WHOLE_LANE: Final = 100_000  # feeds
 _FAREWELL_SEC: Final = 1.0  # for what was cancelled to hand back its lane
+_AWAY: Final = frozenset({"busy", "cannot-open"})
 _CLOCK_STEP: Final = timedelta(seconds=60)  # less is drift, and no harm
 
 
@@ -34,6 +35,7 @@ async def run_forever(world: World, watch: Watch) -> None:
             await workers.trouble.rest()
             try:
                 if not await workers.claim():
+                    workers.nothing_due()
                     await watch.pause(await _idle(world))
             except FeedmillError as problem:
                 workers.trouble.met(problem)
@@ -115,9 +117,15 @@ class _Workers:
             claims = await self.watch.unless_stopping(claiming, _FAREWELL_SEC)
         except TimeoutError:
             return 0
+        self.watch.looked("polls")
         for claim in claims:
             self._start(claim, claimed_at)
         return len(claims)
+
+    def nothing_due(self) -> None:
+        """The store was asked and answers: if it was away, it is back, with or without work to do."""
+        if not self.busy and self.trouble.reason in _AWAY:
+            self.trouble.over()
 
     async def follow_clock(self) -> None:
         """Take back what a clock that ran ahead has dated: nobody waits a day for a step of a day."""
@@ -130,10 +138,16 @@ class _Workers:
         await self.watch.until(self.lane_done)
 
     async def drain(self) -> None:
-        """Let what is under way finish within its limit; what cannot is cancelled and deferred."""
-        if self.busy:
-            limit = self.world.config.run.drain_sec
-            _, late = await asyncio.wait(self.busy, timeout=limit)
+        """Let what is under way finish within its limit; what cannot is cancelled and deferred.
+
+        Whoever loses his patience meanwhile (a second signal) shortens the limit, not the farewell:
+        a lane that is not handed back would rest for a whole lease.
+        """
+        try:
+            if self.busy:
+                await asyncio.wait(self.busy, timeout=self.world.config.run.drain_sec)
+        finally:
+            late = set(self.busy)
             for task in late:
                 task.cancel()
             if late:
@@ -150,10 +164,12 @@ class _Workers:
         work = LaneWork(claim, self.world, self.watch, claimed_at=claimed_at, forced=self.forced)
         task = asyncio.create_task(work.run(), name=f"lane {claim.lane.key}")
         self.busy.add(task)
+        self.watch.lanes = len(self.busy)
         task.add_done_callback(self._finished)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self.busy.discard(task)
+        self.watch.lanes = len(self.busy)
         if self.lane_done is not None and not self.lane_done.done():
             self.lane_done.set_result(None)
         if task.cancelled():

@@ -6,6 +6,7 @@ from typing import Any, Final
 from prometheus_client import Counter
 
 from feedmill.engine.ports import Committed, Refresh
+from feedmill.engine.relay import Relayed
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
 from feedmill.errors import FeedmillError
@@ -83,6 +84,10 @@ class Report:
             "troubled", op=op, reason=problem.reason, detail=str(problem), wait_sec=wait_sec
         )
 
+    def lost(self, lane: str) -> None:
+        """A lease that ended before its work: one line, for it should be rare."""
+        self.log.warning("lease lost", lane=lane)
+
     def delivered(self, delivery: Delivery) -> None:
         """One line and a counter for one attempt at a webhook; of its address only the host."""
         self._add(self.metrics.deliveries, delivery.result)
@@ -103,6 +108,13 @@ class Report:
             wait_sec=round(delivery.wait_sec, 3) or None,
             buried=delivery.buried or None,
         )
+
+    def relayed(self, told: Relayed) -> None:
+        """Count what the bus has taken; a bus that lost some is worth a line."""
+        self.metrics.bus_events.inc(told.events)
+        if told.lost:
+            self.metrics.bus_lost.inc(told.lost)
+            self.log.warning("bus lost events", bus=told.bus, lost=told.lost, again_after=told.seq)
 
     def _count(self, result: Refresh, committed: Committed) -> None:
         fetch, metrics = result.fetch, self.metrics

@@ -5,8 +5,10 @@ never do, and their identities outlive them, so that an old item never comes bac
 bytes go when no kept fetch refers to them.
 """
 
+import asyncio
+from contextlib import suppress
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from feedmill.engine.trouble import Trouble
 from feedmill.engine.watch import Watch
@@ -14,6 +16,7 @@ from feedmill.engine.world import World
 from feedmill.errors import FeedmillError
 from feedmill.model.segment import Segment
 
+LEASE: Final = "housekeeping"
 _EVERY_SEC = 3600.0
 _GRACE_SEC = 1.0  # for a purge under way when the run should end
 
@@ -73,20 +76,40 @@ def _batch(waiting: list[Segment], max_bytes: int) -> list[Segment]:
 
 
 async def keep_tidy(world: World, watch: Watch) -> None:
-    """Purge now and then while a run works."""
+    """Purge now and then while a run works, by one of all who share the store.
+
+    Whoever purges holds a lease until the next purge is due: who dies meanwhile is replaced then.
+    """
     await watch.pause(_EVERY_SEC / 4)
     trouble = Trouble("purge", watch)
     while not watch.is_stopping():
+        wait_sec = _EVERY_SEC / 4
         try:
-            await watch.unless_stopping(purge(world), _GRACE_SEC)
+            if await watch.unless_stopping(_is_our_turn(world, watch), _GRACE_SEC):
+                await watch.unless_stopping(purge(world), _GRACE_SEC)
+                wait_sec = _EVERY_SEC
         except TimeoutError:
+            await _leave_it(world, watch)
             return
         except FeedmillError as problem:
             trouble.met(problem)
             await trouble.rest()
             continue
         trouble.over()
-        await watch.pause(_EVERY_SEC)
+        await watch.pause(wait_sec)
+
+
+async def _is_our_turn(world: World, watch: Watch) -> bool:
+    now = world.clock.now()
+    until = now + timedelta(seconds=_EVERY_SEC)
+    return await world.store.hold_lease(LEASE, watch.owner, now=now, until=until)
+
+
+async def _leave_it(world: World, watch: Watch) -> None:
+    """Let somebody else purge: ours was under way when the run had to end."""
+    with suppress(FeedmillError, TimeoutError):
+        async with asyncio.timeout(_GRACE_SEC):
+            await world.store.end_lease(LEASE, watch.owner)
 
 
 async def verify(world: World) -> dict[str, Any]:

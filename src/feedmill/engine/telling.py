@@ -96,6 +96,7 @@ class _Round:
             trouble.met(problem)
             return
         trouble.over()
+        self._watch.looked("webhooks")
         self._dismiss()
         for webhook in webhooks:
             if webhook.id in self._held and webhook.cursor < last_seq:

@@ -14,7 +14,7 @@ from feedmill.errors import FeedmillError
 T = TypeVar("T")
 
 PASSING: Final = frozenset(
-    {"busy", "disk-full", "io-error", "read-only", "cannot-open", "too-slow"}
+    {"busy", "disk-full", "io-error", "read-only", "cannot-open", "too-slow", "unreachable"}
 )
 FIRST_WAIT_SEC: Final = 0.25
 LONGEST_WAIT_SEC: Final = 15.0
@@ -31,6 +31,7 @@ class Trouble:
     def __init__(self, op: str, watch: Watch) -> None:
         self.op, self.watch = op, watch
         self.active = False
+        self.reason = ""  # of the failure that was met last
         self._problem: FeedmillError | None = None  # met since the last rest
         self._wait_sec = FIRST_WAIT_SEC / 2
 
@@ -39,6 +40,7 @@ class Trouble:
         if not passes(problem):
             raise problem
         self.active = True
+        self.reason = problem.reason
         self._problem = self._problem or problem
 
     async def rest(self) -> None:

@@ -12,6 +12,8 @@ T = TypeVar("T")
 
 Listener = Callable[[Feed, Refresh, Committed], None]
 Alarm = Callable[[Feed, Exception], None]
+Look = Callable[[str], None]  # which part of a run has looked for work
+Loss = Callable[[str], None]  # the lane that somebody else may work from now on
 Word = Callable[
     [str, FeedmillError | None, float], None
 ]  # what, why and the wait; None: it is over
@@ -26,11 +28,16 @@ class Watch:
         listeners: tuple[Listener, ...] = (),
         alarms: tuple[Alarm, ...] = (),
         words: tuple[Word, ...] = (),
+        looks: tuple[Look, ...] = (),
+        losses: tuple[Loss, ...] = (),
     ) -> None:
         self.owner = owner
         self.listeners = listeners
         self.alarms = alarms
         self.words = words
+        self.looks = looks
+        self.losses = losses
+        self.lanes = 0  # at work at the moment
         self._stopping = False
         self._stopped: asyncio.Future[None] | None = None
 
@@ -68,10 +75,20 @@ class Watch:
         finally:
             task.cancel()
 
+    def looked(self, part: str) -> None:
+        """Tell that a part of the run has looked for work, whether there was some or not."""
+        for look in self.looks:
+            look(part)
+
     def refreshed(self, before: Feed, result: Refresh, committed: Committed) -> None:
         """Tell every listener; they must not fail, and they do not wait."""
         for listener in self.listeners:
             listener(before, result, committed)
+
+    def lost(self, lane: str) -> None:
+        """Tell that a lane went to somebody else before its work was done: we were too slow."""
+        for loss in self.losses:
+            loss(lane)
 
     def surprised(self, feed: Feed, problem: Exception) -> None:
         """Tell of a fault of our own; the feed keeps its next run and the others go on."""

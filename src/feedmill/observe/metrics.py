@@ -120,6 +120,30 @@ class Metrics:
         self.last_seq = Gauge(
             "feedmill_log_seq", "Number of the newest event.", registry=self.registry
         )
+        self.due_lanes = Gauge(
+            "feedmill_due_lanes",
+            "Hosts with due feeds that nobody works on, in the whole store.",
+            registry=self.registry,
+        )
+        self.lanes = Gauge(
+            "feedmill_lanes_held",
+            "Hosts that this process is working on.",
+            registry=self.registry,
+        )
+        self.bus_events = Counter(
+            "feedmill_bus_events", "Events that the bus has taken.", registry=self.registry
+        )
+        self.bus_lost = Counter(
+            "feedmill_bus_lost_events",
+            "Events that the bus had taken, did not hold any more and was given again.",
+            registry=self.registry,
+        )
+        self.relay_lag = Gauge(
+            "feedmill_relay_lag",
+            "Events that a consumer of the log has not been given yet: bus, or the last webhook.",
+            ["consumer"],
+            registry=self.registry,
+        )
 
     def page(self) -> bytes:
         """The text that /metrics serves."""

@@ -1,11 +1,32 @@
-"""/metrics and /healthz on loopback while `feedmill run` works; nothing else is served."""
+"""A small page for whoever runs feedmill: /metrics, /livez, /readyz and nothing else.
+
+No token is asked for, so it listens on loopback unless it is told otherwise, and it says nothing of
+feeds: numbers, and why a process is not ready.
+"""
 
 import asyncio
-from contextlib import suppress
-from typing import Protocol
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
+from typing import NamedTuple, Protocol
 
 from feedmill.errors import UsageError
 from feedmill.observe.metrics import Metrics
+
+METRICS = "text/plain; version=0.0.4"
+_PATIENCE_SEC = 5.0
+_MOST_HEAD_BYTES = 16_384
+
+
+class Shown(NamedTuple):
+    """What is answered at a path."""
+
+    status: HTTPStatus
+    kind: str
+    body: bytes
+
+
+Route = Callable[[], Awaitable[Shown]]
 
 
 class Stoppable(Protocol):
@@ -16,7 +37,15 @@ class Stoppable(Protocol):
 
 
 async def serve_metrics(metrics: Metrics, port: int, watch: Stoppable) -> None:
-    """Answer GET /metrics until the run ends."""
+    """Answer GET /metrics and /healthz on loopback until the run ends."""
+    async with open_page({"/metrics": numbers(metrics), "/healthz": alive}, "127.0.0.1", port):
+        while not watch.is_stopping():
+            await watch.pause(3600)
+
+
+@asynccontextmanager
+async def open_page(routes: Mapping[str, Route], host: str, port: int) -> AsyncIterator[int]:
+    """Answer at these paths while the block runs; the port."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(
@@ -25,32 +54,57 @@ async def serve_metrics(metrics: Metrics, port: int, watch: Stoppable) -> None:
             asyncio.IncompleteReadError,
             asyncio.LimitOverrunError,
         ):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(_PATIENCE_SEC):
                 head = await reader.readuntil(b"\r\n\r\n")
-                writer.write(_answer(head, metrics))
+            shown = await _shown(head, routes)
+            async with asyncio.timeout(_PATIENCE_SEC):
+                writer.write(_written(shown))
                 await writer.drain()
         writer.close()
 
     try:
-        server = await asyncio.start_server(answer, "127.0.0.1", port, limit=16_384)
+        server = await asyncio.start_server(answer, host, port, limit=_MOST_HEAD_BYTES)
     except OSError as problem:
-        message = f"/metrics cannot be served on port {port} ({problem.strerror}); choose another"
+        words = problem.strerror or str(problem)
+        message = f"/metrics cannot be served at {host} on port {port} ({words}); choose another"
         raise UsageError(message) from problem
-    async with server:
-        while not watch.is_stopping():
-            await watch.pause(3600)
+    try:
+        yield int(server.sockets[0].getsockname()[1])
+    finally:
+        server.close()  # and wait for nobody: a probe that hangs must not hold up the end
 
 
-def _answer(head: bytes, metrics: Metrics) -> bytes:
-    path = head.split(b" ", 2)[1].split(b"?")[0] if head.count(b" ") >= 2 else b""
-    if path == b"/metrics":
-        status, kind, body = b"200 OK", b"text/plain; version=0.0.4", metrics.page()
-    elif path == b"/healthz":
-        status, kind, body = b"200 OK", b"text/plain", b"ok\n"
-    else:
-        status, kind, body = b"404 Not Found", b"text/plain", b"try /metrics\n"
-    return (
-        b"HTTP/1.1 " + status + b"\r\nContent-Type: " + kind
-        + b"\r\nX-Content-Type-Options: nosniff\r\nContent-Length: " + str(len(body)).encode()
-        + b"\r\nConnection: close\r\n\r\n" + body
-    )  # fmt: skip
+def numbers(metrics: Metrics) -> Route:
+    """The route of /metrics."""
+
+    async def show() -> Shown:
+        return Shown(HTTPStatus.OK, METRICS, metrics.page())
+
+    return show
+
+
+async def alive() -> Shown:
+    """The process answers."""
+    return Shown(HTTPStatus.OK, "text/plain", b"ok\n")
+
+
+async def _shown(head: bytes, routes: Mapping[str, Route]) -> Shown:
+    words = head.split(b" ", 2)
+    path = words[1].split(b"?")[0].decode("latin-1") if len(words) > 2 else ""
+    route = routes.get(path)
+    if route is None:
+        others = f"try {', '.join(routes)}\n".encode()
+        return Shown(HTTPStatus.NOT_FOUND, "text/plain", others)
+    return await route()
+
+
+def _written(shown: Shown) -> bytes:
+    head = (
+        f"HTTP/1.1 {shown.status.value} {shown.status.phrase}",
+        f"Content-Type: {shown.kind}",
+        f"Content-Length: {len(shown.body)}",
+        "Cache-Control: no-store",
+        "X-Content-Type-Options: nosniff",
+        "Connection: close",
+    )
+    return "\r\n".join((*head, "", "")).encode() + shown.body

@@ -1,14 +1,22 @@
-"""The books, read by somebody else: plain sqlite3 and plain files, none of the engine's code."""
+"""The books, read by somebody else: plain SQL and plain files, none of the engine's code."""
 
+import asyncio
 import json
 import sqlite3
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 from tests.integration.crash.mills import FLOOR_SEC
 from tests.integration.crash.press import Press
+
+
+def ledger_of(home: Path, store_url: str | None) -> "Ledger":
+    """The books of a mill, wherever it keeps them."""
+    return Ledger(home) if store_url is None else PostgresLedger(home, store_url)
 
 
 class Ledger:
@@ -49,7 +57,7 @@ class Ledger:
 
     def check(self, press: Press) -> None:
         """What holds at every moment, a crash or not."""
-        assert self.rows("PRAGMA integrity_check") == [("ok",)]
+        self._check_file()
         self._check_entries(press)
         self._check_events()
         self._check_validators(press)
@@ -74,6 +82,9 @@ class Ledger:
         """Lanes that this process still holds."""
         owner = f"%:{pid}"
         return self.number(f"SELECT count(*) FROM lanes WHERE owner LIKE '{owner}'")
+
+    def _check_file(self) -> None:
+        assert self.rows("PRAGMA integrity_check") == [("ok",)]
 
     def _check_entries(self, press: Press) -> None:
         published = press.published
@@ -102,6 +113,51 @@ class Ledger:
             " AND body_sha256 NOT IN (SELECT sha256 FROM blobs)"
         )
         assert not orphaned, f"fetches without their bytes: {orphaned}"
+
+
+class PostgresLedger(Ledger):
+    """The same of a database: its log has events with numbers, and some that wait for theirs."""
+
+    def __init__(self, home: Path, dsn: str) -> None:
+        super().__init__(home)
+        self._dsn = dsn
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        async def ask() -> list[tuple[Any, ...]]:
+            connection = await asyncpg.connect(self._dsn, timeout=30)
+            try:
+                return [tuple(row) for row in await connection.fetch(statement)]
+            finally:
+                await connection.close()
+
+        with ThreadPoolExecutor(1) as beside:  # whoever asks has a loop of his own
+            return beside.submit(asyncio.run, ask()).result()
+
+    def is_delivered(self) -> bool:
+        waiting = self.number("SELECT count(*) FROM outbox")
+        last = self.number("SELECT coalesce(max(seq), 0) FROM events")
+        return not waiting and self.rows("SELECT seq FROM consumer_cursors") == [(last,)]
+
+    def check_delivered(self) -> None:
+        lines = [
+            json.loads(line)["seq"]
+            for path in sorted(self._taps.glob("*.ndjson"))
+            for line in path.read_text("utf-8").splitlines()
+        ]
+        assert lines == list(range(1, self.number("SELECT count(*) FROM events") + 1))
+
+    def _check_file(self) -> None:
+        """PostgreSQL looks after its own files."""
+
+    def _check_events(self) -> None:
+        """Numbers without gaps, and each entry told once, with a number or still without."""
+        numbers = [seq for (seq,) in self.rows("SELECT seq FROM events ORDER BY seq")]
+        assert numbers == list(range(1, len(numbers) + 1))
+        told = (
+            "SELECT entry_uid FROM events WHERE type = 'new_entry' UNION ALL"
+            " SELECT entry_uid FROM outbox WHERE type = 'new_entry'"
+        )
+        assert sorted(self.rows(told)) == sorted(self.rows("SELECT entry_uid FROM entries"))
 
 
 def check_spacing(press: Press, floor_sec: float = FLOOR_SEC) -> None:

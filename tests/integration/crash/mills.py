@@ -39,9 +39,11 @@ SETTINGS: Final = {
 class Mill:
     """One home folder and the processes that work on it, one or several at a time."""
 
-    def __init__(self, home: Path, **settings: str) -> None:
+    def __init__(self, home: Path, store_url: str | None = None, **settings: str) -> None:
         self.home = home
         self.settings = {**SETTINGS, **settings, "FEEDMILL_HOME": str(home)}
+        if store_url is not None:
+            self.settings["FEEDMILL_STORE_URL"] = store_url
         self.log = b""  # what all processes have said, through pipes: no disk is needed for them
         self._readers: set[asyncio.Task[None]] = set()
 
@@ -51,10 +53,12 @@ class Mill:
             for address in addresses:
                 await subscribe(address, world)
 
-    async def start(self, failpoint: str | None = None) -> "Running":
+    async def start(
+        self, failpoint: str | None = None, *, role: tuple[str, ...] = ("run", "--quiet")
+    ) -> "Running":
         """A new process; with a failpoint it will die there."""
         extra = {"FEEDMILL_FAILPOINT": failpoint} if failpoint else {}
-        return Running(await self._spawn(["run", "--quiet"], extra))
+        return Running(await self._spawn(list(role), extra))
 
     async def command(self, *words: str) -> tuple[int, bytes]:
         """Another command on the same home folder; its exit code and what it printed."""

@@ -1,9 +1,9 @@
-"""Two processes on one home folder, and one that has to leave while it is busy."""
+"""Two processes on one store, SQLite or PostgreSQL, and one that has to leave while it is busy."""
 
 import asyncio
 from pathlib import Path
 
-from tests.integration.crash.ledger import Ledger
+from tests.integration.crash.ledger import Ledger, ledger_of
 from tests.integration.crash.mills import Mill, until
 from tests.integration.crash.press import Press, pressing
 
@@ -12,10 +12,13 @@ from feedmill.demo.script import silence
 FEEDS, HOSTS = 30, 30
 
 
-def test_two_mills_share_the_work_and_ask_every_feed_once_per_run(tmp_path: Path) -> None:
+def test_two_mills_share_the_work_and_ask_every_feed_once_per_run(
+    tmp_path: Path, store_url: str | None
+) -> None:
     async def story() -> None:
         async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = Mill(tmp_path / "home"), Ledger(tmp_path / "home")
+            mill = Mill(tmp_path / "home", store_url)
+            ledger = ledger_of(mill.home, store_url)
             await mill.subscribe(press.addresses)
 
             async with await mill.start() as one, await mill.start() as two:
@@ -33,10 +36,13 @@ def test_two_mills_share_the_work_and_ask_every_feed_once_per_run(tmp_path: Path
     asyncio.run(story())
 
 
-def test_the_lanes_of_a_dead_mill_are_taken_over_when_their_lease_ends(tmp_path: Path) -> None:
+def test_the_lanes_of_a_dead_mill_are_taken_over_when_their_lease_ends(
+    tmp_path: Path, store_url: str | None
+) -> None:
     async def story() -> None:
         async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = Mill(tmp_path / "home"), Ledger(tmp_path / "home")
+            mill = Mill(tmp_path / "home", store_url)
+            ledger = ledger_of(mill.home, store_url)
             await mill.subscribe(press.addresses)
             async with await mill.start() as dying:
                 pid = dying.process.pid
@@ -59,17 +65,20 @@ def test_the_lanes_of_a_dead_mill_are_taken_over_when_their_lease_ends(tmp_path:
     asyncio.run(story())
 
 
-def test_a_mill_under_load_leaves_nothing_behind_when_it_is_told_to_stop(tmp_path: Path) -> None:
+def test_a_mill_under_load_leaves_nothing_behind_when_it_is_told_to_stop(
+    tmp_path: Path, store_url: str | None
+) -> None:
     async def story() -> None:
         async with pressing(FEEDS, HOSTS) as press:
             mill = Mill(
                 tmp_path / "home",
+                store_url,
                 FETCH_TIMEOUT_MS="20000",
                 FEEDMILL_RUN_LEASE_SEC="30",
                 FEEDMILL_RUN_DRAIN_SEC="1",
                 FEEDMILL_RUN_CONCURRENCY="16",
             )
-            ledger = Ledger(mill.home)
+            ledger = ledger_of(mill.home, store_url)
             await mill.subscribe(press.addresses)
             press.answers = dict.fromkeys(range(0, FEEDS, 3), silence())  # outlast every drain
             async with await mill.start() as running:

@@ -1,4 +1,4 @@
-"""`play` runs a story on a stage of its own."""
+"""`play` runs a story on a stage of its own: once on SQLite, once on PostgreSQL."""
 
 import asyncio
 from pathlib import Path
@@ -10,13 +10,23 @@ from tests.integration.engine.stage import Play, Story, opened
 _LIMIT_SEC = 30.0
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest) -> str | None:
+    """Where the stage's store is; None for the file in its folder."""
+    if request.param == "sqlite":
+        return None
+    dsn: str = request.getfixturevalue("emptied_dsn")
+    return dsn
+
+
 @pytest.fixture
-def play(tmp_path: Path) -> Play:
+def play(tmp_path: Path, store_url: str | None) -> Play:
     """Run a story to its end, within its limit; the settings' parts can be given."""
 
     def run(story: Story, **parts: Any) -> None:
         async def told() -> None:
-            async with asyncio.timeout(_LIMIT_SEC), opened(tmp_path, **parts) as stage:
+            stage_of = opened(tmp_path, store_url=store_url, **parts)
+            async with asyncio.timeout(_LIMIT_SEC), stage_of as stage:
                 await story(stage)
 
         asyncio.run(told())

@@ -174,10 +174,18 @@ class Stage:
 
 @asynccontextmanager
 async def opened(
-    home: Path, *, clock: Clock | None = None, addresses: int = 0, **parts: Any
+    home: Path,
+    *,
+    clock: Clock | None = None,
+    addresses: int = 0,
+    store_url: str | None = None,
+    **parts: Any,
 ) -> AsyncIterator[Stage]:
-    """A stage on that folder; what it did has to leave the store sound."""
-    config = replace(PLAIN, store=StoreConfig(home=str(home)))
+    """A stage on that folder; what it did has to leave the store sound.
+
+    With `store_url` only the raw documents lie in the folder.
+    """
+    config = replace(PLAIN, store=StoreConfig(home=str(home), url=store_url))
     async with Publisher(addresses=addresses) as publisher:
         stage = Stage(publisher, clock or SteppedClock(), config)
         await stage.open(**parts)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tests.integration.engine.both_schemes import both_schemes
 from tests.integration.engine.papers import item, numbered, paper, rss, said
 from tests.integration.engine.stage import PLAIN, Play, Stage, titles
+from tests.integration.engine.store_faults import fail_before_commits
 
 from feedmill.config import MovesConfig
 from feedmill.demo.script import Answer, Request, document, redirect
@@ -653,7 +654,7 @@ class TestTheWayBack:
             return document(numbered(1))
 
         async def story(stage: Stage) -> None:
-            monkeypatch.setattr("feedmill.adapters.store.writer.reach", disk)
+            fail_before_commits(monkeypatch, disk)
             new = stage.publisher.url("/new")
             stage.publisher.script("/new", proof, document(numbered(1)))
             feed = await stage.add("/old", announcing(new, 1))

@@ -10,9 +10,11 @@ from tests.fakes import ScriptedFetcher
 
 from feedmill.adapters.blobs.segments import SegmentBlobs
 from feedmill.adapters.clock import SystemClock
+from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.sqlite import SqliteStore
 from feedmill.config import Config, RetentionConfig, StoreConfig
 from feedmill.engine.ingest import ingest_document
+from feedmill.engine.ports import Store
 from feedmill.engine.rawbytes import body_of
 from feedmill.engine.retention import pack_raw, purge, verify
 from feedmill.engine.subscribe import subscribe
@@ -31,10 +33,19 @@ def document(version: int) -> bytes:
     return b"<rss version='2.0'><channel><title>T</title>" + items + b"</channel></rss>"
 
 
-def in_world(folder: Path, config: Config, story: Callable[[World], Awaitable[None]]) -> None:
+def in_world(
+    folder: Path,
+    store_url: str | None,
+    config: Config,
+    story: Callable[[World], Awaitable[None]],
+) -> None:
     async def tell() -> None:
         clock = SystemClock()
-        store = await SqliteStore.open(folder / "mill.db")
+        store: Store = await (
+            SqliteStore.open(folder / "mill.db")
+            if store_url is None
+            else PostgresStore.open(store_url)
+        )
         blobs = await SegmentBlobs.open(folder / "raw", clock, config.store)
         world = World(
             clock=clock, fetcher=ScriptedFetcher({}), blobs=blobs, store=store, config=config
@@ -62,7 +73,9 @@ async def ingest_versions(world: World) -> list[str]:
     return hashes
 
 
-def test_packed_documents_are_far_smaller_and_read_back_exactly(tmp_path: Path) -> None:
+def test_packed_documents_are_far_smaller_and_read_back_exactly(
+    tmp_path: Path, store_url: str | None
+) -> None:
     config = Config(store=StoreConfig(pack_bytes=100_000))
 
     async def story(world: World) -> None:
@@ -79,19 +92,21 @@ def test_packed_documents_are_far_smaller_and_read_back_exactly(tmp_path: Path) 
             assert await body_of(digest, world) == document(version)
         assert (await verify(world))["problems"] == []
 
-    in_world(tmp_path, config, story)
+    in_world(tmp_path, store_url, config, story)
 
 
-def test_little_raw_is_left_as_it_is_until_more_has_gathered(tmp_path: Path) -> None:
+def test_little_raw_is_left_as_it_is_until_more_has_gathered(
+    tmp_path: Path, store_url: str | None
+) -> None:
     async def story(world: World) -> None:
         await ingest_versions(world)
 
         assert await pack_raw(world) == 0
 
-    in_world(tmp_path, Config(), story)
+    in_world(tmp_path, store_url, Config(), story)
 
 
-def test_only_the_last_documents_of_a_feed_are_kept(tmp_path: Path) -> None:
+def test_only_the_last_documents_of_a_feed_are_kept(tmp_path: Path, store_url: str | None) -> None:
     config = Config(retention=RetentionConfig(raw_keep_last=3), store=StoreConfig(pack_bytes=1))
 
     async def story(world: World) -> None:
@@ -105,10 +120,12 @@ def test_only_the_last_documents_of_a_feed_are_kept(tmp_path: Path) -> None:
         assert await body_of(hashes[-1], world) == document(VERSIONS - 1)
         assert (await verify(world))["problems"] == []
 
-    in_world(tmp_path, config, story)
+    in_world(tmp_path, store_url, config, story)
 
 
-def test_the_document_a_feed_was_last_read_from_outlives_every_limit(tmp_path: Path) -> None:
+def test_the_document_a_feed_was_last_read_from_outlives_every_limit(
+    tmp_path: Path, store_url: str | None
+) -> None:
     retention = RetentionConfig(raw_keep_last=0, raw_keep_days=0)
     config = replace(Config(), retention=retention)
 
@@ -119,4 +136,4 @@ def test_the_document_a_feed_was_last_read_from_outlives_every_limit(tmp_path: P
 
         assert [ref.sha256 for ref in await world.store.blobs()] == [hashes[-1]]
 
-    in_world(tmp_path, config, story)
+    in_world(tmp_path, store_url, config, story)

@@ -1,21 +1,32 @@
 """What every sink promises: in order, complete, one line per event, resumable by number."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from tests.integration.bus.benches import BUSES
 from tests.integration.taps.tap_sinks import SINKS, Bench, event, events
 
+from feedmill.model.event import Event
 from feedmill.publish.lines import seq_of_line
 
 
-@pytest.fixture(params=SINKS.values(), ids=list(SINKS))
+@pytest.fixture(params=[*SINKS, *BUSES])
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
-    make: Callable[[Path], Bench] = request.param
-    return make(tmp_path)
+    name: str = request.param
+    return SINKS[name](tmp_path) if name in SINKS else BUSES[name](tmp_path, request)
+
+
+async def handed_over(bench: Bench, several: Sequence[Event]) -> None:
+    """Open the sink, hand the events over and close it again."""
+    sink = bench.open()
+    try:
+        await sink.deliver(several)
+    finally:
+        await sink.close()
 
 
 def numbers(bench: Bench) -> list[int]:
@@ -35,15 +46,15 @@ def test_events_arrive_in_the_order_of_their_numbers(bench: Bench) -> None:
 
 
 def test_nothing_is_delivered_for_no_events(bench: Bench) -> None:
-    asyncio.run(bench.open().deliver(()))
+    asyncio.run(handed_over(bench, ()))
 
     assert bench.lines() == []
 
 
 def test_a_sink_that_is_opened_again_goes_on(bench: Bench) -> None:
     async def story() -> None:
-        await bench.open().deliver(events(1, 2))
-        await bench.open().deliver(events(3, 4))
+        await handed_over(bench, events(1, 2))
+        await handed_over(bench, events(3, 4))
 
     asyncio.run(story())
 
@@ -53,7 +64,7 @@ def test_a_sink_that_is_opened_again_goes_on(bench: Bench) -> None:
 def test_a_line_is_the_whole_event_and_reads_back_as_it_was(bench: Bench) -> None:
     told: Any = event(1, title="Zwölf\nZeilen \u2028\u2029\x85\x1b and \u4e2d\u6587", nothing=None)
 
-    asyncio.run(bench.open().deliver((told,)))
+    asyncio.run(handed_over(bench, (told,)))
 
     (line,) = bench.lines()
     assert msgspec.json.decode(line, type=type(told)) == told
@@ -62,3 +73,15 @@ def test_a_line_is_the_whole_event_and_reads_back_as_it_was(bench: Bench) -> Non
 
 def test_a_name_belongs_to_a_cursor_and_is_always_the_same(bench: Bench) -> None:
     assert bench.open().name == bench.open().name
+
+
+def test_closing_twice_or_unused_does_no_harm(bench: Bench) -> None:
+    async def story() -> None:
+        sink = bench.open()
+        await sink.close()
+        await handed_over(bench, events(1, 1))
+        await sink.close()
+
+    asyncio.run(story())
+
+    assert numbers(bench) == [1]

@@ -25,6 +25,7 @@ from feedmill.model import (
     fetch,
     identity,
     parsed,
+    readiness,
     schedule,
     webhook,
 )
@@ -53,6 +54,7 @@ CODES = {
     "Discovery": canonical.FoundReason,
     "Scopes": access.Scope,
     "Webhook pauses": webhook.PauseReason,
+    "Readiness": readiness.UnreadyReason,
     "Questions": confirmation.QuestionState,
     "Tickets": confirmation.TicketReason,
     "Candidates": candidate.CandidateReason,

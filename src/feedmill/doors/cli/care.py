@@ -16,6 +16,7 @@ from feedmill.engine.replay import replay as replay_feed
 from feedmill.engine.retention import purge as purge_old
 from feedmill.engine.retention import verify as verify_all
 from feedmill.engine.world import World
+from feedmill.observe.masking import masked_all
 
 
 @click.command()
@@ -28,7 +29,7 @@ def init(ctx: click.Context, *, as_json: bool) -> None:
     async def story(world: World) -> dict[str, int]:
         return await world.store.counts()
 
-    counts = in_world(ctx, story, as_json=as_json, config=config)
+    counts = in_world(ctx, story, as_json=as_json, config=config, schema="apply")
     if as_json:
         show_json({"home": config.store.home, **counts})
     else:
@@ -117,7 +118,7 @@ def verify(ctx: click.Context, *, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def doctor(ctx: click.Context, *, as_json: bool) -> None:
-    """Look at configuration, clock, disk, name resolution, TLS and permissions."""
+    """Look at configuration, clock, disk, name resolution, TLS, permissions and the store."""
     config = config_of(ctx, as_json=as_json)
 
     async def tell() -> list[dict[str, Any]]:
@@ -155,7 +156,7 @@ def show_config(ctx: click.Context, *, reference: bool, as_json: bool) -> None:
                     f"[{row['part']}] {row['field']:<28}{row['variable']:<44}{row['default']}"
                 )
         return
-    shape: dict[str, Any] = msgspec.to_builtins(settings)
+    shape: dict[str, Any] = masked_all(msgspec.to_builtins(settings))
     if as_json:
         show_json(shape)
         return

@@ -139,6 +139,9 @@ def _demo_config(config: Config, home: str) -> Config:
         schedule=_SCHEDULE,
         host=_HOST,
         run=replace(RunConfig(), idle_sec=0.2, drain_sec=3.0),
-        store=replace(config.store, home=home),
+        store=replace(config.store, home=home, url=None, cells=()),  # never where others are
+        blobs=replace(config.blobs, url=None),
+        bus=replace(config.bus, url=None),
+        health=replace(config.health, port=0),
         fetch=replace(config.fetch, timeout_ms=5_000, allow_cidrs=("127.0.0.0/8",)),
     )

@@ -6,15 +6,22 @@ character, no line end and no reversal of the writing direction survives.
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import click
 import msgspec
 
 _NARROW: Final = 24  # columns up to here are shown whole on a terminal
+
+
+class Step(Protocol):
+    """Tell that one thing was done, or several."""
+
+    def __call__(self, count: int = 1) -> None: ...
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
@@ -103,17 +110,25 @@ def show_facts(facts: Mapping[str, Any], *, indent: str = "") -> None:
 
 
 @contextmanager
-def progress(total: int | None, what: str, *, hide: bool = False) -> Iterator[Callable[[], None]]:
+def progress(total: int | None, what: str, *, hide: bool = False) -> Iterator[Step]:
     """A progress bar on standard error while long work goes on; nothing in a pipe."""
     if hide or not sys.stderr.isatty():
-        yield lambda: None
+        yield _no_step
         return
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import Progress  # noqa: PLC0415
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)
+
+        def advance(count: int = 1) -> None:
+            bar.advance(task, count)
+
+        yield advance
+
+
+def _no_step(count: int = 1) -> None:
+    """Nobody looks."""
 
 
 def _plain(value: object) -> str:

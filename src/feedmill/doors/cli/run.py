@@ -1,4 +1,4 @@
-"""`feedmill run`: the scheduler and its workers, with taps, metrics and housekeeping beside them."""
+"""`feedmill run`: all in one. Polls, taps, webhooks, the bus and housekeeping in one process."""
 
 import asyncio
 import shutil
@@ -8,15 +8,17 @@ from typing import Any
 
 import click
 
-from feedmill.app import announce_egress, open_world, owner_name, stdout_tap, taps_of
+from feedmill.app import announce_egress, bus_of, owner_name, stdout_tap, taps_of
+from feedmill.doors.cli.duty import on_duty, opened, stop_after
 from feedmill.doors.cli.leaving import interrupted
 from feedmill.doors.cli.output import json_option, paint, shorten, show_json_line, span
+from feedmill.doors.cli.relaying import relaying
 from feedmill.doors.cli.session import config_of, run_story
 from feedmill.doors.cli.stopping import Stopping, stop_on_signals
 from feedmill.engine.deliver import keep_delivering
 from feedmill.engine.loop import run_forever
 from feedmill.engine.ports import Committed, Refresh
-from feedmill.engine.report import GOOD, Report, keep_counting
+from feedmill.engine.report import GOOD, Report
 from feedmill.engine.retention import keep_tidy
 from feedmill.engine.telling import keep_webhooks
 from feedmill.engine.watch import Listener, Watch
@@ -24,7 +26,6 @@ from feedmill.engine.world import World
 from feedmill.model.feed import Feed
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
-from feedmill.observe.page import serve_metrics
 from feedmill.publish.wire import refresh_wire
 
 _BESIDE = 65  # columns of a line beside the name: time, outcome, news, wait, reason
@@ -51,10 +52,10 @@ _BESIDE = 65  # columns of a line beside the name: time, outcome, news, wait, re
 @json_option
 @click.pass_context
 def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
-    """Poll for ever: scheduler and workers in one process. SIGTERM and Ctrl-C drain and leave.
+    """Poll for ever, all in one process. SIGTERM and Ctrl-C drain and leave; twice, at once.
 
-    Several of these may share one home folder; a host is worked by one of them at a time. With
-    --json each refresh is printed as one line of JSON.
+    Several of these may share one home folder or one PostgreSQL; a host is worked by one of them
+    at a time. With --json each refresh is printed as one line of JSON.
     """
     if chosen["to_stdout"] and as_json:
         message = "--stdout prints events and --json prints refreshes; choose one"
@@ -64,7 +65,7 @@ def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa
     show: tuple[Listener, ...] = (show_line,) if as_json else (show_refresh,)
 
     async def tell() -> Stopping:
-        async with open_world(config) as world:
+        async with opened(config, "apply") as world:
             return await run_engine(
                 world,
                 duration=chosen["duration"],
@@ -94,19 +95,29 @@ async def run_engine(
     metrics = Metrics()
     report = Report(logger("engine"), metrics, shown=bool(show))
     watch = Watch(owner_name(), (report.refreshed, *show), (report.surprised,), (report.troubled,))
+    watch.losses += (report.lost,)
     stopping = stop_on_signals(watch)
     sinks = [*(taps_of(world) if taps else ()), *([stdout_tap(world.config)] if to_stdout else [])]
-    async with asyncio.TaskGroup() as group:
+    bus = None if world.config.bus.url is None else bus_of(world.config)
+    duty = on_duty(
+        world,
+        watch,
+        "run",
+        metrics,
+        parts=("polls",),
+        consumers=() if bus is None else (bus.name,),
+        metrics_port=metrics_port,
+    )
+    async with duty, asyncio.TaskGroup() as group:
+        if bus is not None:
+            group.create_task(relaying(world, bus, watch, report))
         for sink in sinks:
             group.create_task(keep_delivering(world, sink, watch, every_sec=1.0))
         group.create_task(keep_tidy(world, watch))
         if webhooks:
             group.create_task(keep_webhooks(world, watch, listeners=(report.delivered,)))
-        if metrics_port is not None:
-            group.create_task(serve_metrics(metrics, metrics_port, watch))
-            group.create_task(keep_counting(world, metrics, watch))
         if duration is not None:
-            group.create_task(_stop_after(watch, duration))
+            group.create_task(stop_after(watch, duration))
         try:
             await run_forever(world, watch)
         finally:
@@ -146,8 +157,3 @@ def _room() -> int:
 def show_line(_: Feed, result: Refresh, __: Committed) -> None:
     """The same as one line of JSON."""
     show_json_line(refresh_wire(result.feed, result.fetch))
-
-
-async def _stop_after(watch: Watch, seconds: float) -> None:
-    await watch.pause(seconds)
-    watch.stop()

@@ -1,12 +1,16 @@
-"""`feedmill serve`: the doors for other programs, with or without the mill behind them."""
+"""`feedmill serve` and `feedmill api`: the doors for other programs, with or without a mill behind."""
 
 import asyncio
 import signal
+from collections.abc import Callable
 from contextlib import AsyncExitStack
+from typing import Any, NamedTuple
 
 import click
 
-from feedmill.app import announce_egress, open_world, owner_name, taps_of
+from feedmill.app import announce_egress, owner_name, taps_of
+from feedmill.config import Config
+from feedmill.doors.cli.duty import on_duty, opened
 from feedmill.doors.cli.leaving import interrupted
 from feedmill.doors.cli.output import json_option, show_json_line
 from feedmill.doors.cli.session import config_of, run_story
@@ -18,18 +22,43 @@ from feedmill.engine.retention import keep_tidy
 from feedmill.engine.telling import keep_webhooks
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
+from feedmill.model.worker import Role
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 
 _PORT = click.IntRange(0, 65_535)
 
 
+class Wanted(NamedTuple):
+    """Where the doors shall be; what is not said is as the settings say."""
+
+    host: str | None
+    port: int | None
+    grpc_port: int | None
+
+
+def _door_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say where the doors are."""
+    for option in (
+        click.option(
+            "--grpc", "grpc_port", type=_PORT, metavar="PORT", help="Answer gRPC there as well."
+        ),
+        click.option(
+            "--port",
+            type=_PORT,
+            metavar="PORT",
+            help="And on this port [FEEDMILL_SERVE_PORT, 8642].",
+        ),
+        click.option(
+            "--host", metavar="ADDRESS", help="Listen here [FEEDMILL_SERVE_HOST, 127.0.0.1]."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @click.command()
-@click.option("--host", metavar="ADDRESS", help="Listen here [FEEDMILL_SERVE_HOST, 127.0.0.1].")
-@click.option(
-    "--port", type=_PORT, metavar="PORT", help="And on this port [FEEDMILL_SERVE_PORT, 8642]."
-)
-@click.option("--grpc", "grpc_port", type=_PORT, metavar="PORT", help="Answer gRPC there as well.")
+@_door_options
 @click.option("--with-mill", is_flag=True, help="Poll, deliver and tidy up in the same process.")
 @json_option
 @click.pass_context
@@ -53,18 +82,48 @@ def serve(
       curl http://127.0.0.1:8642/entries?limit=10
     """
     config = config_of(ctx, as_json=as_json)
+    _serve(config, Wanted(host, port, grpc_port), with_mill=with_mill, as_json=as_json)
+
+
+@click.command()
+@_door_options
+@json_option
+@click.pass_context
+def api(
+    ctx: click.Context,
+    host: str | None,
+    port: int | None,
+    grpc_port: int | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Answer other programs beside workers and relays: `serve` that never polls.
+
+    It waits for `feedmill migrate`. As many as you like answer from one store; webhooks and the
+    bus are told by `feedmill relay`.
+
+    \b
+    Examples:
+      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill api --host 0.0.0.0 --grpc 50051
+    """
+    config = config_of(ctx, as_json=as_json)
+    _serve(config, Wanted(host, port, grpc_port), with_mill=False, as_json=as_json)
+
+
+def _serve(config: Config, wanted: Wanted, *, with_mill: bool, as_json: bool) -> None:
     if with_mill:
         announce_egress(config)
 
     async def tell() -> Stopping:
-        async with open_world(config) as world:
+        async with opened(config, "apply" if with_mill else "await") as world:
             report = Report(logger("engine"), Metrics())
             watch = Watch(
                 owner_name(), (report.refreshed,), (report.surprised,), (report.troubled,)
             )
+            watch.losses += (report.lost,)
             stopping = stop_on_signals(watch)
             async with AsyncExitStack() as doors:
-                places = await _open(doors, world, watch, report.metrics, (host, port, grpc_port))
+                places = await _open(doors, world, watch, report.metrics, wanted)
                 _say(places, as_json=as_json)
                 await _work(world, watch, report, with_mill=with_mill)
             return stopping
@@ -79,7 +138,7 @@ async def _open(
     world: World,
     watch: Watch,
     metrics: Metrics,
-    wanted: tuple[str | None, int | None, int | None],
+    wanted: Wanted,
 ) -> dict[str, str]:
     """Open the doors that are wanted; where each of them is."""
     from feedmill.doors.rest.serving import rest_server  # noqa: PLC0415  # only who serves loads it
@@ -99,7 +158,10 @@ async def _open(
 
 async def _work(world: World, watch: Watch, report: Report, *, with_mill: bool) -> None:
     """Whatever goes on behind the doors until somebody asks for the end."""
-    async with asyncio.TaskGroup() as group:
+    role: Role = "run" if with_mill else "api"
+    parts = ("polls",) if with_mill else ()
+    duty = on_duty(world, watch, role, report.metrics, parts=parts)
+    async with duty, asyncio.TaskGroup() as group:
         group.create_task(keep_counting(world, report.metrics, watch))
         if with_mill:
             for sink in taps_of(world):

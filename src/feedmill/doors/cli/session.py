@@ -7,7 +7,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from feedmill.app import load_config, open_world, set_up_logging
+from feedmill.app import Schema, load_config, open_world, set_up_logging
 from feedmill.config import Config
 from feedmill.doors.cli.leaving import fail, interrupted
 from feedmill.engine.world import World
@@ -37,12 +37,13 @@ def in_world(
     *,
     as_json: bool,
     config: Config | None = None,
+    schema: Schema = "check",
 ) -> T:
     """Open the world, run the story in it, close the world; failures become exit codes."""
     settings = config or config_of(ctx, as_json=as_json)
 
     async def tell() -> T:
-        async with open_world(settings) as world:
+        async with open_world(settings, schema=schema) as world:
             return await story(world)
 
     return run_story(tell, as_json=as_json)

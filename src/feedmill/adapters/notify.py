@@ -1,0 +1,34 @@
+"""Words to systemd (Type=notify): ready, alive, stopping, and what goes on (sd_notify(3)).
+
+Where nobody listens (no NOTIFY_SOCKET), nothing is said. A word that cannot be delivered is dropped:
+whoever supervises finds out by itself, and no role ends because of its supervisor.
+"""
+
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+
+
+class Notifier:
+    """One process's line to its supervisor; `watchdog_sec` is how often it wants a sign of life."""
+
+    def __init__(self, environment: Mapping[str, str], pid: int) -> None:
+        self._address = environment.get("NOTIFY_SOCKET", "")
+        self.is_heard = bool(self._address)
+        self.watchdog_sec: float | None = None
+        asked, of = environment.get("WATCHDOG_USEC", ""), environment.get("WATCHDOG_PID")
+        if self.is_heard and asked.isdecimal() and int(asked) > 0 and of in (None, str(pid)):
+            self.watchdog_sec = int(asked) / 1_000_000
+
+    def say(self, *words: str) -> bool:
+        """Send words such as READY=1 in one datagram; False when nobody took them."""
+        if not self.is_heard:
+            return False
+        # A leading "@" stands for the NUL byte of Linux's abstract addresses.
+        address = f"\0{self._address[1:]}" if self._address.startswith("@") else self._address
+        text = "\n".join(word.replace("\n", " ") for word in words).encode("utf-8", "replace")
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
+            line.settimeout(0.0)
+            line.sendto(text, address)
+            return True
+        return False

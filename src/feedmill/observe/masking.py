@@ -1,0 +1,33 @@
+"""Addresses as they may be shown: whom to ask, and never by which secret."""
+
+import re
+from typing import Any, Final
+
+HIDDEN: Final = "***"
+
+# A password may hold anything, also an unescaped "/" or "@": what is in doubt is hidden.
+_PASSWORD: Final = re.compile(r"(://[^:/?#@\s]*:)\S*(?=@)")
+# Without a colon it is the name of a user, or a token, as NATS has them.
+_TOKEN: Final = re.compile(r"(?<!postgresql)(?<!postgres)(://)[^:/?#@\s]+(?=@)")
+_PARAMETER: Final = re.compile(
+    r"([?&;](?:[a-z_]*password|passphrase|pwd|[a-z_]*secret[a-z_]*|[a-z_]*token|[a-z_]*key)=)[^&;\s]+",
+    re.IGNORECASE,
+)
+
+
+def masked(text: str) -> str:
+    """The text with every password and token of the addresses in it hidden."""
+    text = _PASSWORD.sub(rf"\1{HIDDEN}", text)
+    text = _TOKEN.sub(rf"\1{HIDDEN}", text)
+    return _PARAMETER.sub(rf"\1{HIDDEN}", text)
+
+
+def masked_all(shape: Any) -> Any:  # noqa: ANN401  # whatever JSON can say
+    """The same for every text in lists and mappings."""
+    if isinstance(shape, str):
+        return masked(shape) if "://" in shape else shape
+    if isinstance(shape, dict):
+        return {key: masked_all(value) for key, value in shape.items()}
+    if isinstance(shape, list | tuple):
+        return [masked_all(value) for value in shape]
+    return shape

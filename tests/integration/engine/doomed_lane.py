@@ -1,0 +1,33 @@
+"""A process that works what is due, and is killed the moment it has an answer to commit."""
+
+import asyncio
+import os
+import signal
+import sys
+
+from msgspec.structs import replace
+from tests.integration.engine.stage import PLAIN
+
+from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.app import open_world
+from feedmill.config import StoreConfig
+from feedmill.engine.loop import run_once
+from feedmill.engine.ports import Committed, Refresh
+from feedmill.engine.watch import Watch
+
+
+async def die(self: SqliteStore, refresh: Refresh) -> Committed:  # noqa: ARG001  # as a commit
+    """What happens instead of a commit."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return Committed()
+
+
+async def work(home: str) -> None:
+    config = replace(PLAIN, store=StoreConfig(home=home))
+    async with open_world(config) as world:
+        await run_once(world, Watch("doomed"))
+
+
+if __name__ == "__main__":
+    SqliteStore.commit = die  # type: ignore[method-assign]  # this is what it is for
+    asyncio.run(work(sys.argv[1]))

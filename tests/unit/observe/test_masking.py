@@ -1,0 +1,40 @@
+"""Addresses are shown without what opens them."""
+
+import pytest
+
+from feedmill.observe.masking import masked, masked_all
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgresql://u:pw@h/db", "postgresql://u:***@h/db"),
+        ("postgresql://u:p/w@x@h:5432/db", "postgresql://u:***@h:5432/db"),
+        ("postgresql://u@h1,h2/db", "postgresql://u@h1,h2/db"),
+        ("postgres://u@h/db?password=pw&sslmode=require",
+         "postgres://u@h/db?password=***&sslmode=require"),
+        ("postgresql://h/db?sslpassword=pw", "postgresql://h/db?sslpassword=***"),
+        ("nats://token@h:4222", "nats://***@h:4222"),
+        ("redis://:pw@h/0", "redis://:***@h/0"),
+        ("s3://bucket/prefix", "s3://bucket/prefix"),
+        ("az://c/p?access_key=pw", "az://c/p?access_key=***"),
+        ("https://example.com/@somebody", "https://example.com/@somebody"),
+        ("no address at all: a@b", "no address at all: a@b"),
+        ("0-511=postgresql://a:pw@h/1", "0-511=postgresql://a:***@h/1"),
+    ],
+    ids=lambda text: text[:30],
+)  # fmt: skip
+def test_only_what_is_secret_is_hidden(text: str, shown: str) -> None:
+    assert masked(text) == shown
+    assert masked(shown) == shown
+
+
+def test_every_text_of_a_shape_is_masked_and_everything_else_stays() -> None:
+    shape = {"url": "nats://u:pw@h", "n": 5, "many": ["redis://:pw@h", None], "plain": "pw@h"}
+
+    assert masked_all(shape) == {
+        "url": "nats://u:***@h",
+        "n": 5,
+        "many": ["redis://:***@h", None],
+        "plain": "pw@h",
+    }
