@@ -15,7 +15,7 @@ space := $(empty) $(empty)
 PURE := model canonicalise schedule fetch parse normalise identify screen publish
 PURE_FILES := $(subst $(space),$(comma),$(foreach part,$(PURE),src/feedmill/$(part)/*))
 
-.PHONY: run ingest-one-normalized test check lint types imports format unit conformance bench bench-memory bench-hostile bench-store bench-blobs bench-bus bench-objects bench-fetcher bench-publisher bench-review bench-screen fuzz soak doors-soak bench-doors import-check proto lock clean help
+.PHONY: run ingest-one-normalized test check lint types imports format unit conformance bench bench-memory bench-hostile bench-store bench-blobs bench-bus bench-objects bench-claims bench-fleet bench-fetcher bench-publisher bench-review bench-screen fuzz soak doors-soak chaos bench-doors import-check proto lock clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -77,6 +77,12 @@ bench-objects: $(READY_BENCH)  ## the raw store in a bucket beside the one on lo
 bench-bus: $(READY_BENCH)  ## events per second from the log to each bus
 	$(BIN)/python -m benchmarks.bus
 
+bench-claims: $(READY_BENCH)  ## claiming with 10,000 to a million feeds on PostgreSQL and SQLite
+	$(BIN)/python -m benchmarks.claims
+
+bench-fleet: $(READY_BENCH)  ## polls per second of 1, 2 and 4 workers on one PostgreSQL
+	$(BIN)/python -m benchmarks.fleet
+
 bench-fetcher: $(READY_BENCH)  ## requests per CPU-second of the HTTP client
 	$(BIN)/python -m benchmarks.fetcher
 
@@ -103,6 +109,9 @@ import-check: $(READY)  ## import 10,000 outlines, kill it in the middle, and se
 
 doors-soak: $(READY)  ## kill the doors, their readers and the writers, and compare the books (SECONDS_EACH=180)
 	$(BIN)/python tools/doors_soak.py --seconds $(or $(SECONDS_EACH),180)
+
+chaos: $(READY)  ## five workers on PostgreSQL, NATS and S3: kill, stop and restart everything, then judge what is left (FEEDS=2400)
+	$(BIN)/python -m tools.chaos --feeds $(or $(FEEDS),2400)
 
 proto: $(READY)  ## write the Python of proto/ into the gRPC door
 	$(BIN)/python -m tools.proto

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from feedmill.adapters import settings, surroundings
 from feedmill.adapters.blobs.faults import blob_error
 from feedmill.adapters.blobs.segments import SegmentBlobs
-from feedmill.adapters.bus.addresses import BusAddress, parse_address
+from feedmill.adapters.bus.addresses import BusAddress, check_files, parse_address
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.curl import CurlFetcher
 from feedmill.adapters.models import bundled, catalogue
@@ -331,6 +331,7 @@ def stdout_tap(config: Config | None = None) -> Sink:
 def bus_of(config: Config) -> Bus:
     """The bus that the settings name, not yet connected; whoever takes it closes it."""
     address = parse_address(config.bus.url)
+    check_files(config.bus)
     try:
         return _bus(address, config)
     except ImportError as problem:

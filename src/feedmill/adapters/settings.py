@@ -46,6 +46,7 @@ ENVIRONMENT: Final[dict[str, tuple[str, str]]] = {
 ALSO: Final[dict[str, tuple[str, str]]] = {"DATABASE_URL": ("store", "url")}
 _BEHIND: Final = "_FILE"
 _MOST_FILE_BYTES: Final = 65_536
+_HIGHEST_PORT: Final = 65_535
 _STORES: Final = ("postgresql://", "postgres://")
 
 
@@ -137,6 +138,10 @@ def _with_files(environment: Mapping[str, str], mistakes: list[str]) -> dict[str
         except (OSError, UnicodeDecodeError) as problem:
             words = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8"
             mistakes.append(f"{name}: {path} cannot be read ({words})")
+            continue
+        if not found[plain]:
+            # "Not given" would be SQLite where a database was meant, and nobody would notice.
+            mistakes.append(f"{name}: {path} is empty; write the value into it")
     return found
 
 
@@ -247,6 +252,9 @@ def _contradictions(config: Config) -> list[str]:
             f"[store] url {masked(config.store.url)!r} will not do: "
             "Expected postgresql://user:password@host/name, or nothing for SQLite"
         )
+    for part, port in (("health", config.health.port), ("serve", config.serve.port)):
+        if not 0 <= port <= _HIGHEST_PORT:
+            found.append(f"[{part}] port {port} must be from 0 to {_HIGHEST_PORT}")
     if config.bus.window < 1:
         found.append("[bus] window must be at least 1")
     if config.store.url is not None and config.store.cells:

@@ -18,7 +18,7 @@ from feedmill.engine.ports import Bus
 from feedmill.engine.trouble import Trouble
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
-from feedmill.errors import ConflictError, FeedmillError
+from feedmill.errors import ConflictError, FeedmillError, UsageError
 
 _GRACE_SEC: Final = 1.0  # for a window under way when the run should end
 
@@ -77,6 +77,10 @@ async def refill(
     A bus that cannot tell what it holds gets all of them, and its readers know repetitions by id.
     The cursor goes back first, so that another relay finishes what this one may not.
     """
+    last = await world.store.last_seq()
+    if after > last:
+        message = f"the log ends at event {last}; there is nothing after {after} to fill a bus with"
+        raise UsageError(message)
     relay = _Relay(world, bus, listeners)
     held = await relay.compare()
     start = max(after, held)

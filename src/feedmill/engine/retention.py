@@ -6,6 +6,7 @@ bytes go when no kept fetch refers to them.
 """
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
@@ -14,7 +15,7 @@ from feedmill.engine.trouble import Trouble
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
 from feedmill.errors import FeedmillError
-from feedmill.model.segment import Segment
+from feedmill.model.segment import BlobProblem, Segment
 
 LEASE: Final = "housekeeping"
 _EVERY_SEC = 3600.0
@@ -119,5 +120,24 @@ async def verify(world: World) -> dict[str, Any]:
     # A process that dies between keeping a body and committing its fetch leaves an orphan. It
     # harms nobody and goes when its segment is rewritten, so it is counted and no problem.
     harm = [problem for problem in found if problem.fault != "orphan"]
-    problems = [*(await world.store.problems()), *(str(problem) for problem in harm)]
+    problems = [*(await world.store.problems()), *_in_words(harm)]
     return {"documents": len(refs), "orphans": len(found) - len(harm), "problems": problems}
+
+
+def _in_words(harm: Sequence[BlobProblem]) -> list[str]:
+    """One sentence for each segment and fault: a segment that is gone takes all its documents along."""
+    alike: dict[tuple[str, str], list[BlobProblem]] = {}
+    for problem in harm:
+        alike.setdefault((problem.segment, problem.fault), []).append(problem)
+    return [
+        f"segment {segment} is {fault}: {_detail(problems)}"
+        for (segment, fault), problems in alike.items()
+    ]
+
+
+def _detail(problems: Sequence[BlobProblem]) -> str:
+    first = problems[0]
+    if first.sha256 is None:
+        return first.detail
+    rest = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+    return f"document {first.sha256[:12]}…{rest} ({first.detail})"

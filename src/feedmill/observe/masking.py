@@ -10,7 +10,8 @@ _PASSWORD: Final = re.compile(r"(://[^:/?#@\s]*:)\S*(?=@)")
 # Without a colon it is the name of a user, or a token, as NATS has them.
 _TOKEN: Final = re.compile(r"(?<!postgresql)(?<!postgres)(://)[^:/?#@\s]+(?=@)")
 _PARAMETER: Final = re.compile(
-    r"([?&;](?:[a-z_]*password|passphrase|pwd|[a-z_]*secret[a-z_]*|[a-z_]*token|[a-z_]*key)=)[^&;\s]+",
+    # Names of several words have dots in Kafka: sasl.password, ssl.key.pem.
+    r"([?&;][\w.%-]*(?:password|passphrase|pwd|secret|token|key)[\w.%-]*=)[^&;\s]+",
     re.IGNORECASE,
 )
 

@@ -65,8 +65,12 @@ async def open_page(routes: Mapping[str, Route], host: str, port: int) -> AsyncI
     try:
         server = await asyncio.start_server(answer, host, port, limit=_MOST_HEAD_BYTES)
     except OSError as problem:
-        words = problem.strerror or str(problem)
-        message = f"/metrics cannot be served at {host} on port {port} ({words}); choose another"
+        # asyncio wraps what the machine says in words of its own.
+        words = str(problem.strerror or problem).rpartition("): ")[2]
+        message = (
+            f"{', '.join(routes)} cannot be served at {host} on port {port} ({words}); choose another, "
+            "with FEEDMILL_HEALTH_PORT or --metrics-port"
+        )
         raise UsageError(message) from problem
     try:
         yield int(server.sockets[0].getsockname()[1])

@@ -65,7 +65,7 @@ def test_a_sound_store_verifies_and_a_damaged_one_is_told_with_1(mill: Mill) -> 
     assert sound.text.endswith("sound\n")
     assert damaged.status == 1
     assert len(damaged.json["problems"]) == 1
-    assert "problem" in spoken.text
+    assert f"problem segment {segment.stem} is damaged: document " in spoken.text
 
 
 def test_the_doctor_looks_at_everything_a_run_depends_on(mill: Mill) -> None:

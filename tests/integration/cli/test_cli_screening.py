@@ -177,7 +177,7 @@ class TestScreening:
 
         said = mill("screen", str(path), "--method", "llm")
 
-        assert said.status == 1
+        assert said.status == 2
         assert "llm_url" in said.err
         assert "FEEDMILL_SCREEN_LLM_URL" in said.err
 

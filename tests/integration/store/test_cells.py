@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 import pytest
@@ -22,7 +22,7 @@ from tests.servers.databases import migrated_database
 from tests.servers.postgres import PostgresServer
 
 from feedmill.adapters.store import cell
-from feedmill.adapters.store.cell_gather import take
+from feedmill.adapters.store.cell_gather import go_back, take
 from feedmill.adapters.store.cells import CellStore
 from feedmill.adapters.store.claims import shard_of
 from feedmill.adapters.store.postgres.pool import Connection
@@ -588,3 +588,117 @@ class TestWhileACellIsAway:
 
 def _hook() -> Webhook:
     return Webhook(id="hook", url="https://ear.example/", created_at=NOON, secrets=())
+
+
+class TestWhatNobodyWouldNotice:
+    def test_what_a_cell_has_told_and_the_log_has_taken_goes_with_age(
+        self, cell_map: tuple[str, ...]
+    ) -> None:
+        async def story() -> None:
+            async with opened(cell_map) as store, alone(cell_map, 1) as other:
+                await both_sides(store, 8)
+                await store.set_cursor("reader", await store.last_seq())
+
+                await store.purge(before=NOON + DAY, now=NOON + DAY)
+
+                assert (await other.counts())["events"] == 1  # the newest always stays
+                far = await subscribe(store, 20, FAR[20])
+                assert (await store.events(after=8))[-1].feed_id == far.id
+                assert await store.problems() == ()
+
+        asyncio.run(story())
+
+    @pytest.mark.parametrize("is_noticed", ["by a purge", "by another process"])
+    def test_a_cell_that_was_set_back_is_copied_from_where_it_differs(
+        self, cell_map: tuple[str, ...], is_noticed: str
+    ) -> None:
+        """A standby without the last transactions gives their numbers to other events."""
+
+        async def set_back(connection: Connection) -> None:
+            await connection.execute("DELETE FROM events WHERE seq > 2")
+            await connection.execute("UPDATE log_head SET seq = 2")
+
+        async def story() -> None:
+            async with opened(cell_map) as store, alone(cell_map, 1) as other:
+                await both_sides(store, 8)  # four of them far
+                assert await store.last_seq() == 8
+                await other.database.write(set_back)
+
+                anew = {(await subscribe(store, n, FAR[n])).id for n in (20, 21)}
+
+                if is_noticed == "by a purge":
+                    await store.purge(before=NOON - DAY, now=NOON)
+                    told = await store.events(after=8)
+                else:
+                    async with opened(cell_map) as second:
+                        told = await second.events(after=8)
+                assert {event.feed_id for event in told} == anew
+                assert len(told) == 2
+                assert await store.problems() == ()
+
+        asyncio.run(story())
+
+    def test_two_processes_that_notice_it_at_once_copy_once(
+        self, cell_map: tuple[str, ...]
+    ) -> None:
+        async def story() -> None:
+            async with opened(cell_map) as store, alone(cell_map, 1) as other:
+                await both_sides(store, 8)
+                assert await store.last_seq() == 8
+                cell_id = await store.database.read(
+                    lambda c: c.fetchval("SELECT cell FROM gathered")
+                )
+                first = await other.events(after=0, limit=1)
+
+                # One that saw the end before the other had gone back and copied again.
+                await store.database.write(lambda c: go_back(c, cell_id, 4, 0, first))
+
+                assert await store.last_seq() == 8
+                assert len({event.id for event in await store.events(after=0)}) == 8
+
+        asyncio.run(story())
+
+    def test_what_one_cell_has_leased_is_worked_when_another_is_broken(
+        self, cell_map: tuple[str, ...]
+    ) -> None:
+        async def story() -> None:
+            async with opened(cell_map) as store, alone(cell_map, 1) as other:
+                feeds = await both_sides(store, 4)
+                await other.database.write(
+                    lambda c: c.execute("ALTER TABLE feed_sched RENAME TO lost")
+                )
+                try:
+                    claims: list[str] = []
+                    for _ in range(2):  # each time another cell is asked first
+                        with suppress(StoreError):
+                            found = await claim_all(store, now=NOON + HOUR)
+                            claims += [claim.feeds[0].id for claim in found]
+                finally:
+                    await other.database.write(
+                        lambda c: c.execute("ALTER TABLE lost RENAME TO feed_sched")
+                    )
+
+                assert sorted(claims) == sorted(feed.id for feed in feeds if not is_far(feed))
+
+        asyncio.run(story())
+
+    def test_without_any_cell_there_is_no_answer_instead_of_nothing_to_do(
+        self, cell_map: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Else a worker that reaches nobody would call itself ready."""
+
+        async def away(*_: object, **__: object) -> None:
+            message = "gone"
+            raise StoreError(message, reason="cannot-open")
+
+        async def story() -> None:
+            async with opened(cell_map) as store:
+                monkeypatch.setattr(PostgresStore, "claim", away)
+                monkeypatch.setattr(PostgresStore, "due_lanes", away)
+
+                with pytest.raises(StoreError, match="no cell answers"):
+                    await claim_all(store, now=NOON)
+                with pytest.raises(StoreError, match="no cell answers"):
+                    await store.due_lanes(NOON)
+
+        asyncio.run(story())

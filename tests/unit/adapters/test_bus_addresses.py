@@ -90,7 +90,7 @@ def test_an_option_cannot_weaken_what_kafka_promises() -> None:
 def test_kafka_is_told_who_asks_and_by_which_certificates() -> None:
     url = "kafka://who:secret@a?security.protocol=SASL_SSL"
 
-    bus = bus_of(Config(bus=BusConfig(url=url, ca_file="ca.pem")))
+    bus = bus_of(Config(bus=BusConfig(url=url, ca_file=__file__)))
 
     assert isinstance(bus, KafkaBus)
     told = {name: bus._settings[name] for name in bus._settings if name.startswith(("s", "acks"))}
@@ -98,7 +98,7 @@ def test_kafka_is_told_who_asks_and_by_which_certificates() -> None:
         "security.protocol": "SASL_SSL",
         "sasl.username": "who",
         "sasl.password": "secret",
-        "ssl.ca.location": "ca.pem",
+        "ssl.ca.location": __file__,
         "acks": "all",
         "socket.timeout.ms": 10_000,
     }

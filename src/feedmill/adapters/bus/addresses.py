@@ -7,9 +7,11 @@ A URL names one host and these name several, so no URL parser reads them. What s
 @ is a secret: nothing here repeats an address.
 """
 
+import os
 from typing import Final, Literal, NoReturn
 from urllib.parse import unquote
 
+from feedmill.config import BusConfig
 from feedmill.errors import ConfigError
 from feedmill.model.base import Value
 
@@ -65,6 +67,18 @@ def parse_address(url: str | None) -> BusAddress:
         path=unquote(path),
         options=tuple(_option(one) for one in query.split("&") if one),
     )
+
+
+def check_files(config: BusConfig) -> None:
+    """ConfigError when a file that the settings name cannot be read: nobody would ever be let in."""
+    named = {"creds_file": config.creds_file, "ca_file": config.ca_file}
+    mistakes = [
+        f"[bus] {field}: {path} cannot be read; name a file that this user may read"
+        for field, path in named.items()
+        if path is not None and not os.access(path, os.R_OK)
+    ]
+    if mistakes:
+        raise ConfigError(mistakes)
 
 
 def _host(text: str, port: int) -> tuple[str, int]:

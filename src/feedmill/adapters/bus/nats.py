@@ -12,10 +12,11 @@ lost. It is dropped, and the next delivery begins with a new one.
 import asyncio
 import re
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Final
 
 import msgspec
-from nats.errors import AuthorizationError, Error
+from nats.errors import AuthorizationError, Error, NoServersError
 from nats.js.errors import APIError
 
 from feedmill.adapters.bus.addresses import BusAddress
@@ -38,6 +39,9 @@ class NatsBus:
     def __init__(self, address: BusAddress, config: BusConfig, source: str) -> None:
         if not _NAME.fullmatch(config.stream):
             mistake = "[bus] stream: a stream of NATS is named by letters, digits, - and _"
+            raise ConfigError([mistake])
+        if config.creds_file is not None and find_spec("nkeys") is None:
+            mistake = "[bus] creds_file: signing with it needs one more package; pip install nkeys"
             raise ConfigError([mistake])
         self.name = f"bus:nats:{config.stream}"
         self._address, self._config, self._source = address, config, source
@@ -81,7 +85,9 @@ class NatsBus:
                 await session.close()
                 if isinstance(problem, asyncio.CancelledError):
                     raise
-                raise _told(problem, self._address) from problem
+                # That there is no server left says less than what was said of the last of them.
+                about = session.noticed if isinstance(problem, NoServersError) else None
+                raise _told(about or problem, self._address) from problem
             self._session = session
         return self._session
 

@@ -49,6 +49,7 @@ class NatsSession:
         self._count = 0
         self._end: tuple[int, str] | None = None  # number and id of the last message
         self.newest: Newest | None = None
+        self.noticed: Exception | None = None  # the last thing that the client complained of
 
     async def open(self) -> None:
         """Connect, make the stream if it is missing, and look at its end."""
@@ -67,6 +68,9 @@ class NatsSession:
             [f"{scheme}://{host}:{port}" for host, port in address.hosts],
             name="feedmill",
             allow_reconnect=False,
+            # Whom nobody answers is told at once; asking again later is the relay's business.
+            max_reconnect_attempts=1,
+            reconnect_time_wait=0,
             connect_timeout=max(1, round(config.timeout_sec)),
             pending_size=_PENDING_BYTES,
             error_cb=self._on_error,
@@ -148,7 +152,8 @@ class NatsSession:
             answer.set_exception(RefusedError(code, str(fault.get("description"))))
 
     async def _on_error(self, problem: Exception) -> None:
-        """Whatever the client notices shows in an answer or in its absence."""
+        """Kept for the words of a failure; all else shows in an answer or in its absence."""
+        self.noticed = problem
 
     async def _on_end(self) -> None:
         self._fail(ConnectionError("the connection has ended"))

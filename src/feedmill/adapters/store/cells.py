@@ -243,6 +243,7 @@ class CellStore(HomeStore, CellIndex):
     ) -> tuple[Claim, ...]:
         """Lease lanes with due feeds, of one cell after another, each time beginning with the next."""
         claims: list[Claim] = []
+        is_nobody_there = max_lanes > 0
         for cell in self._routes.in_turn():
             places = max_lanes - len(claims)
             if places <= 0:
@@ -256,7 +257,16 @@ class CellStore(HomeStore, CellIndex):
                 max_feeds=max_feeds,
                 only=only,
             )
-            claims += await cell.ask_if_there(ask, ())
+            try:
+                found = await cell.ask_if_there(ask, None)
+            except StoreError:
+                if not claims:  # what one cell has leased is worked, whatever another says
+                    raise
+                break
+            claims += found or ()
+            is_nobody_there = is_nobody_there and found is None
+        if is_nobody_there:
+            raise _nobody_there()
         for claim in claims:
             self._routes.remember(claim.feeds)
         return tuple(claims)
@@ -482,7 +492,9 @@ class CellStore(HomeStore, CellIndex):
         """Let go of what was last seen before, in every cell whose events are all in the log."""
         found = [await self._home.ask(lambda s: s.purge(before=before, now=now))]
         for cell, gatherer in self._gatherers.items():
+            gatherer.doubt()
             if await gatherer.gather(self._database):
+                await cell.ask(gatherer.note)
                 ask = partial(PostgresStore.purge, before=before, now=now)
                 found.append(await cell.ask(ask))
         return {**_sums(found), "events": found[0].get("events", 0)}
@@ -523,7 +535,11 @@ class CellStore(HomeStore, CellIndex):
 
     async def due_lanes(self, now: datetime) -> int:
         """How many lanes could be claimed now in the cells that are there."""
-        return sum(await self._routes.those_there(lambda s: s.due_lanes(now), 0))
+        found = await self._routes.those_there(lambda s: s.due_lanes(now), None)
+        there = [count for count in found if count is not None]
+        if not there:
+            raise _nobody_there()
+        return sum(there)
 
     async def _gather(self) -> None:
         """Bring what the other cells tell of into the log."""
@@ -543,6 +559,11 @@ async def _itself(store: PostgresStore) -> PostgresStore:
 def _first_of(urls: Sequence[str], own: Sequence[str]) -> int:
     """Where in the list the first address of a feed stands."""
     return min((at for at, url in enumerate(urls) if url in own), default=len(urls))
+
+
+def _nobody_there() -> StoreError:
+    message = "no cell answers; it is tried again"
+    return StoreError(message, reason="cannot-open")
 
 
 def _same(value: T) -> T:

@@ -26,6 +26,7 @@ from feedmill.adapters.store.rows import (
     instant,
     json_text,
     micros,
+    micros_or_none,
     pace_of,
     pace_row,
 )
@@ -35,8 +36,13 @@ from feedmill.model.feed import Claim, Feed, HostPace, Lane
 SHARDS: Final = 1024
 
 _CHOSEN: Final = "f.id IN (SELECT value FROM json_each(:only))"
+# Whoever held a lease that ran out may have asked the host until its end: the gap counts from there.
+_OK_AT: Final = (
+    "iif(owner IS NULL, next_ok_at, max(coalesce(next_ok_at, 0),"
+    " claim_at + CAST(gap_ms * slow_down * 1000 AS INTEGER)))"
+)
 _FREE_LANES: Final = (
-    f"SELECT lane_id, lane_key, epoch, {PACE_COLUMNS} FROM lanes"
+    f"SELECT lane_id, lane_key, epoch, {PACE_COLUMNS.replace('next_ok_at', _OK_AT)} FROM lanes"
     " WHERE claim_at <= :now ORDER BY claim_at LIMIT :lanes"
 )
 _LANES_OF_CHOSEN: Final = (
@@ -234,8 +240,8 @@ def _lease(
     due: Sequence[Row],
 ) -> Claim:
     connection.execute(
-        "UPDATE lanes SET claim_at = ?, epoch = ?, owner = ? WHERE lane_id = ?",
-        (micros(until), lane.epoch, owner, lane.id),
+        "UPDATE lanes SET claim_at = ?, epoch = ?, owner = ?, next_ok_at = ? WHERE lane_id = ?",
+        (micros(until), lane.epoch, owner, micros_or_none(lane.pace.next_ok_at), lane.id),
     )
     feeds: list[Feed] = []
     scheduled_at: list[datetime] = []
@@ -253,7 +259,8 @@ def _lease(
 def _pass_over(connection: sqlite3.Connection, lane: Lane) -> None:
     """A lane without due feeds, left by a process that died: fence that off, wait for the next."""
     connection.execute(
-        "UPDATE lanes SET owner = NULL, epoch = ? WHERE lane_id = ?", (lane.epoch, lane.id)
+        "UPDATE lanes SET owner = NULL, epoch = ?, next_ok_at = ? WHERE lane_id = ?",
+        (lane.epoch, micros_or_none(lane.pace.next_ok_at), lane.id),
     )
     free(connection, lane.id, lane.pace)
 

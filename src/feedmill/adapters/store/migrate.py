@@ -72,7 +72,8 @@ def _apply_next(connection: sqlite3.Connection, migrations: tuple[Migration, ...
         applied = connection.execute(
             "SELECT version, name, sha256 FROM schema_versions ORDER BY version"
         ).fetchall()
-        check_applied(applied, migrations)
+        path = connection.execute("PRAGMA database_list").fetchone()[2]
+        check_applied(applied, migrations, path)
         if len(applied) == len(migrations):
             return False
         _apply(connection, migrations[len(applied)])
@@ -83,18 +84,21 @@ def _apply_next(connection: sqlite3.Connection, migrations: tuple[Migration, ...
     return True
 
 
-def check_applied(applied: list[tuple[int, str, str]], migrations: tuple[Migration, ...]) -> None:
+def check_applied(
+    applied: list[tuple[int, str, str]], migrations: tuple[Migration, ...], where: str = ""
+) -> None:
     """MigrationError when the database is newer than we are, or its history is another."""
+    where = f"{where}: " if where else ""
     if len(applied) > len(migrations):
         message = (
-            f"the database is at version {len(applied)}, this feedmill knows {len(migrations)}; "
+            f"{where}the database is at version {len(applied)}, this feedmill knows {len(migrations)}; "
             "install the feedmill that wrote it, or a newer one"
         )
         raise MigrationError(message, reason="newer-schema")
     for (version, name, digest), ours in zip(applied, migrations, strict=False):
         if (version, digest) != (ours.version, ours.sha256):
             message = (
-                f"migration {name} is not the one that was applied to this database; "
+                f"{where}migration {name} is not the one that was applied to this database; "
                 "restore the file as it was released and add a new migration instead"
             )
             raise MigrationError(message, reason="changed-migration")

@@ -28,6 +28,7 @@ T = TypeVar("T")
 Schema = Literal["apply", "await", "check"]  # migrate, wait until somebody has, or refuse
 
 _AGAIN_SEC: Final = 0.5
+_MIGRATION_SEC: Final = 6 * 3600.0  # an index of a large table takes its time; so does another job
 _AWAY: Final = frozenset({"cannot-open", "busy"})
 
 
@@ -63,7 +64,10 @@ async def apply_migrations(config: Config, path: Path, now: datetime) -> tuple[s
 
     applied: dict[str, None] = {}
     for url in addresses:
-        async with _connected(config, url, config.store.migrate_wait_sec) as database:
+        patient = _connected(
+            config, url, config.store.migrate_wait_sec, statement_sec=_MIGRATION_SEC
+        )
+        async with patient as database:
             applied |= dict.fromkeys(await migrate.migrate(database))
             await partitions.ensure(database, now)
     return tuple(applied)
@@ -100,7 +104,7 @@ def _missing_from_file(path: Path) -> tuple[str, ...]:
             return files.applied_to(connection)
 
     applied = translated(str(path), look)
-    files.check_applied(applied, migrations)
+    files.check_applied(applied, migrations, str(path))
     return tuple(one.name for one in migrations[len(applied) :])
 
 
@@ -148,7 +152,9 @@ async def _open_cells(config: Config, schema: Schema) -> Store:
 
 
 @asynccontextmanager
-async def _connected(config: Config, url: str, wait_sec: float) -> "AsyncIterator[Database]":
+async def _connected(
+    config: Config, url: str, wait_sec: float, *, statement_sec: float | None = None
+) -> "AsyncIterator[Database]":
     check_postgres()
     from feedmill.adapters.store.postgres.pool import Database  # noqa: PLC0415  # an extra
 
@@ -157,6 +163,7 @@ async def _connected(config: Config, url: str, wait_sec: float) -> "AsyncIterato
             url,
             connections=1,
             timeout_sec=config.store.timeout_sec,
+            statement_sec=statement_sec,
             pooled=config.store.pooled,
         )
 

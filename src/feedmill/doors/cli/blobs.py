@@ -125,6 +125,9 @@ def _say(done: Carried, new: str) -> None:
         )
     if done.problems:
         click.echo(counted(len(done.problems), "problem"))
+        if any(problem.fault == "missing" for problem in done.problems):
+            click.echo("next: if a mill wrote to another place meanwhile, carry that as well:")
+            click.echo(f"  feedmill blobs migrate THAT_PLACE {new}")
         return
     click.echo(f"all of {done.documents:,} documents are in {new}")
     if done.dropped:

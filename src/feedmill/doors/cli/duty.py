@@ -81,16 +81,18 @@ async def on_duty(
         for host, port in places:
             await stack.enter_async_context(open_page(routes, host, port))
         await stack.enter_async_context(present(world, watch, role))
-        group.create_task(warn_if_apart(world, watch))
+        beside = [group.create_task(warn_if_apart(world, watch))]
         if places:
-            group.create_task(keep_counting(world, metrics, watch))
-            group.create_task(keep_gauging(world, metrics, watch, consumers=consumers))
-        telling = group.create_task(_tell(ask, world, watch, pulse))
+            beside.append(group.create_task(keep_counting(world, metrics, watch)))
+            gauging = keep_gauging(world, metrics, watch, consumers=consumers)
+            beside.append(group.create_task(gauging))
+        beside.append(group.create_task(_tell(ask, world, watch, pulse)))
         try:
             yield
         finally:
             watch.stop()
-            telling.cancel()
+            for task in beside:  # a store that is away, or long to count, holds up no end
+                task.cancel()
 
 
 async def stop_after(watch: Watch, seconds: float) -> None:

@@ -39,6 +39,11 @@ def healthcheck(ctx: click.Context, url: str | None, timeout_sec: float, *, as_j
     """Leave with 0 when the role is ready and with 1 when it is not, saying why.
 
     It asks /readyz at FEEDMILL_HEALTH_PORT, or at the door of `serve` and `api` where none is set.
+
+    \b
+    Examples:
+      FEEDMILL_HEALTH_PORT=9471 feedmill healthcheck      # the worker with that port
+      feedmill healthcheck --url http://127.0.0.1:8642/readyz
     """
     address = url or place_of(config_of(ctx, as_json=as_json))
     if not address.startswith(("http://", "https://")):
@@ -47,7 +52,9 @@ def healthcheck(ctx: click.Context, url: str | None, timeout_sec: float, *, as_j
     try:
         answer = _ask(address, timeout_sec)
     except (OSError, http.client.HTTPException) as problem:
-        fail("unreachable", f"{address} does not answer ({problem})", as_json=as_json)
+        words = getattr(problem, "reason", problem)  # urllib puts what happened into its own
+        hint = "is the role started, and FEEDMILL_HEALTH_PORT or --url the same as there?"
+        fail("unreachable", f"{address} does not answer ({words})", hint, as_json=as_json)
     if not answer.is_ready:
         fail("not-ready", f"{address} is not ready: {_reasons(answer.said)}", as_json=as_json)
     if as_json:

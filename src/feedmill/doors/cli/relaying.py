@@ -10,7 +10,7 @@ from feedmill.app import announce_egress, bus_of, owner_name
 from feedmill.config import Config
 from feedmill.doors.cli.duty import on_duty, opened, stop_after
 from feedmill.doors.cli.leaving import interrupted
-from feedmill.doors.cli.output import json_option, show_json_line
+from feedmill.doors.cli.output import counted, json_option, show_json_line
 from feedmill.doors.cli.session import config_of, run_story
 from feedmill.doors.cli.stopping import Stopping, stop_on_signals
 from feedmill.engine.ports import Bus
@@ -66,7 +66,7 @@ def relay(
                 bus = bus_of(config)
                 stack.push_async_callback(bus.close)
                 if after is not None:
-                    await refill(world, bus, after)
+                    _say_filled(bus, await refill(world, bus, after), as_json=as_json)
             _say(bus, webhooks=webhooks, as_json=as_json)
             return await _relay(world, bus, duration, webhooks=webhooks)
 
@@ -117,9 +117,17 @@ def _check(config: Config, after: int | None, *, webhooks: bool) -> None:
         raise click.UsageError(message)
 
 
+def _say_filled(bus: Bus, events: int, *, as_json: bool) -> None:
+    if as_json:
+        show_json_line({"filled": bus.name, "events": events})
+    else:
+        click.echo(f"{counted(events, 'event')} given to {bus.name} again")
+
+
 def _say(bus: Bus | None, *, webhooks: bool, as_json: bool) -> None:
     told = [*([bus.name] if bus else []), *(["webhooks"] if webhooks else [])]
     if as_json:
         show_json_line({"relaying_to": told})
     else:
-        click.echo(f"relaying to {' and '.join(told)}")
+        rest = "" if bus else "; there is no bus (FEEDMILL_BUS_URL)"
+        click.echo(f"relaying to {' and '.join(told)}{rest}")

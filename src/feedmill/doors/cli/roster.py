@@ -22,6 +22,12 @@ def workers(ctx: click.Context, *, each: bool, as_json: bool) -> None:
 
     A host is held by one process at a time. One that was killed is silent, and what it held is
     free when the lease ends; nothing has to be done about it.
+
+    \b
+    Examples:
+      feedmill workers
+      feedmill workers --lanes           # every host, and when its lease ends
+      feedmill workers --json | jq .due_lanes
     """
 
     async def story(world: World) -> tuple[tuple[WorkerView, ...], datetime, int]:
@@ -40,7 +46,11 @@ def workers(ctx: click.Context, *, each: bool, as_json: bool) -> None:
         columns = ("WORKER", "ROLE", "STATE", "LAST SIGN", "VERSION", "HOLDS")
         show_table(columns, [_row(one, now) for one in found])
     held = sum(len(one.lanes) for one in found)
-    click.echo(f"{len(found)} at work, {held} hosts held, {due} hosts due and free")
+    silent = sum(state_of(one, now) in ("silent", "unknown") for one in found)
+    gone = f", {silent} silent" if silent else ""
+    click.echo(f"{len(found) - silent} at work{gone}, {held} hosts held, {due} hosts due and free")
+    if not found:
+        click.echo("nobody works on this store; start one: feedmill worker, or feedmill run")
 
 
 def state_of(one: WorkerView, now: datetime) -> str:

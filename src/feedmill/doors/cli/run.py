@@ -56,6 +56,12 @@ def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa
 
     Several of these may share one home folder or one PostgreSQL; a host is worked by one of them
     at a time. With --json each refresh is printed as one line of JSON.
+
+    \b
+    Examples:
+      feedmill run
+      feedmill run --quiet --metrics-port 9464
+      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill run    # migrates by itself
     """
     if chosen["to_stdout"] and as_json:
         message = "--stdout prints events and --json prints refreshes; choose one"

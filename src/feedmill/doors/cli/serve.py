@@ -162,7 +162,7 @@ async def _work(world: World, watch: Watch, report: Report, *, with_mill: bool) 
     parts = ("polls",) if with_mill else ()
     duty = on_duty(world, watch, role, report.metrics, parts=parts)
     async with duty, asyncio.TaskGroup() as group:
-        group.create_task(keep_counting(world, report.metrics, watch))
+        counting = group.create_task(keep_counting(world, report.metrics, watch))
         if with_mill:
             for sink in taps_of(world):
                 group.create_task(keep_delivering(world, sink, watch, every_sec=1.0))
@@ -174,6 +174,7 @@ async def _work(world: World, watch: Watch, report: Report, *, with_mill: bool) 
                 await watch.pause(3600)
         finally:
             watch.stop()
+            counting.cancel()
 
 
 def _say(places: dict[str, str], *, as_json: bool) -> None:

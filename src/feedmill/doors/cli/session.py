@@ -120,7 +120,7 @@ def _cause(problem: BaseException) -> BaseException:
 
 
 def _give_up(problem: FeedmillError, *, as_json: bool) -> NoReturn:
-    status = 2 if isinstance(problem, UsageError) else 1
+    status = 2 if isinstance(problem, UsageError | ConfigError) else 1
     fail(problem.reason, str(problem), problem.hint, as_json=as_json, status=status)
 
 

@@ -1,4 +1,8 @@
-"""Signals: the first asks a run to end and finish what is under way, the second ends it at once."""
+"""Signals: the first asks a run to end and finish what is under way, the second ends it at once.
+
+Whoever watches over a process may send the same signal twice in a row, once to it and once to its
+group, as `timeout` does: that is one wish.
+"""
 
 import asyncio
 import signal
@@ -7,6 +11,7 @@ from typing import Final
 from feedmill.engine.watch import Watch
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_ONE_WISH_SEC: Final = 0.1  # a person who presses Ctrl-C again is slower
 
 
 class Stopping:
@@ -16,11 +21,16 @@ class Stopping:
         self.by: signal.Signals | None = None
         self._watch = watch
         self._task = asyncio.current_task()
+        self._asked_sec = 0.0
 
     def ask(self, number: signal.Signals) -> None:
         """Stop after what is under way; asked again, stop now."""
-        if self.by is not None and self._task is not None:
+        now_sec = asyncio.get_running_loop().time()
+        is_new = self.by is None
+        if not is_new and self._task is not None and now_sec - self._asked_sec > _ONE_WISH_SEC:
             self._task.cancel()
+        if is_new:
+            self._asked_sec = now_sec
         self.by = number
         self._watch.stop()
 

@@ -26,7 +26,7 @@ def store() -> None:
     """Move everything to another database."""
 
 
-@store.command()
+@store.command(short_help="Carry a SQLite store into an empty PostgreSQL.")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="[TO]", required=False)
 @click.option("--dry-run", is_flag=True, help="Say what would be carried; write nothing.")
@@ -85,7 +85,7 @@ def migrate(
     sys.exit(0 if done.is_same else 1)
 
 
-@store.command()
+@store.command(short_help="Compare a SQLite store with a PostgreSQL one.")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="[TO]", required=False)
 @_batch_option

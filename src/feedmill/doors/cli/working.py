@@ -62,6 +62,8 @@ async def _work(world: World, duration: float | None, show: tuple[Listener, ...]
     watch.losses += (report.lost,)
     stopping = stop_on_signals(watch)
     duty = on_duty(world, watch, "worker", report.metrics, parts=("polls",))
+    if not show:
+        click.echo(f"polling as {watch.owner}; `feedmill workers` shows all, -v each refresh")
     async with duty, asyncio.TaskGroup() as group:
         group.create_task(keep_tidy(world, watch))
         if duration is not None:

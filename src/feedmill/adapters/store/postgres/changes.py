@@ -171,7 +171,8 @@ async def _recognise(connection: Connection, pile: Pile, uids: Sequence[str]) ->
         "SELECT entry_uid, entry_id FROM entries WHERE entry_uid = ANY($1::text[])", uids
     )
     pile.ids.update((row[0], row[1]) for row in rows)
-    pile.articles = [one for one in pile.articles if one[1] not in set(uids)]
+    late = set(uids)
+    pile.articles = [one for one in pile.articles if one[1] not in late]
     for uid in uids:
         document, _ = pile.added[uid]
         document.overtaken.add(uid)

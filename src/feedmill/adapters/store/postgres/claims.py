@@ -55,11 +55,15 @@ __all__ = [
     "release",
     "renew",
     "shard_of",
+    "still_held",
 ]
 
 _PACE: Final = ", ".join(f"l.{name}" for name in PACE_COLUMNS.split(", "))
+# Whoever held a lease that ran out may have asked the host until its end: the gap counts from there.
 _LEASE: Final = (
-    "UPDATE lanes l SET claim_at = $1, epoch = l.epoch + 1, owner = $2 FROM due"
+    "UPDATE lanes l SET claim_at = $1, epoch = l.epoch + 1, owner = $2,"
+    " next_ok_at = CASE WHEN l.owner IS NULL THEN l.next_ok_at ELSE greatest(l.next_ok_at,"
+    " due.claim_at + ceil(l.gap_ms * l.slow_down * 1000)::bigint) END FROM due"
     " WHERE l.lane_id = due.lane_id"
     f" RETURNING l.lane_id, l.lane_key, l.epoch, l.shard, due.claim_at AS due_at, {_PACE}"
 )
@@ -155,6 +159,19 @@ async def claim(
     if not claims and max_lanes > 0 and (doubt := frontier.doubt()) is not None:
         claims += await _claim_due(connection, frontier, doubt, terms, max_lanes)
     return tuple(claims)
+
+
+async def still_held(
+    connection: Connection, owner: str, claims: Sequence[Claim]
+) -> tuple[Claim, ...]:
+    """Those of the claims that stand in the database as they were made."""
+    rows = await connection.fetch(
+        "SELECT lane_id, epoch FROM lanes WHERE lane_id = ANY($1::bigint[]) AND owner = $2",
+        [claim.lane.id for claim in claims],
+        owner,
+    )
+    epochs = {row["lane_id"]: row["epoch"] for row in rows}
+    return tuple(one for one in claims if epochs.get(one.lane.id) == one.lane.epoch)
 
 
 async def renew(

@@ -24,13 +24,15 @@ from feedmill.adapters.store.rows import STATE_COLUMNS, Row, blob_row, micros, s
 from feedmill.engine.ports import Committed, Refresh
 from feedmill.model.event import NewEvent
 
-# A lane that is only looked at may be looked at by others too, but not leased anew meanwhile.
+# A lane that is only looked at may be looked at by others too, but not leased anew meanwhile. One that
+# was given back is nobody's: it sleeps until the runs that were known then, and would miss this one.
 _HOLD_LANES: Final = (
-    "SELECT lane_id, epoch FROM lanes WHERE lane_id = ANY($1::bigint[]) ORDER BY lane_id FOR SHARE"
+    "SELECT lane_id, epoch FROM lanes WHERE lane_id = ANY($1::bigint[]) AND owner IS NOT NULL"
+    " ORDER BY lane_id FOR SHARE"
 )
 # Outside the schedule nobody holds the lane, and the next run may hasten it.
 _HOLD_LANES_TO_HASTEN: Final = """
-SELECT lane_id, epoch FROM lanes
+SELECT lane_id, CASE WHEN owner IS NOT NULL THEN epoch END FROM lanes
  WHERE lane_id IN (SELECT unnest($1::bigint[]) UNION SELECT s.lane_id
                      FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no
                     WHERE f.id = ANY($2::text[]))
@@ -51,9 +53,11 @@ _RESCHEDULE: Final = (
 _BLOB_COLUMNS: Final = (
     "sha256", "segment", "offset", "length", "coding", "raw_length", "prefix_sha256",
 )  # fmt: skip
+# A row that is there stays as it is, but is held: nobody forgets the body before the feed points at it.
 _KEEP_BLOBS: Final = (
     f"INSERT INTO blobs ({', '.join(map(quoted, _BLOB_COLUMNS))})"
-    f" SELECT * FROM {rows_of(_BLOB_COLUMNS)} ON CONFLICT DO NOTHING"
+    f" SELECT * FROM {rows_of(_BLOB_COLUMNS)}"
+    " ON CONFLICT (sha256) DO UPDATE SET length = blobs.length WHERE false"
 )
 _KEEP_ALIASES: Final = (
     "INSERT INTO feed_aliases (url_hash, url, feed_no)"
@@ -96,7 +100,9 @@ async def _hold(connection: Connection, refreshes: Sequence[Refresh]) -> list[Wr
     ]
 
 
-async def _hold_lanes(connection: Connection, refreshes: Sequence[Refresh]) -> Mapping[int, int]:
+async def _hold_lanes(
+    connection: Connection, refreshes: Sequence[Refresh]
+) -> Mapping[int, int | None]:
     """The epochs of the lanes, which cannot change before the end of the transaction."""
     lanes = [one.lane.id for one in refreshes if one.lane is not None]
     free = [one.feed.id for one in refreshes if one.lane is None and not one.entries_only]
@@ -118,8 +124,9 @@ async def _write(connection: Connection, written: Sequence[Writing], pacing: Pac
     await _keep_what_is_held(connection, written)
     aliases = [(digest(url), url, one.feed_no) for one in written for url in one.refresh.aliases]
     await write_rows(connection, _KEEP_ALIASES, sorted(aliases, key=_first))
-    blobs = [blob_row(one.refresh.blob) for one in written if one.refresh.blob is not None]
-    await write_rows(connection, _KEEP_BLOBS, sorted(blobs, key=_first))
+    blobs = [one.refresh.blob for one in reversed(written) if one.refresh.blob is not None]
+    rows = {blob.sha256: blob_row(blob) for blob in blobs}  # of equals the first
+    await write_rows(connection, _KEEP_BLOBS, sorted(rows.values(), key=_first))
     told = [(_events(one), f"fetch/{one.refresh.fetch.fetch_id}") for one in written]
     await outbox.append_all(connection, told)
 

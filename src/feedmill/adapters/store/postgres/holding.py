@@ -26,7 +26,8 @@ from feedmill.model.standing import HeldEntry, StandingScreen
 
 _BLOB: Final = (
     'INSERT INTO blobs (sha256, segment, "offset", length, coding, raw_length, prefix_sha256)'
-    " VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7)"
+    " ON CONFLICT (sha256) DO UPDATE SET length = blobs.length WHERE false"  # held, as in `commit`
 )
 # Another version of a held entry takes its place; one that was dropped stays dropped.
 _HOLD: Final = f"""

@@ -75,7 +75,8 @@ async def known(
         rows = await connection.fetch(_BY_KEY_OR_SLICE, *asked, feed_id, digests)
     else:
         rows = await connection.fetch(_BY_KEY, *asked)
-    return tuple([_known_of(row, _names(keys, values)) for row in rows])
+    names = _names(keys, values)
+    return tuple([_known_of(row, names) for row in rows])
 
 
 async def current_document(

@@ -28,7 +28,9 @@ async def migrate(database: Database, folder: Path = MIGRATIONS) -> tuple[str, .
     """Apply what is missing; the names of what was applied now."""
     migrations = read_migrations(folder)
     done: list[str] = []
-    while (name := await database.write(lambda c: _apply_next(c, migrations))) is not None:
+    while (
+        name := await database.write(lambda c: _apply_next(c, migrations, database.name))
+    ) is not None:
         done.append(name)
     return tuple(done)
 
@@ -37,7 +39,7 @@ async def check_schema(database: Database, *, wait_sec: float, folder: Path = MI
     """Return when the database is at this version; MigrationError when it is not within the wait."""
     migrations = read_migrations(folder)
     waited = 0.0
-    while (missing := await database.read(lambda c: _missing(c, migrations))) > 0:
+    while (missing := await database.read(lambda c: _missing(c, migrations, database.name))) > 0:
         if waited >= wait_sec:
             message = (
                 f"{database.name}: {missing} migration(s) have not been applied; "
@@ -51,16 +53,18 @@ async def check_schema(database: Database, *, wait_sec: float, folder: Path = MI
 async def missing_migrations(database: Database, folder: Path = MIGRATIONS) -> tuple[str, ...]:
     """The names of the migrations that the database lacks."""
     migrations = read_migrations(folder)
-    missing = await database.read(lambda c: _missing(c, migrations))
+    missing = await database.read(lambda c: _missing(c, migrations, database.name))
     return tuple(one.name for one in migrations[len(migrations) - missing :])
 
 
-async def _apply_next(connection: Connection, migrations: tuple[Migration, ...]) -> str | None:
+async def _apply_next(
+    connection: Connection, migrations: tuple[Migration, ...], where: str
+) -> str | None:
     await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
     await _check_server(connection)
     await connection.execute(_VERSIONS)
     applied = await _applied(connection)
-    check_applied(applied, migrations)
+    check_applied(applied, migrations, where)
     if len(applied) == len(migrations):
         return None
     following = migrations[len(applied)]
@@ -74,13 +78,13 @@ async def _apply_next(connection: Connection, migrations: tuple[Migration, ...])
     return following.name
 
 
-async def _missing(connection: Connection, migrations: tuple[Migration, ...]) -> int:
+async def _missing(connection: Connection, migrations: tuple[Migration, ...], where: str) -> int:
     """How many migrations the database lacks; a newer or a changed one is refused."""
     try:
         applied = await _applied(connection)
     except asyncpg.UndefinedTableError:
         return len(migrations)
-    check_applied(applied, migrations)
+    check_applied(applied, migrations, where)
     return len(migrations) - len(applied)
 
 

@@ -11,6 +11,7 @@ what it reads, and nothing of a transaction that failed was written.
 
 import asyncio
 import errno
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from hashlib import sha256
@@ -18,6 +19,7 @@ from typing import Any, Final, Self, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 import asyncpg
+from asyncpg.connect_utils import SessionAttribute
 from asyncpg.pool import Pool, PoolConnectionProxy
 
 from feedmill.errors import StoreError
@@ -37,6 +39,8 @@ _AGAIN: Final = (
 )
 # What a connection says that the server has ended and that has not noticed it yet. Nothing was sent.
 _LEFT: Final = asyncpg.InternalClientError
+# No way to the primary: what was reached takes no writes, or nothing was reached that does.
+_ASTRAY: Final = (asyncpg.ReadOnlySQLTransactionError, asyncpg.TargetServerAttributeNotMatched)
 _AWAY: Final = (
     OSError,
     _LEFT,
@@ -46,8 +50,15 @@ _AWAY: Final = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
-    asyncpg.ReadOnlySQLTransactionError,  # a primary that became a standby: another one answers soon
+    *_ASTRAY,  # a primary that became a standby: another one answers soon
 )
+_ESCAPES: Final = (
+    "a port is a number up to 65535, and in a password : is written %3A, / %2F, ? %3F, # %23, @ %40"
+)
+_PORT: Final = re.compile(
+    "[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]"
+)
+_WORDS: Final = 300  # of an error, in ours: a value may be as long as a document
 
 
 class Database:
@@ -69,6 +80,9 @@ class Database:
     ) -> Self:
         """Connect, and say clearly why not; a statement has the same time unless told otherwise."""
         name = without_password(url)
+        if _is_torn(url):
+            message = f"{name}: this address cannot be read; {_ESCAPES}"
+            raise StoreError(message, reason="bad-address")
         try:
             pool = await asyncpg.create_pool(
                 url,
@@ -78,10 +92,13 @@ class Database:
                 command_timeout=timeout_sec if statement_sec is None else statement_sec,
                 max_inactive_connection_lifetime=_IDLE_SEC,
                 statement_cache_size=0 if pooled else 256,
+                target_session_attrs=_wanted_of(url),
                 server_settings={} if pooled else {"application_name": "feedmill"},
                 reset=_nothing,
             )
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, ValueError) as error:
+        except ValueError as error:
+            raise store_error(error, name) from None  # it quotes the address
+        except _STRANGE as error:
             raise store_error(error, name) from error
         return cls(pool, name, timeout_sec=timeout_sec)
 
@@ -137,14 +154,22 @@ class Database:
         async with self._pool.acquire(timeout=self._timeout_sec) as connection:
             try:
                 yield connection
-            except asyncpg.InternalClientError:
-                # The server said goodbye while nobody listened; it is not to be asked anything more.
+            except (asyncpg.InternalClientError, *_ASTRAY):
+                # The server said goodbye while nobody listened, or it is not the primary any more:
+                # it is not to be asked anything more.
                 connection.terminate()
                 raise
 
 
 class LostCommitError(Exception):
-    """The connection broke while a transaction was being committed: nobody knows whether it was."""
+    """The connection broke while a transaction was being committed: nobody knows whether it was.
+
+    `value` is what its job returned: whoever can see in the database whether it counts may use it.
+    """
+
+    def __init__(self, value: object) -> None:
+        super().__init__()
+        self.value = value
 
 
 def store_error(error: BaseException, name: str) -> StoreError:
@@ -152,8 +177,8 @@ def store_error(error: BaseException, name: str) -> StoreError:
     if isinstance(error, StoreError):
         return error
     reason, advice = _reason_of(error)
-    said = " ".join(str(error).split()) or type(error).__name__
-    return StoreError(f"{name}: {advice} ({type(error).__name__}: {said})", reason=reason)
+    said = ": ".join(filter(None, (type(error).__name__, _words_of(error))))
+    return StoreError(f"{name}: {advice} ({said})", reason=reason)
 
 
 def digest(text: str) -> bytes:
@@ -162,12 +187,30 @@ def digest(text: str) -> bytes:
 
 
 def without_password(url: str) -> str:
-    """The address of a database as it may be told."""
-    scheme, _, rest = url.partition("://")
-    authority, slash, path = rest.partition("/")
-    user, at, hosts = authority.rpartition("@")
-    name = unquote(user.partition(":")[0])
-    return f"{scheme}://{name}{at}{hosts}{slash}{path.partition('?')[0]}"
+    """The address of a database as it may be told.
+
+    A password may hold anything, also an unescaped "/" or "@": what is in doubt is left out.
+    """
+    scheme, found, rest = url.partition("://")
+    if not found:
+        return "the database"
+    who, at, where = rest.rpartition("@")
+    name = unquote(re.split("[:/?#@]", who, maxsplit=1)[0])
+    return f"{scheme}://{name}{at}{re.split('[?#]', where, maxsplit=1)[0]}"
+
+
+def _is_torn(url: str) -> bool:
+    """True when a password has taken the place of a host, a port or a database: it has a / or a ?."""
+    authority, path = re.split("[/?#]", f"{url.partition('://')[2]}/", maxsplit=1)
+    ports = re.findall(r":([^:,\]]+)(?=,|$)", authority.rpartition("@")[2])
+    return "@" in re.split("[?#]", path, maxsplit=1)[0] or not all(map(_PORT.fullmatch, ports))
+
+
+def _wanted_of(url: str) -> SessionAttribute | None:
+    """Of several hosts the one that takes writes, unless the address says which itself."""
+    hosts = url.rpartition("@")[2].partition("/")[0]
+    is_open = "," in hosts and "target_session_attrs" not in url
+    return SessionAttribute.read_write if is_open else None
 
 
 async def _transact(
@@ -191,7 +234,7 @@ async def _transact(
     except (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError) as error:
         if readonly:
             raise
-        raise LostCommitError from error
+        raise LostCommitError(value) from error
     return value
 
 
@@ -202,6 +245,16 @@ def _is_worth_another(error: BaseException, database: Database) -> bool:
     if isinstance(error, asyncpg.InterfaceError):
         return "connection" in str(error) and not database._closed  # noqa: SLF001  # the same module
     return isinstance(error, asyncpg.PostgresConnectionError | asyncpg.AdminShutdownError | _LEFT)
+
+
+def _words_of(error: BaseException) -> str:
+    """What an error says, without the values that it quotes: they may be secrets, or documents."""
+    if isinstance(error, ValueError):  # of an address that cannot be read, which has a password
+        return ""
+    said = str(error).partition("\nDETAIL")[0]
+    if isinstance(error, asyncpg.DataError) and "query argument" in said:
+        said = said.partition(":")[0]
+    return " ".join(said.split())[:_WORDS]
 
 
 def _reason_of(error: BaseException) -> tuple[str, str]:
@@ -222,7 +275,7 @@ def _reason_of(error: BaseException) -> tuple[str, str]:
     if isinstance(error, OSError) and error.errno in (errno.ENOENT, errno.EACCES):
         return "cannot-open", "no database answers there; check the address"
     if isinstance(error, (*_AWAY, LostCommitError)):
-        return "cannot-open", "no database answers; it is tried again"
+        return "cannot-open", "no database answers there; check host and port, and that it is up"
     if isinstance(error, ValueError):
         return "bad-address", "this is no address of a database; use postgresql://user@host/name"
     return "failed", "this is a fault in feedmill"

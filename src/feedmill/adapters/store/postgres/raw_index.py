@@ -11,6 +11,7 @@ from feedmill.adapters.store.postgres.pool import Connection
 from feedmill.adapters.store.rows import blob_of, blob_row, micros
 from feedmill.model.feed import BlobRef
 
+_LOOK_SEC: Final = 600.0  # every fetch is looked at, and nobody waits for it
 _COLUMNS: Final = (
     "sha256", "segment", "offset", "length", "coding", "raw_length", "prefix_sha256",
 )  # fmt: skip
@@ -62,13 +63,15 @@ UPDATE blobs b SET segment = n.segment, "offset" = n."offset", length = n.length
        coding = n.coding, raw_length = n.raw_length, prefix_sha256 = n.prefix_sha256
   FROM {rows_of(_COLUMNS)} WHERE b.sha256 = n.sha256
 """
-# What a feed has taken up again since it was asked for stays: another process may have read it.
+# What a feed has taken up again since it was asked for stays: another process may have read it. Whoever
+# is about to point at a body holds its row (`commit`): he is waited for, and looked at only then.
+_LOCK: Final = "SELECT 1 FROM blobs WHERE sha256 = ANY($1::text[]) ORDER BY sha256 FOR UPDATE"
 _FORGET: Final = f"DELETE FROM blobs b WHERE b.sha256 = ANY($1::text[]) AND NOT ({_NEEDED})"
 
 
 async def spent(connection: Connection, keep_last: int, before: datetime) -> tuple[str, ...]:
     """The hashes of bodies that no feed needs any more."""
-    rows = await connection.fetch(_SPENT, keep_last, micros(before))
+    rows = await connection.fetch(_SPENT, keep_last, micros(before), timeout=_LOOK_SEC)
     return tuple(row[0] for row in rows)
 
 
@@ -76,7 +79,7 @@ async def chains(
     connection: Connection, segments: Sequence[str]
 ) -> tuple[tuple[BlobRef, str | None], ...]:
     """The bodies of some segments in the order in which they lean on each other."""
-    rows = await connection.fetch(_CHAINS, list(segments))
+    rows = await connection.fetch(_CHAINS, list(segments), timeout=_LOOK_SEC)
     return tuple((blob_of(tuple(row)[:7]), row[7]) for row in rows)
 
 
@@ -88,4 +91,5 @@ async def move(connection: Connection, refs: Sequence[BlobRef]) -> None:
 
 async def forget(connection: Connection, sha256s: Sequence[str]) -> None:
     """Note that bodies are gone, save those that somebody needs again."""
+    await connection.execute(_LOCK, list(sha256s))
     await connection.execute(_FORGET, list(sha256s))

@@ -141,7 +141,8 @@ async def release_all(connection: Connection, givens: Sequence[GivenBack]) -> Se
 
     A pause that somebody else was asked for meanwhile (`limit_host`) stands when it is the longer.
     """
-    by_lane = {one.lane.id: one for one in givens}
+    # Of two leases on one lane the later one counts; the other was lost to it.
+    by_lane = {one.lane.id: one for one in sorted(givens, key=lambda one: one.lane.epoch)}
     epochs = [one.lane.epoch for one in by_lane.values()]
     held = await connection.fetch(_HOLD, list(by_lane), epochs)
     if not held:

@@ -34,9 +34,10 @@ from feedmill.adapters.store.postgres.frontier import Frontier, Pacing
 from feedmill.adapters.store.postgres.group import Committer
 from feedmill.adapters.store.postgres.layout import relane
 from feedmill.adapters.store.postgres.migrate import check_schema
-from feedmill.adapters.store.postgres.pool import Database, Job
+from feedmill.adapters.store.postgres.pool import Database, Job, LostCommitError
 from feedmill.adapters.store.postgres.releasing import GivenBack, Releaser
 from feedmill.engine.ports import Committed, EntryFilter, Page, Recalled, Refresh, Standing
+from feedmill.errors import StoreError
 from feedmill.model.access import Token, TokenSecret
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.confirmation import Question
@@ -225,11 +226,14 @@ class PostgresStore:
 
         The lanes of this process's own shards come first; when they do not fill the places, any do.
         """
-        lanes = await self._database.write(
-            lambda c: claims.claim(
-                c, self._frontier, owner, now, lease_sec, max_lanes, max_feeds, only
+        try:
+            lanes = await self._database.write(
+                lambda c: claims.claim(
+                    c, self._frontier, owner, now, lease_sec, max_lanes, max_feeds, only
+                )
             )
-        )
+        except StoreError as problem:
+            lanes = await self._claimed_after_all(owner, problem)
         self._frontier.claimed(lanes)
         return lanes
 
@@ -589,6 +593,17 @@ class PostgresStore:
     async def end_lease(self, name: str, owner: str) -> None:
         """Give a lease back."""
         await self._write(lambda c: leases.end(c, name, owner))
+
+    async def _claimed_after_all(self, owner: str, problem: StoreError) -> tuple[Claim, ...]:
+        """What a claim has leased whose commit got no answer; else nobody would work those lanes."""
+        lost = problem.__cause__
+        if not isinstance(lost, LostCommitError):
+            raise problem
+        made: tuple[Claim, ...] = lost.value  # type: ignore[assignment]  # what a claim returns
+        held = await self._read(lambda c: claims.still_held(c, owner, made))
+        if not held:
+            raise problem
+        return held
 
     async def _number(self) -> None:
         """Give numbers to the events that can have one."""

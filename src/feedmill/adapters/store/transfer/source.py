@@ -165,7 +165,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     if not applied:
         message = f"{path}: this is no store of feedmill; name the database of a mill"
         raise MigrationError(message, reason="no-schema")
-    check_applied(applied, migrations)
+    check_applied(applied, migrations, str(path))
     if len(applied) < len(migrations):
         message = (
             f"{path}: the file is at version {len(applied)}, this feedmill is at {len(migrations)}; "
