@@ -11,7 +11,7 @@ from feedmill.engine.gathering import Draft, counted, drafts_of, gather
 from feedmill.engine.rawbytes import body_of
 from feedmill.engine.reading import NotAFeed
 from feedmill.engine.world import World
-from feedmill.errors import NotFoundError, UsageError
+from feedmill.errors import BlobMoved, NotFoundError, UsageError
 from feedmill.model.candidate import (
     SCHEMA,
     CandidateFile,
@@ -107,7 +107,7 @@ class _Gathering:
         digest = held[0].body_sha256
         try:
             body = await body_of(digest, self._world)
-        except NotFoundError:
+        except (NotFoundError, BlobMoved):
             self._note(feed, "a raw document is gone")
             return
         raw = RawDocument(body=body, url=final_url, content_type=content_type)

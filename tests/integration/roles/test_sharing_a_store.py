@@ -12,6 +12,7 @@ from feedmill.engine.presence import machine_of, present
 from feedmill.engine.watch import Watch
 from feedmill.engine.world import World
 from feedmill.model.worker import WorkerView
+from feedmill.observe import log
 
 
 def config_of(home: Path, store_url: str | None) -> Config:
@@ -98,6 +99,8 @@ def test_a_store_that_fails_takes_no_sign_of_life_and_harms_nobody(tmp_path: Pat
 def test_machines_that_share_a_database_and_no_raw_bytes_are_warned_once(
     tmp_path: Path, migrated_dsn: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    log.set_up("warning")
+
     async def story() -> None:
         async with open_world(config_of(tmp_path, migrated_dsn)) as world:
             here, there = Watch("here/a:1"), Watch("there/b:1")

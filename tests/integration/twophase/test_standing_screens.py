@@ -273,7 +273,9 @@ def test_what_cannot_be_read_any_more_is_noted_and_the_rest_is_exported(play: Pl
         await stage.poll(lost, fine)
         (held,) = await held_entries(stage.world, feeds=(lost,))
 
-        await stage.world.store.forget_blobs([held.body_sha256])
+        ref = await stage.world.store.blob(held.body_sha256)
+        assert ref is not None
+        await stage.world.store.move_blobs([replace(ref, segment="nowhere")])
         window = await held_window(stage.world)
 
         assert [one.title for one in window.file.candidates] == ["Title 2"]
