@@ -1,8 +1,8 @@
 """Lanes that are given back together are one transaction.
 
-Half of the web's feeds are alone on their host, so there is nearly one release for every poll, and a
-transaction for each cost the database as much as the poll itself. While one is under way, others gather;
-the next one takes them all. An idle store answers at once.
+Many feeds are alone on their host, so there can be nearly one release for every poll, and a transaction
+for each cost more CPU time than committing the polls (`make bench-claims`). While one is under way, others
+gather; the next one takes them all. An idle store answers at once.
 
 Locks are taken as everywhere: lanes by number, before feeds. A lane of several of its host that was told
 to wait is a transaction of its own, because it binds its siblings.
