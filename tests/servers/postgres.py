@@ -158,16 +158,14 @@ class PostgresServer(Server):
         return ours and len(lines) > 7 and lines[7].strip() in ("ready", "standby")
 
     def _tool(self, program: str, *arguments: str | Path) -> str:
+        command: Sequence[str | Path] = [self.bin_dir / program, *arguments]
         done = subprocess.run(
-            [self.bin_dir / program, *arguments],
+            command if program == "psql" else self.as_its_user(command),
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=60,
-            user=self.uid,
-            group=self.gid,
-            extra_groups=None if self.uid is None else (),
         )
         if done.returncode:
             msg = f"{program} ended with code {done.returncode}:\n{done.stderr}{done.stdout}"

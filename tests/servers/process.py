@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
@@ -13,6 +14,11 @@ from types import TracebackType
 from typing import Self
 
 from tests.servers import watchdog
+
+_CHANGE_USER = (
+    "import os, sys; uid, gid, *command = sys.argv[1:]; os.setgroups([]); os.setgid(int(gid));"
+    " os.setuid(int(uid)); os.execv(command[0], command)"
+)
 
 
 class ServerFailedError(Exception):
@@ -104,20 +110,27 @@ class Server(ABC):
     ) -> None:
         self.close()
 
+    def as_its_user(self, command: Sequence[str | Path]) -> Sequence[str | Path]:
+        """The command, run as the server's own user if it has one.
+
+        A program changes the user, not `subprocess`: that would fork this process with all its
+        threads, and what gRPC does in the child of a fork has crashed it.
+        """
+        if self.uid is None or self.gid is None:
+            return command
+        return [sys.executable, "-ISc", _CHANGE_USER, str(self.uid), str(self.gid), *command]
+
     def _spawn(self, command: Sequence[str | Path], environment: Mapping[str, str]) -> None:
         watchdog.wake()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                command,
+                self.as_its_user(command),
                 cwd=self.folder,
                 env={**os.environ, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,  # Ctrl-C is for the tests; they end the servers
-                user=self.uid,
-                group=self.gid,
-                extra_groups=None if self.uid is None else (),
             )
         watchdog.watch(self._process.pid, self.abandoned, self.folder)
 
