@@ -15,7 +15,7 @@ space := $(empty) $(empty)
 PURE := model canonicalise schedule fetch parse normalise identify screen publish
 PURE_FILES := $(subst $(space),$(comma),$(foreach part,$(PURE),src/feedmill/$(part)/*))
 
-.PHONY: run ingest-one-normalized test check lint types imports format unit conformance bench bench-memory bench-hostile bench-store bench-blobs bench-bus bench-objects bench-claims bench-fleet bench-fetcher bench-publisher bench-review bench-screen fuzz soak doors-soak chaos bench-doors import-check proto lock clean help
+.PHONY: run ingest-one-normalized test check lint types imports format unit conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-fleet bench-fetcher bench-publisher bench-review bench-screen fuzz soak doors-soak chaos bench-doors import-check proto lock clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -67,6 +67,9 @@ bench-hostile: $(READY_BENCH)  ## time and memory of every attack
 
 bench-store: $(READY_BENCH)  ## polls per CPU-second that the store takes
 	$(BIN)/python -m benchmarks.store
+
+bench-postgres: $(READY_BENCH)  ## commits per second on PostgreSQL, in groups and one by one
+	$(BIN)/python -m benchmarks.postgres_store
 
 bench-blobs: $(READY_BENCH)  ## speed and size of the raw store
 	$(BIN)/python -m benchmarks.blobs

@@ -3,21 +3,10 @@
 from typing import Final
 
 from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.promises import BROKEN
 
 _PROBLEMS: Final = {
-    "identities point at no entry": """
-        SELECT count(*) FROM entry_identities i
-         WHERE NOT EXISTS (SELECT 1 FROM entries e WHERE e.entry_id = i.entry_id)
-           AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.entry_id = i.entry_id)""",
-    "entries have no identity": """
-        SELECT count(*) FROM entries e WHERE NOT EXISTS
-               (SELECT 1 FROM entry_identities i WHERE i.entry_id = e.entry_id)""",
-    "entries are alive and expired at once": """
-        SELECT count(*) FROM entries e JOIN tombstones t ON t.entry_id = e.entry_id""",
-    "former ids point at no entry": """
-        SELECT count(*) FROM entry_aliases a
-         WHERE NOT EXISTS (SELECT 1 FROM entries e WHERE e.entry_id = a.entry_id)
-           AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.entry_id = a.entry_id)""",
+    **BROKEN,
     "events are missing from the log": """
         SELECT coalesce(max(seq) - min(seq) + 1 - count(*), 0) FROM events""",
     "numbers were given to no event, or given twice": """
@@ -25,16 +14,6 @@ _PROBLEMS: Final = {
     "events have waited for a number for more than five minutes: a transaction that began"
     " before them is still open (see pg_stat_activity.backend_xid)": """
         SELECT count(*) FROM outbox WHERE occurred_at < feedmill_now() - 300000000""",
-    "feeds have no schedule": """
-        SELECT count(*) FROM feeds f WHERE NOT EXISTS
-               (SELECT 1 FROM feed_sched s WHERE s.feed_no = f.feed_no)""",
-    "feeds would be polled late, because their lane sleeps too long": """
-        SELECT count(*) FROM feed_sched s JOIN lanes l ON l.lane_id = s.lane_id
-         WHERE s.paused = 0 AND l.owner IS NULL
-           AND l.claim_at > greatest(s.next_run_at, coalesce(l.next_ok_at, 0))""",
-    "feeds are not known under their own address": """
-        SELECT count(*) FROM feeds f WHERE NOT EXISTS
-               (SELECT 1 FROM feed_aliases a WHERE a.url = f.url AND a.feed_no = f.feed_no)""",
     "fetches are of feeds that are gone": """
         SELECT count(*) FROM fetches x WHERE NOT EXISTS
                (SELECT 1 FROM feeds f WHERE f.feed_no = x.feed_no)""",
