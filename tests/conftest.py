@@ -8,11 +8,9 @@ import os
 
 from hypothesis import settings
 from tests.servers.databases import (  # noqa: F401 - likewise
-    cell_map,
     emptied_dsn,
     migrated_dsn,
     one_database,
-    two_cells,
 )
 from tests.servers.fixtures import (  # noqa: F401 - pytest finds fixtures by their names here
     nats_server,

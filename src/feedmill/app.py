@@ -117,7 +117,7 @@ async def open_world(
     async with AsyncExitStack() as stack:
         if memory:
             home = Path(stack.enter_context(TemporaryDirectory(prefix="feedmill-")))
-            config = replace(config, store=replace(config.store, url=None, cells=()))
+            config = replace(config, store=replace(config.store, url=None))
         _make_home(home)
         now = (clock or SystemClock()).now()
         store = await opening.open_store(config, home / DATABASE, now, schema=schema)
@@ -201,9 +201,6 @@ async def examine(config: Config) -> list[dict[str, Any]]:
     first = {"name": "configuration", "ok": True, "detail": "every setting can be used"}
     raw = [] if config.blobs.url is None else [await _examine_objects(config, config.blobs.url)]
     raw += [] if config.store.url is None else [await _examine_store(config, config.store.url)]
-    raw += (
-        [await _examine_store(config, " ".join(config.store.cells))] if config.store.cells else []
-    )
     return [first, *(to_builtins(check) for check in checks), *raw]
 
 
@@ -244,8 +241,7 @@ def probes_of(world: World, role: Role) -> dict[str, Probe]:
 async def warn_if_apart(world: World, watch: Watch) -> None:
     """Say once that machines which share a store do not share raw bytes, when they do not."""
     config = world.config
-    is_shared = config.store.url is not None or bool(config.store.cells)
-    if not is_shared or config.blobs.url is not None:
+    if config.store.url is None or config.blobs.url is not None:
         return
     machines = await until_others(world, watch)
     if machines:
@@ -282,7 +278,7 @@ async def carry_store(
 
     With `restart` what a move that was cut short has carried is thrown away first.
     """
-    own = replace(config, store=replace(config.store, url=target, cells=(), migrate_wait_sec=0.0))
+    own = replace(config, store=replace(config.store, url=target, migrate_wait_sec=0.0))
     async with _move(own, source, target, batch_rows) as move:
         missing = await opening.missing_migrations(own, Path())
         if dry_run:
@@ -297,7 +293,7 @@ async def compare_stores(
     config: Config, source: str, target: str, progress: "Progress", *, batch_rows: int = BATCH_ROWS
 ) -> Transfer:
     """What differs between a SQLite store and a PostgreSQL one; nothing is written."""
-    own = replace(config, store=replace(config.store, url=target, cells=()))
+    own = replace(config, store=replace(config.store, url=target))
     async with _move(own, source, target, batch_rows) as move:
         return await move.compare(progress)
 

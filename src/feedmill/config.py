@@ -174,8 +174,6 @@ class StoreConfig(Value):
     url: str | None = None  # FEEDMILL_STORE_URL, DATABASE_URL: postgresql://…; None: SQLite in home
     connections: int = 10  # of one process to PostgreSQL
     pooled: bool = False  # a pooler in transaction mode stands before PostgreSQL
-    # FEEDMILL_STORE_CELLS, instead of `url`: 0-511=postgresql://…, 512-1023=postgresql://…
-    cells: tuple[str, ...] = ()
     timeout_sec: float = 60.0  # for one statement on PostgreSQL, and for a connection
     migrate_wait_sec: float = 300.0  # how long worker, api and relay wait for `feedmill migrate`
 

@@ -42,23 +42,6 @@ def emptied_dsn(postgres: PostgresServer, one_database: str) -> str:
     return one_database
 
 
-@pytest.fixture(scope="session")
-def two_cells(postgres: PostgresServer) -> Iterator[tuple[str, str]]:
-    """Two of them."""
-    dsns = (migrated_database(postgres), migrated_database(postgres))
-    yield dsns
-    for dsn in dsns:
-        postgres.drop_database(dsn)
-
-
-@pytest.fixture
-def cell_map(postgres: PostgresServer, two_cells: tuple[str, str]) -> tuple[str, str]:
-    """Two empty cells, each with half of the shards, for this test alone."""
-    for dsn in two_cells:
-        postgres.run_sql(_EMPTY, dsn=dsn)
-    return f"0-511={two_cells[0]}", f"512-1023={two_cells[1]}"
-
-
 def migrated_database(server: PostgresServer) -> str:
     """The dsn of a new database of this version."""
     return server.create_database(template=server.template("feedmill_template", _prepare))

@@ -44,6 +44,17 @@ ENVIRONMENT: Final[dict[str, tuple[str, str]]] = {
 }
 # What platforms set for every program; our own name for the same thing wins.
 ALSO: Final[dict[str, tuple[str, str]]] = {"DATABASE_URL": ("store", "url")}
+_NO_CELLS: Final = (
+    "cells are no longer supported: feedmill uses one PostgreSQL database. Remove this setting and"
+    " name that database in [store] url (FEEDMILL_STORE_URL). To move the subscriptions, run"
+    " `feedmill export` with FEEDMILL_STORE_URL set to each old cell in turn, and `feedmill import`"
+    " with it set to the new database. Stored entries are not moved"
+)
+# Settings of earlier versions, with what to do instead.
+REMOVED: Final[dict[tuple[str, str], str]] = {
+    ("store", "cells"): _NO_CELLS,
+    ("store", "cells_file"): _NO_CELLS,  # FEEDMILL_STORE_CELLS_FILE
+}
 _BEHIND: Final = "_FILE"
 _MOST_FILE_BYTES: Final = 65_536
 _HIGHEST_PORT: Final = 65_535
@@ -213,6 +224,9 @@ def _take(
     if part not in parts():
         mistakes.append(f"{place}: there is no part {part!r}; the parts are: {', '.join(parts())}")
         return
+    if (part, field) in REMOVED:
+        mistakes.append(f"{place}: {REMOVED[part, field]}")
+        return
     known = {info.name: info for info in fields_of(part)}
     if field not in known:
         mistakes.append(f"{place}: [{part}] has no setting {field!r}; it has: {', '.join(known)}")
@@ -257,8 +271,6 @@ def _contradictions(config: Config) -> list[str]:
             found.append(f"[{part}] port {port} must be from 0 to {_HIGHEST_PORT}")
     if config.bus.window < 1:
         found.append("[bus] window must be at least 1")
-    if config.store.url is not None and config.store.cells:
-        found.append("[store] url and cells are both given; leave one of them out")
     try:
         check_address("192.0.2.1", allow_cidrs=config.fetch.allow_cidrs)
     except ConfigError as problem:

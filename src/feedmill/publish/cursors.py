@@ -11,7 +11,7 @@ from zlib import crc32
 
 from feedmill.errors import CursorError
 
-_MOST_CHARS = 4_000  # a store of many cells has a position in each
+_MOST_CHARS = 4_000  # far above any position; what is longer is not even decoded
 
 
 def write_cursor(kind: str, position: str | None) -> str | None:

@@ -119,15 +119,6 @@ def test_a_new_store_with_rows_of_its_own_is_left_alone(home: Path, migrated_dsn
     asyncio.run(story())
 
 
-def test_one_of_several_cells_is_no_place_for_a_whole_store(
-    home: Path, postgres: PostgresServer, migrated_dsn: str
-) -> None:
-    postgres.run_sql("INSERT INTO cell VALUES (1, 'one', 1, 0, 511)", dsn=migrated_dsn)
-
-    with pytest.raises(ConflictError, match="cells"):
-        asyncio.run(carried(home, migrated_dsn))
-
-
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
@@ -201,17 +192,9 @@ def test_only_a_move_from_a_file_into_a_server_is_one(
 
 def test_the_command_has_to_know_where_to(home: Path) -> None:
     nowhere = command("store", "migrate", f"sqlite:{home}", home=home)
-    cells = command(
-        "store",
-        "migrate",
-        f"sqlite:{home}",
-        home=home,
-        FEEDMILL_STORE_CELLS="0-511=postgresql://a/b,512-1023=postgresql://c/d",
-    )
 
-    assert (nowhere[0], cells[0]) == (2, 2)
+    assert nowhere[0] == 2
     assert "FEEDMILL_STORE_URL" in nowhere[2]
-    assert "several cells" in cells[2]
 
 
 def test_a_dry_run_shows_the_tables_and_their_rows(home: Path, postgres_dsn: str) -> None:

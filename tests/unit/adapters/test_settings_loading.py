@@ -141,3 +141,27 @@ def test_variables_of_other_programs_are_none_of_ours() -> None:
     environment = {"FEEDMILL_LOG": "debug", "FEEDMILL_LOG_JSON": "1", "FEEDMILL_CORPUS": "x"}
 
     assert load_config(None, {**environment, "PATH": "/bin"}) == Config()
+
+
+CELLS = "0-511=postgresql://mill:s3cret@one.example/feeds"
+
+
+def test_a_file_that_names_cells_is_told_to_use_one_database(elsewhere: Path) -> None:
+    file = elsewhere / "feedmill.toml"
+    file.write_text(f'[store]\ncells = ["{CELLS}"]\n')
+
+    (told,) = mistakes()
+
+    assert told.startswith("feedmill.toml: [store] cells: cells are no longer supported")
+    for words in ("one PostgreSQL", "FEEDMILL_STORE_URL", "`feedmill export`", "`feedmill import`"):
+        assert words in told
+    assert "s3cret" not in told
+
+
+@pytest.mark.parametrize("variable", ["FEEDMILL_STORE_CELLS", "FEEDMILL_STORE_CELLS_FILE"])
+def test_a_variable_that_names_cells_is_told_to_use_one_database(variable: str) -> None:
+    (told,) = mistakes(None, **{variable: CELLS})
+
+    assert told.startswith(f"{variable}: cells are no longer supported")
+    assert "`feedmill export`" in told
+    assert "s3cret" not in told

@@ -79,7 +79,7 @@ def lane_key_of(url: str) -> str:
 
 
 def shard_of(lane_key: str) -> int:
-    """Where the lane would live in a store of many cells; never changes."""
+    """The shard of the lane, by which live workers share the lanes; never changes."""
     return crc32(lane_key.encode()) & (SHARDS - 1)
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from feedmill.adapters.store import migrate as files
-from feedmill.adapters.store.cell_map import read_cells
 from feedmill.adapters.store.connections import connect, translated
 from feedmill.adapters.store.sqlite import SqliteStore
 from feedmill.config import Config
@@ -35,10 +34,6 @@ _AWAY: Final = frozenset({"cannot-open", "busy"})
 async def open_store(config: Config, path: Path, now: datetime, *, schema: Schema) -> Store:
     """The store of the settings; `path` is SQLite's file where they name no other."""
     settings = config.store
-    if settings.cells:
-        if schema == "apply":
-            await apply_migrations(config, path, now)
-        return await _open_cells(config, schema)
     if settings.url is None:
         return await SqliteStore.open(
             path,
@@ -54,44 +49,30 @@ async def open_store(config: Config, path: Path, now: datetime, *, schema: Schem
 
 async def apply_migrations(config: Config, path: Path, now: datetime) -> tuple[str, ...]:
     """Bring the store to this version; the names of what was applied now."""
-    addresses = _addresses(config)
-    if not addresses:
+    if config.store.url is None:
         missing = await missing_migrations(config, path)
         store = await SqliteStore.open(path, patience_sec=config.store.patience_sec)
         await store.close()
         return missing
     from feedmill.adapters.store.postgres import migrate, partitions  # noqa: PLC0415  # an extra
 
-    applied: dict[str, None] = {}
-    for url in addresses:
-        patient = _connected(
-            config, url, config.store.migrate_wait_sec, statement_sec=_MIGRATION_SEC
-        )
-        async with patient as database:
-            applied |= dict.fromkeys(await migrate.migrate(database))
-            await partitions.ensure(database, now)
-    return tuple(applied)
+    wait_sec = config.store.migrate_wait_sec
+    async with _connected(
+        config, config.store.url, wait_sec, statement_sec=_MIGRATION_SEC
+    ) as database:
+        applied = await migrate.migrate(database)
+        await partitions.ensure(database, now)
+    return applied
 
 
 async def missing_migrations(config: Config, path: Path) -> tuple[str, ...]:
     """The names of the migrations that the store lacks; MigrationError when it is another's."""
-    addresses = _addresses(config)
-    if not addresses:
+    if config.store.url is None:
         return await asyncio.to_thread(_missing_from_file, path)
     from feedmill.adapters.store.postgres import migrate  # noqa: PLC0415  # an extra
 
-    missing: dict[str, None] = {}
-    for url in addresses:
-        async with _connected(config, url, 0.0) as database:
-            missing |= dict.fromkeys(await migrate.missing_migrations(database))
-    return tuple(missing)
-
-
-def _addresses(config: Config) -> tuple[str, ...]:
-    """The databases of the store: every cell, or the one there is; none for SQLite."""
-    if config.store.cells:
-        return tuple(span.url for span in read_cells(config.store.cells))
-    return () if config.store.url is None else (config.store.url,)
+    async with _connected(config, config.store.url, 0.0) as database:
+        return await migrate.missing_migrations(database)
 
 
 def _missing_from_file(path: Path) -> tuple[str, ...]:
@@ -120,27 +101,6 @@ async def _open_postgres(config: Config, url: str, schema: Schema) -> Store:
             url,
             gap_ms=gap_ms(config.host),
             # Who only looks in leaves the lanes as they are.
-            lanes=None if schema == "check" else lanes_by_host(config.host),
-            connections=settings.connections,
-            timeout_sec=settings.timeout_sec,
-            pooled=settings.pooled,
-            wait_sec=wait_sec,
-        )
-
-    return await _patiently(open_now, wait_sec)
-
-
-async def _open_cells(config: Config, schema: Schema) -> Store:
-    check_postgres()
-    from feedmill.adapters.store.cells import CellStore  # noqa: PLC0415  # an extra
-
-    settings = config.store
-    wait_sec = 0.0 if schema == "check" else settings.migrate_wait_sec
-
-    async def open_now() -> Store:
-        return await CellStore.open(
-            settings.cells,
-            gap_ms=gap_ms(config.host),
             lanes=None if schema == "check" else lanes_by_host(config.host),
             connections=settings.connections,
             timeout_sec=settings.timeout_sec,

@@ -139,7 +139,7 @@ def _demo_config(config: Config, home: str) -> Config:
         schedule=_SCHEDULE,
         host=_HOST,
         run=replace(RunConfig(), idle_sec=0.2, drain_sec=3.0),
-        store=replace(config.store, home=home, url=None, cells=()),  # never where others are
+        store=replace(config.store, home=home, url=None),  # never where others are
         blobs=replace(config.blobs, url=None),
         bus=replace(config.bus, url=None),
         health=replace(config.health, port=0),

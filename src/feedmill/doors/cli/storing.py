@@ -118,9 +118,6 @@ def verify(
 
 
 def _target(target: str | None, config: Config) -> str:
-    if config.store.cells and target is None:
-        message = "the settings name several cells; a store moves into one database"
-        raise click.UsageError(message)
     if (target or config.store.url) is None:
         message = "name the PostgreSQL to move into, or set FEEDMILL_STORE_URL"
         raise click.UsageError(message)

@@ -109,18 +109,10 @@ async def held(
     connection: Connection, feed_id: str | None, after: str | None, limit: int
 ) -> Page[HeldEntry]:
     """What waits for somebody's word, the oldest first."""
-    rows = await placed_held(connection, feed_id, after, limit)
-    items = tuple(one for _, one in rows[:limit])
-    return Page(items=items, next=rows[limit - 1][0] if len(rows) > limit else None)
-
-
-async def placed_held(
-    connection: Connection, feed_id: str | None, after: str | None, limit: int
-) -> list[tuple[str, HeldEntry]]:
-    """Such a page and the one that follows, each with its cursor."""
     since = min(int(after), _LAST) if after is not None and after.isdecimal() else 0
     rows = await connection.fetch(_HELD, since, feed_id, limit + 1)
-    return [(str(row[0]), held_of(tuple(row[1:]))) for row in rows]
+    items = tuple(held_of(tuple(row[1:])) for row in rows[:limit])
+    return Page(items=items, next=str(rows[limit - 1][0]) if len(rows) > limit else None)
 
 
 async def standing(connection: Connection, feed_id: str) -> Standing:

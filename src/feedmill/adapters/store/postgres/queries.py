@@ -131,18 +131,6 @@ async def entry_texts(
     )
 
 
-async def placed_rows(
-    connection: Connection,
-    where: EntryFilter,
-    after: str | None,
-    limit: int,
-    before: str | None = None,
-) -> list[tuple[str, Row]]:
-    """The rows of such a page and the one that follows, each with its cursor, as they were read."""
-    rows = await _entry_rows(connection, where, after, limit, before)
-    return [(_cursor_of(row, where), row[:-1]) for row in rows]
-
-
 async def entry(connection: Connection, entry_uid: str) -> StoredEntry | None:
     """The entry of that public id; None also when retention took it."""
     row = await connection.fetchrow(f"{_ENTRIES} WHERE {_PRESENT_UID}", storable(entry_uid))

@@ -164,12 +164,8 @@ async def opened(places: Places, settings: StoreConfig, *, batch_rows: int) -> A
 
 
 def _occupied(target: str, table: str) -> ConflictError:
-    if table == "cell":
-        message = f"{target} is one of several cells; a store moves into one database"
-        hint = "name a database that stands alone"
-    else:
-        message = f"{target} has rows of its own ({table}); a store moves into an empty one"
-        hint = "name another database (createdb), or empty this one"
+    message = f"{target} has rows of its own ({table}); a store moves into an empty one"
+    hint = "name another database (createdb), or empty this one"
     return ConflictError(message, reason="not-empty", hint=hint)
 
 

@@ -77,7 +77,7 @@ class Target:
 
     async def occupied(self) -> str | None:
         """The first table that has a row, None when there is none."""
-        for name in ("cell", *_NAMES):
+        for name in _NAMES:
             if await self._there(name) and await self.database.read(_any_row(name)):
                 return name
         return None

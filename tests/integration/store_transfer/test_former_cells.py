@@ -1,0 +1,30 @@
+"""The subscriptions of a database that was one of several cells move by export and import."""
+
+import asyncio
+from pathlib import Path
+
+from tests.integration.store.refreshes import new_feed
+from tests.integration.store_transfer.lived import config_of
+from tests.integration.store_transfer.moving_up import command
+from tests.servers.postgres import PostgresServer
+
+from feedmill.app import open_world
+
+
+def test_subscriptions_of_a_former_cell_can_be_exported(
+    tmp_path: Path, postgres: PostgresServer, migrated_dsn: str
+) -> None:
+    home = tmp_path / "home"
+    feed = new_feed(1)
+
+    async def subscribe() -> None:
+        async with open_world(config_of(home, migrated_dsn)) as world:
+            await world.store.add_feed(feed)
+
+    asyncio.run(subscribe())
+    postgres.run_sql("INSERT INTO cell VALUES (1, 'one', 0, 512, 1023)", dsn=migrated_dsn)
+
+    status, listed, said = command("export", home=home, FEEDMILL_STORE_URL=migrated_dsn)
+
+    assert (status, said) == (0, "")
+    assert f'xmlUrl="{feed.url}"' in listed
