@@ -1,0 +1,282 @@
+"""A home folder and a database of version 0.1 open, migrate and verify; nothing in them is lost.
+
+`tests/fixtures/homes/README.md` says how they were made.
+"""
+
+import asyncio
+import hashlib
+import json
+import sqlite3
+import tarfile
+from collections.abc import Callable, Coroutine
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import asyncpg
+import pytest
+from msgspec.structs import replace
+from tests.fakes import ScriptedFetcher, said
+
+from feedmill.app import load_config, migrate_store, open_world
+from feedmill.config import Config
+from feedmill.engine.loop import run_once
+from feedmill.engine.ports import EntryFilter, Store
+from feedmill.engine.rawbytes import body_of
+from feedmill.engine.replay import replay
+from feedmill.engine.retention import verify
+from feedmill.engine.watch import Watch
+from feedmill.engine.world import World
+from feedmill.model.feed import Feed
+
+HOMES = Path(__file__).parents[3] / "fixtures" / "homes"
+LIMIT_SEC = 300.0
+BEFORE_ALL = datetime(2025, 1, 1, tzinfo=UTC)  # every question was still open then
+
+
+class OldHome(NamedTuple):
+    """A store of version 0.1 with its settings, and what it held when it was packed."""
+
+    config: Config
+    expected: dict[str, Any]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def old_home(request: pytest.FixtureRequest, tmp_path: Path) -> OldHome:
+    """One of the two, unpacked for this test alone."""
+    name = f"version_0_1_{request.param}"
+    with tarfile.open(HOMES / f"{name}.tar.xz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    config = load_config(tmp_path / "feedmill.toml", str(tmp_path / "feedmill-data"))
+    if request.param == "postgres":
+        dsn: str = request.getfixturevalue("postgres_dsn")
+        asyncio.run(_load((tmp_path / "feedmill.sql").read_text(encoding="utf-8"), dsn))
+        config = replace(config, store=replace(config.store, url=dsn))
+    return OldHome(config, json.loads((HOMES / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def test_migrated_store_has_every_row_of_the_version_before(old_home: OldHome) -> None:
+    asyncio.run(migrate_store(old_home.config))
+
+    tables = old_home.expected["tables"]
+    assert asyncio.run(row_counts(old_home.config, tables)) == tables
+
+
+def test_migrated_store_reads_as_the_version_before_wrote_it(old_home: OldHome) -> None:
+    async def story(world: World) -> None:
+        expected = old_home.expected["figures"]
+
+        found = await figures(world.store, list_id=old_home.expected["list_id"])
+
+        assert set(found) == set(expected)
+        for name, value in expected.items():
+            assert found[name] == value, name
+
+    in_migrated(old_home, story)
+
+
+def test_migrated_store_is_sound_and_every_raw_body_has_its_hash(old_home: OldHome) -> None:
+    async def story(world: World) -> None:
+        bodies = old_home.expected["bodies"]
+
+        result = await verify(world)
+
+        assert result["problems"] == []
+        assert result["documents"] == len(bodies)
+        for sha256, size in bodies.items():
+            body = await body_of(sha256, world)
+            assert (hashlib.sha256(body).hexdigest(), len(body)) == (sha256, size)
+
+    in_migrated(old_home, story)
+
+
+def test_stored_documents_are_read_as_the_version_before_read_them(old_home: OldHome) -> None:
+    async def story(world: World) -> None:
+        results = [await replay(feed, world) for feed in await feeds_of(world.store)]
+
+        assert sum(one.outcome == "read" for one in results) == old_home.expected["documents"]
+        assert [one.differences for one in results if one.differences] == []
+
+    in_migrated(old_home, story)
+
+
+def test_next_poll_stores_what_is_new_and_nothing_twice(old_home: OldHome) -> None:
+    async def story(world: World) -> None:
+        feeds = {feed.url.rpartition("/")[2]: feed for feed in await feeds_of(world.store)}
+        polled = [feeds["news"], feeds["journal"], feeds["radio"]]
+        fetcher = ScriptedFetcher()
+        for feed in polled:
+            # Another body, so that it is parsed and compared; the first of them has one more item.
+            body = await last_body(feed, world)
+            body = body.replace(b"</channel>", ITEM + b"</channel>") + b"\n"
+            fetcher.script(feed.url, said(feed.url, body=body))
+        before = await world.store.last_seq()
+
+        await poll(world._replace(fetcher=fetcher), polled)
+
+        fetches = [(await world.store.fetches(feed.id, limit=1)).items[0] for feed in polled]
+        counts = [(one.outcome, one.entries_new, one.entries_updated) for one in fetches]
+        assert counts == [("fresh", 1, 0), ("fresh", 0, 0), ("fresh", 0, 0)]
+        events = await world.store.events(after=before)
+        assert [(one.type, one.seq) for one in events] == [("new_entry", before + 1)]
+        found = (await world.store.entries(EntryFilter(include_removed=True), limit=1000)).items
+        known = {one["uid"] for one in old_home.expected["figures"]["entries"]}
+        assert {one.entry_uid for one in found} - known == {events[0].entry_uid}
+        assert (await verify(world))["problems"] == []
+
+    in_migrated(old_home, story)
+
+
+ITEM = (
+    b"<item><title>Written today</title><link>https://paper.example/today</link>"
+    b'<guid isPermaLink="false">urn:item:today</guid></item>'
+)
+
+
+async def figures(store: Store, *, list_id: str) -> dict[str, Any]:
+    """What a store holds, in the words of JSON."""
+    feeds = await feeds_of(store)
+    urls = {feed.id: feed.url for feed in feeds}
+    entries = (await store.entries(EntryFilter(include_removed=True), limit=1000)).items
+    return {
+        "feeds": [await _feed_figures(feed, store) for feed in feeds],
+        "entries": [
+            {
+                "uid": one.entry_uid,
+                "feed": urls[one.feed_id],
+                "title": one.title,
+                "content_hash": one.content_hash,
+                "article_hash": one.article_hash,
+                "published": _instant(one.published_effective),
+                "first_seen": _instant(one.first_seen),
+                "seen": one.seen_count,
+                "removed": _instant(one.removed_at),
+                "revisions": [
+                    [old.number, list(old.changed), old.title, old.content_hash]
+                    for old in await store.revisions(one.entry_uid)
+                ],
+            }
+            for one in entries
+        ],
+        "events": [
+            [one.seq, one.id, one.type, one.entry_uid]
+            for one in await store.events(after=0, limit=1000)
+        ],
+        "last_seq": await store.last_seq(),
+        "cursors": {name: await store.cursor(name) for name in ("ndjson", "reader")},
+        "tokens": [
+            [one.id, one.name, list(one.scopes), _instant(one.revoked_at)]
+            for one in await store.tokens()
+        ],
+        "webhooks": [
+            {
+                "url": one.url,
+                "tag": one.tag,
+                "types": list(one.types),
+                "cursor": one.cursor,
+                "attempts": one.attempts,
+                "secrets": [secret.value for secret in one.secrets],
+                "dead_letters": [
+                    [letter.id, letter.reason, [event.seq for event in letter.events]]
+                    for letter in (await store.dead_letters(one.id)).items
+                ],
+            }
+            for one in await store.webhooks()
+        ],
+        "screens": [[one.id, urls.get(one.feed_id or "")] for one in await store.screens()],
+        "held": [
+            [one.entry_uid, one.title, one.content_hash]
+            for one in (await store.held(limit=1000)).items
+        ],
+        "questions": [
+            [one.code, one.window_id, list(one.candidate_ids), one.state]
+            for one in await store.questions(BEFORE_ALL)
+        ],
+        "imported": sorted([one.url, one.outcome] for one in await store.imported(list_id)),
+    }
+
+
+async def feeds_of(store: Store) -> list[Feed]:
+    """Every feed, by its address."""
+    return sorted((await store.feeds(limit=1000)).items, key=lambda feed: feed.url)
+
+
+async def last_body(feed: Feed, world: World) -> bytes:
+    """The feed's last document."""
+    assert feed.document_fetch_id is not None
+    fetch = await world.store.fetch(feed.document_fetch_id)
+    assert fetch is not None
+    assert fetch.body_sha256 is not None
+    return await body_of(fetch.body_sha256, world)
+
+
+async def poll(world: World, feeds: list[Feed]) -> None:
+    """Poll these feeds now, and no other."""
+    ids = [feed.id for feed in feeds]
+    await world.store.make_due(ids, world.clock.now())
+    await run_once(world, Watch("the test"), forced=True, only=ids)
+
+
+def in_migrated(old: OldHome, story: Callable[[World], Coroutine[Any, Any, None]]) -> None:
+    """Migrate the store, open it and tell a story to its end, within a limit."""
+
+    async def told() -> None:
+        async with asyncio.timeout(LIMIT_SEC):
+            await migrate_store(old.config)
+            async with open_world(old.config) as world:
+                await story(world)
+
+    asyncio.run(told())
+
+
+async def row_counts(config: Config, tables: dict[str, int]) -> dict[str, int]:
+    """How many rows these tables have."""
+    if config.store.url is None:
+        with closing(sqlite3.connect(Path(config.store.home) / "feedmill.db")) as file:
+            return {name: file.execute(_count(name)).fetchone()[0] for name in tables}
+    connection = await asyncpg.connect(config.store.url)
+    try:
+        return {name: await connection.fetchval(_count(name)) for name in tables}
+    finally:
+        await connection.close()
+
+
+def _count(table: str) -> str:
+    return f"SELECT count(*) FROM {table}"
+
+
+async def _load(sql: str, dsn: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(sql)
+    finally:
+        await connection.close()
+
+
+async def _feed_figures(feed: Feed, store: Store) -> dict[str, Any]:
+    return {
+        "id": feed.id,
+        "url": feed.url,
+        "key": feed.feed_key,
+        "title": feed.title,
+        "type": feed.type,
+        "tags": list(feed.tags),
+        "paused": feed.paused,
+        "health": feed.schedule.health,
+        "next_poll": _instant(feed.next_poll_at),
+        "etag": feed.validators.etag if feed.validators else None,
+        "aliases": sorted(await store.aliases(feed.id)),
+        "moves": [[one.from_url, one.to_url, one.proof] for one in await store.moves(feed.id)],
+        "fetches": [
+            [one.fetch_id, one.outcome, one.http_status, one.body_sha256, one.entries_new]
+            for one in (await store.fetches(feed.id, limit=1000)).items
+        ],
+        "decisions": [
+            [_instant(one.next_poll_at), one.reason] for one in await store.decisions(feed.id, 1000)
+        ],
+    }
+
+
+def _instant(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()
