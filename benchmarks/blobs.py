@@ -21,7 +21,7 @@ from typing import Final
 
 import zstandard
 
-from feedmill.adapters.blobs.segments import SegmentBlobs
+from feedmill.adapters.blobs.disk.store import SegmentBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.model.feed import BlobRef
 

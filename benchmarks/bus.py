@@ -24,10 +24,10 @@ from tests.integration.bus.readers import mock_kafka
 from tests.servers.nats import NatsServer
 from tests.servers.valkey import ValkeyServer
 
-from feedmill.app import bus_of, open_world
+from feedmill.app.services import bus_of, open_world
 from feedmill.config import BusConfig, Config, StoreConfig
-from feedmill.engine.relay import relay_pending
-from feedmill.engine.world import World
+from feedmill.engine.deliver.to_bus import relay_pending
+from feedmill.engine.run.services import World
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState

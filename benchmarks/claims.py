@@ -35,7 +35,7 @@ from tests.servers.databases import migrated_database
 from tests.servers.postgres import PostgresServer
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.adapters.store.sqlite.store import SqliteStore
 
 _SUBSCRIBED: Final = ("feeds", "feed_sched", "feed_aliases", "header_blocks", "lanes")
 _DUE: Final = "SELECT claim_at FROM lanes ORDER BY claim_at LIMIT {}"

@@ -16,11 +16,11 @@ from typing import Any, Final
 import uvloop
 from tests.integration.store.refreshes import a_refresh
 
-from feedmill.adapters.store.postgres import releasing
-from feedmill.adapters.store.postgres.frontier import Frontier, Search
+from feedmill.adapters.store.postgres import release_batcher
+from feedmill.adapters.store.postgres.claim_planner import Frontier, Search
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.adapters.store.rows import instant
-from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.adapters.store.sqlite.store import SqliteStore
+from feedmill.adapters.store.tables.codec import instant
 from feedmill.model.feed import Claim
 
 PLACES: Final = 64  # lanes asked for at once, as many as a worker has by default
@@ -152,7 +152,7 @@ class Claiming:
         self.lanes += 1
         lane, pace = claim.lane, claim.lane.pace
         if self.apart and isinstance(self.store, PostgresStore):
-            await self.store.database.write(lambda c: releasing.release(c, lane, pace, ()))
+            await self.store.database.write(lambda c: release_batcher.release(c, lane, pace, ()))
         else:
             await self.store.release(lane, pace, now=at + timedelta(seconds=1))
 

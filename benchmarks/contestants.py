@@ -21,7 +21,7 @@ class Publisher:
     def __init__(self, *arguments: str, scheme: str = "http") -> None:
         self._scheme = scheme
         self._command = [
-            *(sys.executable, "-m", "feedmill.demo.publisher", "--load"),
+            *(sys.executable, "-m", "feedmill_demo.server.server", "--load"),
             *("--addresses", str(HOSTS), "--seconds", str(_LONGEST_SEC)),
             *arguments,
         ]

@@ -32,8 +32,8 @@ from benchmarks.contestants import CORES, Publisher, mill
 from benchmarks.many_entries import fill
 from benchmarks.mill import Line, _print
 
-from feedmill.app import DATABASE, load_config, open_world
-from feedmill.engine.access import issue_token
+from feedmill.app.services import DATABASE, load_config, open_world
+from feedmill.engine.service.auth import issue_token
 
 _COMMAND: Final = str(Path(sys.executable).with_name("feedmill"))
 _CONNECTIONS: Final = 4

@@ -24,7 +24,7 @@ from typing import cast
 import trustme
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.curl import CurlFetcher
+from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.config import FetchConfig
 from feedmill.fetch.plan import plan_fetch
 from feedmill.model.fetch import Validators

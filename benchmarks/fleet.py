@@ -36,7 +36,7 @@ from tests.servers.postgres import PostgresServer
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
 

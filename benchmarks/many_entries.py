@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from benchmarks.prose import PEOPLE, SENTENCES, TOPICS
 
-from feedmill.adapters.store.rows import micros
-from feedmill.adapters.store.sqlite import SqliteStore
-from feedmill.app import DATABASE
+from feedmill.adapters.store.sqlite.store import SqliteStore
+from feedmill.adapters.store.tables.codec import micros
+from feedmill.app.services import DATABASE
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
 

@@ -23,8 +23,8 @@ from typing import Final, NamedTuple
 from obstore.store import MemoryStore
 from tests.servers.seaweed import S3Server
 
-from feedmill.adapters.blobs.objects import ObjectBlobs
-from feedmill.adapters.blobs.segments import SegmentBlobs
+from feedmill.adapters.blobs.bucket.store import ObjectBlobs
+from feedmill.adapters.blobs.disk.store import SegmentBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import BlobsConfig, StoreConfig
 from feedmill.engine.ports import Blobs

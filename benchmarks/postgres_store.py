@@ -23,8 +23,8 @@ from tests.integration.store.refreshes import HOUR, NOON, a_refresh, an_entry, n
 from tests.servers.databases import migrated_database
 from tests.servers.postgres import PostgresServer
 
-from feedmill.adapters.store.postgres.frontier import Pacing
-from feedmill.adapters.store.postgres.group import GROUP_SIZE, IN_FLIGHT, Committer
+from feedmill.adapters.store.postgres.claim_planner import Pacing
+from feedmill.adapters.store.postgres.commit_batcher import GROUP_SIZE, IN_FLIGHT, Committer
 from feedmill.adapters.store.postgres.pool import Connection, Database, Job, T
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.engine.ports import Refresh

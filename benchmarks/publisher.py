@@ -79,7 +79,7 @@ def measure(
     command = [
         sys.executable,
         "-m",
-        "feedmill.demo.publisher",
+        "feedmill_demo.server.server",
         "--load",
         "--seconds",
         "120",

@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
-from feedmill import app
+from feedmill.app import services
 from feedmill.config import Config, ScreenConfig, StoreConfig
-from feedmill.engine.screening import screen
+from feedmill.engine.two_phase.screen import screen
 from feedmill.model.screening import Text
 from feedmill.screen.evaluate import read_gold
 
@@ -27,7 +27,7 @@ DEFAULT_MODELS = Path(sys.prefix) / ".feedmill-models"
 
 def texts_for(count: int) -> list[Text]:
     """So many different texts: entries of the set, shuffled together in pairs."""
-    gold = [one.text for one in read_gold(app.evaluation_set(), app.default_topics())]
+    gold = [one.text for one in read_gold(services.evaluation_set(), services.default_topics())]
     found = []
     for number in range(count):
         one = gold[number % len(gold)]
@@ -47,11 +47,15 @@ async def measure(count: int, models: Path) -> None:
             config = Config(
                 store=StoreConfig(home=home), screen=ScreenConfig(model_dir=str(models))
             )
-            await app.install_model(config, "use-m")
-            async with app.open_screeners(config, method) as opened:
+            await services.install_model(config, "use-m")
+            async with services.open_screeners(config, method) as opened:
                 began, cpu = time.perf_counter(), time.process_time()
                 done = await screen(
-                    texts, app.default_topics(), opened.screeners, config.screen, asked=opened.asked
+                    texts,
+                    services.default_topics(),
+                    opened.screeners,
+                    config.screen,
+                    asked=opened.asked,
                 )
                 took, used = time.perf_counter() - began, time.process_time() - cpu
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

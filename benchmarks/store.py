@@ -27,7 +27,7 @@ from tests.integration.store.refreshes import (
     read,
 )
 
-from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.engine.ports import Refresh
 from feedmill.model.feed import Feed, Lane, NewFeed
 

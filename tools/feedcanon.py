@@ -30,7 +30,7 @@ from tools.feedcanon_cases import (  # noqa: E402
 
 from feedmill.canonicalise.urls import http_url, split  # noqa: E402
 from feedmill.config import Config  # noqa: E402
-from feedmill.engine.canonical import Look, canonicalise_with, look_by  # noqa: E402
+from feedmill.engine.subscribe.canonicalise import Look, canonicalise_with, look_by  # noqa: E402
 from feedmill.model.canonical import Canonical, Seen  # noqa: E402
 
 _ASKS_MORE: Final = (

@@ -6,11 +6,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from feedmill.canonicalise.policies import FEED_PRESETS, UrlPolicy
-from feedmill.canonicalise.progressive import CanonicalOptions
 from feedmill.canonicalise.rewrites import Rewrite, blogger, feedburner, wordpress_candidates
+from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.canonicalise.tracking import FEED_PARAMS
 from feedmill.canonicalise.urls import http_url, join, split
-from feedmill.engine.canonical import Face, Hooks, Reply
+from feedmill.engine.subscribe.canonicalise import Face, Hooks, Reply
 from feedmill.model.canonical import Existing
 
 Case = dict[str, Any]

@@ -13,15 +13,15 @@ from msgspec.structs import replace
 from tools.loopback_web import LoopbackWeb
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.curl import CurlFetcher
+from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.config import Config, FetchConfig, HostConfig
-from feedmill.demo.script import Answer, Request, document, hang_up, redirect
-from feedmill.demo.site import Site
-from feedmill.engine.canonical import Look, Reply
-from feedmill.engine.manners import Manners
 from feedmill.engine.ports import Clock
-from feedmill.engine.probing import Prober
+from feedmill.engine.subscribe.canonicalise import Look, Reply
+from feedmill.engine.subscribe.host_queue import Manners
+from feedmill.engine.subscribe.probe import Prober
 from feedmill.model.fetch import FetchPlan, RawResponse
+from feedmill_demo.server.script import Answer, Request, document, hang_up, redirect
+from feedmill_demo.server.site import Site
 
 _DOMAIN: Final = "loopback.test"
 _WIRE_HOST: Final = re.compile(rf"h([0-9]+)\.{re.escape(_DOMAIN)}(?::[0-9]+)?")

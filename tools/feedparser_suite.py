@@ -19,7 +19,7 @@ from feedmill.canonicalise.urls import http_url
 from feedmill.model.document import RawDocument
 from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.parse.document import parse_document
-from feedmill.parse.labels import encoding_of_label
+from feedmill.parse.input.encoding_labels import encoding_of_label
 
 Outcome = Literal["holds", "fails", "not-modelled", "policy", "no-assertion"]
 

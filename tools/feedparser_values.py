@@ -11,10 +11,10 @@ from typing import Any, Final, Self, TypeAlias
 import html5lib
 
 from feedmill.canonicalise.urls import http_url
-from feedmill.normalise.allowlist import REMOVED
-from feedmill.normalise.html import clean_html
-from feedmill.parse.elements import seconds
-from feedmill.parse.labels import encoding_of_label
+from feedmill.normalise.html.allowlist import REMOVED
+from feedmill.normalise.html.sanitise import clean_html
+from feedmill.parse.input.encoding_labels import encoding_of_label
+from feedmill.parse.xml.elements import seconds
 
 Anything: TypeAlias = Any  # an assertion may do with a value what it likes
 

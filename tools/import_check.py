@@ -26,9 +26,9 @@ from xml.sax.saxutils import quoteattr
 
 import msgspec
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, Request, document, redirect, silence
-from feedmill.demo.site import Site
+from feedmill_demo.server.script import Answer, Request, document, redirect, silence
+from feedmill_demo.server.server import Publisher
+from feedmill_demo.server.site import Site
 
 KINDS: Final = (  # of 100 outlines of a host
     ("feed", 58),

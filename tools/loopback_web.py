@@ -20,10 +20,10 @@ import trustme
 
 from feedmill.canonicalise.urls import http_url, split
 from feedmill.config import FetchConfig
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answering, Request
-from feedmill.demo.site import Site
 from feedmill.model.base import Value
+from feedmill_demo.server.script import Answering, Request
+from feedmill_demo.server.server import Publisher
+from feedmill_demo.server.site import Site
 
 _HANDSHAKE: Final = b"\x16"  # the first octet of every TLS connection
 _CHUNK: Final = 65_536

@@ -1,4 +1,4 @@
-"""`make proto`: write the Python of `proto/` into `src/feedmill/doors/grpc/generated/`.
+"""`make proto`: write the Python of `proto/` into `src/feedmill/interfaces/grpc/generated/`.
 
     python -m tools.proto
 
@@ -15,7 +15,7 @@ from grpc_tools import protoc
 
 ROOT = Path(__file__).parent.parent
 PROTO = "feedmill/v1/feedmill.proto"
-GENERATED = ROOT / "src" / "feedmill" / "doors" / "grpc" / "generated"
+GENERATED = ROOT / "src" / "feedmill" / "interfaces" / "grpc" / "generated"
 NAMES = ("feedmill_pb2.py", "feedmill_pb2.pyi")
 
 

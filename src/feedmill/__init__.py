@@ -5,7 +5,7 @@
     >>> feedmill.normalise(feed).entries[0].title
     'Hi'
 
-The names of feedmill.api and feedmill.doors.library are loaded when they are first used, so that `feedmill --help` does not
+The names of feedmill.api and feedmill.interfaces.library are loaded when they are first used, so that `feedmill --help` does not
 wait for an XML parser. Two of them, `parse` and `normalise`, are also names of packages; the name
 on `feedmill` itself is always the function.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         parse_retry_after,
         resolve_url,
     )
-    from feedmill.doors.library import canonicalize
+    from feedmill.interfaces.library import canonicalize
 
 __all__ = [
     "canonical_link",
@@ -63,6 +63,6 @@ class _Library(ModuleType):
         return sorted({*super().__dir__(), *_NAMES})
 
 
-_ONLINE = {"canonicalize": "feedmill.doors.library"}
+_ONLINE = {"canonicalize": "feedmill.interfaces.library"}
 _NAMES = frozenset(__all__)
 sys.modules[__name__].__class__ = _Library

@@ -1,7 +1,7 @@
 """The library: every pure stage under one short name, documented in docs/reference/library.md."""
 
-from feedmill.canonicalise.addresses import resolve_url
 from feedmill.canonicalise.cleanliness import cleanliness
+from feedmill.canonicalise.pasted_url import resolve_url
 from feedmill.canonicalise.policies import canonical_link
 from feedmill.config import ParseLimits
 from feedmill.fetch.guard import check_url
@@ -9,9 +9,9 @@ from feedmill.fetch.retry_after import parse_retry_after
 from feedmill.identify.keys import identity_keys
 from feedmill.model.document import RawDocument
 from feedmill.model.parsed import ParsedFeed, Unreadable
-from feedmill.normalise.dates import parse_date
+from feedmill.normalise.dates.parse import parse_date
 from feedmill.normalise.feed import normalise
-from feedmill.normalise.html import clean_html
+from feedmill.normalise.html.sanitise import clean_html
 from feedmill.normalise.text import clean_text
 from feedmill.parse.document import parse_document
 from feedmill.schedule.decide import decide_next_poll

@@ -59,7 +59,7 @@ async def by_nats(folder: Path) -> None:
 async def by_store(folder: Path) -> None:
     """The cursor of the port itself."""
     from feedmill.adapters.settings import load_config
-    from feedmill.app import open_world
+    from feedmill.app.services import open_world
     from feedmill.errors import FeedmillError
 
     journal = Journal(folder, "store")
@@ -77,9 +77,9 @@ async def by_store(folder: Path) -> None:
 async def by_tap(_: Path) -> None:
     """NDJSON files in the home folder; the cursor is in the store."""
     from feedmill.adapters.settings import load_config
-    from feedmill.app import open_world, taps_of
-    from feedmill.engine.deliver import keep_delivering
-    from feedmill.engine.watch import Watch
+    from feedmill.app.services import open_world, taps_of
+    from feedmill.engine.deliver.to_sinks import keep_delivering
+    from feedmill.engine.run.lifecycle import Watch
     from feedmill.errors import FeedmillError
 
     while True:

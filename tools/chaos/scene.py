@@ -24,9 +24,9 @@ from tools.chaos.diary import Diary, Moment
 from tools.chaos.plan import Plan
 
 from feedmill.adapters.settings import load_config
-from feedmill.app import open_world
-from feedmill.engine.access import issue_token
-from feedmill.engine.webhooks import add_webhook
+from feedmill.app.services import open_world
+from feedmill.engine.service.auth import issue_token
+from feedmill.engine.service.webhooks import add_webhook
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
 

@@ -15,10 +15,10 @@ import msgspec
 
 from feedmill.config import Config
 from feedmill.errors import ConfigError
-from feedmill.fetch.addresses import check_address
+from feedmill.fetch.public_addresses import check_address
 from feedmill.observe.log import LEVELS
 from feedmill.observe.masking import masked
-from feedmill.schedule.pace import lanes_by_host
+from feedmill.schedule.host_pace import lanes_by_host
 
 CONFIG_NAME: Final = "feedmill.toml"
 PREFIX: Final = "FEEDMILL_"

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import quote
 
-from feedmill.client.following import SILENCE_SEC, follow
+from feedmill.client.follow import SILENCE_SEC, follow
 from feedmill.client.transport import Parameters, Transport
 from feedmill.model.base import Value
 from feedmill.publish.shapes import (

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import ada_url
 
-from feedmill.fetch.addresses import check_address, is_opened, read_address
-from feedmill.fetch.ports import BAD_PORTS
+from feedmill.fetch.blocked_ports import BAD_PORTS
+from feedmill.fetch.public_addresses import check_address, is_opened, read_address
 from feedmill.model.base import Value
 from feedmill.model.fetch import Allowed, RefusalReason, Refused
 

@@ -6,6 +6,7 @@ status, its framing or its very first bytes say so.
 
 from datetime import datetime
 
+from feedmill.fetch.bot_walls import bot_wall
 from feedmill.fetch.freshness import freshness_sec
 from feedmill.fetch.headers import header_list, header_value, header_values
 from feedmill.fetch.link_headers import link_headers
@@ -13,7 +14,6 @@ from feedmill.fetch.media_types import begins_as_page, is_html_type
 from feedmill.fetch.redirects import permanence
 from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.fetch.validators import learn_validators, renew_validators
-from feedmill.fetch.walls import bot_wall
 from feedmill.model.document import RawDocument
 from feedmill.model.fetch import (
     Failed,

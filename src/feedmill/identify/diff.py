@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from feedmill.config import IdentifyConfig
+from feedmill.identify.document_profile import profile_document
 from feedmill.identify.keys import item_key
 from feedmill.identify.match import Match, Matching, match
-from feedmill.identify.profile import profile_document
-from feedmill.identify.registration import new_keys, new_uid, same_elsewhere
+from feedmill.identify.new_keys import new_keys, new_uid, same_elsewhere
 from feedmill.identify.rekey import rekeyed
 from feedmill.model.identity import (
     Added,

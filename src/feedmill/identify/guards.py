@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from feedmill.config import IdentifyConfig
-from feedmill.identify.profile import DocumentProfile
+from feedmill.identify.document_profile import DocumentProfile
 from feedmill.model.base import Value
 from feedmill.model.identity import (
     FeedIdentity,

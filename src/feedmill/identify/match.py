@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from feedmill.config import IdentifyConfig
+from feedmill.identify.document_profile import DocumentProfile, overlaid, repeats
 from feedmill.identify.guards import Guards, Step
-from feedmill.identify.profile import DocumentProfile, overlaid, repeats
 from feedmill.identify.rekey import (
     is_mass_rekey,
     is_renamed,

@@ -9,19 +9,19 @@ from feedmill.config import NormaliseConfig
 from feedmill.model.base import Value
 from feedmill.model.entry import Author, Entry, Finding
 from feedmill.model.parsed import ParsedEntry, Person, Text
-from feedmill.normalise.body import Body, content_body, summary_body
+from feedmill.normalise.categories import clean_tags
 from feedmill.normalise.fields import (
     clean_language,
     field_findings,
     field_text,
     published_text,
 )
+from feedmill.normalise.html.body import Body, content_body, summary_body
 from feedmill.normalise.links import bad_link, entry_links, web_address
 from feedmill.normalise.media import entry_files, entry_image
-from feedmill.normalise.moments import read_moments
 from feedmill.normalise.people import clean_authors
+from feedmill.normalise.publication_dates import read_moments
 from feedmill.normalise.suspicious import find_suspicious
-from feedmill.normalise.tags import clean_tags
 from feedmill.normalise.text import remove_surrogates
 
 _SHORT_CHARS = 400  # what is longer is not worth remembering

@@ -9,12 +9,12 @@ from datetime import datetime
 from feedmill.config import NormaliseConfig
 from feedmill.model.entry import NormalisedFeed
 from feedmill.model.parsed import ParsedFeed
-from feedmill.normalise.dates import parse_date
+from feedmill.normalise.categories import clean_tags
+from feedmill.normalise.dates.parse import parse_date
 from feedmill.normalise.entry import FeedContext, normalise_entry
 from feedmill.normalise.fields import clean_language, field_findings, field_text
 from feedmill.normalise.links import bad_link, web_address
 from feedmill.normalise.people import clean_authors
-from feedmill.normalise.tags import clean_tags
 
 _DEFAULTS = NormaliseConfig()
 

@@ -9,7 +9,7 @@ sanitiser has the word. Wherever this module answers, nh3 gives the same: the te
 import re
 
 from feedmill.model.base import Value
-from feedmill.normalise.nesting import SMALL_CHARS, SMALL_TAGS
+from feedmill.normalise.html.nesting import SMALL_CHARS, SMALL_TAGS
 from feedmill.normalise.ordinary_tags import (
     HEADINGS,
     PARENTS,

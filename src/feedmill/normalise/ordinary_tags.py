@@ -10,8 +10,8 @@ from html.entities import html5
 from typing import Literal
 
 from feedmill.model.base import Value
-from feedmill.normalise.allowlist import ATTRIBUTES, LINK_REL
-from feedmill.normalise.markup import BLOCKS
+from feedmill.normalise.html.allowlist import ATTRIBUTES, LINK_REL
+from feedmill.normalise.html.tokens import BLOCKS
 
 _MAX_TAG_CHARS = 2_048
 _MAX_REMEMBERED = 2_048

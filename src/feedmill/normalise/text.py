@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable
 
 from feedmill.normalise.entities import decode_references, defuse_references
-from feedmill.normalise.markup import BLOCKS, DROPPED, TAG, tag_name, tokens
+from feedmill.normalise.html.tokens import BLOCKS, DROPPED, TAG, tag_name, tokens
 
 _MAX_ROUNDS = 4
 _WINDOW_FACTOR = 3  # markup is seldom this many times as long as its text

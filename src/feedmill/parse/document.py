@@ -20,11 +20,11 @@ from typing import Final
 from feedmill.config import ParseLimits
 from feedmill.model.document import RawDocument
 from feedmill.model.parsed import ParsedFeed, Unreadable
-from feedmill.parse import sniff
-from feedmill.parse.encoding import Decoded, decode
-from feedmill.parse.jsonfeed import parse_json
-from feedmill.parse.markup import parse_markup
-from feedmill.parse.sniff import Kind, holds_feed
+from feedmill.parse.formats.jsonfeed import parse_json
+from feedmill.parse.input import sniff
+from feedmill.parse.input.encoding import Decoded, decode
+from feedmill.parse.input.sniff import Kind, holds_feed
+from feedmill.parse.xml.feed import parse_markup
 
 _DEFAULTS: Final = ParseLimits()
 _NOTHING: Final[frozenset[str]] = frozenset()

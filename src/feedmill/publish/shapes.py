@@ -16,7 +16,7 @@ from feedmill.model.event import Event, EventType, Revision, StoredArticle, Stor
 from feedmill.model.feed import FeedType, FetchRecord
 from feedmill.model.schedule import DecisionReason, Health, HintSource, StepCode
 from feedmill.model.webhook import DeadLetter, EventFormat, PauseReason, WebhookState
-from feedmill.publish.moving import CandidateShape
+from feedmill.publish.move_shapes import CandidateShape
 
 EntryShape = StoredEntry
 RevisionShape = Revision

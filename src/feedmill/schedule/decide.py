@@ -30,6 +30,7 @@ from feedmill.schedule.delay import (
     wait_out_freshness,
     wait_out_pause,
 )
+from feedmill.schedule.feed_state import advance_state
 from feedmill.schedule.interval import (
     blend_cadence,
     current_interval,
@@ -37,7 +38,6 @@ from feedmill.schedule.interval import (
     raise_to_update_period,
     step_by_outcome,
 )
-from feedmill.schedule.states import advance_state
 
 _NO_HINTS = Hints()
 _DEFAULTS = ScheduleConfig()

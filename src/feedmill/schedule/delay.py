@@ -9,7 +9,7 @@ from feedmill.config import ScheduleConfig
 from feedmill.model.schedule import Hint, Inputs, Step, StepCode
 from feedmill.schedule.interval import current_interval, floor_of
 from feedmill.schedule.jitter import jitter_share, spread
-from feedmill.schedule.windows import leave_quiet_window
+from feedmill.schedule.quiet_windows import leave_quiet_window
 
 # RFC 9110 10.2.3 and RFC 6585 4: with these two a server says when it will be ready again.
 _PAUSING_STATUSES = (429, 503)

@@ -19,7 +19,7 @@ from feedmill.model.screening import (
     TopicSet,
 )
 from feedmill.screen.calibration import LOCAL, calibration_for, probability
-from feedmill.screen.suspicion import SIGNS, Sign, signs_of
+from feedmill.screen.injection_signs import SIGNS, Sign, signs_of
 
 _LLM_SHARE: Final = 0.7
 _ORDER: Final[tuple[Method, ...]] = ("regex", "lexical", "embedding", "llm", "agent")

@@ -10,7 +10,7 @@ from hashlib import sha256
 import msgspec
 from tests.integration.blobs.writing_child import body_of
 
-from feedmill.adapters.blobs.objects import ObjectBlobs
+from feedmill.adapters.blobs.bucket.store import ObjectBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import BlobsConfig, StoreConfig
 

@@ -25,8 +25,8 @@ from tests.integration.blobs.raw_stores import (
 )
 from tests.integration.blobs.writing_child import body_of
 
+from feedmill.adapters.blobs.disk.store import SegmentBlobs
 from feedmill.adapters.blobs.record import write_header
-from feedmill.adapters.blobs.segments import SegmentBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import StoreConfig
 from feedmill.model.feed import BlobRef

@@ -25,10 +25,10 @@ from tests.integration.blobs.raw_stores import (
     versions,
 )
 
-from feedmill.adapters.blobs import folder as disk
-from feedmill.adapters.blobs.folder import Folder
+from feedmill.adapters.blobs.disk import folder as disk
+from feedmill.adapters.blobs.disk.folder import Folder
+from feedmill.adapters.blobs.disk.store import SegmentBlobs
 from feedmill.adapters.blobs.record import write_header
-from feedmill.adapters.blobs.segments import SegmentBlobs
 from feedmill.adapters.blobs.verify import _records
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import StoreConfig
@@ -289,7 +289,7 @@ def test_a_prefix_that_is_not_earlier_in_the_segment_is_refused(tmp_path: Path) 
 def test_large_bodies_are_reencoded_within_bounded_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("feedmill.adapters.blobs.reading._KEPT_BYTES", 1_000_000)
+    monkeypatch.setattr("feedmill.adapters.blobs.read._KEPT_BYTES", 1_000_000)
 
     async def story() -> None:
         bodies = [noise(3_000_000, f"large {number}") for number in range(3)]
@@ -472,7 +472,7 @@ def test_a_disk_that_hangs_is_not_waited_for_for_ever(
     hanging = Event()
 
     async def story() -> None:
-        monkeypatch.setattr("feedmill.adapters.blobs.segments.PATIENCE_SEC", 0.05)
+        monkeypatch.setattr("feedmill.adapters.blobs.disk.store.PATIENCE_SEC", 0.05)
         async with opened(tmp_path) as blobs:
             with monkeypatch.context() as patch:
                 patch.setattr(disk, "sync_data", lambda _: hanging.wait(20))

@@ -25,24 +25,24 @@ from tests.integration.blobs.raw_stores import (
 )
 from tests.servers.seaweed import S3Server
 
-from feedmill.adapters.store.sqlite import SqliteStore
-from feedmill.app import examine, open_world
+from feedmill.adapters.store.sqlite.store import SqliteStore
+from feedmill.app.services import examine, open_world
 from feedmill.config import BlobsConfig, Config, StoreConfig
-from feedmill.doors.cli.main import cli
-from feedmill.engine.carrying import carry, drop_old
-from feedmill.engine.ingest import ingest_document
+from feedmill.engine.maintain.move_blobs import carry, drop_old
+from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.retention import pack_raw
+from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.ports import Store
-from feedmill.engine.rawbytes import body_of
-from feedmill.engine.retention import pack_raw
-from feedmill.engine.subscribe import subscribe
+from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import ConflictError
+from feedmill.interfaces.cli.main import cli
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import BlobRef
 
 _DOCUMENTS = 12
 _SEGMENTS = 9  # four of the documents are packed into one
-_FEEDMILL = (sys.executable, "-c", "from feedmill.doors.cli.main import main; main()")
+_FEEDMILL = (sys.executable, "-c", "from feedmill.interfaces.cli.main import main; main()")
 
 
 class Home:
@@ -221,7 +221,7 @@ def test_the_doctor_looks_at_the_bucket(home: Home, monkeypatch: pytest.MonkeyPa
         assert "create it" in missing["raw store"]["detail"]
         assert "raw store" not in await seen(None)
 
-    monkeypatch.setattr("feedmill.adapters.surroundings.examine", nothing_else)
+    monkeypatch.setattr("feedmill.adapters.doctor.examine", nothing_else)
     run(story())
 
 

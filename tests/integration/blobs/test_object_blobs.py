@@ -30,16 +30,16 @@ from tests.integration.blobs.raw_stores import (
 from tests.integration.blobs.writing_child import body_of
 from tests.servers.seaweed import S3Server
 
-from feedmill.adapters.blobs.objects import ObjectBlobs
-from feedmill.adapters.blobs.objects_address import open_store
-from feedmill.adapters.blobs.objects_bucket import Bucket, key_of
-from feedmill.adapters.blobs.objects_window import BEHIND_BYTES
+from feedmill.adapters.blobs.bucket.address import open_store
+from feedmill.adapters.blobs.bucket.bucket import Bucket, key_of
+from feedmill.adapters.blobs.bucket.range_cache import BEHIND_BYTES
+from feedmill.adapters.blobs.bucket.store import ObjectBlobs
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.config import BlobsConfig, Config, StoreConfig
-from feedmill.engine.retention import sweep_raw
-from feedmill.engine.trouble import passes
-from feedmill.engine.world import World
+from feedmill.engine.maintain.retention import sweep_raw
+from feedmill.engine.run.retry import passes
+from feedmill.engine.run.services import World
 from feedmill.errors import BlobError
 from feedmill.model.feed import BlobRef
 
@@ -436,7 +436,7 @@ def test_small_segments_that_cannot_be_fetched_do_not_hold_up_the_others(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def story() -> None:
-        monkeypatch.setattr("feedmill.adapters.blobs.objects._NEAR_BYTES", 5_000)  # for eight
+        monkeypatch.setattr("feedmill.adapters.blobs.bucket.store._NEAR_BYTES", 5_000)  # for eight
         blobs = at(url)
         bodies = [b"body %02d " % number * 50 for number in range(20)]
         kept = [(await keep(blobs, [body]))[0] for body in bodies]

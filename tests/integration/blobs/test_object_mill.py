@@ -9,12 +9,12 @@ from tests.integration.blobs.raw_stores import StillClock, bucket_url, point_to,
 from tests.integration.blobs.test_blob_migration import document
 from tests.servers.seaweed import S3Server
 
-from feedmill.app import open_world
+from feedmill.app.services import open_world
 from feedmill.config import BlobsConfig, Config, StoreConfig
-from feedmill.engine.ingest import ingest_document
-from feedmill.engine.rawbytes import body_of
-from feedmill.engine.retention import pack_raw, sweep_raw, verify
-from feedmill.engine.subscribe import subscribe
+from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.retention import pack_raw, sweep_raw, verify
+from feedmill.engine.poll.ingest_one import ingest_document
+from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import MissingExtraError
 from feedmill.model.document import RawDocument
 
@@ -78,5 +78,5 @@ def test_without_the_package_the_way_to_it_is_said(
                 pass
         assert "feedmill[objects]" in caught.value.hint
 
-    monkeypatch.setitem(sys.modules, "feedmill.adapters.blobs.objects", None)
+    monkeypatch.setitem(sys.modules, "feedmill.adapters.blobs.bucket.store", None)
     run(story())

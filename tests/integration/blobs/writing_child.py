@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from feedmill.adapters.blobs.segments import SegmentBlobs
+from feedmill.adapters.blobs.disk.store import SegmentBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import StoreConfig
 

@@ -16,11 +16,11 @@ from tests.integration.bus.readers import (
     mock_kafka,
 )
 
-from feedmill.app import bus_of
+from feedmill.app.services import bus_of
 from feedmill.config import BusConfig, Config
 from feedmill.engine.ports import Bus
 from feedmill.model.event import Event
-from feedmill.publish.lines import event_line
+from feedmill.publish.ndjson import event_line
 
 
 class BusBench:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from feedmill.app import bus_of, open_world
+from feedmill.app.services import bus_of, open_world
 from feedmill.config import BusConfig, Config, StoreConfig
+from feedmill.engine.deliver.to_bus import Relayed, keep_relaying
 from feedmill.engine.ports import Bus
-from feedmill.engine.relay import Relayed, keep_relaying
-from feedmill.engine.watch import Watch
-from feedmill.engine.world import World
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.services import World
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState

@@ -3,9 +3,9 @@
 import asyncio
 import signal
 
-from feedmill.app import bus_of, load_config, open_world
-from feedmill.engine.relay import keep_relaying
-from feedmill.engine.watch import Watch
+from feedmill.app.services import bus_of, load_config, open_world
+from feedmill.engine.deliver.to_bus import keep_relaying
+from feedmill.engine.run.lifecycle import Watch
 
 
 async def relay() -> None:

@@ -16,7 +16,7 @@ from tests.integration.taps.tap_sinks import event, events
 from tests.servers.nats import NatsServer
 from tests.servers.valkey import ValkeyServer
 
-from feedmill.app import bus_of
+from feedmill.app.services import bus_of
 from feedmill.config import BusConfig, Config
 from feedmill.engine.ports import Bus
 from feedmill.errors import SinkError

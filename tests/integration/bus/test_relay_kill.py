@@ -14,7 +14,7 @@ from tests.integration.bus.bus_mill import (
 )
 from tests.integration.bus.readers import Read, feeds, numbers
 
-from feedmill.engine.world import World
+from feedmill.engine.run.services import World
 
 DEATHS = (
     "bus-send@3",  # nothing is on its way

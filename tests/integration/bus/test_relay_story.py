@@ -12,10 +12,10 @@ from tests.integration.bus.readers import NatsReader, Reader, RedisReader, feeds
 from tests.servers.nats import NatsServer
 from tests.servers.valkey import ValkeyServer
 
-from feedmill.app import bus_of
+from feedmill.app.services import bus_of
 from feedmill.config import BusConfig, Config, RunConfig
-from feedmill.engine.relay import Relayed, refill, relay_pending
-from feedmill.engine.world import World
+from feedmill.engine.deliver.to_bus import Relayed, refill, relay_pending
+from feedmill.engine.run.services import World
 from feedmill.errors import ConflictError, FeedmillError
 
 

@@ -8,7 +8,7 @@ import pytest
 from tools.loopback_web import LoopbackWeb
 
 import feedmill
-from feedmill.adapters.http.curl import CurlFetcher
+from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.config import Config, HostConfig
 from feedmill.model.canonical import Canonical, NotCanonical
 
@@ -22,7 +22,7 @@ def canonicalize(monkeypatch: pytest.MonkeyPatch) -> Canonicalizing:
     async def search(
         web: LoopbackWeb, url: str, *, host: HostConfig | None = None, **options: Any
     ) -> Canonical | NotCanonical:
-        monkeypatch.setattr("feedmill.app.CurlFetcher", partial(CurlFetcher, resolver=web))
+        monkeypatch.setattr("feedmill.app.services.CurlFetcher", partial(CurlFetcher, resolver=web))
         config = Config(fetch=web.fetching(), host=host or HostConfig(min_gap_ms=0, rps=0))
         return await feedmill.canonicalize(web.url(url), config=config, **options)
 

@@ -2,7 +2,7 @@
 
 from itertools import count
 
-from feedmill.demo.script import Answer, Answering, Request, document
+from feedmill_demo.server.script import Answer, Answering, Request, document
 
 HOSTS = ("paper.example", "www.paper.example", "mirror.example", "other.example")
 _RSS = """<?xml version="1.0"?><rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel>

@@ -9,9 +9,9 @@ from tests.integration.canonical.conftest import Canonicalizing
 from tests.integration.canonical.papers_served import HOSTS, paper, stamped
 from tools.loopback_web import LoopbackWeb
 
-from feedmill.demo.script import Answer, Answering, document, hang_up, redirect
-from feedmill.engine.canonical import Face
+from feedmill.engine.subscribe.canonicalise import Face
 from feedmill.model.canonical import Canonical, NotCanonical
+from feedmill_demo.server.script import Answer, Answering, document, hang_up, redirect
 
 CLEAN = "https://paper.example/feed"
 WWW = "https://www.paper.example/feed"

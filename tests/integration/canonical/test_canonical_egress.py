@@ -11,10 +11,10 @@ from tests.integration.canonical.papers_served import HOSTS, paper
 from tools.loopback_web import LoopbackWeb
 
 from feedmill.canonicalise.urls import http_url, split
-from feedmill.demo.script import redirect
 from feedmill.fetch.guard import check_url
 from feedmill.model.canonical import Canonical
 from feedmill.model.fetch import RefusalReason, Refused
+from feedmill_demo.server.script import redirect
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "ssrf_urls.json"
 CASES = [case for case in json.loads(VECTORS.read_text("utf-8"))["cases"] if not case["allowed"]]

@@ -9,12 +9,12 @@ from tests.integration.canonical.conftest import Canonicalizing
 from tests.integration.canonical.papers_served import HOSTS, paper
 from tools.loopback_web import LoopbackWeb
 
-from feedmill.adapters.http.curl import CurlFetcher
-from feedmill.canonicalise.progressive import CanonicalOptions
+from feedmill.adapters.http.fetcher import CurlFetcher
+from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.config import Config, HostConfig
-from feedmill.demo.script import Answer
-from feedmill.doors.library import canonicalize_each
+from feedmill.interfaces.library import canonicalize_each
 from feedmill.model.canonical import Canonical, NotCanonical
+from feedmill_demo.server.script import Answer
 
 GAP_SEC = 0.25
 # A sleep may end a little early by the server's clock, and never much.
@@ -43,7 +43,9 @@ def test_the_gap_of_a_host_is_kept_between_the_requests_of_one_search(
 def test_the_gap_is_kept_from_one_search_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         async with LoopbackWeb(*HOSTS) as web:
-            monkeypatch.setattr("feedmill.app.CurlFetcher", partial(CurlFetcher, resolver=web))
+            monkeypatch.setattr(
+                "feedmill.app.services.CurlFetcher", partial(CurlFetcher, resolver=web)
+            )
             urls = [f"https://paper.example/{name}" for name in ("a", "b", "c")]
             for url in urls:
                 web.put(url, paper())
@@ -63,7 +65,9 @@ def test_the_gap_is_kept_from_one_search_to_the_next(monkeypatch: pytest.MonkeyP
 def test_an_address_that_wants_a_long_rest_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         async with LoopbackWeb(*HOSTS) as web:
-            monkeypatch.setattr("feedmill.app.CurlFetcher", partial(CurlFetcher, resolver=web))
+            monkeypatch.setattr(
+                "feedmill.app.services.CurlFetcher", partial(CurlFetcher, resolver=web)
+            )
             url = "https://paper.example/feed"
             web.put(url, Answer(status=503, headers=(("Retry-After", "3600"),)))
             config = Config(fetch=web.fetching(), host=HostConfig(min_gap_ms=0, rps=0))

@@ -6,7 +6,7 @@ import pytest
 
 import feedmill
 from feedmill.config import Config
-from feedmill.engine.canonical import Reply
+from feedmill.engine.subscribe.canonicalise import Reply
 from feedmill.model.canonical import Canonical
 
 GIVEN = "https://paper.example/feed"

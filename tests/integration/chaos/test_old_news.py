@@ -11,8 +11,8 @@ from tests.integration.engine.papers import paper
 from tests.integration.engine.stage import PLAIN, Stage, SteppedClock, opened
 
 from feedmill.config import HostConfig
-from feedmill.engine.loop import run_once
-from feedmill.engine.watch import Watch
+from feedmill.engine.poll.scheduler import run_once
+from feedmill.engine.run.lifecycle import Watch
 
 LEASE_SEC = 15.2  # a fetch may take 10 s and is given 5 s more: the second needs a renewal
 

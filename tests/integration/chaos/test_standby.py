@@ -20,7 +20,7 @@ from tests.servers.databases import migrated_database
 from tests.servers.postgres import PostgresServer
 
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.engine.trouble import passes
+from feedmill.engine.run.retry import passes
 from feedmill.errors import StoreError
 from feedmill.model.entry import Entry
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Self
 
 import pytest
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.village import Village
-from feedmill.doors.cli.main import main
+from feedmill.interfaces.cli.main import main
+from feedmill_demo.server.server import Publisher
+from feedmill_demo.sites import Village
 
 LIMIT_SEC = 30.0
 COMMAND = Path(sys.executable).with_name("feedmill")

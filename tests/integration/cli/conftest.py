@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.integration.cli.cli_mill import Mill, PublisherBeside
 
-from feedmill.demo.publisher import Publisher
+from feedmill_demo.server.server import Publisher
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.integration.cli.cli_mill import Mill, paper
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, document
+from feedmill_demo.server.script import Answer, document
+from feedmill_demo.server.server import Publisher
 
 
 def a_webhook(mill: Mill, *words: str, url: str = "http://127.0.0.1:9998/hook") -> Any:

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 from tests.integration.cli.cli_mill import COMMAND, LIMIT_SEC, Mill, paper
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, document, redirect
+from feedmill_demo.server.script import Answer, document, redirect
+from feedmill_demo.server.server import Publisher
 
 RSS = document(paper("One"))
 

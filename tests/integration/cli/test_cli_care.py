@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.integration.cli.cli_mill import Mill, paper
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import document
+from feedmill_demo.server.script import document
+from feedmill_demo.server.server import Publisher
 
 ROOT = Path(__file__).parents[3]
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.integration.cli.cli_mill import Mill, paper
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import document
+from feedmill_demo.server.script import document
+from feedmill_demo.server.server import Publisher
 
 ITEMS = (
     b"<item><guid>1</guid><link>https://p.example/1</link><title>Grain prices</title>"

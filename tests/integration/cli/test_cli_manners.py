@@ -14,11 +14,11 @@ import pytest
 from tests.integration.cli.cli_mill import COMMAND, LIMIT_SEC, Mill, finish, paper
 from tests.integration.engine.papers import item, rss
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, document, silence
-from feedmill.doors.cli.main import COMMANDS, cli
+from feedmill.interfaces.cli.main import COMMANDS, cli
+from feedmill_demo.server.script import Answer, document, silence
+from feedmill_demo.server.server import Publisher
 
-SLOW_TO_LOAD = ("lxml", "rich", "pycurl", "sqlite3", "asyncio", "msgspec", "feedmill.app")
+SLOW_TO_LOAD = ("lxml", "rich", "pycurl", "sqlite3", "asyncio", "msgspec", "feedmill.app.services")
 
 
 def on_a_terminal(*words: str, typed: str = "", **environment: str) -> tuple[int, str]:
@@ -65,7 +65,7 @@ def test_on_a_narrow_terminal_names_can_be_read_and_uids_copied(
 
 def test_help_is_shown_without_loading_what_commands_need() -> None:
     code = (
-        "import sys\nfrom feedmill.doors.cli.main import cli\n"
+        "import sys\nfrom feedmill.interfaces.cli.main import cli\n"
         "try:\n    cli.main(['--help'])\nexcept SystemExit:\n    pass\n"
         f"print('LOADED', [name for name in {SLOW_TO_LOAD!r} if name in sys.modules])"
     )
@@ -296,7 +296,7 @@ def test_a_full_disk_is_a_clear_error_and_nothing_is_half_written(
     mill.ok("add", "--as-is", publisher.url("/large"))
     # A limit on the size of files says the same to a program as a disk that is full.
     limited = (
-        "import resource, signal, sys; from feedmill.doors.cli.main import main;"
+        "import resource, signal, sys; from feedmill.interfaces.cli.main import main;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000)); main()"
     )

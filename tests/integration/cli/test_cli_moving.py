@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.integration.cli.cli_mill import Mill, paper
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import document, redirect
+from feedmill_demo.server.script import document, redirect
+from feedmill_demo.server.server import Publisher
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.servers.ports import free_port
 from tests.servers.postgres import PostgresServer
 
 from feedmill.adapters.settings import load_config
-from feedmill.app import bus_of
+from feedmill.app.services import bus_of
 from feedmill.errors import ConfigError
 
 SECRET = "s3same"

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.integration.cli.cli_mill import Mill, PublisherBeside, finish, paper
 
-from feedmill.demo.listening import listening_sockets
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, document
+from feedmill_demo.server.listening import listening_sockets
+from feedmill_demo.server.script import Answer, document
+from feedmill_demo.server.server import Publisher
 
 DIRTY = paper("Cats &amp;amp; &lt;b&gt;dogs&lt;/b&gt;", "&lt;script&gt;x()&lt;/script&gt;Two")
 

@@ -8,8 +8,8 @@ import pytest
 from tests.integration.cli.cli_mill import Mill
 from tests.integration.screen.installed import model_folder
 
-from feedmill.engine.candidates import sealed, write_candidates
-from feedmill.engine.sidecars import read_screenings, record_confirmation
+from feedmill.engine.two_phase.candidate_file import sealed, write_candidates
+from feedmill.engine.two_phase.sidecar_files import read_screenings, record_confirmation
 from feedmill.model.candidate import SCHEMA, CandidateFile, SourceReport, Window, WindowCandidate
 from feedmill.model.screening import Confirmation
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.integration.cli.cli_mill import Mill, paper
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import document
+from feedmill_demo.server.script import document
+from feedmill_demo.server.server import Publisher
 
 OPML = """<?xml version="1.0"?><opml version="2.0"><body>
 <outline text="News"><outline text="Local">

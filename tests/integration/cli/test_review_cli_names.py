@@ -3,8 +3,8 @@
 import pytest
 from tests.integration.cli.cli_mill import Mill
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer
+from feedmill_demo.server.script import Answer
+from feedmill_demo.server.server import Publisher
 
 
 @pytest.mark.parametrize("name", ["", "  "])

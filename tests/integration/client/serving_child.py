@@ -3,10 +3,10 @@
 import asyncio
 import sys
 
-from feedmill.app import open_world
+from feedmill.app.services import open_world
 from feedmill.config import Config, StoreConfig
-from feedmill.doors.rest.serving import rest_server
-from feedmill.engine.watch import Watch
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.interfaces.http_server import rest_server
 
 
 async def serve(home: str, port: int) -> None:

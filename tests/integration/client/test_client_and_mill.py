@@ -12,17 +12,17 @@ from tests.integration.engine.papers import item, numbered, rss
 from tests.integration.engine.stage import NOON, Stage, opened
 from tests.integration.store.refreshes import new_feed
 
-from feedmill.app import open_world
-from feedmill.client import Client, following
+from feedmill.app.services import open_world
+from feedmill.client import Client, follow
 from feedmill.config import Config, StoreConfig
-from feedmill.demo.script import document
-from feedmill.doors.rest.serving import rest_server
-from feedmill.engine.access import issue_token
 from feedmill.engine.ports import Store
-from feedmill.engine.watch import Watch
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.service.auth import issue_token
 from feedmill.errors import MissingError, RefusedError, TokenError
+from feedmill.interfaces.http_server import rest_server
 from feedmill.model.event import NewEvent
 from feedmill.publish.shapes import FeedChange
+from feedmill_demo.server.script import document
 
 CHILD = Path(__file__).with_name("serving_child.py")
 ROOT = Path(__file__).parents[3]
@@ -33,8 +33,8 @@ Story = Callable[[Stage, Client], Awaitable[None]]
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not wait long for a server that is about to come back."""
-    monkeypatch.setattr(following, "_FIRST_WAIT_SEC", 0.05)
-    monkeypatch.setattr(following, "_LONGEST_WAIT_SEC", 0.2)
+    monkeypatch.setattr(follow, "_FIRST_WAIT_SEC", 0.05)
+    monkeypatch.setattr(follow, "_LONGEST_WAIT_SEC", 0.2)
 
 
 def tell(home: Path, story: Story) -> None:

@@ -7,9 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from feedmill.client import Client, following
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, hang_up, redirect, silence
+from feedmill.client import Client, follow
 from feedmill.errors import (
     AnswerError,
     BusyError,
@@ -25,6 +23,8 @@ from feedmill.errors import (
 from feedmill.model.canonical import FoundFeed
 from feedmill.model.event import Event
 from feedmill.publish.shapes import EventPage, Problem
+from feedmill_demo.server.script import Answer, hang_up, redirect, silence
+from feedmill_demo.server.server import Publisher
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 STREAM = "/events/stream"
@@ -36,7 +36,7 @@ Conversation = Callable[[Publisher, Client], Awaitable[None]]
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections are made again at once; how the waits grow has a test of its own."""
-    monkeypatch.setattr(following, "_FIRST_WAIT_SEC", 0.001)
+    monkeypatch.setattr(follow, "_FIRST_WAIT_SEC", 0.001)
 
 
 def hold(conversation: Conversation, *, token: str | None = None, timeout: float = 5.0) -> None:
@@ -143,7 +143,7 @@ def test_the_waits_between_connections_grow_up_to_a_limit_and_begin_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(following, "_FIRST_WAIT_SEC", 1.0)
+    monkeypatch.setattr(follow, "_FIRST_WAIT_SEC", 1.0)
 
     async def waited(seconds: float) -> None:
         waits.append(seconds)

@@ -7,7 +7,7 @@ import resource
 import signal
 import sys
 
-from feedmill.doors.cli.main import main
+from feedmill.interfaces.cli.main import main
 
 _FREE = resource.getrlimit(resource.RLIMIT_FSIZE)
 

@@ -12,8 +12,8 @@ from typing import Final, Self
 import msgspec
 
 from feedmill.adapters.settings import load_config
-from feedmill.app import open_world
-from feedmill.engine.subscribe import subscribe
+from feedmill.app.services import open_world
+from feedmill.engine.subscribe.add_feed import subscribe
 
 CHILD: Final = Path(__file__).parent / "mill_child.py"
 FLOOR_SEC: Final = 1.0  # no feed may be asked more often, whoever dies

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
-from feedmill.demo.feeds import LivingFeed
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, Request
-from feedmill.demo.site import Site
+from feedmill_demo.living_feed import LivingFeed
+from feedmill_demo.server.script import Answer, Request
+from feedmill_demo.server.server import Publisher
+from feedmill_demo.server.site import Site
 
 _TAG = re.compile(r'"(\d+)-(\d+)"')
 

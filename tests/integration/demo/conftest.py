@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
-from feedmill.demo.publisher import Publisher
+from feedmill_demo.server.server import Publisher
 
 _LIMIT_SEC = 20.0
 

@@ -9,8 +9,8 @@ import brotli
 import pytest
 import zstandard
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, Coding, Request, document, raw, redirect
+from feedmill_demo.server.script import Answer, Coding, Request, document, raw, redirect
+from feedmill_demo.server.server import Publisher
 
 Ask = Callable[..., Coroutine[None, None, bytes]]
 

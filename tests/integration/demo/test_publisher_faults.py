@@ -8,8 +8,8 @@ import msgspec
 import pytest
 import uvloop
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, Fault, hang_up, silence
+from feedmill_demo.server.script import Answer, Fault, hang_up, silence
+from feedmill_demo.server.server import Publisher
 
 Ask = Callable[..., Coroutine[None, None, bytes]]
 

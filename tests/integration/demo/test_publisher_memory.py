@@ -7,10 +7,10 @@ from collections.abc import Callable, Coroutine
 import pytest
 import trustme
 
-from feedmill.demo.listening import listening_sockets
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer
 from feedmill.errors import UsageError
+from feedmill_demo.server.listening import listening_sockets
+from feedmill_demo.server.script import Answer
+from feedmill_demo.server.server import Publisher
 
 Ask = Callable[..., Coroutine[None, None, bytes]]
 

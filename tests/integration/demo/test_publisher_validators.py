@@ -5,8 +5,8 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, document
+from feedmill_demo.server.script import Answer, document
+from feedmill_demo.server.server import Publisher
 
 Ask = Callable[..., Coroutine[None, None, bytes]]
 

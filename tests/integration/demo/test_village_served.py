@@ -20,11 +20,11 @@ import trustme
 import zstandard
 
 from feedmill.api import parse
-from feedmill.demo.load import LoadSite
-from feedmill.demo.process import main
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.village import Village
 from feedmill.model.parsed import ParsedFeed
+from feedmill_demo.load import LoadSite
+from feedmill_demo.server.__main__ import main
+from feedmill_demo.server.server import Publisher
+from feedmill_demo.sites import Village
 
 DECODERS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "": bytes,
@@ -132,7 +132,7 @@ def test_load_feeds_can_stand_still_and_closing_clients_are_served_too() -> None
 
 @pytest.mark.parametrize("arguments", [["--load"], ["--addresses", "3", "--pace", "20"]])
 def test_the_process_serves_until_it_is_told_to_stop(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "feedmill.demo.publisher", "--seconds", "60", *arguments]
+    command = [sys.executable, "-m", "feedmill_demo.server.server", "--seconds", "60", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         origin = json.loads(process.stdout.readline())["origin"]

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from feedmill.doors.cli.main import cli
+from feedmill.interfaces.cli.main import cli
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"

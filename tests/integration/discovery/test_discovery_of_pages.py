@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.curl import CurlFetcher
-from feedmill.app import open_world
+from feedmill.adapters.http.fetcher import CurlFetcher
+from feedmill.app.services import open_world
 from feedmill.config import Config, FetchConfig, HostConfig, StoreConfig
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, document
-from feedmill.engine.discover import discover
-from feedmill.engine.manners import Manners
-from feedmill.engine.probing import Prober
-from feedmill.engine.robots import RobotsGate
-from feedmill.engine.world import World
+from feedmill.engine.run.services import World
+from feedmill.engine.subscribe.discover import discover
+from feedmill.engine.subscribe.host_queue import Manners
+from feedmill.engine.subscribe.probe import Prober
+from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.model.canonical import Found, Seen
 from feedmill.model.fetch import RawResponse
+from feedmill_demo.server.script import Answer, document
+from feedmill_demo.server.server import Publisher
 
 FEED = document(
     b"<?xml version='1.0'?><rss version='2.0'><channel><title>T</title><link>http://e.example/</link>"

@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.curl import CurlFetcher
+from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.config import FetchConfig, HostConfig
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, Answering, document, hang_up, redirect
-from feedmill.engine import robots
-from feedmill.engine.manners import Manners
-from feedmill.engine.robots import RETRY_SEC, RobotsGate
+from feedmill.engine.subscribe import robots_gate
+from feedmill.engine.subscribe.host_queue import Manners
+from feedmill.engine.subscribe.robots_gate import RETRY_SEC, RobotsGate
+from feedmill_demo.server.script import Answer, Answering, document, hang_up, redirect
+from feedmill_demo.server.server import Publisher
 
 CONFIG = FetchConfig(
     allow_cidrs=("127.0.0.0/8",), timeout_ms=10_000, connection_attempts=1, retry_wait_ms=1
@@ -300,7 +300,7 @@ def test_a_host_that_wants_its_rest_is_not_asked_even_for_its_rules() -> None:
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(bench: Bench) -> None:
-        monkeypatch.setattr(robots, "MAX_ORIGINS", 1)
+        monkeypatch.setattr(robots_gate, "MAX_ORIGINS", 1)
         bench.put_up(robots_txt(CLOSED))
         async with Publisher() as other:
             await bench.allows("/page")

@@ -11,7 +11,7 @@ from tests.integration.doors.trial import Trial
 from tests.integration.hooks.mill import happen
 
 from feedmill.adapters.settings import load_config
-from feedmill.app import open_world, taps_of
+from feedmill.app.services import open_world, taps_of
 
 EVENTS = 5
 

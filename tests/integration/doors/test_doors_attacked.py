@@ -23,11 +23,11 @@ from tests.integration.rest.conftest import HASTY, fill
 from tests.integration.rest.rest_mill import JSON, LIMIT_SEC, RestMill
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.curl import CurlFetcher
+from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.canonicalise.urls import split
 from feedmill.config import FetchConfig, ServeConfig
-from feedmill.demo.script import document
-from feedmill.doors.rest.serving import rest_server
+from feedmill.interfaces.http_server import rest_server
+from feedmill_demo.server.script import document
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 XSS: list[dict[str, Any]] = json.loads((VECTORS / "xss.json").read_text("utf-8"))["cases"]

@@ -27,10 +27,10 @@ from tests.integration.doors.consumer_child import KINDS
 from tests.integration.doors.journal import cursor_of, done_by
 
 from feedmill.adapters.settings import load_config
-from feedmill.app import DATABASE, OUT, open_world
-from feedmill.engine.access import issue_token
-from feedmill.engine.subscribe import subscribe
-from feedmill.engine.webhooks import add_webhook
+from feedmill.app.services import DATABASE, OUT, open_world
+from feedmill.engine.service.auth import issue_token
+from feedmill.engine.service.webhooks import add_webhook
+from feedmill.engine.subscribe.add_feed import subscribe
 
 LIMIT_SEC: Final = 60.0
 TAP: Final = "tap"

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from tests.integration.store.refreshes import NOON, an_entry, new_feed, poll
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.store.sqlite import SqliteStore
-from feedmill.app import DATABASE
+from feedmill.adapters.store.sqlite.store import SqliteStore
+from feedmill.app.services import DATABASE
 from feedmill.model.event import NewEvent
 
 PER_COMMIT = 3

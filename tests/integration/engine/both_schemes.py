@@ -5,7 +5,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from feedmill.demo.publisher import Publisher
+from feedmill_demo.server.server import Publisher
 
 _TLS_HELLO = b"\x16"
 

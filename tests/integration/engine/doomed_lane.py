@@ -8,12 +8,12 @@ import sys
 from msgspec.structs import replace
 from tests.integration.engine.stage import PLAIN
 
-from feedmill.adapters.store.sqlite import SqliteStore
-from feedmill.app import open_world
+from feedmill.adapters.store.sqlite.store import SqliteStore
+from feedmill.app.services import open_world
 from feedmill.config import StoreConfig
-from feedmill.engine.loop import run_once
+from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.ports import Committed, Refresh
-from feedmill.engine.watch import Watch
+from feedmill.engine.run.lifecycle import Watch
 
 
 async def die(self: SqliteStore, refresh: Refresh) -> Committed:  # noqa: ARG001  # as a commit

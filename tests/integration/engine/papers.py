@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from html import escape
 
-from feedmill.demo.script import Answer, document
-from feedmill.demo.writing import http_date
+from feedmill_demo.render import http_date
+from feedmill_demo.server.script import Answer, document
 
 _MONDAY = datetime(2025, 10, 13, 8, 0, tzinfo=UTC)
 ATOM = "application/atom+xml"

@@ -15,18 +15,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.app import open_world
+from feedmill.app.services import open_world
 from feedmill.config import Config, FetchConfig, HostConfig, RunConfig, ScheduleConfig, StoreConfig
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answering, Request
-from feedmill.engine.loop import run_once
+from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.ports import Clock, Committed, EntryFilter, Refresh
-from feedmill.engine.subscribe import subscribe
-from feedmill.engine.watch import Watch
-from feedmill.engine.world import World
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.services import World
+from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.model.event import Event, StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.schedule import Decision
+from feedmill_demo.server.script import Answering, Request
+from feedmill_demo.server.server import Publisher
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)  # a Tuesday
 

@@ -24,5 +24,5 @@ def fail_before_commits(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
 
         return await transact(connection, work, level, readonly=readonly)
 
-    monkeypatch.setattr("feedmill.adapters.store.writer.reach", fault)
+    monkeypatch.setattr("feedmill.adapters.store.sqlite.writer.reach", fault)
     monkeypatch.setattr(pool, "_transact", checked)

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 import pytest
 from tests.integration.engine.stage import Play, Stage
 
-from feedmill.engine.bell import Bell
-from feedmill.engine.subscribe import subscribe
-from feedmill.engine.watch import Watch
+from feedmill.engine.deliver.log_notifier import Bell
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import StoreError
 
 

@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from tests.integration.engine.papers import item, numbered, paper, rss, said
 from tests.integration.engine.stage import PLAIN, Play, Stage, titles
 
-from feedmill.app import open_world
+from feedmill.app.services import open_world
 from feedmill.config import FetchConfig, ScheduleConfig
-from feedmill.demo.script import Answer, Coding, Request, document, hang_up, redirect
-from feedmill.engine.loop import run_forever, run_once
-from feedmill.engine.rawbytes import body_of
-from feedmill.engine.watch import Watch
+from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.poll.scheduler import run_forever, run_once
+from feedmill.engine.run.lifecycle import Watch
 from feedmill.errors import StoreError
 from feedmill.model.feed import Feed
-from feedmill.publish.wire import feed_wire
+from feedmill.publish.to_json import feed_wire
+from feedmill_demo.server.script import Answer, Coding, Request, document, hang_up, redirect
 
 _DAY = timedelta(days=1)
 

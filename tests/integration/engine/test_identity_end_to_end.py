@@ -6,9 +6,9 @@ import pytest
 from tests.integration.engine.papers import ATOM, atom, atom_entry, item, numbered, paper, rss
 from tests.integration.engine.stage import Play, Stage, titles
 
-from feedmill.demo.script import Answer, document, redirect
-from feedmill.engine.retention import purge
+from feedmill.engine.maintain.retention import purge
 from feedmill.publish.events import FLOOD
+from feedmill_demo.server.script import Answer, document, redirect
 
 _LINK = "https://paper.example/one"
 

@@ -5,12 +5,12 @@ from tests.integration.engine.papers import item, numbered, paper, rss, said
 from tests.integration.engine.stage import Play, Stage
 
 from feedmill.config import NormaliseConfig
-from feedmill.demo.script import document
-from feedmill.engine import reading
-from feedmill.engine.ingest import Ingested, ingest_document, ingest_feed
-from feedmill.engine.rawbytes import body_of
-from feedmill.engine.replay import replay
+from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.poll import read_document
+from feedmill.engine.poll.ingest_one import Ingested, ingest_document, ingest_feed
+from feedmill.engine.poll.replay import replay
 from feedmill.model.document import RawDocument
+from feedmill_demo.server.script import document
 
 _STORY = "The council met on Monday & agreed on the bridge"
 _LINK = "https://paper.example/bridge"
@@ -152,7 +152,7 @@ def test_another_reader_shows_its_difference_before_it_writes(
         feed = await stage.add("/feed", paper(1, 2), paper(1, 2, 3))
         after = await stage.poll(feed)
         log = await stage.events()
-        monkeypatch.setattr(reading, "READER", "parse-1.normalise-2")
+        monkeypatch.setattr(read_document, "READER", "parse-1.normalise-2")
         await stage.reopen(normalise=NormaliseConfig(summary_max_chars=6))
 
         shown = await replay(after, stage.world)

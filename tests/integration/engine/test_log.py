@@ -8,11 +8,11 @@ from typing import Any
 from tests.integration.engine.papers import item, numbered, paper, rss, said
 from tests.integration.engine.stage import Play, Stage
 
-from feedmill.adapters.taps.ndjson import NdjsonTap
-from feedmill.demo.script import document
-from feedmill.engine.deliver import deliver_pending
-from feedmill.engine.rawbytes import body_of
-from feedmill.engine.retention import purge
+from feedmill.adapters.sinks.ndjson import NdjsonTap
+from feedmill.engine.deliver.to_sinks import deliver_pending
+from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.retention import purge
+from feedmill_demo.server.script import document
 
 
 async def _busy_day(stage: Stage) -> None:

@@ -15,13 +15,13 @@ from tests.integration.engine.stage import PLAIN, Play, Stage, titles
 from tests.integration.engine.store_faults import fail_before_commits
 
 from feedmill.config import MovesConfig
-from feedmill.demo.script import Answer, Request, document, redirect
-from feedmill.engine.adoption import move_feed, undo_move
-from feedmill.engine.rawbytes import body_of
-from feedmill.engine.subscribe import subscribe
+from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.moves.follow import move_feed, undo_move
+from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import AddressError, NotFoundError, StoreError, UsageError
 from feedmill.model.feed import Feed
-from feedmill.publish.wire import feed_wire
+from feedmill.publish.to_json import feed_wire
+from feedmill_demo.server.script import Answer, Request, document, redirect
 
 
 def announcing(url: str, *numbers: int, kind: str = "itunes") -> Answer:

@@ -11,10 +11,10 @@ from tests.integration.engine.papers import paper, said
 from tests.integration.engine.stage import HASTY, Play, Stage, opened
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.engine.lanes import LaneWork
+from feedmill.engine.poll.lane_worker import LaneWork
 from feedmill.engine.ports import Committed, Refresh
 from feedmill.model.feed import Claim, HostPace, Lane
-from feedmill.schedule.pace import initial_pace
+from feedmill.schedule.host_pace import initial_pace
 
 ROOT = Path(__file__).parents[3]
 LIMIT_SEC = 60.0

@@ -11,9 +11,9 @@ from tests.integration.engine.stage import HASTY, PLAIN, Play, Stage
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import HostConfig, RunConfig
-from feedmill.demo.script import Answer, silence
-from feedmill.engine.loop import run_forever
+from feedmill.engine.poll.scheduler import run_forever
 from feedmill.model.feed import Feed
+from feedmill_demo.server.script import Answer, silence
 
 _TOO_MANY = said(429, ("Retry-After", "600"))
 _BUSY = said(503, ("Retry-After", "600"))

@@ -8,17 +8,17 @@ from pathlib import Path
 from msgspec.structs import replace
 from tests.fakes import ScriptedFetcher
 
-from feedmill.adapters.blobs.segments import SegmentBlobs
+from feedmill.adapters.blobs.disk.store import SegmentBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.config import Config, RetentionConfig, StoreConfig
-from feedmill.engine.ingest import ingest_document
+from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.retention import pack_raw, purge, verify
+from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.ports import Store
-from feedmill.engine.rawbytes import body_of
-from feedmill.engine.retention import pack_raw, purge, verify
-from feedmill.engine.subscribe import subscribe
-from feedmill.engine.world import World
+from feedmill.engine.run.services import World
+from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.model.document import RawDocument
 
 VERSIONS = 12

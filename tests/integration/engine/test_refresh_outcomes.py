@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from tests.integration.engine.papers import numbered, paper
 from tests.integration.engine.stage import PLAIN, Play, Stage
 
-from feedmill.demo.script import document
-from feedmill.engine import reading
-from feedmill.engine.loop import run_once
-from feedmill.engine.rawbytes import body_of
+from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.poll import read_document
+from feedmill.engine.poll.scheduler import run_once
+from feedmill_demo.server.script import document
 
 _PAGE = b"<!doctype html><html><head><title>Log in</title></head><body>Log in</body></html>"
 
@@ -78,7 +78,7 @@ def test_a_new_reader_reads_the_same_body_again_and_tells_nobody(
         feed = await stage.add("/feed", paper(1, 2))
         await stage.poll(feed)
         log = await stage.events()
-        monkeypatch.setattr(reading, "READER", "parse-9.normalise-9")
+        monkeypatch.setattr(read_document, "READER", "parse-9.normalise-9")
 
         outcomes = []
         for _ in range(2):

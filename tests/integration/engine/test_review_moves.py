@@ -6,9 +6,9 @@ import pytest
 from tests.integration.engine.papers import item, paper, rss, said
 from tests.integration.engine.stage import Play, Stage, titles
 
-from feedmill.demo.script import Answer, document, redirect
-from feedmill.engine.adoption import move_feed
+from feedmill.engine.moves.follow import move_feed
 from feedmill.model.feed import Feed
+from feedmill_demo.server.script import Answer, document, redirect
 
 
 def advertisement() -> Answer:

@@ -9,7 +9,7 @@ import pytest
 from tests.integration.engine.stage import Stage, opened
 from tests.integration.grpc.outside import Visitor, visiting
 
-from feedmill.doors.grpc.server import grpc_server
+from feedmill.interfaces.grpc.server import grpc_server
 
 Serve = Callable[..., None]
 _LIMIT_SEC = 30.0

@@ -14,11 +14,11 @@ from tests.integration.grpc.outside import Visitor, reason_of, told, visiting
 from tests.integration.grpc.test_grpc_watch import write_events
 
 from feedmill.config import AccessConfig, GrpcConfig
-from feedmill.doors.grpc.answers import METHODS
-from feedmill.doors.grpc.server import grpc_server
-from feedmill.engine.access import issue_token, revoke_token, rotate_token
+from feedmill.engine.service.auth import issue_token, revoke_token, rotate_token
 from feedmill.errors import UsageError
-from feedmill.model.access import Scope
+from feedmill.interfaces.grpc.methods import METHODS
+from feedmill.interfaces.grpc.server import grpc_server
+from feedmill.model.token import Scope
 
 UNKNOWN = (grpc.StatusCode.UNAUTHENTICATED, "unauthenticated")
 DENIED = (grpc.StatusCode.PERMISSION_DENIED, "forbidden")

@@ -12,10 +12,10 @@ from tests.integration.grpc.conftest import Serve
 from tests.integration.grpc.outside import PACKAGE, Visitor, reason_of, told, visiting
 
 from feedmill.config import GrpcConfig
-from feedmill.demo.script import document
-from feedmill.doors.grpc.server import grpc_server
 from feedmill.engine.ports import Store
 from feedmill.errors import StoreError
+from feedmill.interfaces.grpc.server import grpc_server
+from feedmill_demo.server.script import document
 
 NOT_FOUND = grpc.StatusCode.NOT_FOUND
 BAD = grpc.StatusCode.INVALID_ARGUMENT
@@ -366,7 +366,7 @@ def test_a_fault_of_our_own_tells_nothing_of_itself(
         raise RuntimeError(message)
 
     async def story(_: Stage, visitor: Visitor) -> None:
-        monkeypatch.setattr("feedmill.engine.questions.health", explode)
+        monkeypatch.setattr("feedmill.engine.service.queries.health", explode)
 
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await visitor.ask("Feeds/Health", id="x")

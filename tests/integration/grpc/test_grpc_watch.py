@@ -15,13 +15,13 @@ from tests.integration.engine.stage import NOON, Stage, opened
 from tests.integration.grpc.conftest import Serve
 from tests.integration.grpc.outside import Said, Visitor, reason_of, told, visiting
 
-from feedmill.app import DATABASE
+from feedmill.app.services import DATABASE
 from feedmill.config import AccessConfig, GrpcConfig
-from feedmill.doors.grpc.server import grpc_server
-from feedmill.engine.world import World
+from feedmill.engine.run.services import World
+from feedmill.interfaces.grpc.server import grpc_server
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
-from feedmill.schedule.states import initial_state
+from feedmill.schedule.feed_state import initial_state
 
 UNPACED = AccessConfig(requests_per_sec=0)
 

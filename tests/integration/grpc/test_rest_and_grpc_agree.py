@@ -23,9 +23,9 @@ from tests.integration.grpc.outside import Visitor, reason_of, told, visiting
 
 from feedmill.canonicalise.urls import split
 from feedmill.config import AccessConfig
-from feedmill.demo.script import document
-from feedmill.doors.grpc.server import grpc_server
-from feedmill.doors.rest.serving import rest_server
+from feedmill.interfaces.grpc.server import grpc_server
+from feedmill.interfaces.http_server import rest_server
+from feedmill_demo.server.script import document
 
 HINTED = (
     "<ttl>60</ttl><skipHours><hour>3</hour></skipHours><skipDays><day>Sunday</day></skipDays>"

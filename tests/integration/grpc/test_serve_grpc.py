@@ -15,7 +15,7 @@ from tests.integration.engine.stage import opened
 from tests.integration.grpc.outside import Said, reason_of, told, visiting
 from tests.integration.grpc.test_grpc_watch import numbers, write_events
 
-MAIN = "from feedmill.doors.cli.main import main; main()"
+MAIN = "from feedmill.interfaces.cli.main import main; main()"
 KILLS = 3
 
 

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from tests.integration.http.fetchers import TableResolver
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.curl import CurlFetcher
-from feedmill.app import open_world
+from feedmill.adapters.http.fetcher import CurlFetcher
+from feedmill.app.services import open_world
 from feedmill.config import Config, FetchConfig, StoreConfig, WebhookConfig
-from feedmill.engine.telling import DeliveryListener, keep_webhooks
-from feedmill.engine.watch import Watch
-from feedmill.engine.world import World
+from feedmill.engine.deliver.to_webhooks import DeliveryListener, keep_webhooks
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.services import World
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from tests.integration.engine.stage import NOON, SteppedClock
 
-from feedmill.app import open_world
+from feedmill.app.services import open_world
 from feedmill.config import Config, StoreConfig
-from feedmill.engine.access import (
+from feedmill.engine.ports import Store
+from feedmill.engine.run.services import World
+from feedmill.engine.service.auth import (
     check_binding,
     issue_token,
     revoke_token,
     rotate_token,
     who,
 )
-from feedmill.engine.ports import Store
-from feedmill.engine.world import World
 from feedmill.errors import NotFoundError, StoreError, UsageError
 
 DAY = timedelta(days=1)

@@ -8,9 +8,9 @@ import pytest
 from tests.integration.hooks.mill import happen, opened, run, telling, until_webhook
 from tests.integration.hooks.receiver import CUT, HANG, receiving
 
-from feedmill.engine.telling import tell_once
-from feedmill.engine.watch import Watch
-from feedmill.engine.webhooks import (
+from feedmill.engine.deliver.to_webhooks import tell_once
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.service.webhooks import (
     add_webhook,
     pause_webhook,
     remove_webhook,

@@ -8,11 +8,11 @@ import pytest
 from tests.integration.hooks.mill import happen, opened, run, telling, until_webhook
 from tests.integration.hooks.receiver import receiving
 
-from feedmill.engine.telling import tell_once
-from feedmill.engine.watch import Watch
-from feedmill.engine.webhooks import add_webhook, checked_webhook_url, try_webhook
+from feedmill.engine.deliver.to_webhooks import tell_once
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.service.webhooks import add_webhook, checked_webhook_url, try_webhook
 from feedmill.errors import AddressError
-from feedmill.fetch.addresses import check_address
+from feedmill.fetch.public_addresses import check_address
 from feedmill.model.fetch import RefusalReason
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "ssrf_urls.json"

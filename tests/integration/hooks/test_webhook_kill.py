@@ -10,7 +10,7 @@ import pytest
 from tests.integration.hooks.mill import happen, opened, run, until_webhook
 from tests.integration.hooks.receiver import Receiver, receiving
 
-from feedmill.engine.webhooks import add_webhook
+from feedmill.engine.service.webhooks import add_webhook
 
 COMMAND = Path(sys.executable).with_name("feedmill")
 EVENTS = 12

@@ -10,12 +10,12 @@ import msgspec
 from tests.integration.hooks.mill import happen, opened, run, telling, until_webhook
 from tests.integration.hooks.receiver import receiving
 
-from feedmill.engine.access import issue_token
-from feedmill.engine.report import Report
-from feedmill.engine.webhooks import add_webhook
+from feedmill.engine.run.refresh_report import Report
+from feedmill.engine.service.auth import issue_token
+from feedmill.engine.service.webhooks import add_webhook
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
-from feedmill.publish.wire import token_wire, webhook_wire
+from feedmill.publish.to_json import token_wire, webhook_wire
 
 COMMAND = Path(sys.executable).with_name("feedmill")
 

@@ -10,9 +10,9 @@ from typing import Final
 import brotli
 import zstandard
 
-from feedmill.demo.feeds import LivingFeed
-from feedmill.demo.script import Answer, Request, document, hang_up, raw, redirect, silence
-from feedmill.demo.site import Site
+from feedmill_demo.living_feed import LivingFeed
+from feedmill_demo.server.script import Answer, Request, document, hang_up, raw, redirect, silence
+from feedmill_demo.server.site import Site
 
 VECTORS: Final = Path(__file__).parents[2] / "vectors" / "xml_attacks"
 BOMB: Final = b"<rss>" + bytes(64 * 1024 * 1024)  # six times what is ever read

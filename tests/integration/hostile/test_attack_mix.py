@@ -9,9 +9,9 @@ from tests.integration.crash.mills import Mill, until
 from tests.integration.crash.press import Press
 from tests.integration.hostile.attacks import CANARY_TEXT, FIRST_HOST, Attackers
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, Request
-from feedmill.demo.site import Site
+from feedmill_demo.server.script import Answer, Request
+from feedmill_demo.server.server import Publisher
+from feedmill_demo.server.site import Site
 
 INTERVAL_SEC = 4
 LEASE_SEC = 8

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.curl import CurlFetcher
+from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.config import FetchConfig
 from feedmill.fetch.plan import plan_fetch
 from feedmill.model.fetch import RawResponse

@@ -10,12 +10,12 @@ from tests.integration.http.fetchers import LOOPBACK, fetching, get
 from tests.integration.http.hostile import Line, always, answer, run, serving
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http import wires
-from feedmill.adapters.http.curl import CurlFetcher
-from feedmill.adapters.http.handle import Handle, Request
-from feedmill.adapters.http.pump import Pump
+from feedmill.adapters.http import connection
+from feedmill.adapters.http.curl_handle import Handle, Request
+from feedmill.adapters.http.curl_loop import Pump
+from feedmill.adapters.http.fetcher import CurlFetcher
+from feedmill.adapters.http.response_buffer import Transfer
 from feedmill.adapters.http.tls import trust_store
-from feedmill.adapters.http.transfer import Transfer
 from feedmill.errors import UsageError
 from feedmill.fetch.plan import plan_fetch
 
@@ -142,7 +142,7 @@ def test_a_dial_that_the_guard_vetoes_is_a_refusal(monkeypatch: pytest.MonkeyPat
 
 
 def test_no_more_handles_are_kept_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wires, "_MAX_IDLE_HANDLES", 1)
+    monkeypatch.setattr(connection, "_MAX_IDLE_HANDLES", 1)
 
     async def story() -> None:
         async with serving(always(BODY)) as server, fetching() as fetcher:

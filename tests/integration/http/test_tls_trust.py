@@ -21,7 +21,7 @@ from tests.integration.http.hostile import (
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http import tls as tls_module
-from feedmill.adapters.http.curl import CurlFetcher
+from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.config import FetchConfig
 from feedmill.errors import ConfigError
 

@@ -18,8 +18,8 @@ from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
 from tests.integration.engine.papers import item, rss
 from tests.integration.engine.stage import Stage
 
-from feedmill.demo.script import document
-from feedmill.doors.mcp.serving import http_server
+from feedmill.interfaces.mcp.transports import http_server
+from feedmill_demo.server.script import document
 
 COMMAND = Path(sys.executable).with_name("feedmill")
 Era = Literal["auto", "legacy"]

@@ -9,9 +9,9 @@ from tests.integration.engine.stage import opened
 from tests.integration.mcp.agent_mill import Person, agent, collected, publish
 
 from feedmill.config import AccessConfig, ServeConfig
-from feedmill.doors.mcp.serving import http_server
-from feedmill.engine.access import issue_token, revoke_token
+from feedmill.engine.service.auth import issue_token, revoke_token
 from feedmill.errors import UsageError
+from feedmill.interfaces.mcp.transports import http_server
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 LIMIT_SEC = 30.0

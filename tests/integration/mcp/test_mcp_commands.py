@@ -23,13 +23,13 @@ from tests.integration.mcp.agent_mill import (
     surroundings,
 )
 
-from feedmill.app import open_world
+from feedmill.app.services import open_world
 from feedmill.config import Config, StoreConfig
-from feedmill.engine import confirming
-from feedmill.engine.collect import collect_window, source_of
-from feedmill.engine.shelf import Shelf
-from feedmill.engine.window import window_between
-from feedmill.engine.world import World
+from feedmill.engine.run.services import World
+from feedmill.engine.two_phase import confirmation
+from feedmill.engine.two_phase.collect_window import collect_window, source_of
+from feedmill.engine.two_phase.window import window_between
+from feedmill.engine.two_phase.window_library import Shelf
 
 LIMIT_SEC = 30.0
 TICKET = re.compile(r"^ +((?:[A-Z2-7]{5}-){4}[A-Z2-7]{5})\s*$", re.MULTILINE)
@@ -117,13 +117,13 @@ def test_a_no_at_the_terminal_closes_the_question(home: Path) -> None:
             window = window_between("2025-10-13", "2025-10-13", now=world.clock.now())
             sources = [await source_of(publish(stage), stage.world)]
             kept = await Shelf(world).put(await collect_window(sources, window, stage.world))
-        asked = await confirming.ask(
+        asked = await confirmation.ask(
             kept.id, kept.file.digest, [3], world, asked_by="an\x1b[31m agent"
         )
         return asked.code
 
     async def state(world: World) -> Any:
-        return await confirming.question_of(code, world)
+        return await confirmation.question_of(code, world)
 
     code = in_world(home, ask)
 
@@ -140,7 +140,7 @@ def test_a_no_at_the_terminal_closes_the_question(home: Path) -> None:
 
 def test_a_question_whose_window_is_gone_cannot_be_confirmed(home: Path) -> None:
     async def ask(world: World) -> str:
-        asked = await confirming.ask("0" * 16, "0" * 64, [1], world, asked_by="an agent")
+        asked = await confirmation.ask("0" * 16, "0" * 64, [1], world, asked_by="an agent")
         return asked.code
 
     code = in_world(home, ask)

@@ -11,7 +11,7 @@ from tests.integration.engine.stage import Stage, opened
 from tests.integration.mcp.agent_mill import OFF_TOPIC, ON_TOPIC, Ask, agent, collected, publish
 
 from feedmill.config import McpConfig
-from feedmill.demo.script import document
+from feedmill_demo.server.script import document
 
 CHANGING = {"collect_window", "screen", "record_decisions", "confirm", "insert_selected"}
 LOOKING = {

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.integration.engine.stage import Stage, opened
 
-from feedmill.engine.candidates import sealed
-from feedmill.engine.confirming import Ticket, accept, ask, decline, question_of, spend
-from feedmill.engine.shelf import Shelf
+from feedmill.engine.two_phase.candidate_file import sealed
+from feedmill.engine.two_phase.confirmation import Ticket, accept, ask, decline, question_of, spend
+from feedmill.engine.two_phase.window_library import Shelf
 from feedmill.errors import ConflictError, NotFoundError, TicketError, UsageError
 from feedmill.model.candidate import SCHEMA, CandidateFile, Window
 from feedmill.model.confirmation import Question

@@ -11,7 +11,7 @@ from mcp_types import ElicitResult, InputRequiredResult
 from tests.integration.engine.stage import Stage, opened
 from tests.integration.mcp.agent_mill import Ask, Person, agent, collected, publish
 
-from feedmill.engine.confirming import ask as ask_person
+from feedmill.engine.two_phase.confirmation import ask as ask_person
 
 Confirmed = Callable[[Stage, Ask, str, str], Awaitable[None]]
 YES = ElicitResult(action="accept", content={"insert": True})
@@ -204,7 +204,7 @@ def test_a_yes_without_a_question_is_no_yes(tmp_path: Path) -> None:
             answer = await _confirm(
                 ask,
                 {"window_id": window, "candidate_ids": [1], "insert": True, "answer": "yes"},
-                {"feedmill.doors.mcp.deciding:answer_of_person": YES},
+                {"feedmill.interfaces.mcp.tools.confirm_insert:answer_of_person": YES},
             )
 
             assert isinstance(answer, InputRequiredResult)

@@ -9,7 +9,7 @@ from tests.integration.engine.papers import item, rss
 from tests.integration.engine.stage import opened
 from tests.integration.mcp.agent_mill import Ask, Person, agent, collected, publish
 
-from feedmill.demo.script import document
+from feedmill_demo.server.script import document
 
 MARK = "zebrafinch"
 TEXT = f"{MARK} text of the entry"

@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 from tests.integration.store.refreshes import DAY, HOUR, NOON, an_entry, new_feed, poll
 
-from feedmill.app import open_world
+from feedmill.app.services import open_world
 from feedmill.config import Config, StoreConfig
-from feedmill.engine.collections import Collection, CollectionPage, key_of, page
-from feedmill.engine.world import World
+from feedmill.engine.run.services import World
+from feedmill.engine.service.collections import Collection, CollectionPage, key_of, page
 from feedmill.errors import CursorError
 from feedmill.model.feed import Feed
 

@@ -17,11 +17,11 @@ from tests.integration.engine.papers import item, numbered, rss
 from tests.integration.engine.stage import Stage, opened
 
 from feedmill.config import MetaFeedConfig
-from feedmill.demo.script import document
-from feedmill.doors.rest.serving import rest_server
-from feedmill.engine.access import issue_token
-from feedmill.engine.watch import Watch
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.service.auth import issue_token
+from feedmill.interfaces.http_server import rest_server
 from feedmill.model.feed import Feed
+from feedmill_demo.server.script import document
 
 A = "{http://www.w3.org/2005/Atom}"
 KINDS = ("atom", "rss", "json")

@@ -11,8 +11,8 @@ from tests.integration.engine.stage import Stage
 from tests.integration.rest.rest_mill import RestMill
 
 from feedmill.config import AccessConfig
-from feedmill.demo.script import document
 from feedmill.model.feed import Feed
+from feedmill_demo.server.script import document
 
 OpenMill = Callable[..., RestMill]
 # Tests ask quickly; the one about the pace asks for a pace.

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from tests.integration.engine.stage import PLAIN
 from tests.integration.store.refreshes import NOON, an_entry, new_feed, poll
 
-from feedmill.app import open_world
+from feedmill.app.services import open_world
 from feedmill.config import Config, StoreConfig
-from feedmill.doors.rest.serving import rest_server
-from feedmill.engine.watch import Watch
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.interfaces.http_server import rest_server
 from feedmill.observe import log
 
 _TEXT = "word " * 180

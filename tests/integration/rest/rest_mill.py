@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, Self, TypeVar
 import msgspec
 from tests.integration.engine.stage import Stage, opened
 
-from feedmill.doors.rest.serving import rest_server
-from feedmill.engine.access import issue_token
-from feedmill.engine.watch import Watch
-from feedmill.model.access import Scope
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.service.auth import issue_token
+from feedmill.interfaces.http_server import rest_server
+from feedmill.model.token import Scope
 from feedmill.observe import log
 
 T = TypeVar("T")

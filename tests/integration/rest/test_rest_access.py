@@ -8,7 +8,7 @@ from tests.integration.rest.conftest import OpenMill
 from tests.integration.rest.rest_mill import JSON, RestMill, lines_of
 
 from feedmill.config import AccessConfig, ServeConfig
-from feedmill.engine.access import revoke_token
+from feedmill.engine.service.auth import revoke_token
 
 RANKS = ("read", "write", "admin")
 # A route of each scope, and what it answers to who may call it.

@@ -15,7 +15,7 @@ from tests.integration.rest.conftest import HASTY, fill
 from tests.integration.rest.rest_mill import LIMIT_SEC, RestMill
 
 from feedmill.config import ServeConfig
-from feedmill.doors.rest.problems import KINDS
+from feedmill.interfaces.rest.problems import KINDS
 
 ROOT = Path(__file__).parents[3]
 WANTED = {

@@ -9,7 +9,7 @@ from tests.integration.rest.conftest import OpenMill
 from tests.integration.rest.rest_mill import JSON, LIMIT_SEC, RestMill
 
 from feedmill.config import ServeConfig
-from feedmill.demo.script import document
+from feedmill_demo.server.script import document
 
 WISH = b'{"url": "https://a.example/feed", "as_is": true}'
 

@@ -8,8 +8,8 @@ from tests.integration.rest.conftest import OpenMill, fill
 from tests.integration.rest.rest_mill import JSON, RestMill
 
 from feedmill.config import ServeConfig
-from feedmill.doors.rest.problems import KINDS
 from feedmill.errors import StoreError
+from feedmill.interfaces.rest.problems import KINDS
 
 OPML = {"Content-Type": "text/x-opml"}
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "problems.md"

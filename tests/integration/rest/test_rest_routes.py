@@ -8,9 +8,9 @@ from tests.integration.engine.papers import item, numbered, paper, rss, said
 from tests.integration.engine.stage import Stage
 from tests.integration.rest.rest_mill import RestMill
 
-from feedmill.demo.script import document
 from feedmill.model.feed import Feed
-from feedmill.publish.wire import entry_wire, feed_wire
+from feedmill.publish.to_json import entry_wire, feed_wire
+from feedmill_demo.server.script import document
 
 NDJSON = {"Accept": "application/x-ndjson"}
 OPML = b"""<opml version="2.0"><body><outline text="Papers">

@@ -21,7 +21,7 @@ from tests.integration.rest.rest_mill import LIMIT_SEC, RestMill, lines_of
 from tests.integration.store.refreshes import NOON, new_feed
 
 from feedmill.config import ServeConfig
-from feedmill.engine.subscribe import subscribe
+from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import StoreError
 from feedmill.model.event import NewEvent
 

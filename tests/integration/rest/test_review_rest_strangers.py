@@ -11,8 +11,8 @@ from tests.integration.rest.conftest import OpenMill
 from tests.integration.rest.rest_mill import RestMill
 
 from feedmill.config import AccessConfig, ServeConfig
-from feedmill.demo.script import document
-from feedmill.engine.access import revoke_token
+from feedmill.engine.service.auth import revoke_token
+from feedmill_demo.server.script import document
 
 
 @pytest.mark.parametrize(

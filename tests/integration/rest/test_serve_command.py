@@ -147,7 +147,7 @@ def test_the_log_has_one_line_for_each_request_and_no_secret_in_it(tmp_path: Pat
 
 def test_help_does_not_load_the_web_stack() -> None:
     code = (
-        "import sys; from click.testing import CliRunner; from feedmill.doors.cli.main import cli;"
+        "import sys; from click.testing import CliRunner; from feedmill.interfaces.cli.main import cli;"
         "assert CliRunner().invoke(cli, ['--help']).exit_code == 0;"
         "assert CliRunner().invoke(cli, ['serve', '--help']).exit_code == 0;"
         "print([n for n in ('litestar', 'uvicorn', 'grpc') if n in sys.modules])"

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from tests.servers.ports import free_port
 
-from feedmill.adapters.store.sqlite import SqliteStore
-from feedmill.app import open_world
+from feedmill.adapters.store.sqlite.store import SqliteStore
+from feedmill.app.services import open_world
 from feedmill.config import Config, StoreConfig
-from feedmill.doors.cli.duty import on_duty
-from feedmill.engine.watch import Watch
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.interfaces.cli.long_running import on_duty
 from feedmill.observe.metrics import Metrics
 
 LIMIT_SEC = 10.0

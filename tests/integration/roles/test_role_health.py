@@ -13,11 +13,11 @@ from tests.servers.databases import migrated_database
 from tests.servers.ports import free_port
 from tests.servers.postgres import PostgresServer
 
-from feedmill.app import open_world, probes_of
+from feedmill.app.services import open_world, probes_of
 from feedmill.config import Config, StoreConfig
-from feedmill.engine.pulse import Pulse
-from feedmill.engine.readiness import readiness
-from feedmill.engine.watch import Watch
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.liveness import Pulse
+from feedmill.engine.run.readiness import readiness
 
 WORKER = ("worker",)
 

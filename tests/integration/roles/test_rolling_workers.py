@@ -11,7 +11,7 @@ from tests.integration.crash.ledger import ledger_of
 from tests.integration.crash.mills import Mill, until
 from tests.integration.crash.press import Press, pressing
 
-from feedmill.demo.script import silence
+from feedmill_demo.server.script import silence
 
 FEEDS, HOSTS = 16, 16
 WORKER = ("worker",)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.app import open_world, owner_name, warn_if_apart
+from feedmill.app.services import open_world, owner_name, warn_if_apart
 from feedmill.config import Config, StoreConfig
-from feedmill.engine import retention
-from feedmill.engine.presence import machine_of, present
-from feedmill.engine.watch import Watch
-from feedmill.engine.world import World
+from feedmill.engine.maintain import retention
+from feedmill.engine.run.heartbeat import machine_of, present
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.services import World
 from feedmill.model.worker import WorkerView
 from feedmill.observe import log
 

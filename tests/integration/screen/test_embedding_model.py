@@ -9,18 +9,18 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
-from feedmill import app
-from feedmill.adapters.models import bundled
-from feedmill.adapters.models.catalogue import model_path
-from feedmill.adapters.models.embedding import EmbeddingScreener
-from feedmill.adapters.models.memory import ScreenMemory
+from feedmill.adapters.screeners import bundled_data
+from feedmill.adapters.screeners.cache import ScreenMemory
+from feedmill.adapters.screeners.embedding import EmbeddingScreener
+from feedmill.adapters.screeners.model_files import model_path
+from feedmill.app import services
 from feedmill.config import Config, ScreenConfig, StoreConfig
-from feedmill.engine.evaluation import Evaluation, evaluate
-from feedmill.engine.screening import screen
+from feedmill.engine.two_phase.evaluate_screeners import Evaluation, evaluate
+from feedmill.engine.two_phase.screen import screen
 from feedmill.errors import ScreenerError
 from feedmill.model.screening import EvaluationSet, Screening, Text, TopicSet
 from feedmill.screen.evaluate import read_gold
-from feedmill.screen.suspicion import signs_of
+from feedmill.screen.injection_signs import signs_of
 from feedmill.screen.texts import script_of
 from feedmill.screen.topics import sealed
 
@@ -33,7 +33,7 @@ def config_in(home: Path, models: Path) -> Config:
 
 def screened(texts: Sequence[Text], topics: TopicSet, config: Config) -> tuple[Screening, ...]:
     async def story() -> tuple[Screening, ...]:
-        async with app.open_screeners(config) as opened:
+        async with services.open_screeners(config) as opened:
             assert opened.warnings == ()
             return await screen(texts, topics, opened.screeners, config.screen, asked=opened.asked)
 
@@ -44,11 +44,11 @@ def test_the_hybrid_beats_words_and_reaches_its_mark_on_texts_it_was_not_tuned_o
     tmp_path: Path, models: Path
 ) -> None:
     config = config_in(tmp_path, models)
-    topics = app.default_topics()
-    gold = read_gold(app.evaluation_set(), topics)
+    topics = services.default_topics()
+    gold = read_gold(services.evaluation_set(), topics)
 
     async def story() -> Evaluation:
-        async with app.open_screeners(config) as opened:
+        async with services.open_screeners(config) as opened:
             return await evaluate(gold, topics, opened.screeners, config.screen)
 
     found = asyncio.run(story())
@@ -64,11 +64,11 @@ def test_the_hybrid_beats_words_and_reaches_its_mark_on_texts_it_was_not_tuned_o
 
 def test_the_hybrid_reaches_its_mark_on_texts_by_another_hand(tmp_path: Path, models: Path) -> None:
     config = config_in(tmp_path, models)
-    topics = app.default_topics()
-    gold = read_gold(app.evaluation_set("independent"), topics)
+    topics = services.default_topics()
+    gold = read_gold(services.evaluation_set("independent"), topics)
 
     async def story() -> Evaluation:
-        async with app.open_screeners(config) as opened:
+        async with services.open_screeners(config) as opened:
             return await evaluate(gold, topics, opened.screeners, config.screen)
 
     found = asyncio.run(story())
@@ -84,8 +84,8 @@ def test_the_hybrid_reaches_its_mark_on_texts_by_another_hand(tmp_path: Path, mo
 def test_the_evaluation_sets_are_half_chinese_and_free_of_false_alarms(
     name: EvaluationSet,
 ) -> None:
-    topics = app.default_topics()
-    gold = read_gold(app.evaluation_set(name), topics)
+    topics = services.default_topics()
+    gold = read_gold(services.evaluation_set(name), topics)
 
     chinese = sum(one.lang == "zh" for one in gold)
 
@@ -96,7 +96,7 @@ def test_the_evaluation_sets_are_half_chinese_and_free_of_false_alarms(
 
 def test_a_topic_in_chinese_finds_texts_in_english(tmp_path: Path, models: Path) -> None:
     """Words cannot do that: they have no score here at all."""
-    ours = app.default_topics()
+    ours = services.default_topics()
     only_chinese = sealed(
         TopicSet(
             name="zh",
@@ -124,8 +124,8 @@ def test_a_topic_in_chinese_finds_texts_in_english(tmp_path: Path, models: Path)
 
 
 def test_a_window_of_three_is_scored_like_a_window_of_many(tmp_path: Path, models: Path) -> None:
-    topics = app.default_topics()
-    texts = [one.text for one in read_gold(app.evaluation_set(), topics)][:40]
+    topics = services.default_topics()
+    texts = [one.text for one in read_gold(services.evaluation_set(), topics)][:40]
     config = config_in(tmp_path, models)
 
     many = screened(texts, topics, config)
@@ -140,7 +140,7 @@ def test_a_window_of_three_is_scored_like_a_window_of_many(tmp_path: Path, model
 def test_vectors_are_remembered_so_that_a_second_run_encodes_nothing(
     tmp_path: Path, models: Path
 ) -> None:
-    topics = app.default_topics()
+    topics = services.default_topics()
     encoded: list[int] = []
 
     class Counting(EmbeddingScreener):
@@ -150,7 +150,7 @@ def test_vectors_are_remembered_so_that_a_second_run_encodes_nothing(
 
     async def run() -> tuple[float, ...]:
         memory = ScreenMemory(tmp_path / "screening.db")
-        screener = Counting(model_path(models), memory, bundled.reference())
+        screener = Counting(model_path(models), memory, bundled_data.reference())
         scores = await screener.score([Text(ref=1, title="绿电交易")], topics)
         assert await screener.score([], topics) == ()
         await screener.close()
@@ -170,10 +170,14 @@ def test_without_the_model_the_hybrid_goes_on_degraded_and_says_so(tmp_path: Pat
     config = config_in(tmp_path, tmp_path / "nowhere")
 
     async def story() -> tuple[tuple[str, ...], tuple[Screening, ...]]:
-        async with app.open_screeners(config) as opened:
+        async with services.open_screeners(config) as opened:
             texts = [Text(ref=1, title="绿电交易", summary="企业购买可再生能源电力。")]
             found = await screen(
-                texts, app.default_topics(), opened.screeners, config.screen, asked=opened.asked
+                texts,
+                services.default_topics(),
+                opened.screeners,
+                config.screen,
+                asked=opened.asked,
             )
             return opened.warnings, found
 
@@ -186,7 +190,7 @@ def test_without_the_model_the_hybrid_goes_on_degraded_and_says_so(tmp_path: Pat
 
 def test_meaning_alone_cannot_be_asked_for_without_the_model(tmp_path: Path) -> None:
     async def story() -> None:
-        async with app.open_screeners(config_in(tmp_path, tmp_path), "embedding"):
+        async with services.open_screeners(config_in(tmp_path, tmp_path), "embedding"):
             pass
 
     with pytest.raises(ScreenerError) as caught:
@@ -198,10 +202,10 @@ def test_meaning_alone_cannot_be_asked_for_without_the_model(tmp_path: Path) -> 
 def test_a_file_that_is_not_the_model_is_never_loaded(tmp_path: Path) -> None:
     model_path(tmp_path).write_bytes(b"not a model")
     memory = ScreenMemory(None)
-    screener = EmbeddingScreener(model_path(tmp_path), memory, bundled.reference())
+    screener = EmbeddingScreener(model_path(tmp_path), memory, bundled_data.reference())
 
     with pytest.raises(ScreenerError) as caught:
-        asyncio.run(screener.score([Text(ref=1, title="x")], app.default_topics()))
+        asyncio.run(screener.score([Text(ref=1, title="x")], services.default_topics()))
 
     assert caught.value.reason == "model-damaged"
 
@@ -210,10 +214,10 @@ def test_without_the_extra_the_way_to_install_it_is_said(
     tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    monkeypatch.delitem(sys.modules, "feedmill.adapters.models.embedding")
+    monkeypatch.delitem(sys.modules, "feedmill.adapters.screeners.embedding")
 
     async def story() -> tuple[str, ...]:
-        async with app.open_screeners(config_in(tmp_path, models)) as opened:
+        async with services.open_screeners(config_in(tmp_path, models)) as opened:
             return opened.warnings
 
     assert "pip install 'feedmill[semantic]'" in asyncio.run(story())[0]

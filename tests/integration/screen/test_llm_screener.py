@@ -21,13 +21,13 @@ from tests.integration.screen.endpoint import (
 from tests.unit.screen.little_topics import REFERENCE, TOPICS
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.curl import CurlFetcher
-from feedmill.adapters.models.lexical import LexicalScreener
-from feedmill.adapters.models.llm import LlmScreener
-from feedmill.adapters.models.memory import ScreenMemory
-from feedmill.app import open_screeners
+from feedmill.adapters.http.fetcher import CurlFetcher
+from feedmill.adapters.screeners.cache import ScreenMemory
+from feedmill.adapters.screeners.lexical import LexicalScreener
+from feedmill.adapters.screeners.llm import LlmScreener
+from feedmill.app.services import open_screeners
 from feedmill.config import Config, FetchConfig, ScreenConfig, StoreConfig
-from feedmill.engine.screening import screen
+from feedmill.engine.two_phase.screen import screen
 from feedmill.errors import ConfigError, ScreenerError
 from feedmill.model.screening import Score, Text
 

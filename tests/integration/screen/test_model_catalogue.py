@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.adapters.models.catalogue import (
+from feedmill.adapters.screeners.model_files import (
     USE_M,
     check_model,
     install_model,

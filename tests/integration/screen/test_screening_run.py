@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from tests.unit.screen.little_topics import HONEY, REFERENCE, TOPICS
 
-from feedmill.adapters.models.agent import AgentScreener
-from feedmill.adapters.models.lexical import LexicalScreener
-from feedmill.adapters.models.memory import ScreenMemory
+from feedmill.adapters.screeners.agent import AgentScreener
+from feedmill.adapters.screeners.cache import ScreenMemory
+from feedmill.adapters.screeners.lexical import LexicalScreener
 from feedmill.config import ScreenConfig
-from feedmill.engine.evaluation import evaluate
-from feedmill.engine.screening import is_audited, screen
+from feedmill.engine.two_phase.evaluate_screeners import evaluate
+from feedmill.engine.two_phase.screen import is_audited, screen
 from feedmill.errors import ScreenerError, UsageError
 from feedmill.model.screening import Gold, Judgement, Method, Score, Text, TopicSet
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.adapters.store.sqlite import SqliteStore, in_memory_store
+from feedmill.adapters.store.sqlite.store import SqliteStore, in_memory_store
 from feedmill.engine.ports import Store
 
 Story = Callable[[Store], Awaitable[None]]

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from feedmill.config import IdentifyConfig, ScheduleConfig
 from feedmill.engine.ports import Refresh, Store
 from feedmill.identify.diff import diff
-from feedmill.identify.seen import articles_of, identify, keys_of
-from feedmill.identify.touch import digests_of, touch
+from feedmill.identify.identify import articles_of, identify, keys_of
+from feedmill.identify.unchanged import digests_of, touch
 from feedmill.model.entry import Entry
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Claim, Feed, FetchRecord, Lane, NewFeed

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from tests.integration.store.refreshes import NOON, a_refresh, an_entry, claim_all, read
 
-from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.model.feed import Claim, HostPace
 
 HORIZON = timedelta(hours=6)

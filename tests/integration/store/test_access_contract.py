@@ -7,8 +7,8 @@ from tests.integration.store.refreshes import DAY, HOUR, NOON, new_feed
 
 from feedmill.engine.ports import Store
 from feedmill.errors import UsageError
-from feedmill.model.access import Token
 from feedmill.model.event import Event, NewEvent
+from feedmill.model.token import Token
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook, WebhookSecret
 from feedmill.publish.events import event_of_removed_feed
 

@@ -16,8 +16,8 @@ from tests.integration.store.refreshes import (
 from feedmill.engine.ports import Standing, Store
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import Feed
+from feedmill.model.live_screen import HeldEntry, StandingScreen
 from feedmill.model.screening import Screening, Topic, TopicSet
-from feedmill.model.standing import HeldEntry, StandingScreen
 
 SCREENING = Screening(
     candidate_id=0, suggestion="drop", topic=None, score=0.1, methods=("lexical",), reason="-"

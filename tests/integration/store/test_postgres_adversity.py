@@ -22,11 +22,11 @@ from tests.integration.store.refreshes import (
 from tests.servers.databases import migrated_database
 from tests.servers.postgres import PostgresServer
 
+from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.commit import commit_group
-from feedmill.adapters.store.postgres.frontier import Pacing
 from feedmill.adapters.store.postgres.identities import known
 from feedmill.adapters.store.postgres.pool import Connection, Database
-from feedmill.adapters.store.postgres.releasing import GivenBack, release_all
+from feedmill.adapters.store.postgres.release_batcher import GivenBack, release_all
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.errors import StoreError
 from feedmill.model.identity import IdentityKey

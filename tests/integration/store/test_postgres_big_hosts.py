@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from tests.integration.store.refreshes import HOUR, NOON, a_refresh, claim_all, new_feed
 from tests.integration.store.rivals import Held, stores, until_it_waits
 
-from feedmill.adapters.store.claims import shard_of
 from feedmill.adapters.store.postgres import subscriptions
-from feedmill.adapters.store.postgres.frontier import Pacing, lane_number
-from feedmill.adapters.store.postgres.layout import relane
+from feedmill.adapters.store.postgres.claim_planner import Pacing, lane_number
+from feedmill.adapters.store.postgres.lane_layout import relane
 from feedmill.adapters.store.postgres.store import PostgresStore
+from feedmill.adapters.store.sqlite.claims import shard_of
 from feedmill.model.feed import Claim, HostPace
 
 BIG = "big.example"

@@ -23,12 +23,12 @@ from tests.integration.store.refreshes import (
 )
 from tests.integration.store.rivals import LIMIT_SEC, Held, stores, until_it_waits
 
-from feedmill.adapters.store.claims import shard_of
 from feedmill.adapters.store.postgres import claims, subscriptions, workers
-from feedmill.adapters.store.postgres.frontier import Frontier, Pacing, Search, own_shards
+from feedmill.adapters.store.postgres.claim_planner import Frontier, Pacing, Search, own_shards
 from feedmill.adapters.store.postgres.pool import Connection
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.adapters.store.rows import micros
+from feedmill.adapters.store.sqlite.claims import shard_of
+from feedmill.adapters.store.tables.codec import micros
 from feedmill.model.worker import Worker
 
 ROOT = Path(__file__).parents[3]

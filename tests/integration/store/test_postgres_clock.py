@@ -11,7 +11,7 @@ from tests.integration.store.rivals import stores
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.postgres.clock import DatabaseClock
 from feedmill.adapters.store.postgres.pool import Database
-from feedmill.adapters.store.rows import instant
+from feedmill.adapters.store.tables.codec import instant
 from feedmill.errors import StoreError
 
 HOURS = timedelta(hours=5)

@@ -18,8 +18,8 @@ from tests.integration.store.refreshes import (
 )
 from tests.servers.postgres import PostgresServer
 
-from feedmill.adapters.store.postgres.frontier import Pacing
-from feedmill.adapters.store.postgres.group import Committer
+from feedmill.adapters.store.postgres.claim_planner import Pacing
+from feedmill.adapters.store.postgres.commit_batcher import Committer
 from feedmill.adapters.store.postgres.pool import Connection, Database, Job, T
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.engine.ports import EntryFilter, Refresh

@@ -12,7 +12,14 @@ from tests.integration.store.log_worker import events_of, is_rolled_back, read, 
 from tests.servers.postgres import PostgresServer
 
 from feedmill.adapters.store.postgres import health
-from feedmill.adapters.store.postgres.log import BITE, Log, cursor, number, number_all, set_cursor
+from feedmill.adapters.store.postgres.event_log import (
+    BITE,
+    Log,
+    cursor,
+    number,
+    number_all,
+    set_cursor,
+)
 from feedmill.adapters.store.postgres.outbox import append
 from feedmill.adapters.store.postgres.pool import Connection, Database
 

@@ -18,10 +18,10 @@ from tests.integration.store.refreshes import (
     poll,
 )
 
-from feedmill.adapters.store.paging import begins_word
 from feedmill.adapters.store.postgres import queries
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.adapters.store.sqlite.store import SqliteStore
+from feedmill.adapters.store.tables.paging import begins_word
 from feedmill.engine.ports import EntryFilter, Store
 from feedmill.model.candidate import CollectedDocument
 

@@ -12,9 +12,9 @@ from tests.integration.store.refreshes import HOUR, NOON, claim_all, new_feed
 from tests.integration.store.rivals import Held, stores
 
 from feedmill.adapters.store.postgres import claims
-from feedmill.adapters.store.postgres.frontier import Pacing
+from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.pool import Database, Job, T
-from feedmill.adapters.store.postgres.releasing import GivenBack, Releaser
+from feedmill.adapters.store.postgres.release_batcher import GivenBack, Releaser
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.errors import StoreError
 from feedmill.model.feed import Claim, HostPace

@@ -7,7 +7,7 @@ from tests.integration.store.refreshes import NOON, a_refresh, an_entry, new_fee
 from tests.integration.store.rivals import Held, stores, until_it_waits
 
 from feedmill.adapters.store.postgres import subscriptions
-from feedmill.adapters.store.postgres.frontier import Pacing
+from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
 

@@ -21,14 +21,14 @@ from tests.integration.store.refreshes import (
 from tests.integration.store.rivals import LIMIT_SEC, Held, stores, until_it_waits
 
 from feedmill.adapters.store.postgres import confirmations, hooks, merging, moving
-from feedmill.adapters.store.postgres.frontier import Pacing
+from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.engine.ports import EntryFilter
-from feedmill.model.access import Token
 from feedmill.model.confirmation import Question
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, ImportedOutline, Move
-from feedmill.model.standing import HeldEntry
+from feedmill.model.live_screen import HeldEntry
+from feedmill.model.token import Token
 from feedmill.model.webhook import Settlement, Webhook
 
 ROOT = Path(__file__).parents[3]

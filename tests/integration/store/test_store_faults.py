@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.integration.store.refreshes import NOON, a_refresh, an_entry, claim_all, new_feed, read
 
-from feedmill.adapters.store.sqlite import SqliteStore, in_memory_store
+from feedmill.adapters.store.sqlite.store import SqliteStore, in_memory_store
 from feedmill.engine.ports import EntryFilter, Refresh
 from feedmill.errors import StoreError
 from feedmill.model.feed import Feed

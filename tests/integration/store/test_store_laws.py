@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.integration.store.refreshes import HOUR, NOON, an_entry, new_feed, poll, read
 
-from feedmill.adapters.store.sqlite import in_memory_store
+from feedmill.adapters.store.sqlite.store import in_memory_store
 from feedmill.engine.ports import EntryFilter, Store
 from feedmill.model.entry import Entry
 from feedmill.model.feed import Feed

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.integration.store.refreshes import new_feed
 
-from feedmill.adapters.store.connections import connect
 from feedmill.adapters.store.migrate import MIGRATIONS, migrate, read_migrations
-from feedmill.adapters.store.sqlite import SqliteStore
+from feedmill.adapters.store.sqlite.connection import connect
+from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.errors import MigrationError, StoreError
 
 

@@ -14,20 +14,20 @@ from tests.integration.engine.papers import ATOM, atom, atom_entry, numbered, pa
 from tests.integration.engine.stage import PLAIN, Stage, opened
 from tests.integration.store.refreshes import an_entry, blob_ref, new_feed, poll
 
-from feedmill.adapters.store.postgres.texts import cleansed
+from feedmill.adapters.store.postgres.text_sanitising import cleansed
 from feedmill.config import Config, StoreConfig
-from feedmill.demo.script import document
-from feedmill.engine.adoption import move_feed
+from feedmill.engine.maintain.retention import purge
+from feedmill.engine.moves.follow import move_feed
 from feedmill.engine.ports import EntryFilter, Store
-from feedmill.engine.retention import purge
-from feedmill.model.access import Token
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.confirmation import Question
 from feedmill.model.entry import Author, Entry
 from feedmill.model.feed import Feed, ImportedOutline
+from feedmill.model.live_screen import StandingScreen
 from feedmill.model.screening import Topic, TopicSet
-from feedmill.model.standing import StandingScreen
+from feedmill.model.token import Token
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook, WebhookSecret
+from feedmill_demo.server.script import document
 
 NUL, REPLACED = "\x00", "\ufffd"
 HOOK = "hook-1"

@@ -12,8 +12,8 @@ from typing import Any
 from tests.integration.store_transfer.lived import config_of, database
 
 from feedmill.adapters.store.transfer.compare import Step
-from feedmill.app import carry_store, compare_stores
-from feedmill.model.transfer import Transfer
+from feedmill.app.services import carry_store, compare_stores
+from feedmill.model.store_transfer import Transfer
 
 LIMIT_SEC = 30.0
 COMMAND = Path(sys.executable).with_name("feedmill")

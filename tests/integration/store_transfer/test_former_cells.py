@@ -8,7 +8,7 @@ from tests.integration.store_transfer.lived import config_of
 from tests.integration.store_transfer.moving_up import command
 from tests.servers.postgres import PostgresServer
 
-from feedmill.app import open_world
+from feedmill.app.services import open_world
 
 
 def test_subscriptions_of_a_former_cell_can_be_exported(

@@ -14,7 +14,7 @@ from tests.servers.postgres import PostgresServer
 
 from feedmill.adapters.failpoints import JOB_POINTS
 from feedmill.adapters.store.transfer.tables import TABLES
-from feedmill.app import open_world
+from feedmill.app.services import open_world
 from feedmill.errors import ConflictError
 from feedmill.model.event import NewEvent
 

@@ -19,10 +19,10 @@ from tests.integration.store_transfer.moving_up import LIMIT_SEC, carried, compa
 from tests.servers.postgres import PostgresServer
 
 from feedmill.adapters.store.transfer.tables import LEFT_BEHIND, TABLES
-from feedmill.app import open_world
+from feedmill.app.services import open_world
 from feedmill.config import StoreConfig
+from feedmill.engine.maintain.raw_documents import body_of
 from feedmill.engine.ports import EntryFilter
-from feedmill.engine.rawbytes import body_of
 from feedmill.errors import ConflictError
 
 OWN_TABLES = {"outbox", "log_head", "cell", "gathered", "transfers", "transfer_parts"}

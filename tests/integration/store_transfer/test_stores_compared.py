@@ -10,9 +10,9 @@ from tests.integration.store_transfer.lived import by_hand, config_of, database
 from tests.integration.store_transfer.moving_up import carried, command, compared, silent
 from tests.servers.postgres import PostgresServer
 
-from feedmill.app import carry_store, open_world
+from feedmill.app.services import carry_store, open_world
 from feedmill.errors import ConflictError, MigrationError, StoreError, UsageError
-from feedmill.model.transfer import ComparedTable, Difference
+from feedmill.model.store_transfer import ComparedTable, Difference
 
 _SIZE = (
     "UPDATE fetches SET wire_length = coalesce(wire_length, 0) + 1 WHERE feed_no = 1"

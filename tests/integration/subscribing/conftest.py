@@ -10,7 +10,7 @@ import pytest
 from tests.integration.cli.cli_mill import Mill, PublisherBeside
 from tests.integration.subscribing.counter import Story, opened
 
-from feedmill.demo.publisher import Publisher
+from feedmill_demo.server.server import Publisher
 
 _LIMIT_SEC = 30.0
 

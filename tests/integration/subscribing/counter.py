@@ -14,17 +14,17 @@ from tests.integration.engine.stage import PLAIN
 from tests.integration.http.fetchers import TableResolver
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.curl import CurlFetcher
-from feedmill.app import open_world
+from feedmill.adapters.http.fetcher import CurlFetcher
+from feedmill.app.services import open_world
 from feedmill.config import Config, StoreConfig
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, Answering, Request, document
-from feedmill.engine.desk import Choices, Desk
-from feedmill.engine.loop import run_once
-from feedmill.engine.subscribe import Subscribed
-from feedmill.engine.watch import Watch
-from feedmill.engine.world import World
+from feedmill.engine.poll.scheduler import run_once
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.services import World
+from feedmill.engine.subscribe.add_feed import Subscribed
+from feedmill.engine.subscribe.subscriber import Choices, Desk
 from feedmill.model.feed import Feed
+from feedmill_demo.server.script import Answer, Answering, Request, document
+from feedmill_demo.server.server import Publisher
 
 NAMES = ("paper.example", "www.paper.example", "other.example")
 FEED = "application/rss+xml"

@@ -3,9 +3,9 @@
 import asyncio
 import sys
 
-from feedmill.app import load_config, open_world
-from feedmill.engine.desk import Desk
-from feedmill.engine.subscribe import Subscribed
+from feedmill.app.services import load_config, open_world
+from feedmill.engine.subscribe.add_feed import Subscribed
+from feedmill.engine.subscribe.subscriber import Desk
 
 
 async def main() -> None:

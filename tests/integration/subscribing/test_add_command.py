@@ -5,7 +5,7 @@ from tests.integration.cli.cli_mill import Mill
 from tests.integration.cli.test_cli_manners import on_a_terminal
 from tests.integration.subscribing.counter import feed_document, page
 
-from feedmill.demo.publisher import Publisher
+from feedmill_demo.server.server import Publisher
 
 
 def test_a_new_feed_is_shown_with_what_was_asked_and_what_comes_next(

@@ -7,9 +7,9 @@ import pytest
 from tests.integration.subscribing.conftest import Visit
 from tests.integration.subscribing.counter import Counter, feed_document, page
 
-from feedmill.demo.script import Answer, Request, redirect
-from feedmill.engine.desk import Desk
+from feedmill.engine.subscribe.subscriber import Desk
 from feedmill.errors import AddressError, NoFeedError, UsageError
+from feedmill_demo.server.script import Answer, Request, redirect
 
 ROBOTS = (("Content-Type", "text/plain"),)
 

@@ -5,9 +5,9 @@ from tests.integration.engine.papers import item, rss
 from tests.integration.subscribing.conftest import Visit
 from tests.integration.subscribing.counter import Counter, credentials_of, feed_document, page
 
-from feedmill.demo.script import Answer, Request, document, redirect
-from feedmill.engine.desk import Desk
+from feedmill.engine.subscribe.subscriber import Desk
 from feedmill.model.feed import FeedOverrides
+from feedmill_demo.server.script import Answer, Request, document, redirect
 
 
 def test_a_known_address_costs_no_request(visit: Visit) -> None:

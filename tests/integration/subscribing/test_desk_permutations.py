@@ -9,12 +9,12 @@ from tests.fakes import ScriptedFetcher, said
 from tests.integration.engine.papers import numbered
 from tests.integration.engine.stage import PLAIN
 
-from feedmill.app import open_world
-from feedmill.engine.desk import Desk
-from feedmill.engine.loop import run_once
-from feedmill.engine.subscribe import Subscribed, subscribe
-from feedmill.engine.watch import Watch
-from feedmill.engine.world import World
+from feedmill.app.services import open_world
+from feedmill.engine.poll.scheduler import run_once
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.services import World
+from feedmill.engine.subscribe.add_feed import Subscribed, subscribe
+from feedmill.engine.subscribe.subscriber import Desk
 from feedmill.model.fetch import FetchPlan, Hop, RawResponse
 
 XML = (("Content-Type", "application/rss+xml"),)

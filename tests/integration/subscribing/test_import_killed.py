@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from tests.integration.cli.cli_mill import LIMIT_SEC, Mill, finish
 from tests.integration.subscribing.counter import feed_document, page
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, Request
+from feedmill_demo.server.script import Answer, Request
+from feedmill_demo.server.server import Publisher
 
 HOSTS, EACH = 8, 8
 GAP_MS, DELAY_MS, TOLERANCE_MS = 40, 10, 5

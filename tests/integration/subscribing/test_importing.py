@@ -8,9 +8,7 @@ from tests.integration.cli.cli_mill import Mill
 from tests.integration.subscribing.conftest import Visit
 from tests.integration.subscribing.counter import Counter, feed_document, page
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer, redirect
-from feedmill.engine.importing import (
+from feedmill.engine.subscribe.import_list import (
     ADDED,
     EXISTING,
     FAILED,
@@ -18,8 +16,10 @@ from feedmill.engine.importing import (
     ImportReport,
     import_outlines,
 )
-from feedmill.engine.lists import Outline
+from feedmill.engine.subscribe.list_formats import Outline
 from feedmill.model.feed import ImportedOutline
+from feedmill_demo.server.script import Answer, redirect
+from feedmill_demo.server.server import Publisher
 
 NOBODY = "127.0.1.250"  # a loopback address at which the publisher does not listen
 

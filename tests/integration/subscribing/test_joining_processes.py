@@ -9,7 +9,7 @@ from subprocess import PIPE, Popen
 from tests.integration.cli.cli_mill import LIMIT_SEC, Mill
 from tests.integration.subscribing.counter import feed_document, page
 
-from feedmill.demo.publisher import Publisher
+from feedmill_demo.server.server import Publisher
 
 CHILD = Path(__file__).parent / "joining_child.py"
 ROUNDS = 8

@@ -4,12 +4,12 @@ import pytest
 from tests.integration.subscribing.conftest import Visit
 from tests.integration.subscribing.counter import Counter, feed_document, page
 
-from feedmill.demo.script import redirect
-from feedmill.engine.desk import Desk
 from feedmill.engine.ports import Fetcher
-from feedmill.engine.subscribe import Subscribed
+from feedmill.engine.subscribe.add_feed import Subscribed
+from feedmill.engine.subscribe.subscriber import Desk
 from feedmill.model.feed import FeedOverrides
 from feedmill.model.fetch import FetchPlan, Post, RawResponse
+from feedmill_demo.server.script import redirect
 
 VICTIM, STRANGER = "127.0.0.1", "127.0.1.1"
 

@@ -8,8 +8,8 @@ from tests.integration.subscribing.conftest import Visit
 from tests.integration.subscribing.counter import Counter, feed_document
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.engine.importing import import_outlines
-from feedmill.engine.lists import Outline, read_list
+from feedmill.engine.subscribe.import_list import import_outlines
+from feedmill.engine.subscribe.list_formats import Outline, read_list
 from feedmill.model.feed import ImportedOutline
 
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
-from feedmill.adapters.taps.ndjson import NdjsonTap
-from feedmill.adapters.taps.stdout import StdoutTap
+from feedmill.adapters.sinks.ndjson import NdjsonTap
+from feedmill.adapters.sinks.stdout import StdoutTap
 from feedmill.engine.ports import Sink
 from feedmill.model.event import Event
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.integration.taps.tap_sinks import Files, events
 
-from feedmill.adapters.taps.ndjson import NdjsonTap
-from feedmill.adapters.taps.stdout import StdoutTap
-from feedmill.app import stdout_tap
+from feedmill.adapters.sinks.ndjson import NdjsonTap
+from feedmill.adapters.sinks.stdout import StdoutTap
+from feedmill.app.services import stdout_tap
 from feedmill.config import Config, StoreConfig
-from feedmill.publish.lines import cloudevent_line, seq_of_line
+from feedmill.publish.ndjson import cloudevent_line, seq_of_line
 
 ENVELOPED = partial(cloudevent_line, source="urn:mill")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from tests.integration.taps.tap_sinks import Files, event, events
 
-from feedmill.adapters.taps.rawcopies import RawCopies
-from feedmill.adapters.taps.stdout import StdoutTap
+from feedmill.adapters.sinks.raw_copies import RawCopies
+from feedmill.adapters.sinks.stdout import StdoutTap
 from feedmill.errors import SinkError
-from feedmill.publish.lines import event_line, seq_of_line
+from feedmill.publish.ndjson import event_line, seq_of_line
 
 
 @pytest.fixture

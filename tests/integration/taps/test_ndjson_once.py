@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.adapters.taps.ndjson import NdjsonTap
+from feedmill.adapters.sinks.ndjson import NdjsonTap
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
 

@@ -11,7 +11,7 @@ from tests.integration.bus.benches import BUSES
 from tests.integration.taps.tap_sinks import SINKS, Bench, event, events
 
 from feedmill.model.event import Event
-from feedmill.publish.lines import seq_of_line
+from feedmill.publish.ndjson import seq_of_line
 
 
 @pytest.fixture(params=[*SINKS, *BUSES])

@@ -13,11 +13,11 @@ from tests.integration.cli.cli_mill import COMMAND, LIMIT_SEC, Mill
 from tests.integration.engine.papers import item
 from tests.integration.twophase.weeks import answer, on
 
-from feedmill.demo.publisher import Publisher
-from feedmill.demo.script import Answer
-from feedmill.engine.candidates import read_candidates
-from feedmill.engine.sidecars import confirmations, write_screenings
+from feedmill.engine.two_phase.candidate_file import read_candidates
+from feedmill.engine.two_phase.sidecar_files import confirmations, write_screenings
 from feedmill.model.screening import Screening
+from feedmill_demo.server.script import Answer
+from feedmill_demo.server.server import Publisher
 
 WEEK = ("--start", "2025-10-06", "--end", "2025-10-12")
 

@@ -7,13 +7,17 @@ from tests.integration.engine.papers import item
 from tests.integration.engine.stage import Play, Stage
 from tests.integration.twophase.weeks import MONDAY, answer, collect, on, shown
 
-from feedmill.demo.script import Answer, redirect
-from feedmill.engine import errands
-from feedmill.engine.candidates import decode_candidates, encode_candidates, unpack_body
-from feedmill.engine.gathering import drafts_of
+from feedmill.engine.two_phase import collect_source
+from feedmill.engine.two_phase.candidate_file import (
+    decode_candidates,
+    encode_candidates,
+    unpack_body,
+)
+from feedmill.engine.two_phase.candidates import drafts_of
 from feedmill.errors import StoreError
 from feedmill.model.candidate import Window
 from feedmill.model.feed import FeedOverrides
+from feedmill_demo.server.script import Answer, redirect
 
 
 def test_the_window_is_half_open_and_undated_entries_are_flagged(play: Play) -> None:
@@ -255,7 +259,7 @@ def test_a_fault_of_our_own_costs_one_source(play: Play, monkeypatch: pytest.Mon
                 raise ZeroDivisionError
             return real(*given, **named)
 
-        monkeypatch.setattr(errands, "drafts_of", stumbling)
+        monkeypatch.setattr(collect_source, "drafts_of", stumbling)
         file = await collect(stage, "/a", "/b")
 
         assert [(one.outcome, one.reason) for one in file.sources] == [

@@ -13,10 +13,10 @@ from tests.integration.engine.papers import item
 from tests.integration.engine.stage import Play, Stage, opened, titles
 from tests.integration.twophase.weeks import answer, collect, confirmation, insert, on
 
-from feedmill.engine.candidates import sealed
-from feedmill.engine.insert import insert_selected
-from feedmill.engine.rawbytes import raw_document
-from feedmill.engine.retention import purge
+from feedmill.engine.maintain.raw_documents import raw_document
+from feedmill.engine.maintain.retention import purge
+from feedmill.engine.two_phase.candidate_file import sealed
+from feedmill.engine.two_phase.insert_selected import insert_selected
 from feedmill.errors import CandidateError
 from feedmill.model.candidate import CandidateFile
 

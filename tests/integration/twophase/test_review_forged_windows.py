@@ -10,8 +10,8 @@ from tests.integration.engine.stage import Play, Stage, titles
 from tests.integration.twophase.test_inserting import refused
 from tests.integration.twophase.weeks import answer, collect, insert, on
 
-from feedmill.engine.candidates import pack_body, sealed
-from feedmill.engine.subscribe import subscribe
+from feedmill.engine.subscribe.add_feed import subscribe
+from feedmill.engine.two_phase.candidate_file import pack_body, sealed
 from feedmill.model.candidate import CandidateFile
 
 

@@ -6,14 +6,14 @@ from msgspec.structs import replace
 from tests.integration.engine.stage import Play, Stage, titles
 from tests.integration.twophase.weeks import answer, insert, on
 
-from feedmill.engine.held import held_entries, held_window
-from feedmill.engine.replay import replay
-from feedmill.engine.retention import purge
-from feedmill.engine.world import World
+from feedmill.engine.maintain.retention import purge
+from feedmill.engine.poll.replay import replay
+from feedmill.engine.run.services import World
+from feedmill.engine.two_phase.held_window import held_entries, held_window
 from feedmill.errors import UsageError
 from feedmill.model.feed import Feed
+from feedmill.model.live_screen import StandingMethod, StandingScreen
 from feedmill.model.screening import Screening, Text, Topic, TopicSet
-from feedmill.model.standing import StandingMethod, StandingScreen
 
 TOPICS = TopicSet(name="t", topics=(Topic(id="one", name="One"),), version="1")
 

@@ -7,13 +7,13 @@ from typing import Any
 from tests.integration.engine.papers import item, rss
 from tests.integration.engine.stage import Stage
 
-from feedmill.demo.script import Answer, document
-from feedmill.demo.writing import http_date
-from feedmill.engine.collect import collect_window, source_of
-from feedmill.engine.insert import Inserted, insert_selected
-from feedmill.engine.window import window_between
+from feedmill.engine.two_phase.collect_window import collect_window, source_of
+from feedmill.engine.two_phase.insert_selected import Inserted, insert_selected
+from feedmill.engine.two_phase.window import window_between
 from feedmill.model.candidate import CandidateFile
 from feedmill.model.screening import Confirmation
+from feedmill_demo.render import http_date
+from feedmill_demo.server.script import Answer, document
 
 MONDAY = datetime(2025, 10, 6, tzinfo=UTC)
 START, END = "2025-10-06", "2025-10-12"

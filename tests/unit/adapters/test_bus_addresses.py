@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from feedmill.adapters.bus.addresses import BusAddress, parse_address
+from feedmill.adapters.bus.address import BusAddress, parse_address
 from feedmill.adapters.bus.kafka import KafkaBus
 from feedmill.adapters.settings import load_config
-from feedmill.app import bus_of
+from feedmill.app.services import bus_of
 from feedmill.config import BusConfig, Config
 from feedmill.errors import ConfigError, MissingExtraError
 

@@ -13,13 +13,13 @@ from redis.exceptions import (
     ResponseError,
 )
 
-from feedmill.adapters.bus.addresses import parse_address
+from feedmill.adapters.bus.address import parse_address
 from feedmill.adapters.bus.kafka import KafkaBus
 from feedmill.adapters.bus.nats import _told
 from feedmill.adapters.bus.nats_session import RefusedError
 from feedmill.adapters.bus.redis import RedisBus
 from feedmill.config import BusConfig
-from feedmill.engine.trouble import passes
+from feedmill.engine.run.retry import passes
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.adapters.notify import Notifier
+from feedmill.adapters.systemd import Notifier
 
 
 def listening(address: str) -> socket.socket:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from feedmill.adapters.surroundings import Check, examine
+from feedmill.adapters.doctor import Check, examine
 
 NOON = datetime(2026, 10, 14, 12, 0, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from hashlib import shake_256
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.adapters.blobs.codings import expand, squeeze
+from feedmill.adapters.blobs.compression import expand, squeeze
 from feedmill.adapters.blobs.record import Coding, Header
 
 

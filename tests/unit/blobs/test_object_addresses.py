@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from obstore.store import AzureStore, GCSStore, LocalStore, S3Store
 
-from feedmill.adapters.blobs.objects_address import _client, _retry, open_store
+from feedmill.adapters.blobs.bucket.address import _client, _retry, open_store
 from feedmill.config import BlobsConfig
 from feedmill.errors import ConfigError
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from feedmill.adapters.blobs.objects_batches import Batches
+from feedmill.adapters.blobs.bucket.upload_batches import Batches
 from feedmill.adapters.clock import SystemClock
 from feedmill.errors import BlobError
 from feedmill.model.feed import BlobRef
@@ -190,7 +190,7 @@ def test_a_store_that_hangs_is_not_waited_for_for_ever() -> None:
 
 
 def test_only_the_latest_bodies_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("feedmill.adapters.blobs.objects_batches._REMEMBERED", 3)
+    monkeypatch.setattr("feedmill.adapters.blobs.bucket.upload_batches._REMEMBERED", 3)
 
     async def story() -> None:
         shelf = Shelf()

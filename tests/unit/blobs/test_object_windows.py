@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.adapters.blobs.objects_window import AHEAD_BYTES, BEHIND_BYTES, Window
+from feedmill.adapters.blobs.bucket.range_cache import AHEAD_BYTES, BEHIND_BYTES, Window
 
 _BLOCK = bytes(range(251))
 

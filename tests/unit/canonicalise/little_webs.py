@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from feedmill.canonicalise.progressive import CanonicalOptions, canonicalise
+from feedmill.canonicalise.search import CanonicalOptions, canonicalise
 from feedmill.model.canonical import Ask, Canonical, Existing, Lookup, NotCanonical, Seen
 
 _MOST_HOPS = 6

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.canonicalise.guesses import WELL_KNOWN, guesses
+from feedmill.canonicalise.discovery.guesses import WELL_KNOWN, guesses
 
 
 def paths(url: str) -> list[str]:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from feedmill.canonicalise.discovery import (
+from feedmill.canonicalise.discovery.html_page import read_page
+from feedmill.canonicalise.discovery.page_links import (
     MAX_FEEDS,
     anchored_feeds,
     declared_feeds,
     feeds_of_page,
 )
-from feedmill.canonicalise.pages import read_page
 from feedmill.model.canonical import FoundFeed
 from feedmill.model.parsed import Link
 

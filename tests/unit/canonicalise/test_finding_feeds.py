@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from feedmill.canonicalise.finding import DISALLOWED, FindOptions, find_feeds
-from feedmill.canonicalise.pages import read_page
+from feedmill.canonicalise.discovery.html_page import read_page
+from feedmill.canonicalise.discovery.search import DISALLOWED, FindOptions, find_feeds
 from feedmill.model.canonical import Ask, Found, Seen
 
 URL = "https://example.com/"

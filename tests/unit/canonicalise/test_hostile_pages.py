@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.canonicalise.discovery import MAX_FEEDS, feeds_of_page
-from feedmill.canonicalise.finding import find_feeds
-from feedmill.canonicalise.pages import MAX_CHARS, MAX_ELEMENTS, plain_url, read_page
+from feedmill.canonicalise.discovery.html_page import MAX_CHARS, MAX_ELEMENTS, plain_url, read_page
+from feedmill.canonicalise.discovery.page_links import MAX_FEEDS, feeds_of_page
+from feedmill.canonicalise.discovery.search import find_feeds
 
 URL = "https://example.com/"
 SIZE = 2_000_000

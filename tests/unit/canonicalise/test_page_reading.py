@@ -2,7 +2,13 @@
 
 import pytest
 
-from feedmill.canonicalise.pages import MAX_CHARS, MAX_ELEMENTS, page_text, plain_url, read_page
+from feedmill.canonicalise.discovery.html_page import (
+    MAX_CHARS,
+    MAX_ELEMENTS,
+    page_text,
+    plain_url,
+    read_page,
+)
 
 URL = "https://example.com/blog/page.html"
 

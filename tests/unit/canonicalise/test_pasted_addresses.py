@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.canonicalise.addresses import decode_entities, resolve_url
+from feedmill.canonicalise.pasted_url import decode_entities, resolve_url
 
 BASE = "https://e.example/blog/feed.xml"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from feedmill.canonicalise.pages import read_page
-from feedmill.canonicalise.platform_pages import page_platform_feeds
+from feedmill.canonicalise.discovery.html_page import read_page
+from feedmill.canonicalise.discovery.platform_pages import page_platform_feeds
 
 CHANNEL = "UCabcdefghijklmnopqrstuv"
 OTHER = "UCzyxwvutsrqponmlkjihgfe"

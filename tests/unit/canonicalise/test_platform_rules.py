@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from feedmill.canonicalise.platforms import RULES, platform_feeds
+from feedmill.canonicalise.discovery.platforms import RULES, platform_feeds
 
 CHANNEL = "UCabcdefghijklmnopqrstuv"
 VIDEOS = "https://www.youtube.com/feeds/videos.xml"

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.canonicalise.addresses import resolve_url
 from feedmill.canonicalise.cleanliness import cleanliness
+from feedmill.canonicalise.pasted_url import resolve_url
 from feedmill.canonicalise.policies import (
     POLICIES,
     canonical_link,

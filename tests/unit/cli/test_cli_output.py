@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from feedmill.doors.cli.output import counted, shorten, show_facts, span
+from feedmill.interfaces.cli.output import counted, shorten, show_facts, span
 
 
 def test_one_thing_is_not_said_as_many() -> None:

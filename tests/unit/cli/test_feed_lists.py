@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.engine.lists import Outline, read_list, write_opml
+from feedmill.engine.subscribe.list_formats import Outline, read_list, write_opml
 
 BODY = "<opml version='2.0'><body>{}</body></opml>"
 ONE = "https://one.example/feed"

@@ -6,10 +6,10 @@ from typing import get_args
 import pytest
 
 from feedmill.api import parse
-from feedmill.demo.edition import Dates, Ids, Kind, Style
-from feedmill.demo.feeds import CONTENT_TYPES, EPOCH, LivingFeed
-from feedmill.demo.prose import PROSE, Language, headline
 from feedmill.model.parsed import ParsedFeed
+from feedmill_demo.edition import Dates, Ids, Kind, Style
+from feedmill_demo.living_feed import CONTENT_TYPES, EPOCH, LivingFeed
+from feedmill_demo.prose import PROSE, Language, headline
 
 HOME = "http://127.0.0.1:8080/garden/"
 KINDS: tuple[Kind, ...] = get_args(Kind)

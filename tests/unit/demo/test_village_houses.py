@@ -6,10 +6,10 @@ from html import escape
 import pytest
 
 from feedmill.api import parse
-from feedmill.demo.script import Answer, Request
-from feedmill.demo.village import Village, about, village_opml
-from feedmill.demo.wire import for_request, header_of
 from feedmill.model.parsed import ParsedFeed, Unreadable
+from feedmill_demo.server.http1 import for_request, header_of
+from feedmill_demo.server.script import Answer, Request
+from feedmill_demo.sites import Village, about, village_opml
 
 ORIGIN = "http://127.0.0.1:8080"
 

@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 from click.testing import CliRunner
 
-from feedmill.doors.cli.main import cli
+from feedmill.interfaces.cli.main import cli
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

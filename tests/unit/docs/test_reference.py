@@ -13,9 +13,8 @@ import pytest
 
 import feedmill
 from feedmill.adapters.settings import environment_name, fields_of, parts
-from feedmill.doors.cli.main import cli
+from feedmill.interfaces.cli.main import cli
 from feedmill.model import (
-    access,
     candidate,
     canonical,
     confirmation,
@@ -27,6 +26,7 @@ from feedmill.model import (
     parsed,
     readiness,
     schedule,
+    token,
     webhook,
 )
 
@@ -52,7 +52,7 @@ CODES = {
     "Move sources": feed.MoveSource,
     "Move proofs": feed.MoveProof,
     "Discovery": canonical.FoundReason,
-    "Scopes": access.Scope,
+    "Scopes": token.Scope,
     "Webhook pauses": webhook.PauseReason,
     "Readiness": readiness.UnreadyReason,
     "Questions": confirmation.QuestionState,

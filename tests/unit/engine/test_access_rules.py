@@ -6,9 +6,9 @@ import pytest
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import AccessConfig
-from feedmill.engine.access import Issued, RateLimiter, is_loopback, require
+from feedmill.engine.service.auth import Issued, RateLimiter, is_loopback, require
 from feedmill.errors import AccessError
-from feedmill.model.access import Caller, Scope, Token
+from feedmill.model.token import Caller, Scope, Token
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 

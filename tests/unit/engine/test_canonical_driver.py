@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import feedmill
 from feedmill.config import Config
-from feedmill.engine.canonical import Face, Reply
+from feedmill.engine.subscribe.canonicalise import Face, Reply
 from feedmill.errors import UsageError
 from feedmill.model.canonical import Canonical, Existing, NotCanonical, Seen
 

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
-from feedmill.engine.pulse import Pulse
-from feedmill.engine.readiness import lately, readiness
-from feedmill.engine.supervision import keep_informed, status
-from feedmill.engine.watch import Watch
-from feedmill.engine.world import World
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.liveness import Pulse
+from feedmill.engine.run.readiness import lately, readiness
+from feedmill.engine.run.services import World
+from feedmill.engine.run.systemd_status import keep_informed, status
 from feedmill.errors import BlobError, StoreError
 from feedmill.model.readiness import Readiness, Unready
 

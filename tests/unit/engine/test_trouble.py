@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from feedmill.engine.trouble import FIRST_WAIT_SEC, LONGEST_WAIT_SEC, Trouble, passes, persist
-from feedmill.engine.watch import Watch
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.retry import FIRST_WAIT_SEC, LONGEST_WAIT_SEC, Trouble, passes, persist
 from feedmill.errors import BlobError, FeedmillError, SinkError, StoreError, UsageError
 
 Told = list[tuple[str, str | None, float]]

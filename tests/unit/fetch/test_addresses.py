@@ -5,7 +5,7 @@ from ipaddress import ip_address, ip_network
 import pytest
 
 from feedmill.errors import ConfigError
-from feedmill.fetch.addresses import check_address
+from feedmill.fetch.public_addresses import check_address
 from feedmill.model.fetch import Refused
 
 _DENIED = (

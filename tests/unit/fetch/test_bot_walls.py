@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.fetch.walls import bot_wall
+from feedmill.fetch.bot_walls import bot_wall
 from feedmill.model.fetch import Headers
 
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedmill.config import FetchConfig
-from feedmill.fetch.addresses import check_address
 from feedmill.fetch.freshness import freshness_sec
 from feedmill.fetch.guard import check_url
 from feedmill.fetch.http_dates import parse_http_date
 from feedmill.fetch.judge import judge
 from feedmill.fetch.link_headers import link_headers
 from feedmill.fetch.plan import headers_for_hop, plan_fetch
+from feedmill.fetch.public_addresses import check_address
 from feedmill.fetch.redirects import next_hop
 from feedmill.fetch.retry_after import parse_retry_after
 from feedmill.fetch.robots import allowed, crawl_delay

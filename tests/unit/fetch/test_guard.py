@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from feedmill.fetch.blocked_ports import BAD_PORTS
 from feedmill.fetch.guard import check_url, shown
-from feedmill.fetch.ports import BAD_PORTS
 from feedmill.fetch.redirects import next_hop
 from feedmill.model.fetch import Allowed, Hop, Refused
 

@@ -3,7 +3,7 @@
 import pytest
 
 from feedmill.config import FetchConfig
-from feedmill.fetch.own import is_trusted, own_plan, without_secrets
+from feedmill.fetch.feed_credentials import is_trusted, own_plan, without_secrets
 from feedmill.model.feed import FeedOverrides
 
 OWN = FeedOverrides(

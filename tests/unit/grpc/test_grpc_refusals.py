@@ -4,9 +4,6 @@ import grpc
 import msgspec
 import pytest
 
-from feedmill.doors.grpc.opening import grpc_door
-from feedmill.doors.grpc.refusals import refusal_of
-from feedmill.doors.grpc.server import grpc_server
 from feedmill.errors import (
     AccessError,
     AddressError,
@@ -21,6 +18,9 @@ from feedmill.errors import (
     StoreError,
     UsageError,
 )
+from feedmill.interfaces.grpc.errors import refusal_of
+from feedmill.interfaces.grpc.opening import grpc_door
+from feedmill.interfaces.grpc.server import grpc_server
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,9 @@ def test_the_door_opens_when_its_packages_are_there() -> None:
 def test_a_door_whose_packages_are_missing_says_how_to_get_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("feedmill.doors.grpc.opening.PACKAGES", ("a_package_that_is_not_there",))
+    monkeypatch.setattr(
+        "feedmill.interfaces.grpc.opening.PACKAGES", ("a_package_that_is_not_there",)
+    )
 
     with pytest.raises(MissingExtraError) as caught:
         grpc_door()

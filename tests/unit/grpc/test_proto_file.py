@@ -9,13 +9,13 @@ import pytest
 from google.protobuf.message_factory import GetMessageClass
 from tools.proto import GENERATED, NAMES, ROOT, generate
 
-from feedmill.doors.grpc.answers import METHODS
-from feedmill.doors.grpc.generated import feedmill_pb2 as pb
+from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
+from feedmill.interfaces.grpc.methods import METHODS
 from feedmill.model.canonical import Asked, Candidate, Canonical, FoundFeed
 from feedmill.model.entry import Author, EntryEnclosure
 from feedmill.model.event import Event, RawRef, Revision, StoredEntry
 from feedmill.model.fetch import Hop
-from feedmill.publish import moving, shapes
+from feedmill.publish import move_shapes, shapes
 
 # The version of the compiler is no part of what it says.
 VERSION = re.compile(r"Protobuf Python Version: .*|(?<=PUBLIC,\n)(    \d+,\n){3}")
@@ -28,8 +28,8 @@ PAIRS: dict[str, tuple[type[msgspec.Struct], dict[str, str]]] = {
     "PublisherHints": (shapes.PublisherHints, {}),
     "FeedStats": (shapes.FeedStats, {}),
     "FeedOverrides": (shapes.OverridesShape, {}),
-    "MoveCandidate": (moving.CandidateShape, {}),
-    "MoveMissing": (moving.MissingShape, {}),
+    "MoveCandidate": (move_shapes.CandidateShape, {}),
+    "MoveMissing": (move_shapes.MissingShape, {}),
     "AddFeedRequest": (shapes.FeedWish, {}),
     "FoundFeed": (FoundFeed, {}),
     "RefetchReply": (shapes.Refetch, {}),

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.pace import PaceWatch
-from feedmill.adapters.http.transfer import Transfer
+from feedmill.adapters.http.response_buffer import Transfer
+from feedmill.adapters.http.stall_watch import PaceWatch
 from feedmill.model.fetch import FetchLimits
 
 LIMITS = FetchLimits(

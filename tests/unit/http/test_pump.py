@@ -7,7 +7,7 @@ from typing import Any
 import pycurl
 import pytest
 
-from feedmill.adapters.http.pump import Pump
+from feedmill.adapters.http.curl_loop import Pump
 
 
 def run(story: Callable[[], Coroutine[Any, Any, None]]) -> None:

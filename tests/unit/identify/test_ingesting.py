@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from feedmill.config import IdentifyConfig
 from feedmill.identify.diff import diff
-from feedmill.identify.seen import articles_of, identify, keys_of
-from feedmill.identify.touch import digests_of, touch
+from feedmill.identify.identify import articles_of, identify, keys_of
+from feedmill.identify.unchanged import digests_of, touch
 from feedmill.model.entry import Entry
 from feedmill.model.identity import (
     Added,

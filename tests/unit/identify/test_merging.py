@@ -3,7 +3,7 @@
 import pytest
 
 from feedmill.identify.keys import MAX_KEY_BYTES, identity_keys, rescoped_key, spare_keys
-from feedmill.identify.merging import adopted_keys, pair_twins
+from feedmill.identify.merge_feeds import adopted_keys, pair_twins
 from feedmill.model.entry import Entry
 from feedmill.model.identity import IdentityKey, KnownEntry
 

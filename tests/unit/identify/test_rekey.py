@@ -4,8 +4,8 @@ import pytest
 
 from feedmill.config import IdentifyConfig
 from feedmill.identify.hashes import title_hash
+from feedmill.identify.identify import identify
 from feedmill.identify.rekey import is_mass_rekey, is_renamed, pair_by_link_and_title
-from feedmill.identify.seen import identify
 from feedmill.model.entry import Entry
 from feedmill.model.identity import FeedIdentity, Identified, KnownEntry
 

@@ -7,8 +7,8 @@ import pytest
 
 from feedmill.config import IdentifyConfig
 from feedmill.identify.diff import diff
+from feedmill.identify.identify import identify
 from feedmill.identify.removals import apply_tombstones, remove_absent, without_withdrawn
-from feedmill.identify.seen import identify
 from feedmill.model.entry import Entry
 from feedmill.model.identity import Changes, FeedIdentity, IdentityKey, KnownEntry, Touched
 from feedmill.model.parsed import Tombstone

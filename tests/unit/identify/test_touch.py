@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.identify.touch import digests_of, touch
+from feedmill.identify.unchanged import digests_of, touch
 from feedmill.model.identity import KnownEntry
 from feedmill.model.parsed import Slice
 

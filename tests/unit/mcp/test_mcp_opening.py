@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from feedmill.doors.cli.agents import place_of
-from feedmill.doors.mcp.opening import mcp_door
 from feedmill.errors import MissingExtraError
+from feedmill.interfaces.cli.commands.mcp import place_of
+from feedmill.interfaces.mcp.opening import mcp_door
 
 
 def test_without_the_extra_one_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

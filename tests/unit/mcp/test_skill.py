@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 from tests.unit.docs.test_reference import commands
 
-from feedmill.doors.cli.main import cli
-from feedmill.doors.mcp.collecting import COLLECTING
-from feedmill.doors.mcp.deciding import DECIDING
-from feedmill.doors.mcp.judging import JUDGING
-from feedmill.doors.mcp.looking import LOOKING
-from feedmill.doors.mcp.screening import SCREENING
-from feedmill.doors.mcp.server import INSTRUCTIONS
+from feedmill.interfaces.cli.main import cli
+from feedmill.interfaces.mcp.server import INSTRUCTIONS
+from feedmill.interfaces.mcp.tools.candidates import JUDGING
+from feedmill.interfaces.mcp.tools.collect_window import COLLECTING
+from feedmill.interfaces.mcp.tools.confirm_insert import DECIDING
+from feedmill.interfaces.mcp.tools.feeds_entries import LOOKING
+from feedmill.interfaces.mcp.tools.screen import SCREENING
 
 AGENTS = Path(__file__).parents[3] / "docs" / "agents"
 SKILL = (AGENTS / "SKILL.md").read_text("utf-8")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.normalise.allowlist import ATTRIBUTES, TAGS
-from feedmill.normalise.html import clean_html, from_text, from_xhtml, sanitise
+from feedmill.normalise.html.allowlist import ATTRIBUTES, TAGS
+from feedmill.normalise.html.sanitise import clean_html, from_text, from_xhtml, sanitise
 
 UNTIMED = settings(deadline=None)  # the machine may be busy; laws are not timed
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.normalise.dates import MAX_CHARS, parse_date
-from feedmill.normalise.dates_months import NAMES_BY_LANGUAGE, fold, month_number
-from feedmill.normalise.dates_zones import is_zone_name
+from feedmill.normalise.dates.months import NAMES_BY_LANGUAGE, fold, month_number
+from feedmill.normalise.dates.parse import MAX_CHARS, parse_date
+from feedmill.normalise.dates.zones import is_zone_name
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "dates.json"
 CASES = json.loads(VECTORS.read_text("utf-8"))["cases"]
@@ -500,7 +500,7 @@ def test_reading_what_was_read_changes_nothing(text: str) -> None:
 )
 def test_the_place_of_the_machine_changes_nothing(environment: dict[str, str]) -> None:
     program = (
-        "import json, sys; from feedmill.normalise.dates import parse_date;"
+        "import json, sys; from feedmill.normalise.dates.parse import parse_date;"
         "print(json.dumps([str(parse_date(raw)) for raw in json.load(sys.stdin)]))"
     )
     texts = [case["raw"] for case in CASES]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.normalise.html import clean_html, sanitise
-from feedmill.normalise.nesting import tame
+from feedmill.normalise.html.nesting import tame
+from feedmill.normalise.html.sanitise import clean_html, sanitise
 
 UNTIMED = settings(deadline=None)  # the machine may be busy; laws are not timed
 

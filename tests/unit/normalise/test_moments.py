@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from feedmill.normalise.moments import read_moments
+from feedmill.normalise.publication_dates import read_moments
 
 SEEN = datetime(2025, 10, 14, 9, 30, 5, tzinfo=UTC)
 FEED = datetime(2025, 10, 13, tzinfo=UTC)

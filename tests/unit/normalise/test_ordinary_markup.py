@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.normalise.html import clean_tree, sanitise
+from feedmill.normalise.html.sanitise import clean_tree, sanitise
 from feedmill.normalise.ordinary import sanitise_ordinary
 from feedmill.normalise.suspicious import find_suspicious
 from feedmill.normalise.text import clean_text

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.model.parsed import Category
-from feedmill.normalise.tags import MAX_TAG_CHARS, clean_tags
+from feedmill.normalise.categories import MAX_TAG_CHARS, clean_tags
 
 
 def tags(*terms: str, max_tags: int = 256) -> tuple[str, ...]:

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from feedmill.demo.listening import listening_sockets
-from feedmill.engine.watch import Watch
+from feedmill.engine.run.lifecycle import Watch
 from feedmill.errors import UsageError
+from feedmill.observe.health_page import serve_metrics
 from feedmill.observe.metrics import Metrics
-from feedmill.observe.page import serve_metrics
+from feedmill_demo.server.listening import listening_sockets
 
 Ask = Callable[[bytes], Awaitable[bytes]]
 

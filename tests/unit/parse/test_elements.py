@@ -5,7 +5,7 @@ from lxml import etree
 
 from feedmill.config import ParseLimits
 from feedmill.model.parsed import RepairCode
-from feedmill.parse.elements import (
+from feedmill.parse.xml.elements import (
     Draft,
     Scope,
     decimal,

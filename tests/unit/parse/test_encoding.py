@@ -8,8 +8,8 @@ from feedmill.config import ParseLimits
 from feedmill.model.document import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.parse.document import parse_document
-from feedmill.parse.encoding import Decoded, decode
-from feedmill.parse.labels import (
+from feedmill.parse.input.encoding import Decoded, decode
+from feedmill.parse.input.encoding_labels import (
     ONE_BYTE,
     WIDE,
     codecs_of,

@@ -4,7 +4,7 @@ import pytest
 
 from feedmill.config import ParseLimits
 from feedmill.model.document import RawDocument
-from feedmill.parse.flaws import first_flaw
+from feedmill.parse.xml.first_error import first_flaw
 
 
 def place(body: bytes) -> tuple[int, int] | None:

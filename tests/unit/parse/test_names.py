@@ -3,8 +3,8 @@
 import pytest
 from lxml import etree
 
-from feedmill.parse import names
-from feedmill.parse.names import is_guess, name_of
+from feedmill.parse.xml import names
+from feedmill.parse.xml.names import is_guess, name_of
 
 
 def element(xml: str) -> etree._Element:

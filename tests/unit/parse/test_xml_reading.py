@@ -7,9 +7,9 @@ import pytest
 from feedmill.model.document import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.parse.document import parse_document
-from feedmill.parse.mending import balance, mend
-from feedmill.parse.prolog import read_prolog, without_doctype
-from feedmill.parse.xml import parse_strictly, read_fragment, read_tree
+from feedmill.parse.xml.prolog import read_prolog, without_doctype
+from feedmill.parse.xml.repair import balance, mend
+from feedmill.parse.xml.tree import parse_strictly, read_fragment, read_tree
 
 
 @pytest.mark.parametrize(

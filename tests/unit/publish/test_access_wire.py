@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 
-from feedmill.model.access import Token
 from feedmill.model.event import Event
+from feedmill.model.token import Token
 from feedmill.model.webhook import DeadLetter, Webhook, WebhookSecret
-from feedmill.publish.lines import seq_of_line
-from feedmill.publish.wire import dead_letter_wire, token_wire, webhook_wire
+from feedmill.publish.ndjson import seq_of_line
+from feedmill.publish.to_json import dead_letter_wire, token_wire, webhook_wire
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 

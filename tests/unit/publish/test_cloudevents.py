@@ -7,7 +7,7 @@ import msgspec
 
 from feedmill.model.event import Event
 from feedmill.publish.cloudevents import cloudevent
-from feedmill.publish.lines import cloudevent_line, event_line, seq_of_line
+from feedmill.publish.ndjson import cloudevent_line, event_line, seq_of_line
 
 EVENT = Event(
     seq=42,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.model.event import Event
-from feedmill.publish.lines import event_line, json_line, json_lines, seq_of_line
+from feedmill.publish.ndjson import event_line, json_line, json_lines, seq_of_line
 
 
 def event(**data: object) -> Event:

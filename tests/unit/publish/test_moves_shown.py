@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from feedmill.config import MovesConfig
 from feedmill.model.feed import Move, MoveCandidate
-from feedmill.publish.moving import candidate_in_words, candidate_shape, move_in_words
+from feedmill.publish.move_shapes import candidate_in_words, candidate_shape, move_in_words
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MOVES = MovesConfig()

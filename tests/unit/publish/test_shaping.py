@@ -9,8 +9,9 @@ from feedmill.config import ScheduleConfig
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.schedule import Hint, Hints, Outcome, ScheduleState
 from feedmill.model.webhook import Webhook, WebhookSecret
-from feedmill.publish.lines import json_line
-from feedmill.publish.shaping import (
+from feedmill.publish.ndjson import json_line
+from feedmill.publish.to_json import decision_wire, feed_wire
+from feedmill.publish.to_shapes import (
     added_feed,
     attempt,
     decision_shape,
@@ -19,7 +20,6 @@ from feedmill.publish.shaping import (
     new_webhook,
     webhook_shape,
 )
-from feedmill.publish.wire import decision_wire, feed_wire
 from feedmill.schedule.decide import decide_next_poll
 
 NOON = datetime(2025, 10, 14, 12, tzinfo=UTC)

@@ -11,7 +11,7 @@ from feedmill.model.event import Event
 from feedmill.model.fetch import RawResponse
 from feedmill.model.webhook import Webhook, WebhookSecret
 from feedmill.publish.signing import verify
-from feedmill.publish.webhooks import (
+from feedmill.publish.webhook_delivery import (
     Delivered,
     Undelivered,
     backoff_sec,

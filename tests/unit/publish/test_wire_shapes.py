@@ -9,7 +9,7 @@ from feedmill.model.event import Event, RawRef, Revision, StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import Validators
 from feedmill.model.schedule import Cadence, Hint, Hints, Outcome, ScheduleState
-from feedmill.publish.wire import (
+from feedmill.publish.to_json import (
     decision_wire,
     entry_wire,
     event_wire,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.doors.rest.noticed import Noticed
+from feedmill.interfaces.rest.routes.noticed import Noticed
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

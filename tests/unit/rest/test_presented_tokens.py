@@ -4,7 +4,7 @@ from base64 import b64encode
 
 import pytest
 
-from feedmill.doors.rest.access import presented_token
+from feedmill.interfaces.rest.auth import presented_token
 
 
 def basic(pair: str) -> str:

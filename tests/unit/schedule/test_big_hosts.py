@@ -8,7 +8,7 @@ from feedmill.config import HostConfig
 from feedmill.errors import ConfigError
 from feedmill.model.feed import HostPace, Lane
 from feedmill.model.schedule import Outcome
-from feedmill.schedule.pace import MAX_LANES, lanes_by_host, pace_after, pause_until
+from feedmill.schedule.host_pace import MAX_LANES, lanes_by_host, pace_after, pause_until
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CONFIG = HostConfig(min_gap_ms=1000, rps=1.0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from feedmill.config import HostConfig
 from feedmill.model.feed import HostPace
 from feedmill.model.schedule import Outcome
-from feedmill.schedule.pace import initial_pace, is_incident, may_fetch, pace_after
+from feedmill.schedule.host_pace import initial_pace, is_incident, may_fetch, pace_after
 
 NOW = datetime(2025, 10, 14, 9, 30, 5, tzinfo=UTC)
 CONFIG = HostConfig(min_gap_ms=1000, rps=1.0)

@@ -11,7 +11,7 @@ from feedmill.model.parsed import PublisherHints
 from feedmill.model.schedule import Cadence, Hints, Outcome, ScheduleState
 from feedmill.schedule.decide import decide_next_poll, outcome_of_status
 from feedmill.schedule.hints import merge_hints
-from feedmill.schedule.windows import DAY_NAMES, excludes_everything, is_quiet
+from feedmill.schedule.quiet_windows import DAY_NAMES, excludes_everything, is_quiet
 from feedmill.schedule.words import step_in_words
 
 NOW = datetime(2025, 10, 14, 9, 30, tzinfo=UTC)

@@ -7,7 +7,7 @@ from feedmill.config import ScreenConfig
 from feedmill.errors import RegexOnlyError
 from feedmill.model.screening import Score, Text
 from feedmill.screen.fusion import fuse, topic_scores
-from feedmill.screen.suspicion import signs_of
+from feedmill.screen.injection_signs import signs_of
 
 CONFIG = ScreenConfig()
 SURE = (score("bees", "lexical", z=3.0, evidence=("hive",)), score("bees", "embedding", z=5.0))

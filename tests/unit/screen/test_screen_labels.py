@@ -4,7 +4,7 @@ from tests.unit.screen.little_topics import score
 
 from feedmill.model.screening import Label, Screening
 from feedmill.screen.calibration import EMBEDDING, probability
-from feedmill.screen.labels import labels_of, learn
+from feedmill.screen.learn_from_confirmations import labels_of, learn
 
 
 def label(z: float, *, relevant: bool, topic_set: str = "v1") -> Label:

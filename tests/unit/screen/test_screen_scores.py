@@ -5,16 +5,16 @@ from msgspec.structs import replace
 from tests.unit.screen.little_topics import BEES, HONEY, REFERENCE, TOPICS, TRAINS
 
 from feedmill.model.screening import Text, Topic, TopicSet
+from feedmill.screen.bm25 import build_lexicon, lexical_scores
 from feedmill.screen.calibration import EMBEDDING, HYBRID, LEXICAL, calibration_for, probability
-from feedmill.screen.lexical import build_lexicon, lexical_scores
-from feedmill.screen.scales import scales_of, z_of
-from feedmill.screen.topics import sealed
-from feedmill.screen.vectors import (
+from feedmill.screen.embedding_scores import (
     background_sentences,
     example_sentences,
     margin,
     ordinariness,
 )
+from feedmill.screen.topics import sealed
+from feedmill.screen.z_scores import scales_of, z_of
 
 LEXICON = build_lexicon(TOPICS, REFERENCE)
 

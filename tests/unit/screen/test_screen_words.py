@@ -2,8 +2,8 @@
 
 import pytest
 
-from feedmill.screen.folding import simplified
-from feedmill.screen.words import located_terms, terms
+from feedmill.screen.chinese_variants import simplified
+from feedmill.screen.tokenise import located_terms, terms
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 from tests.integration.store.refreshes import IDENTIFY, READER, an_entry
 
-from feedmill.adapters.store.postgres.arrays import columns_of, rows_of
-from feedmill.adapters.store.postgres.piles import Document, Pile, batches, sort_out
+from feedmill.adapters.store.postgres.change_batches import Document, Pile, batches, sort_out
+from feedmill.adapters.store.postgres.unnest import columns_of, rows_of
 from feedmill.identify.diff import diff
-from feedmill.identify.seen import identify
+from feedmill.identify.identify import identify
 from feedmill.model.identity import (
     Changes,
     ChangeSummary,

@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 from tests.integration.store.refreshes import NOON
 
-from feedmill.adapters.store.claims import SHARDS, shard_of
-from feedmill.adapters.store.postgres.frontier import (
+from feedmill.adapters.store.postgres.claim_planner import (
     SLACK_MICROS,
     SWEEP_CLAIMS,
     SWEEP_MICROS,
@@ -18,6 +17,7 @@ from feedmill.adapters.store.postgres.frontier import (
     lane_number,
     own_shards,
 )
+from feedmill.adapters.store.sqlite.claims import SHARDS, shard_of
 from feedmill.model.feed import Claim, HostPace, Lane
 
 NOW = 1_772_366_400_000_000

@@ -2,15 +2,15 @@
 
 import pytest
 
-from feedmill.adapters.store.paging import (
+from feedmill.adapters.store.postgres.title_search import Titles
+from feedmill.adapters.store.tables.codec import NEVER
+from feedmill.adapters.store.tables.paging import (
     article_position,
     begins_word,
     page_between,
     page_of,
     position,
 )
-from feedmill.adapters.store.postgres.titles import Titles
-from feedmill.adapters.store.rows import NEVER
 from feedmill.errors import UsageError
 
 ROWS = [(number,) for number in range(5)]

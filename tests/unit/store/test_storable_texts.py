@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.adapters.store.postgres.texts import (
+from feedmill.adapters.store.postgres.text_sanitising import (
     cleansed,
     storable,
     storable_json,

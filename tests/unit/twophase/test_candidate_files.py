@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.twophase.window_files import a_file, candidate, said
 
-from feedmill.engine import candidates
-from feedmill.engine.candidates import (
+from feedmill.engine.two_phase import candidate_file
+from feedmill.engine.two_phase.candidate_file import (
     candidate_page,
     chosen,
     decode_candidates,
@@ -106,7 +106,7 @@ def test_a_file_that_is_too_large_is_refused(
 ) -> None:
     path = tmp_path / "candidates.json"
     write_candidates(path, FILE)
-    monkeypatch.setattr(candidates, "MAX_FILE_BYTES", 100)
+    monkeypatch.setattr(candidate_file, "MAX_FILE_BYTES", 100)
 
     assert reason_of(WRITTEN) == "too-large"
     with pytest.raises(CandidateError) as refused:

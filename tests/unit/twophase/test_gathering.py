@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.twophase.window_files import MONDAY, candidate
 
-from feedmill.engine.gathering import Draft, counted, gather
+from feedmill.engine.two_phase.candidates import Draft, counted, gather
 from feedmill.model.candidate import SourceReport
 
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.twophase.window_files import candidate, said
 
-from feedmill.doors.cli.review_desk import HELP, ReviewDesk
+from feedmill.interfaces.cli.commands.review_terminal import HELP, ReviewDesk
 from feedmill.model.screening import Score
 
 CANDIDATES = (

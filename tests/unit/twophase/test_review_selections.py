@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from feedmill.engine.sidecars import parse_ids
+from feedmill.engine.two_phase.sidecar_files import parse_ids
 from feedmill.errors import CandidateError
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.unit.twophase.window_files import MONDAY, a_file, candidate, said
 
-from feedmill.engine.candidates import write_candidates
-from feedmill.engine.sidecars import (
+from feedmill.engine.two_phase.candidate_file import write_candidates
+from feedmill.engine.two_phase.sidecar_files import (
     confirmations,
     confirmations_path,
     encode_selection,

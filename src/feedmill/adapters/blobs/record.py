@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal
 from zlib import crc32
 
-from feedmill.adapters.blobs.faults import too_new
+from feedmill.adapters.blobs.errors import too_new
 from feedmill.model.base import Value
 from feedmill.model.feed import BlobRef
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from feedmill.adapters.blobs.depot import PACKED, Depot
 from feedmill.adapters.blobs.record import Found, walk
+from feedmill.adapters.blobs.segment_source import PACKED, Depot
 from feedmill.errors import BlobMoved
 from feedmill.model.feed import BlobRef
-from feedmill.model.segment import Fate
+from feedmill.model.raw_segment import Fate
 
 MIN_LIVE: Final = 0.5
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from feedmill.adapters.blobs.depot import Depot
-from feedmill.adapters.blobs.reading import Reader, reader
+from feedmill.adapters.blobs.read import Reader, reader
 from feedmill.adapters.blobs.record import Damage, Found, walk
+from feedmill.adapters.blobs.segment_source import Depot
 from feedmill.errors import BlobError, BlobMoved
 from feedmill.model.feed import BlobRef
-from feedmill.model.segment import BlobFault, BlobProblem
+from feedmill.model.raw_segment import BlobFault, BlobProblem
 
 _FAULTS: dict[str, BlobFault] = {"moved": "missing", "damaged": "damaged"}
 

@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from feedmill.adapters.bus.addresses import BusAddress
+from feedmill.adapters.bus.address import BusAddress
 from feedmill.adapters.failpoints import reach
 from feedmill.config import BusConfig
 from feedmill.engine.ports import Newest
 from feedmill.errors import ConfigError, SinkError
 from feedmill.model.event import Event
-from feedmill.publish.messages import bus_message
+from feedmill.publish.bus_messages import bus_message
 
 _OPTIONS: Final = ("security.", "sasl.", "ssl.")
 _CLOSE_SEC: Final = 1.0

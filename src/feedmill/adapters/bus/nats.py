@@ -19,14 +19,14 @@ import msgspec
 from nats.errors import AuthorizationError, Error, NoServersError
 from nats.js.errors import APIError
 
-from feedmill.adapters.bus.addresses import BusAddress
+from feedmill.adapters.bus.address import BusAddress
 from feedmill.adapters.bus.nats_session import NatsSession, RefusedError
 from feedmill.adapters.failpoints import reach
 from feedmill.config import BusConfig
 from feedmill.engine.ports import Newest
 from feedmill.errors import ConfigError, SinkError
 from feedmill.model.event import Event
-from feedmill.publish.messages import bus_message, header_value, subject_of
+from feedmill.publish.bus_messages import bus_message, header_value, subject_of
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _WRONG_LAST: Final = 10070

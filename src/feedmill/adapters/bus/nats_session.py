@@ -13,7 +13,7 @@ from nats.errors import NoRespondersError
 from nats.js.api import StreamConfig
 from nats.js.errors import NotFoundError
 
-from feedmill.adapters.bus.addresses import BusAddress
+from feedmill.adapters.bus.address import BusAddress
 from feedmill.adapters.failpoints import reach
 from feedmill.config import BusConfig
 from feedmill.engine.ports import Newest

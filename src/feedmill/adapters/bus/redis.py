@@ -22,13 +22,13 @@ from redis.exceptions import (
     ResponseError,
 )
 
-from feedmill.adapters.bus.addresses import BusAddress
+from feedmill.adapters.bus.address import BusAddress
 from feedmill.adapters.failpoints import reach
 from feedmill.config import BusConfig
 from feedmill.engine.ports import Newest
 from feedmill.errors import ConfigError, SinkError
 from feedmill.model.event import Event
-from feedmill.publish.messages import bus_message
+from feedmill.publish.bus_messages import bus_message
 
 # KEYS: the stream. ARGV: the number that it must have reached, the length to which it is cut (0:
 # never), then for each event its number, how many arguments follow, and those.

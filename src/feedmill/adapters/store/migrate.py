@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from feedmill.adapters.store.connections import is_busy
+from feedmill.adapters.store.sqlite.connection import is_busy
 from feedmill.errors import MigrationError
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations" / "sqlite"

@@ -19,15 +19,15 @@ import pytest
 from msgspec.structs import replace
 from tests.fakes import ScriptedFetcher, said
 
-from feedmill.app import load_config, migrate_store, open_world
+from feedmill.app.services import load_config, migrate_store, open_world
 from feedmill.config import Config
-from feedmill.engine.loop import run_once
+from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.retention import verify
+from feedmill.engine.poll.replay import replay
+from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.ports import EntryFilter, Store
-from feedmill.engine.rawbytes import body_of
-from feedmill.engine.replay import replay
-from feedmill.engine.retention import verify
-from feedmill.engine.watch import Watch
-from feedmill.engine.world import World
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.services import World
 from feedmill.model.feed import Feed
 
 HOMES = Path(__file__).parents[3] / "fixtures" / "homes"

@@ -8,10 +8,10 @@ Whoever changes a token holds its row first, so that two rotations, or one and a
 from datetime import datetime
 
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.postgres.texts import cleansed
-from feedmill.adapters.store.rows import instant_or_none, micros
-from feedmill.adapters.store.token_rows import TOKEN_COLUMNS, token_of, token_row
-from feedmill.model.access import Token, TokenSecret
+from feedmill.adapters.store.postgres.text_sanitising import cleansed
+from feedmill.adapters.store.tables.codec import instant_or_none, micros
+from feedmill.adapters.store.tables.tokens import TOKEN_COLUMNS, token_of, token_row
+from feedmill.model.token import Token, TokenSecret
 
 
 async def add_token(connection: Connection, token: Token, sha256: str) -> None:

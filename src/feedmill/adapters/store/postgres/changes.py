@@ -14,11 +14,11 @@ transactions that want the same ones wait for each other and never in a circle.
 from collections.abc import Sequence
 from typing import Final
 
-from feedmill.adapters.store.entry_rows import CONTENT_COLUMNS, content_row
-from feedmill.adapters.store.postgres.arrays import columns_of, rows_of, write_rows
-from feedmill.adapters.store.postgres.piles import Document, Pile, batches, sort_out
+from feedmill.adapters.store.postgres.change_batches import Document, Pile, batches, sort_out
 from feedmill.adapters.store.postgres.pool import Connection, digest
-from feedmill.adapters.store.rows import Row, micros_or_none
+from feedmill.adapters.store.postgres.unnest import columns_of, rows_of, write_rows
+from feedmill.adapters.store.tables.codec import Row, micros_or_none
+from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS, content_row
 
 _CONTENT: Final = ", ".join(CONTENT_COLUMNS)
 _NEW_COLUMNS: Final = (

@@ -18,8 +18,7 @@ from typing import Any, Final, NamedTuple
 import asyncpg
 from msgspec.structs import replace
 
-from feedmill.adapters.store.claims import SHARDS, lane_key_of, shard_of
-from feedmill.adapters.store.postgres.frontier import Frontier, Search
+from feedmill.adapters.store.postgres.claim_planner import Frontier, Search
 from feedmill.adapters.store.postgres.lanes import (
     FIRST_DUE,
     free,
@@ -29,8 +28,9 @@ from feedmill.adapters.store.postgres.lanes import (
     limit_host,
 )
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.postgres.releasing import release
-from feedmill.adapters.store.rows import (
+from feedmill.adapters.store.postgres.release_batcher import release
+from feedmill.adapters.store.sqlite.claims import SHARDS, lane_key_of, shard_of
+from feedmill.adapters.store.tables.codec import (
     FEED_COLUMNS,
     NEVER,
     PACE_COLUMNS,

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from feedmill.adapters.store.postgres.pool import Connection, Database
-from feedmill.adapters.store.rows import instant
+from feedmill.adapters.store.tables.codec import instant
 from feedmill.engine.ports import Clock
 from feedmill.errors import StoreError
 

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from feedmill.adapters.store.clock_steps import earlier
 from feedmill.adapters.store.postgres.lanes import FIRST_DUE
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.rows import (
+from feedmill.adapters.store.sqlite.clock_steps import earlier
+from feedmill.adapters.store.tables.codec import (
     PACE_COLUMNS,
     json_or_null,
     micros,

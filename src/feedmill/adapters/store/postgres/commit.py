@@ -11,16 +11,16 @@ the document, the schedule) needs no other.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from feedmill.adapters.store.fetch_rows import Blocks
 from feedmill.adapters.store.postgres import holding, outbox
-from feedmill.adapters.store.postgres.arrays import quoted, rows_of, write_rows
+from feedmill.adapters.store.postgres.change_batches import Document
 from feedmill.adapters.store.postgres.changes import write_changes
-from feedmill.adapters.store.postgres.frontier import Pacing
-from feedmill.adapters.store.postgres.piles import Document
+from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.pool import Connection, digest
 from feedmill.adapters.store.postgres.runs import Writing, keep_runs
 from feedmill.adapters.store.postgres.subscriptions import relocate, reschedule
-from feedmill.adapters.store.rows import STATE_COLUMNS, Row, blob_row, micros, state_row
+from feedmill.adapters.store.postgres.unnest import quoted, rows_of, write_rows
+from feedmill.adapters.store.tables.codec import STATE_COLUMNS, Row, blob_row, micros, state_row
+from feedmill.adapters.store.tables.fetch_codec import Blocks
 from feedmill.engine.ports import Committed, Refresh
 from feedmill.model.event import NewEvent
 

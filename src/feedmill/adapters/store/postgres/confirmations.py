@@ -5,9 +5,9 @@
 from datetime import datetime
 
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.postgres.texts import cleansed, storable
-from feedmill.adapters.store.question_rows import QUESTION_COLUMNS, question_of, question_row
-from feedmill.adapters.store.rows import json_text, micros, micros_or_none
+from feedmill.adapters.store.postgres.text_sanitising import cleansed, storable
+from feedmill.adapters.store.tables.codec import json_text, micros, micros_or_none
+from feedmill.adapters.store.tables.confirmations import QUESTION_COLUMNS, question_of, question_row
 from feedmill.model.confirmation import Question
 
 

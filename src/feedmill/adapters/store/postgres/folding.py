@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from feedmill.adapters.store.merge_rows import STATE_COLUMNS, Place, differences
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.rows import json_text, micros
+from feedmill.adapters.store.tables.codec import json_text, micros
+from feedmill.adapters.store.tables.merge_feeds import STATE_COLUMNS, Place, differences
 
 _PAIRS: Final = "unnest($1::bigint[], $2::bigint[]) AS p (gone, kept)"
 _STATE_LAST: Final = 2_147_483_647  # the number of the state that goes, until all are numbered anew

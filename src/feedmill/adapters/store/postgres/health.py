@@ -3,7 +3,7 @@
 from typing import Final
 
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.promises import BROKEN
+from feedmill.adapters.store.tables.consistency import BROKEN
 
 _PROBLEMS: Final = {
     **BROKEN,

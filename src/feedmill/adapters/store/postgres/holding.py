@@ -5,7 +5,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from feedmill.adapters.store.holding_rows import (
+from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.text_sanitising import cleansed, storable
+from feedmill.adapters.store.tables.codec import blob_row
+from feedmill.adapters.store.tables.held_entries import (
     COLLECTED_COLUMNS,
     HELD_COLUMNS,
     NEW_HELD_COLUMNS,
@@ -16,13 +19,10 @@ from feedmill.adapters.store.holding_rows import (
     screen_of,
     screen_row,
 )
-from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.postgres.texts import cleansed, storable
-from feedmill.adapters.store.rows import blob_row
 from feedmill.engine.ports import Page, Standing
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import BlobRef
-from feedmill.model.standing import HeldEntry, StandingScreen
+from feedmill.model.live_screen import HeldEntry, StandingScreen
 
 _BLOB: Final = (
     'INSERT INTO blobs (sha256, segment, "offset", length, coding, raw_length, prefix_sha256)'

@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import Final
 
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.postgres.texts import cleansed, storable
-from feedmill.adapters.store.rows import micros, micros_or_none, strings
-from feedmill.adapters.store.webhook_rows import (
+from feedmill.adapters.store.postgres.text_sanitising import cleansed, storable
+from feedmill.adapters.store.tables.codec import micros, micros_or_none, strings
+from feedmill.adapters.store.tables.webhooks import (
     LETTER_COLUMNS,
     NEW_COLUMNS,
     WEBHOOK_SELECT,

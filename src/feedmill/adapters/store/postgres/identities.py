@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import asyncpg
 
-from feedmill.adapters.store.entry_rows import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
-from feedmill.adapters.store.postgres.arrays import rows_of
 from feedmill.adapters.store.postgres.pool import Connection, digest
-from feedmill.adapters.store.postgres.texts import storable
-from feedmill.adapters.store.rows import instant
+from feedmill.adapters.store.postgres.text_sanitising import storable
+from feedmill.adapters.store.postgres.unnest import rows_of
+from feedmill.adapters.store.tables.codec import instant
+from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
 from feedmill.engine.ports import Recalled
 from feedmill.model.identity import IdentityKey, KnownEntry
 

@@ -4,9 +4,9 @@
 
 from collections.abc import Sequence
 
-from feedmill.adapters.store.outline_rows import OUTLINE_COLUMNS, outline_of, outline_row
 from feedmill.adapters.store.postgres.pool import Connection, digest
-from feedmill.adapters.store.postgres.texts import cleansed
+from feedmill.adapters.store.postgres.text_sanitising import cleansed
+from feedmill.adapters.store.tables.imports import OUTLINE_COLUMNS, outline_of, outline_row
 from feedmill.model.feed import ImportedOutline
 
 _NOTE = f"""

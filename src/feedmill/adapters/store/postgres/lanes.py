@@ -16,16 +16,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.adapters.store.claims import lane_key_of, shard_of
-from feedmill.adapters.store.postgres.frontier import (
+from feedmill.adapters.store.postgres.claim_planner import (
     SPLIT,
     Pacing,
     lane_keys,
     lane_number,
 )
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.postgres.texts import storable
-from feedmill.adapters.store.rows import NEVER, PACE_COLUMNS, micros, pace_of, pace_row
+from feedmill.adapters.store.postgres.text_sanitising import storable
+from feedmill.adapters.store.sqlite.claims import lane_key_of, shard_of
+from feedmill.adapters.store.tables.codec import NEVER, PACE_COLUMNS, micros, pace_of, pace_row
 from feedmill.model.feed import HostPace
 
 # When the first feed of the lane `l` is due.

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.rows import micros
+from feedmill.adapters.store.tables.codec import micros
 
 
 async def hold(

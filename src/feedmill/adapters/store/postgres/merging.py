@@ -14,7 +14,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from feedmill.adapters.store.merge_rows import (
+from feedmill.adapters.store.postgres import outbox
+from feedmill.adapters.store.postgres.folding import fold
+from feedmill.adapters.store.postgres.identities import every_row
+from feedmill.adapters.store.postgres.pool import Connection, digest
+from feedmill.adapters.store.postgres.subscriptions import set_tags
+from feedmill.adapters.store.postgres.text_sanitising import storable
+from feedmill.adapters.store.tables.codec import json_text
+from feedmill.adapters.store.tables.merge_feeds import (
     ENTRY_COLUMNS,
     SIDE_COLUMNS,
     Side,
@@ -24,15 +31,8 @@ from feedmill.adapters.store.merge_rows import (
     place_of,
     side_of,
 )
-from feedmill.adapters.store.postgres import outbox
-from feedmill.adapters.store.postgres.folding import fold
-from feedmill.adapters.store.postgres.identities import every_row
-from feedmill.adapters.store.postgres.pool import Connection, digest
-from feedmill.adapters.store.postgres.subscriptions import set_tags
-from feedmill.adapters.store.postgres.texts import storable
-from feedmill.adapters.store.rows import json_text
 from feedmill.identify.hashes import item_hash
-from feedmill.identify.merging import adopted_keys, pair_twins
+from feedmill.identify.merge_feeds import adopted_keys, pair_twins
 from feedmill.model.entry import Entry
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Lane, MergeCounts

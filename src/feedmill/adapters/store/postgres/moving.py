@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from feedmill.adapters.store.claims import lane_key_of
-from feedmill.adapters.store.move_rows import MOVE_COLUMNS, SOON, move_of, move_row
 from feedmill.adapters.store.postgres import outbox
-from feedmill.adapters.store.postgres.frontier import Pacing
+from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.lanes import hasten
 from feedmill.adapters.store.postgres.pool import Connection, digest
 from feedmill.adapters.store.postgres.subscriptions import add_aliases, relocate
-from feedmill.adapters.store.postgres.texts import cleansed, storable
-from feedmill.adapters.store.rows import json_text, micros, micros_or_none
+from feedmill.adapters.store.postgres.text_sanitising import cleansed, storable
+from feedmill.adapters.store.sqlite.claims import lane_key_of
+from feedmill.adapters.store.tables.codec import json_text, micros, micros_or_none
+from feedmill.adapters.store.tables.moves import MOVE_COLUMNS, SOON, move_of, move_row
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Move, MoveCandidate
 

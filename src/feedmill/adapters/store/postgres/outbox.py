@@ -9,10 +9,10 @@ can come before any more, in the order of (tx, no).
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from feedmill.adapters.store.postgres.arrays import columns_of, rows_of
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.postgres.texts import storable_json
-from feedmill.adapters.store.rows import Row, event_id, micros
+from feedmill.adapters.store.postgres.text_sanitising import storable_json
+from feedmill.adapters.store.postgres.unnest import columns_of, rows_of
+from feedmill.adapters.store.tables.codec import Row, event_id, micros
 from feedmill.model.event import NewEvent
 
 _COLUMNS: Final = ("id", "type", "feed_id", "entry_uid", "occurred_at", "data")

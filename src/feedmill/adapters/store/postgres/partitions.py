@@ -18,7 +18,7 @@ import asyncpg
 from msgspec import Struct
 
 from feedmill.adapters.store.postgres.pool import Connection, Database
-from feedmill.adapters.store.rows import micros
+from feedmill.adapters.store.tables.codec import micros
 
 EVENTS_EACH: Final = 1_000_000  # numbers of one partition of the log
 DAYS_AHEAD: Final = 7

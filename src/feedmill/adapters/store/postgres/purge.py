@@ -14,7 +14,7 @@ from typing import Any, Final
 from feedmill.adapters.store.postgres import partitions
 from feedmill.adapters.store.postgres.partitions import GivenUpError, Partition
 from feedmill.adapters.store.postgres.pool import Connection, Database
-from feedmill.adapters.store.rows import Row, micros
+from feedmill.adapters.store.tables.codec import Row, micros
 
 BITE: Final = 1_000  # rows of one transaction
 MOST_KEPT: Final = 5_000  # rows of a day that are put aside, so that the day can be dropped

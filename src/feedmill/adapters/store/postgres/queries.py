@@ -7,10 +7,14 @@ from typing import Any, Final
 
 from msgspec import json
 
-from feedmill.adapters.store.decision_rows import decision_of
-from feedmill.adapters.store.entry_rows import STORED_COLUMNS, revision_of, stored_of
-from feedmill.adapters.store.fetch_rows import FETCH_SELECT, fetch_of
-from feedmill.adapters.store.paging import (
+from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.text_sanitising import storable
+from feedmill.adapters.store.postgres.title_search import Titles
+from feedmill.adapters.store.tables.codec import FEED_COLUMNS, NEVER, Row, blob_of, feed_of, micros
+from feedmill.adapters.store.tables.decision_codec import decision_of
+from feedmill.adapters.store.tables.entry_codec import STORED_COLUMNS, revision_of, stored_of
+from feedmill.adapters.store.tables.fetch_codec import FETCH_SELECT, fetch_of
+from feedmill.adapters.store.tables.paging import (
     ARTICLES,
     ENTRY_ORDERS,
     REVISIONS,
@@ -20,10 +24,6 @@ from feedmill.adapters.store.paging import (
     page_of,
     position,
 )
-from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.postgres.texts import storable
-from feedmill.adapters.store.postgres.titles import Titles
-from feedmill.adapters.store.rows import FEED_COLUMNS, NEVER, Row, blob_of, feed_of, micros
 from feedmill.engine.ports import EntryFilter, Page
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import BlobRef, Feed, FetchRecord

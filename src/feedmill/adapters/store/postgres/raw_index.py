@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from feedmill.adapters.store.postgres.arrays import columns_of, rows_of
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.rows import blob_of, blob_row, micros
+from feedmill.adapters.store.postgres.unnest import columns_of, rows_of
+from feedmill.adapters.store.tables.codec import blob_of, blob_row, micros
 from feedmill.model.feed import BlobRef
 
 _LOOK_SEC: Final = 600.0  # every fetch is looked at, and nobody waits for it

@@ -11,8 +11,12 @@ from typing import Final
 
 import msgspec
 
-from feedmill.adapters.store.decision_rows import decision_text
-from feedmill.adapters.store.fetch_rows import (
+from feedmill.adapters.store.postgres.change_batches import Document
+from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.unnest import columns_of, rows_of, write_rows
+from feedmill.adapters.store.tables.codec import Row, json_text
+from feedmill.adapters.store.tables.decision_codec import decision_text
+from feedmill.adapters.store.tables.fetch_codec import (
     FETCH_COLUMNS,
     Blocks,
     difference,
@@ -20,10 +24,6 @@ from feedmill.adapters.store.fetch_rows import (
     request_of,
     response_of,
 )
-from feedmill.adapters.store.postgres.arrays import columns_of, rows_of, write_rows
-from feedmill.adapters.store.postgres.piles import Document
-from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.rows import Row, json_text
 from feedmill.engine.ports import Refresh
 
 _KEEP_BLOCKS: Final = (

@@ -15,13 +15,13 @@ from feedmill.adapters.store.postgres import (
     claims,
     clock_steps,
     confirmations,
+    event_log,
     health,
     holding,
     hooks,
     identities,
     imports,
     leases,
-    log,
     merging,
     moving,
     queries,
@@ -30,15 +30,14 @@ from feedmill.adapters.store.postgres import (
     workers,
 )
 from feedmill.adapters.store.postgres import purge as retention
-from feedmill.adapters.store.postgres.frontier import Frontier, Pacing
-from feedmill.adapters.store.postgres.group import Committer
-from feedmill.adapters.store.postgres.layout import relane
+from feedmill.adapters.store.postgres.claim_planner import Frontier, Pacing
+from feedmill.adapters.store.postgres.commit_batcher import Committer
+from feedmill.adapters.store.postgres.lane_layout import relane
 from feedmill.adapters.store.postgres.migrate import check_schema
 from feedmill.adapters.store.postgres.pool import Database, Job, LostCommitError
-from feedmill.adapters.store.postgres.releasing import GivenBack, Releaser
+from feedmill.adapters.store.postgres.release_batcher import GivenBack, Releaser
 from feedmill.engine.ports import Committed, EntryFilter, Page, Recalled, Refresh, Standing
 from feedmill.errors import StoreError
-from feedmill.model.access import Token, TokenSecret
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.confirmation import Question
 from feedmill.model.event import Event, NewEvent, Revision, StoredArticle, StoredEntry
@@ -56,8 +55,9 @@ from feedmill.model.feed import (
     NewFeed,
 )
 from feedmill.model.identity import IdentityKey, KnownEntry
+from feedmill.model.live_screen import HeldEntry, StandingScreen
 from feedmill.model.schedule import Decision
-from feedmill.model.standing import HeldEntry, StandingScreen
+from feedmill.model.token import Token, TokenSecret
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook
 from feedmill.model.worker import Worker, WorkerView
 
@@ -69,7 +69,7 @@ class PostgresStore:
 
     def __init__(self, database: Database, pacing: Pacing) -> None:
         self._database, self._pacing = database, pacing
-        self._frontier, self._log = Frontier(), log.Log(database)
+        self._frontier, self._log = Frontier(), event_log.Log(database)
         self._committer, self._releaser = Committer(database, pacing), Releaser(database)
 
     @classmethod
@@ -370,12 +370,12 @@ class PostgresStore:
 
     async def cursor(self, consumer: str) -> int:
         """How far a consumer has read, 0 before it began."""
-        return await self._read(lambda c: log.cursor(c, consumer))
+        return await self._read(lambda c: event_log.cursor(c, consumer))
 
     async def set_cursor(self, consumer: str, seq: int) -> None:
         """Remember how far a consumer has read; going back is allowed, to replay."""
         reach("cursor-move")
-        await self._write(lambda c: log.set_cursor(c, consumer, seq))
+        await self._write(lambda c: event_log.set_cursor(c, consumer, seq))
         reach("cursor-moved")
 
     async def counts(self) -> dict[str, int]:

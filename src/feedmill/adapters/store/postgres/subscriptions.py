@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import Final
 
 from feedmill.adapters.store.postgres import outbox
-from feedmill.adapters.store.postgres.frontier import Pacing
+from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.lanes import hasten, hold, lane_of
 from feedmill.adapters.store.postgres.pool import Connection, digest
-from feedmill.adapters.store.postgres.texts import cleansed, storable
-from feedmill.adapters.store.rows import (
+from feedmill.adapters.store.postgres.text_sanitising import cleansed, storable
+from feedmill.adapters.store.tables.codec import (
     FEED_COLUMNS,
     STATE_COLUMNS,
     feed_of,

@@ -8,8 +8,8 @@ A worker that fell silent loses its shards, not its lanes: those end with their 
 from typing import Final
 
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.rows import micros
-from feedmill.adapters.store.worker_rows import (
+from feedmill.adapters.store.tables.codec import micros
+from feedmill.adapters.store.tables.workers import (
     CLAIMING,
     LIVE,
     REMEMBERED,

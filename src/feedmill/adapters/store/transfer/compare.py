@@ -10,12 +10,12 @@ from hashlib import sha256
 import msgspec
 
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.rows import Row
-from feedmill.adapters.store.transfer.source import Source
+from feedmill.adapters.store.tables.codec import Row
+from feedmill.adapters.store.transfer.postgres_target import Target, has_twin, rows_of
+from feedmill.adapters.store.transfer.sqlite_source import Source
 from feedmill.adapters.store.transfer.tables import Key, Table
-from feedmill.adapters.store.transfer.target import Target, has_twin, rows_of
 from feedmill.adapters.store.transfer.translate import REPLACED, Translation
-from feedmill.model.transfer import ComparedTable, Difference, DifferenceKind
+from feedmill.model.store_transfer import ComparedTable, Difference, DifferenceKind
 
 Step = Callable[[int], None]
 

@@ -1,0 +1,119 @@
+"""All that is the same wherever the segments lie: reading, re-encoding, sweeping, verifying.
+
+get       by range, checked every time, on threads of its own: a slow write delays no reader
+reencode  sealed segments → one packed one; then the caller moves the index
+sweep     what nothing points into goes after a grace period
+verify    index ↔ bytes
+carry     a whole sealed segment out of one raw store and into another, byte for byte
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import TypeVar
+
+from feedmill.adapters.blobs.errors import blob_error, closed
+from feedmill.adapters.blobs.read import reader
+from feedmill.adapters.blobs.repack import Bodies, reencode
+from feedmill.adapters.blobs.segment_source import PACKED, Depot, Source
+from feedmill.adapters.blobs.sweep import sweep
+from feedmill.adapters.blobs.verify import verify
+from feedmill.engine.ports import Clock
+from feedmill.errors import UsageError
+from feedmill.model.feed import BlobRef
+from feedmill.model.raw_segment import BlobProblem, Fate, Segment
+
+T = TypeVar("T")
+
+_SHA256_BYTES = 32
+
+
+class Housekeeping:
+    """What a raw store does with the segments that are there."""
+
+    def __init__(
+        self, depot: Depot, place: str, clock: Clock, *, grace: timedelta, readers: int
+    ) -> None:
+        self._depot, self._place, self._clock, self._grace = depot, place, clock, grace
+        self._readers = ThreadPoolExecutor(readers, thread_name_prefix="feedmill-blobs-read")
+        self._closed = False
+
+    async def get(self, ref: BlobRef, prefix: bytes | None = None) -> bytes:
+        """The exact bytes of a body; the prefix is found by itself when it is not at hand."""
+
+        def read() -> bytes:
+            with reader(self._depot) as source:
+                return source.body(ref, prefix)
+
+        return await self.aside(read)
+
+    async def segments(self) -> tuple[Segment, ...]:
+        """All segments, oldest first."""
+        return await self.aside(lambda: tuple(self._depot.segments()))
+
+    async def reencode(self, bodies: Bodies) -> tuple[BlobRef, ...]:
+        """One new packed segment with all the bodies; the old ones stay until they are swept."""
+        return await self.reencode_from(None, bodies)
+
+    async def reencode_from(self, source: Source | None, bodies: Bodies) -> tuple[BlobRef, ...]:
+        """The same, with bodies that are read somewhere nearer than in the depot."""
+        if not bodies:
+            return ()
+        name = f"{self._clock.new_id()}{PACKED}"
+        return await self.aside(lambda: reencode(self._depot, name, bodies, source))
+
+    async def sweep(self, segment: str, live: Sequence[BlobRef]) -> Fate:
+        """What becomes of a segment into which the index points with `live`."""
+        now = self._clock.now()
+        return await self.aside(
+            lambda: sweep(self._depot, segment, live, now=now, grace=self._grace)
+        )
+
+    async def drop(self, segment: str) -> None:
+        """Delete a sealed segment at once; `sweep` is the patient way."""
+        await self.aside(lambda: self._depot.remove(segment))
+
+    async def verify(
+        self, refs: Sequence[BlobRef], *, only: Collection[str] | None = None
+    ) -> tuple[BlobProblem, ...]:
+        """Everything that does not hold between these index rows and the bytes."""
+        return await self.aside(lambda: verify(self._depot, refs, only))
+
+    async def carry_out(self, segment: str) -> bytes:
+        """The bytes of a whole segment; BlobMoved when it is gone."""
+
+        def read() -> bytes:
+            with self._depot.reading(segment) as read_at:
+                return read_at(0, self._depot.size(segment))
+
+        return await self.aside(read)
+
+    async def carry_in(self, segment: str, data: bytes) -> None:
+        """Keep a segment of another raw store; durable when this returns."""
+        await self.aside(lambda: self._depot.adopt(segment, data))
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Do blocking work on a reading thread; the disk's errors become ours."""
+        if self._closed:
+            raise closed()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._readers, work)
+        except OSError as error:
+            raise blob_error(error, self._place) from error
+
+    async def end_reading(self) -> None:
+        """Refuse whatever is asked from now on, and end the threads."""
+        self._closed = True
+        await asyncio.to_thread(self._readers.shutdown)
+
+
+def check_sha256(sha256: str) -> None:
+    """UsageError for a name that is no hash."""
+    try:
+        good = len(bytes.fromhex(sha256)) == _SHA256_BYTES and sha256 == sha256.lower()
+    except ValueError:
+        good = False
+    if not good:
+        message = f"{sha256!r} is not a SHA-256 in lower-case hexadecimal"
+        raise UsageError(message)

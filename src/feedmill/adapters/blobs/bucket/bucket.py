@@ -1,0 +1,247 @@
+"""A bucket as a depot of segments.
+
+    segments/<yyyy>/<mm>/<dd>/<name>.seg   sealed, created once, never overwritten
+    condemned/<name>/<instant>             since then nothing points into that segment
+
+The day is the one in the name itself, which is a UUID of version 7: a name alone leads to its
+object. The instant stands in a key, not in an object, so that one listing tells everything.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError
+
+from feedmill.adapters.blobs.bucket.errors import (
+    TROUBLES,
+    is_missing,
+    is_past_the_end,
+    object_error,
+    taken,
+)
+from feedmill.adapters.blobs.bucket.range_cache import Window
+from feedmill.adapters.blobs.errors import moved
+from feedmill.adapters.blobs.record import ReadAt
+from feedmill.adapters.blobs.segment_source import PACKED, SEALED, Write, checked, is_name
+from feedmill.adapters.failpoints import reach
+from feedmill.errors import BlobMoved
+from feedmill.model.raw_segment import Segment
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+SEGMENTS: Final = "segments"
+MARKS: Final = "condemned"
+_INSTANT: Final = "%Y%m%dT%H%M%S.%fZ"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MS_DIGITS: Final = 12  # of a UUIDv7, without the hyphen: milliseconds since 1970
+
+
+class Bucket:
+    """The objects under one prefix; every method touches the network."""
+
+    def __init__(self, store: "ObjectStore", place: str) -> None:
+        self._store, self.place = store, place
+        self._seen: dict[str, Segment] = {}  # as the last listing had it
+
+    def check(self) -> None:
+        """Ask for as little as can be asked; BlobError when that is refused."""
+        next(self._list(None), None)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Put a whole segment; False when something else has that name."""
+        key = key_of(name)
+        try:
+            reach("blob-write")
+            # One request: a segment is there whole or not at all, and its checksum is checked by
+            # the other side (S3) or on every read (everywhere).
+            obstore.put(self._store, key, data, mode="create", use_multipart=False)
+            reach("blob-synced")
+        except AlreadyExistsError:
+            # Our own: the first attempt was kept and its answer lost, so it was sent again.
+            return self._whole(key) == data
+        except TROUBLES as error:
+            raise object_error(error, self.place) from error
+        return True
+
+    def adopt(self, name: str, data: bytes) -> None:
+        """Keep a sealed segment of another depot; one that is there is compared."""
+        if not self.create(name, data):
+            raise taken(self.place)
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Write]:
+        """A new segment, gathered in memory and put at the end; nothing when nothing was written."""
+        chunks: list[bytes] = []
+        yield chunks.append
+        data = b"".join(chunks)
+        if data:
+            self.adopt(name, data)
+
+    def size(self, name: str) -> int:
+        """Of a segment, in bytes; BlobMoved when it is gone."""
+        seen = self._seen.get(name)
+        return seen.size_bytes if seen else self._size(name)
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[ReadAt]:
+        """Bytes by range, as few as are needed; BlobMoved when the segment is gone."""
+        key = key_of(name)
+
+        def fetch(offset: int, length: int) -> bytes:
+            try:
+                found = obstore.get_range(self._store, key, start=offset, length=length)
+            except TROUBLES as error:
+                if is_missing(error):
+                    raise moved(name) from error
+                if is_past_the_end(error):
+                    return b""
+                raise object_error(error, self.place) from error
+            return bytes(found)
+
+        yield Window(fetch).read
+
+    def segments(self) -> list[Segment]:
+        """All segments, oldest first."""
+        sizes, marks, _ = self._look()
+        self._seen = {name: _segment(name, sizes[name], marks.get(name)) for name in sorted(sizes)}
+        return list(self._seen.values())
+
+    def strangers(self) -> list[str]:
+        """Keys under the prefix that feedmill did not make."""
+        return sorted(self._look()[2])
+
+    def is_sealed(self, name: str) -> bool:
+        """True: an object is complete or not there at all; then BlobMoved."""
+        return name in self._seen or self._size(name) >= 0
+
+    def condemned_at(self, name: str) -> datetime | None:
+        """Since when nothing points into the segment; the latest note counts, it is the safest."""
+        seen = self._seen.get(name)
+        if seen and seen.condemned_at is None:  # the listing that a sweep begins with
+            return None
+        return max((at for _, at in self._marks(name)), default=None)
+
+    def condemn(self, name: str, now: datetime) -> None:
+        """Note that nothing points into the segment."""
+        key = f"{MARKS}/{checked(name)}/{now.astimezone(UTC).strftime(_INSTANT)}"
+        try:
+            obstore.put(self._store, key, b"", mode="create", use_multipart=False)
+        except AlreadyExistsError:  # somebody else had the same thought at the same moment
+            pass
+        except TROUBLES as error:
+            raise object_error(error, self.place) from error
+        self._seen.pop(name, None)
+        if not self._is_there(name):  # dropped meanwhile by another process
+            self.absolve(name)
+
+    def absolve(self, name: str) -> None:
+        """Something points into the segment after all."""
+        self._delete([key for key, _ in self._marks(name)])
+        self._seen.pop(name, None)
+
+    def remove(self, name: str) -> None:
+        """Delete a segment and its notes; what is gone already is fine."""
+        self._delete([key_of(name)])
+        self.absolve(name)
+
+    def _size(self, name: str) -> int:
+        try:
+            return obstore.head(self._store, key_of(name))["size"]
+        except TROUBLES as error:
+            # A HEAD has no body that could tell a missing bucket from a missing object.
+            raise moved(name) if is_missing(error) else object_error(error, self.place) from error
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            return self._size(name) >= 0
+        except BlobMoved:
+            return False
+
+    def _whole(self, key: str) -> bytes | None:
+        try:
+            return bytes(obstore.get(self._store, key).bytes())
+        except TROUBLES as error:
+            if is_missing(error):
+                return None
+            raise object_error(error, self.place) from error
+
+    def _look(self) -> tuple[dict[str, int], dict[str, datetime], list[str]]:
+        """Sizes by name, the latest note by name, and keys that are not ours."""
+        sizes: dict[str, int] = {}
+        marks: dict[str, datetime] = {}
+        strangers: list[str] = []
+        for key, size in self._list(None):
+            name, mark = name_of(key), _mark_of(key)
+            if name is not None:
+                sizes[name] = size
+            elif mark is not None:
+                marks[mark[0]] = max(mark[1], marks.get(*mark))
+            else:
+                strangers.append(key)
+        return sizes, marks, strangers
+
+    def _marks(self, name: str) -> list[tuple[str, datetime]]:
+        found = ((key, _mark_of(key)) for key, _ in self._list(f"{MARKS}/{checked(name)}/"))
+        return [(key, mark[1]) for key, mark in found if mark is not None]
+
+    def _list(self, prefix: str | None) -> Iterator[tuple[str, int]]:
+        try:
+            for chunk in obstore.list(self._store, prefix):
+                for found in chunk:
+                    yield found["path"], found["size"]
+        except TROUBLES as error:
+            raise object_error(error, self.place) from error
+
+    def _delete(self, keys: Sequence[str]) -> None:
+        for key in keys:
+            try:
+                obstore.delete(self._store, key)
+            except FileNotFoundError as error:
+                if not is_missing(error):
+                    raise object_error(error, self.place) from error
+            except BaseError as error:
+                raise object_error(error, self.place) from error
+
+
+def key_of(name: str) -> str:
+    """The key of a segment."""
+    return f"{SEGMENTS}/{_day_of(checked(name))}/{name}{SEALED}"
+
+
+def name_of(key: str) -> str | None:
+    """The segment that lies under a key; None when it is no key of ours."""
+    name = key.rpartition("/")[2].removesuffix(SEALED)
+    return name if is_name(name) and key == key_of(name) else None
+
+
+def _day_of(name: str) -> str:
+    digits = name.replace("-", "")[:_MS_DIGITS]
+    try:
+        day = _EPOCH + timedelta(milliseconds=int(digits, 16))
+    except (ValueError, OverflowError):
+        return "undated"
+    return day.strftime("%Y/%m/%d") if len(digits) == _MS_DIGITS else "undated"
+
+
+def _mark_of(key: str) -> tuple[str, datetime] | None:
+    match key.split("/"):
+        case [place, name, instant] if place == MARKS and is_name(name):
+            try:
+                return name, datetime.strptime(instant, _INSTANT).replace(tzinfo=UTC)
+            except ValueError:
+                return None
+    return None
+
+
+def _segment(name: str, size: int, condemned_at: datetime | None) -> Segment:
+    return Segment(
+        name=name,
+        size_bytes=size,
+        sealed=True,
+        packed=name.endswith(PACKED),
+        condemned_at=condemned_at,
+    )

@@ -1,0 +1,109 @@
+"""Bodies out of segments: by range, with both checksums and the hash checked every time.
+
+A packed segment is self-contained: a record names the place of its prefix in the same segment, so
+a body can be read although its predecessor was forgotten by the index.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from hashlib import sha256
+from typing import Final
+
+from feedmill.adapters.blobs.compression import expand
+from feedmill.adapters.blobs.errors import damaged
+from feedmill.adapters.blobs.record import Header, ReadAt, payload_of, read_header
+from feedmill.adapters.blobs.segment_source import Source
+from feedmill.model.feed import BlobRef
+
+MAX_CHAIN: Final = 20  # bodies from one that stands alone to the last that leans on it
+_KEPT_BYTES: Final = 32 * 1024 * 1024
+
+
+class Reader:
+    """Reads many bodies in one go; consecutive versions of a feed are decoded once each."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._opened: dict[str, ReadAt] = {}
+        self._open = ExitStack()
+        self._kept: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+        self._kept_bytes = 0
+
+    def body(self, ref: BlobRef, prefix: bytes | None = None) -> bytes:
+        """The exact bytes; BlobMoved when the segment is gone, BlobError when they are spoiled."""
+        link = self._link(ref.segment, ref.offset, ref.length)
+        if (link.header.sha256, link.header.raw_length) != (ref.sha256, ref.raw_length):
+            raise damaged(ref.segment, ref.offset, "another body lies there")
+        body = link.decode(self._prefix(link, ref.segment) if prefix is None else prefix)
+        # The bodies on the way need no look: a wrong one would have made this one wrong.
+        if body is None or sha256(body).hexdigest() != ref.sha256:
+            raise damaged(ref.segment, ref.offset, "the body does not match its hash")
+        self._keep((ref.segment, ref.offset), body)
+        return body
+
+    def close(self) -> None:
+        """Give the segments back."""
+        self._open.close()
+
+    def _prefix(self, link: "_Link", segment: str) -> bytes | None:
+        """The body that a record leans on, decoded along the chain; None for one that stands alone."""
+        chain: list[_Link] = []
+        body: bytes | None = None
+        while body is None and link.header.prefix_sha256 is not None:
+            body = self._kept.get((segment, link.header.prefix_offset))
+            if body is None:
+                link = self._before(link, segment, len(chain) + 1)
+                chain.append(link)
+        for link in reversed(chain):
+            body = link.decode(body)
+            self._keep((segment, link.offset), body or b"")
+        return body
+
+    def _before(self, link: "_Link", segment: str, depth: int) -> "_Link":
+        header = link.header
+        if header.prefix_offset >= link.offset or depth >= MAX_CHAIN:
+            raise damaged(segment, link.offset, "its prefix is not where it can be")
+        return self._link(segment, header.prefix_offset, header.prefix_length)
+
+    def _link(self, segment: str, offset: int, length: int) -> "_Link":
+        data = self._read_at(segment)(offset, length)
+        header = read_header(data, segment)
+        if header is None:
+            raise damaged(segment, offset, "no record begins there")
+        payload = payload_of(data, header, segment)
+        if payload is None or header.length != length:
+            raise damaged(segment, offset, "the record is cut off or altered")
+        return _Link(offset, header, payload)
+
+    def _read_at(self, segment: str) -> ReadAt:
+        if segment not in self._opened:
+            self._opened[segment] = self._open.enter_context(self._source.reading(segment))
+        return self._opened[segment]
+
+    def _keep(self, place: tuple[str, int], body: bytes) -> None:
+        self._kept_bytes += len(body) - len(self._kept.pop(place, b""))
+        self._kept[place] = body
+        while self._kept_bytes > _KEPT_BYTES and len(self._kept) > 1:
+            _, oldest = self._kept.popitem(last=False)
+            self._kept_bytes -= len(oldest)
+
+
+@contextmanager
+def reader(source: Source) -> Iterator[Reader]:
+    """A reader that gives its segments back at the end."""
+    made = Reader(source)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+class _Link:
+    """One record of a chain, checked but not decoded."""
+
+    def __init__(self, offset: int, header: Header, payload: bytes) -> None:
+        self.offset, self.header, self.payload = offset, header, payload
+
+    def decode(self, prefix: bytes | None) -> bytes | None:
+        return expand(self.payload, self.header, prefix)

@@ -1,0 +1,109 @@
+"""Sealed segments made small: the versions of each feed together, each leaning on the one before.
+
+The order that loses nothing, whoever reads or dies meanwhile:
+
+    write the new segment → sync → move the index → drop the old one after a grace period
+
+A crash before the index moves leaves a segment that nothing points into; it is swept like any.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from feedmill.adapters.blobs.compression import squeeze
+from feedmill.adapters.blobs.read import MAX_CHAIN, Reader, reader
+from feedmill.adapters.blobs.record import HEADER_BYTES, write_header
+from feedmill.adapters.blobs.segment_source import Depot, Source, Write
+from feedmill.errors import BlobError
+from feedmill.model.feed import BlobRef
+
+Bodies = Sequence[tuple[BlobRef, str | None]]
+
+_BUFFER_BYTES: Final = 4 * 1024 * 1024
+
+
+def reencode(
+    depot: Depot, name: str, bodies: Bodies, source: Source | None = None
+) -> tuple[BlobRef, ...]:
+    """Where the bodies lie in the new, sealed segment; without those that cannot be read.
+
+    Each comes with the hash of its feed's previous body, which must come earlier in the list;
+    a body whose predecessor is not in the list stands alone. They are read from `source` when
+    there is a nearer one than the depot itself.
+    """
+    with depot.writing(name) as write, reader(source or depot) as old:
+        return _Packing(name, write, bodies, old).run()
+
+
+class _Packing:
+    """One new segment in the making."""
+
+    def __init__(self, name: str, write: Write, bodies: Bodies, source: Reader) -> None:
+        self._name, self._write, self._source = name, write, source
+        self._bodies = bodies
+        self._old = {ref.sha256: ref for ref, _ in bodies}
+        self._new: dict[str, BlobRef] = {}
+        self._depth: dict[str, int] = {}
+        self._chunks: list[bytes] = []
+        self._buffered = self._end = 0
+        self._last_sha256, self._last_body = "", b""
+
+    def run(self) -> tuple[BlobRef, ...]:
+        for ref, previous in self._bodies:
+            with suppress(BlobError):  # of reading; verify tells about it, the others go on
+                if ref.sha256 not in self._new:
+                    self._add(ref, previous)
+        self._flush()
+        return tuple(self._new.values())
+
+    def _add(self, ref: BlobRef, previous: str | None) -> None:
+        body = self._source.body(ref)
+        before = self._prefix(previous)
+        coding, payload = squeeze(body, self._body(before) if before else None)
+        leaning = before if coding == "zstd-prefix" else None
+        header = write_header(
+            payload,
+            segment=self._name,
+            sha256=ref.sha256,
+            coding=coding,
+            raw_length=len(body),
+            prefix=leaning,
+        )
+        self._new[ref.sha256] = BlobRef(
+            sha256=ref.sha256,
+            segment=self._name,
+            offset=self._end,
+            length=HEADER_BYTES + len(payload),
+            coding=coding,
+            raw_length=len(body),
+            prefix_sha256=leaning.sha256 if leaning else None,
+        )
+        self._depth[ref.sha256] = self._depth[leaning.sha256] + 1 if leaning else 1
+        self._append(header, payload)
+        self._last_sha256, self._last_body = ref.sha256, body
+
+    def _body(self, ref: BlobRef) -> bytes:
+        """A body of the new segment: mostly the one that was added just now."""
+        if ref.sha256 == self._last_sha256:
+            return self._last_body
+        return self._source.body(self._old[ref.sha256])
+
+    def _prefix(self, previous: str | None) -> BlobRef | None:
+        """The previous body in this segment, unless the chain to it is long enough."""
+        before = self._new.get(previous) if previous else None
+        if before is None or before.raw_length == 0 or self._depth[before.sha256] >= MAX_CHAIN:
+            return None
+        return before
+
+    def _append(self, header: bytes, payload: bytes) -> None:
+        self._chunks += (header, payload)
+        self._buffered += len(header) + len(payload)
+        self._end += len(header) + len(payload)
+        if self._buffered >= _BUFFER_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._write(b"".join(self._chunks))
+        self._chunks.clear()
+        self._buffered = 0

@@ -1,0 +1,74 @@
+"""The place where segments lie: a folder or a bucket, which both give the same few things.
+
+Everything that is done with sealed segments (reading, re-encoding, sweeping, verifying) is written
+once, against this. All of it blocks; a depot is used on threads of its own.
+"""
+
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Final, Protocol
+
+from feedmill.adapters.blobs.errors import not_a_segment
+from feedmill.adapters.blobs.record import ReadAt
+from feedmill.model.raw_segment import Segment
+
+Write = Callable[[bytes], None]
+
+SEALED: Final = ".seg"
+PACKED: Final = "-packed"  # the end of a name: what was re-encoded
+_NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,99}")
+
+
+class Source(Protocol):
+    """Whatever gives the bytes of segments."""
+
+    def reading(self, name: str) -> AbstractContextManager[ReadAt]:
+        """Bytes by range; BlobMoved, at the latest with the first of them, when it is gone."""
+
+
+class Depot(Source, Protocol):
+    """Where the segments of one raw store lie."""
+
+    def size(self, name: str) -> int:
+        """Of a segment, in bytes; BlobMoved when it is gone."""
+
+    def writing(self, name: str) -> AbstractContextManager[Write]:
+        """A new segment, there and sealed at the end; nothing of it when that went wrong."""
+
+    def adopt(self, name: str, data: bytes) -> None:
+        """Keep a whole sealed segment of another depot under its name; one that is there is fine."""
+
+    def segments(self) -> list[Segment]:
+        """All segments, oldest first."""
+
+    def strangers(self) -> list[str]:
+        """Names of things that feedmill did not put there."""
+
+    def is_sealed(self, name: str) -> bool:
+        """True for a complete segment; BlobMoved when it is gone."""
+
+    def condemned_at(self, name: str) -> datetime | None:
+        """Since when nothing points into the segment, if anybody noted it."""
+
+    def condemn(self, name: str, now: datetime) -> None:
+        """Note that nothing points into the segment."""
+
+    def absolve(self, name: str) -> None:
+        """Something points into the segment after all."""
+
+    def remove(self, name: str) -> None:
+        """Delete a sealed segment; one that is gone already is fine."""
+
+
+def is_name(name: str) -> bool:
+    """True for what can be the name of a segment; it never leads anywhere else."""
+    return _NAME.fullmatch(name) is not None
+
+
+def checked(name: str) -> str:
+    """The name, when it is one."""
+    if not is_name(name):
+        raise not_a_segment(name)
+    return name

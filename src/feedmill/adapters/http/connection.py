@@ -1,0 +1,89 @@
+"""One request over one handle, from the dial to the last octet; handles and sessions are kept."""
+
+from functools import partial
+
+import pycurl
+
+from feedmill.adapters.http.curl_errors import is_cut, reason_of
+from feedmill.adapters.http.curl_handle import Handle, Request
+from feedmill.adapters.http.curl_loop import Ended, Pump
+from feedmill.adapters.http.response_buffer import Answer, Transfer
+from feedmill.adapters.http.stall_watch import PaceWatch
+from feedmill.adapters.http.tls import SessionCaches, trust_store
+from feedmill.config import FetchConfig
+from feedmill.engine.ports import Clock
+from feedmill.model.fetch import FetchLimits
+
+_MAX_IDLE_HANDLES = 512
+
+
+class Wires:
+    """Everything of libcurl that outlives a request."""
+
+    def __init__(self, config: FetchConfig, clock: Clock) -> None:
+        self._ca_file = trust_store(config.ca_file)
+        self._allow_cidrs = config.allow_cidrs
+        self._pump = Pump(max_idle_connections=config.max_idle_connections)
+        self._pace = PaceWatch(clock, read_timeout_sec=config.read_timeout_ms / 1000)
+        self._sessions = SessionCaches(config.tls_sessions)
+        self._idle: list[Handle] = []
+        self._busy: set[Handle] = set()
+
+    async def send(self, request: Request, host: str, limits: FetchLimits) -> Answer:
+        """What came of one request; cancelling drops its connection."""
+        transfer = Transfer(limits)
+        handle = self._take()
+        sessions = self._sessions.of(host) if request.url.startswith("https") else None
+        try:
+            handle.aim(request, transfer, sessions)
+            self._pace.begin(transfer, limits, partial(self._pump.end, handle.curl))
+            ended = await self._pump.perform(handle.curl)
+            return _answer(transfer, ended, handle)
+        finally:
+            self._pace.leave(transfer)
+            self._put_back(handle)
+
+    def close(self) -> None:
+        """Drop all connections, and with them the requests under way."""
+        self._pace.close()
+        self._pump.close()
+        for handle in (*self._idle, *self._busy):
+            handle.close()
+        self._idle.clear()
+        self._busy.clear()
+        self._sessions.close()
+
+    def _take(self) -> Handle:
+        if self._idle:
+            handle = self._idle.pop()
+        else:
+            handle = Handle(ca_file=self._ca_file, allow_cidrs=self._allow_cidrs)
+        self._busy.add(handle)
+        return handle
+
+    def _put_back(self, handle: Handle) -> None:
+        if handle not in self._busy:  # closed with all the others
+            return
+        self._busy.discard(handle)
+        handle.rest()
+        if len(self._idle) < _MAX_IDLE_HANDLES:
+            self._idle.append(handle)
+        else:
+            handle.close()
+
+
+def _answer(transfer: Transfer, ended: Ended, handle: Handle) -> Answer:
+    if ended.code == pycurl.E_OK or transfer.ended_here:
+        return transfer.answer()
+    if handle.refused:
+        return Answer(error="private-address", detail=handle.refused)
+    if transfer.has_header and is_cut(ended.code):
+        return transfer.answer(cut=True)
+    # libcurl's own times do not tell a handshake that hangs from an answer that does.
+    asked = handle.curl.getinfo(pycurl.REQUEST_SIZE) > 0
+    reason = reason_of(ended.code, asked=asked)
+    return transfer.answer(reason, _printable(ended.message), cut=transfer.has_header)
+
+
+def _printable(message: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in message[:200])

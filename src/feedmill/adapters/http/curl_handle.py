@@ -1,0 +1,191 @@
+"""libcurl's easy handle with everything set that never changes, reused from request to request.
+
+What libcurl must not do by itself is switched off here: following redirects, cookies, netrc,
+proxies from the environment, decoding, other protocols, name resolution.
+"""
+
+import os
+import socket
+from functools import lru_cache
+from typing import Any
+
+import pycurl
+
+from feedmill.adapters.http.proxy import Proxy
+from feedmill.adapters.http.response_buffer import Transfer
+from feedmill.errors import UsageError
+from feedmill.fetch.headers import is_sendable
+from feedmill.fetch.public_addresses import check_address, read_address
+from feedmill.model.base import Value
+from feedmill.model.fetch import Headers
+
+# Options of libcurl that pycurl has no name for.
+_DISALLOW_USERNAME_IN_URL = 278
+_SUPPRESS_CONNECT_HEADERS = 265
+
+
+class Request(Value):
+    """One request to one address: a GET, or a POST when there is a body."""
+
+    url: str
+    headers: Headers
+    addresses: tuple[str, ...]  # that may be dialled: the vetted one, or the proxy's
+    timeout_ms: int
+    connect_timeout_ms: int
+    verify_tls: bool = True
+    proxy: Proxy | None = None
+    body: bytes | None = None
+
+
+class Handle:
+    """One easy handle; it serves one request at a time."""
+
+    def __init__(self, *, ca_file: str, allow_cidrs: tuple[str, ...]) -> None:
+        self.curl: Any = pycurl.Curl()
+        self.refused = ""  # the address that the guard kept us from dialling
+        self._allow_cidrs = allow_cidrs
+        self._request: Request | None = None
+        self._transfer: Transfer | None = None
+        self._set: dict[int, object] = {}
+        self._posts = False  # it was last made ready for a POST
+        self._sessions: pycurl.CurlShare | None = None
+        for option, value in _FIXED:
+            self.curl.setopt(option, value)
+        self.curl.setopt(pycurl.CAINFO, ca_file)
+        self.curl.setopt(pycurl.PROXY_CAINFO, ca_file)
+        self.curl.setopt(pycurl.HEADERFUNCTION, self._on_line)
+        self.curl.setopt(pycurl.WRITEFUNCTION, self._on_chunk)
+        self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open)
+
+    def aim(self, request: Request, transfer: Transfer, sessions: pycurl.CurlShare | None) -> None:
+        """Make ready for this request."""
+        self._request, self._transfer, self.refused = request, transfer, ""
+        curl = self.curl
+        curl.setopt(pycurl.URL, request.url)
+        curl.setopt(pycurl.HTTPHEADER, _lines(request.headers, posts=request.body is not None))
+        self._load(request.body)
+        self._change(pycurl.TIMEOUT_MS, request.timeout_ms)
+        self._change(pycurl.CONNECTTIMEOUT_MS, min(request.connect_timeout_ms, request.timeout_ms))
+        self._change(pycurl.SSL_VERIFYPEER, 1 if request.verify_tls else 0)
+        self._change(pycurl.SSL_VERIFYHOST, 2 if request.verify_tls else 0)
+        self._aim_at(request.addresses, request.proxy)
+        if sessions is not None and sessions is not self._sessions:
+            self._share(sessions)
+
+    def rest(self) -> None:
+        """Let go of the last transfer, so that an idle handle holds no body."""
+        self._request = self._transfer = None
+        self._load(None)
+
+    def close(self) -> None:
+        self.rest()
+        self.curl.close()
+
+    def _load(self, body: bytes | None) -> None:
+        if body is not None:
+            self.curl.setopt(pycurl.POST, 1)
+            self.curl.setopt(pycurl.POSTFIELDS, body)
+            self._posts = True
+        elif self._posts:
+            self.curl.setopt(pycurl.POSTFIELDS, b"")
+            self.curl.setopt(pycurl.HTTPGET, 1)
+            self._posts = False
+
+    def _aim_at(self, addresses: tuple[str, ...], proxy: Proxy | None) -> None:
+        self._change(pycurl.PROXY, "" if proxy is None else proxy.url)
+        if proxy is None:
+            # Any host, any port: this address. A kept connection is reused for the same
+            # origin *and* the same address only, so a name that moved is dialled anew.
+            self._change(pycurl.CONNECT_TO, [f"::{_bracketed(addresses[0])}:"])
+            return
+        # An empty list would be ignored, and the last request's address dialled.
+        self.curl.unsetopt(pycurl.CONNECT_TO)
+        self._set.pop(pycurl.CONNECT_TO, None)
+        known = ",".join(_bracketed(address) for address in addresses)
+        self.curl.setopt(pycurl.RESOLVE, [f"+{proxy.host}:{proxy.port}:{known}"])
+
+    def _share(self, sessions: pycurl.CurlShare) -> None:
+        if self._sessions is not None:
+            self.curl.unsetopt(pycurl.SHARE)
+        self.curl.setopt(pycurl.SHARE, sessions)
+        self._sessions = sessions
+
+    def _change(self, option: int, value: object) -> None:
+        if self._set.get(option) != value:
+            self.curl.setopt(option, value)
+            self._set[option] = value
+
+    def _on_line(self, line: bytes) -> int | None:
+        return -1 if self._transfer is None else self._transfer.take_line(line)
+
+    def _on_chunk(self, chunk: bytes) -> int | None:
+        return -1 if self._transfer is None else self._transfer.take_chunk(chunk)
+
+    def _on_open(self, _purpose: int, peer: Any) -> "_Dialled | int":  # noqa: ANN401 - pycurl's
+        """The socket for the address that is really dialled, if the guard agrees to it."""
+        address = str(peer.addr[0])
+        if not self._may_dial(address):
+            self.refused = address
+            return int(pycurl.SOCKET_BAD)
+        return _Dialled(socket.socket(peer.family, peer.socktype, peer.protocol))
+
+    def _may_dial(self, address: str) -> bool:
+        request = self._request
+        if request is None or read_address(address) not in map(read_address, request.addresses):
+            return False
+        if request.proxy is not None:  # the operator's own choice, not a stranger's
+            return True
+        return check_address(address, allow_cidrs=self._allow_cidrs) is None
+
+
+class _Dialled:
+    """A socket on its way to libcurl, which takes a duplicate; ours is closed with this object."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, made: socket.socket) -> None:
+        self._fd = made.detach()
+
+    def __del__(self) -> None:
+        os.close(self._fd)
+
+    def fileno(self) -> int:
+        return self._fd
+
+
+def _lines(headers: Headers, *, posts: bool = False) -> list[bytes]:
+    lines = [_line(name, value) for name, value in headers]
+    if posts:  # libcurl would ask for a 100 first, and wait a second for servers that never say it
+        lines.append(b"Expect:")
+    # Without one libcurl adds its own; and a list must not be empty, or the last one stays.
+    return lines if any(name.lower() == "accept" for name, _ in headers) else [*lines, b"Accept:"]
+
+
+@lru_cache(maxsize=1_024)
+def _line(name: str, value: str) -> bytes:
+    if not (is_sendable(name) and is_sendable(value)):
+        msg = "a request header cannot be sent; take headers from plan_fetch, which leaves such out"
+        raise UsageError(msg)
+    # libcurl reads "Name:" as "leave it out" and "Name;" as "send it empty".
+    return (f"{name}: {value}" if value.strip(" \t") else f"{name};").encode("latin-1")
+
+
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
+
+
+_FIXED = (
+    (pycurl.NOSIGNAL, 1),
+    (pycurl.FOLLOWLOCATION, 0),
+    (pycurl.PATH_AS_IS, 1),  # the URL is used as the guard saw it
+    (_DISALLOW_USERNAME_IN_URL, 1),  # credentials come as a header, and only as that
+    (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
+    (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1),
+    (pycurl.HTTP09_ALLOWED, 0),
+    (pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2),
+    (pycurl.NETRC, pycurl.NETRC_IGNORED),
+    (pycurl.NOPROXY, ""),
+    (_SUPPRESS_CONNECT_HEADERS, 1),  # a proxy's answer is not the server's
+    (pycurl.USERAGENT, ""),  # the plan's or none
+    (pycurl.BUFFERSIZE, 65_536),
+)

@@ -1,0 +1,216 @@
+"""The fetcher: one request through guard, limits and decoders, redirect by redirect, with libcurl.
+
+Each hop is checked as a URL, resolved, checked with its addresses, and then dialled at one of
+these addresses and nowhere else. A stranger's fault is a RawResponse with its reason.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from feedmill.adapters.http.address_check import Vetting
+from feedmill.adapters.http.connection import Wires
+from feedmill.adapters.http.curl_handle import Request
+from feedmill.adapters.http.proxy import Proxy, read_proxy
+from feedmill.adapters.http.resolver import Resolver, SystemResolver
+from feedmill.adapters.http.response_buffer import REDIRECTS, Answer
+from feedmill.config import FetchConfig
+from feedmill.engine.ports import Clock
+from feedmill.errors import UsageError
+from feedmill.fetch.headers import header_value
+from feedmill.fetch.plan import headers_for_hop
+from feedmill.fetch.redirects import next_hop
+from feedmill.model.base import Value
+from feedmill.model.fetch import (
+    Allowed,
+    FetchLimits,
+    FetchPlan,
+    Follow,
+    Headers,
+    Hop,
+    Post,
+    RawResponse,
+    Refused,
+)
+
+_UNREACHED = frozenset({"connection-failed", "timeout-connect"})
+# A redirect whose body we do not care for is followed all the same, unless time ran out.
+_LATE = frozenset({"timeout", "timeout-connect", "too-slow"})
+
+
+class _Way(Value):
+    """How to reach servers in one fetch, and until when."""
+
+    limits: FetchLimits
+    deadline: float  # by the monotonic clock
+    verify_tls: bool = True
+    proxy: Proxy | None = None
+    body: bytes | None = None  # of a POST
+
+
+class CurlFetcher:
+    """The `Fetcher` on libcurl; made for one event loop, closed by whoever made it."""
+
+    def __init__(
+        self, config: FetchConfig, clock: Clock, *, resolver: Resolver | None = None
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._resolver = resolver or _system_resolver(config, clock)
+        self._vetting = Vetting(self._resolver, config.allow_cidrs)
+        self._wires = Wires(config, clock)
+        self._closed = False
+
+    async def fetch(
+        self, plan: FetchPlan, *, verify_tls: bool = True, proxy: str | None = None
+    ) -> RawResponse:
+        """The last answer of the chain that begins at the plan's URL, or why there is none."""
+        self._check_open()
+        way = _Way(
+            limits=plan.limits,
+            deadline=self._deadline(plan.limits),
+            verify_tls=verify_tls,
+            proxy=None if proxy is None else read_proxy(proxy),
+        )
+        url, headers = plan.url, plan.headers
+        hops: tuple[Hop, ...] = ()
+        while True:
+            url, answer = await self._ask(url, headers, way)
+            response = _response(plan.url, url, headers, hops, answer)
+            if answer.status not in REDIRECTS or answer.error in _LATE:
+                return response
+            location = header_value(answer.headers, "location")
+            step = self._step(url, answer.status, location, hops, plan)
+            if isinstance(step, Refused):
+                return msgspec.structs.replace(response, error=step.reason, detail=step.detail)
+            hops = (*hops, Hop(url=url, status=answer.status, location=location or ""))
+            url, headers = step.url, headers_for_hop(plan, step.url)
+
+    async def post(self, post: Post) -> RawResponse:
+        """The answer to a POST through the same guard; a redirect is an answer, not a way to go."""
+        self._check_open()
+        deadline = self._deadline(post.limits)
+        way = _Way(limits=post.limits, deadline=deadline, body=post.body)
+        url, answer = await self._ask(post.url, post.headers, way)
+        return _response(post.url, url, post.headers, (), answer)
+
+    async def close(self) -> None:
+        """Drop all connections, requests under way and questions to the resolver."""
+        if self._closed:
+            return
+        self._closed = True
+        await self._resolver.close()
+        self._wires.close()
+
+    def _step(
+        self, url: str, status: int, location: str | None, hops: Sequence[Hop], plan: FetchPlan
+    ) -> Follow | Refused:
+        return next_hop(
+            url,
+            status,
+            location,
+            hops,
+            max_redirects=plan.limits.max_redirects,
+            allow_downgrade=self._config.allow_downgrade,
+            allow_cidrs=self._config.allow_cidrs,
+        )
+
+    async def _ask(self, url: str, headers: Headers, way: _Way) -> tuple[str, Answer]:
+        """One hop: the URL as it was dialled, and what came of it."""
+        target = await self._vetting.vet(
+            url, within_sec=self._left_sec(way), by_proxy=way.proxy is not None
+        )
+        if isinstance(target, Answer):
+            return url, target
+        if way.proxy is not None:
+            return target.url, await self._ask_proxy(target, headers, way, way.proxy)
+        return target.url, await self._attempts(target, headers, way)
+
+    async def _ask_proxy(
+        self, target: Allowed, headers: Headers, way: _Way, proxy: Proxy
+    ) -> Answer:
+        """One request that holds all addresses of the proxy: libcurl tries them by itself."""
+        addresses = await self._vetting.resolve(proxy.host, within_sec=self._left_sec(way))
+        if not addresses:
+            return Answer(error="dns-failure", detail="the proxy has no address")
+        request = self._request(target, addresses, headers, way)
+        return await self._wires.send(request, target.host, way.limits)
+
+    async def _attempts(self, target: Allowed, headers: Headers, way: _Way) -> Answer:
+        """Ask one address after another; go round again only while connections fail (003)."""
+        wait_sec = self._config.retry_wait_ms / 1000
+        answer = Answer(error="connection-failed")
+        for attempt in range(self._config.connection_attempts):
+            lap, number = divmod(attempt, len(target.addresses))
+            if lap and number == 0:
+                if answer.error != "connection-failed" or self._left_sec(way) <= wait_sec:
+                    break
+                await self._clock.sleep(wait_sec)
+                wait_sec *= 2
+            last = number == len(target.addresses) - 1
+            request = self._request(target, (target.addresses[number],), headers, way, last=last)
+            answer = await self._wires.send(request, target.host, way.limits)
+            if answer.error not in _UNREACHED or self._left_sec(way) <= 0:
+                break
+        return answer
+
+    def _request(
+        self,
+        target: Allowed,
+        addresses: tuple[str, ...],
+        headers: Headers,
+        way: _Way,
+        *,
+        last: bool = True,
+    ) -> Request:
+        # An address that does not answer must leave time for the next one: IPv6 is often broken.
+        connect_timeout_ms = self._config.connect_timeout_ms
+        return Request(
+            url=target.url,
+            headers=headers,
+            addresses=addresses,
+            timeout_ms=max(1, int(self._left_sec(way) * 1000)),
+            connect_timeout_ms=connect_timeout_ms if last else connect_timeout_ms // 3,
+            verify_tls=way.verify_tls,
+            proxy=way.proxy,
+            body=way.body,
+        )
+
+    def _check_open(self) -> None:
+        if self._closed:
+            msg = "the fetcher is closed"
+            raise UsageError(msg)
+
+    def _deadline(self, limits: FetchLimits) -> float:
+        return self._clock.monotonic() + limits.timeout_ms / 1000
+
+    def _left_sec(self, way: _Way) -> float:
+        return way.deadline - self._clock.monotonic()
+
+
+def _response(
+    asked: str, url: str, headers: Headers, hops: tuple[Hop, ...], answer: Answer
+) -> RawResponse:
+    return RawResponse(
+        url=asked,
+        final_url=url,
+        status=answer.status,
+        headers=answer.headers,
+        body=answer.body,
+        hops=hops,
+        wire_length=answer.wire_length,
+        truncated=answer.truncated,
+        capped=answer.capped,
+        error=answer.error,
+        request_headers=headers,
+        detail=answer.detail,
+    )
+
+
+def _system_resolver(config: FetchConfig, clock: Clock) -> SystemResolver:
+    return SystemResolver(
+        clock,
+        timeout_sec=config.dns_timeout_ms / 1000,
+        cache_sec=config.dns_cache_sec,
+        cache_hosts=config.dns_cache_hosts,
+    )

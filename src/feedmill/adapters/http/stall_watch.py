@@ -1,0 +1,112 @@
+"""The watch over slow servers: silence and too little throughput end a transfer.
+
+libcurl's own low-speed limit is an average that can be kept happy; this one is a window. One
+round over all transfers per interval costs less than a timer for each.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from feedmill.adapters.http.response_buffer import Transfer
+from feedmill.engine.ports import Clock
+from feedmill.model.fetch import FetchLimits
+
+_ROUNDS_PER_LIMIT = 10
+
+
+class _Watched:
+    """One transfer, when it was last heard, and where its window began."""
+
+    __slots__ = (
+        "end",
+        "heard_at",
+        "heard_bytes",
+        "limits",
+        "transfer",
+        "window_at",
+        "window_bytes",
+    )
+
+    def __init__(
+        self, transfer: Transfer, limits: FetchLimits, end: Callable[[], None], now: float
+    ) -> None:
+        self.transfer = transfer
+        self.limits = limits
+        self.end = end
+        self.heard_at = now
+        self.heard_bytes = 0
+        self.window_at: float | None = None  # None: nothing came yet
+        self.window_bytes = 0
+
+
+class PaceWatch:
+    """Every transfer under way."""
+
+    def __init__(self, clock: Clock, *, read_timeout_sec: float) -> None:
+        self._clock = clock
+        self._read_timeout_sec = read_timeout_sec
+        self._watched: dict[Transfer, _Watched] = {}
+        self._round: asyncio.TimerHandle | None = None
+        self._expected_at = 0.0
+        self._interval_sec = 1.0
+
+    def begin(self, transfer: Transfer, limits: FetchLimits, end: Callable[[], None]) -> None:
+        now = self._clock.monotonic()
+        self._watched[transfer] = _Watched(transfer, limits, end, now)
+        shortest = min(self._read_timeout_sec, limits.min_throughput_window_sec)
+        interval_sec = min(1.0, shortest / _ROUNDS_PER_LIMIT)
+        if self._round is None or interval_sec < self._interval_sec:
+            self._interval_sec = interval_sec
+            self._plan_round()
+
+    def leave(self, transfer: Transfer) -> None:
+        self._watched.pop(transfer, None)
+
+    def close(self) -> None:
+        self._watched.clear()
+        if self._round is not None:
+            self._round.cancel()
+            self._round = None
+
+    def _plan_round(self) -> None:
+        if self._round is not None:
+            self._round.cancel()
+        self._expected_at = self._clock.monotonic() + self._interval_sec
+        self._round = asyncio.get_running_loop().call_later(self._interval_sec, self._go_round)
+
+    def _go_round(self) -> None:
+        self._round = None
+        now = self._clock.monotonic()
+        # When the loop itself was held up, the servers are not to blame for the silence.
+        late_sec = max(0.0, now - self._expected_at)
+        for watched in list(self._watched.values()):
+            self._look_at(watched, now, late_sec)
+        if self._watched:
+            self._plan_round()
+
+    def _look_at(self, watched: _Watched, now: float, late_sec: float) -> None:
+        received = watched.transfer.received
+        watched.heard_at += late_sec
+        if watched.window_at is not None:
+            watched.window_at += late_sec
+        if received != watched.heard_bytes:
+            watched.heard_bytes, watched.heard_at = received, now
+            watched.window_at = now if watched.window_at is None else watched.window_at
+        elif now - watched.heard_at >= self._read_timeout_sec:
+            self._end(watched, timeout=True)
+            return
+        if self._is_too_slow(watched, now):
+            self._end(watched, timeout=False)
+
+    def _is_too_slow(self, watched: _Watched, now: float) -> bool:
+        limits = watched.limits
+        if watched.window_at is None or now - watched.window_at < limits.min_throughput_window_sec:
+            return False
+        came = watched.transfer.received - watched.window_bytes
+        watched.window_at, watched.window_bytes = now, watched.transfer.received
+        return came < limits.min_bytes_per_sec * limits.min_throughput_window_sec
+
+    def _end(self, watched: _Watched, *, timeout: bool) -> None:
+        watched.transfer.stopped = "timeout" if timeout else "too-slow"
+        self._watched.pop(watched.transfer, None)
+        watched.end()

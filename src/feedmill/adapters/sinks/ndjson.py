@@ -1,0 +1,147 @@
+"""File taps (002 §9.3): events as NDJSON, one file per day, each event on exactly one line.
+
+The log delivers at least once. A tap that finds its files otherwise than it left them (it was
+just opened, a write failed, another process wrote) looks at their last lines, cuts one that was
+left half written, and skips what they have; so the files have each event once.
+"""
+
+import asyncio
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from feedmill.adapters.failpoints import reach
+from feedmill.errors import SinkError
+from feedmill.model.event import Event
+from feedmill.publish.ndjson import event_line, seq_of_line
+
+_TAIL_BYTES: Final = 65_536
+_LATEST_DAYS: Final = 7  # files in which the last event can stand; a clock may step back a little
+_PATIENCE_SEC: Final = 10.0  # with another process that writes to the same files
+_FULL: Final = ("disk-full", "no space is left; free some, feedmill goes on by itself")
+_BUSY: Final = ("busy", "another process is writing there and does not end")
+_READ_ONLY: Final = ("read-only", "it cannot be written; check permissions and the mount")
+_OTHER: Final = ("io-error", "the disk gave an error; check it")
+_REASONS: Final = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _FULL),
+    errno.EAGAIN: _BUSY,
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _READ_ONLY),
+}
+
+Line = Callable[[Event], bytes]
+
+
+class NdjsonTap:
+    """Appends to <folder>/entries/2025-10-14.ndjson; several processes may share the folder."""
+
+    def __init__(self, folder: Path, name: str = "ndjson", line: Line = event_line) -> None:
+        self.name = name
+        self._line = line
+        self._folder = folder / "entries"
+        self._last_seq = 0
+        self._left: list[tuple[str, int]] | None = None  # the files and their sizes after our last
+
+    async def deliver(self, events: Sequence[Event]) -> None:
+        """Append the events that the files do not have yet; durable when this returns."""
+        await asyncio.to_thread(self._deliver, events)
+
+    async def close(self) -> None:
+        """Nothing is held open between deliveries."""
+
+    def _deliver(self, events: Sequence[Event]) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with _held(self._folder) as folder:
+                self._append(events, folder)
+        except OSError as problem:
+            self._left = None
+            reason, advice = _REASONS.get(problem.errno or 0, _OTHER)
+            message = f"{self._folder}: {advice} ({problem.strerror or problem})"
+            raise SinkError(reason, message) from problem
+
+    def _append(self, events: Sequence[Event], folder: int) -> None:
+        if self._left is None or self._left != self._sizes():
+            self._last_seq = self._recover()
+        fresh = [event for event in events if event.seq > self._last_seq]
+        reach("tap-append")
+        # In the order of the numbers, file by file: whatever a crash leaves out comes after the
+        # highest number that is in the files.
+        for day, its in groupby(fresh, key=_day):
+            path = self._folder / f"{day}.ndjson"
+            is_new = not path.exists()
+            _write(path, b"".join(self._line(event) for event in its))
+            if is_new:
+                os.fsync(folder)
+        if fresh:
+            self._last_seq = fresh[-1].seq
+        reach("tap-appended")
+        self._left = self._sizes()
+
+    def _sizes(self) -> list[tuple[str, int]]:
+        """The latest files and their sizes: a change by anybody else shows there."""
+        return [(path.name, path.stat().st_size) for path in self._latest()]
+
+    def _recover(self) -> int:
+        """The highest number in the files; half a last line is cut off first."""
+        return max((_cut_and_look(path) for path in self._latest()), default=0)
+
+    def _latest(self) -> list[Path]:
+        return sorted(self._folder.glob("*.ndjson"))[-_LATEST_DAYS:]
+
+
+def _day(event: Event) -> str:
+    return f"{event.occurred_at:%Y-%m-%d}"
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[int]:
+    """The folder, while no other process appends to its files."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _lock(descriptor)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    deadline = time.monotonic() + _PATIENCE_SEC
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _write(path: Path, data: bytes) -> None:
+    with path.open("ab", buffering=0) as file:
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) :]
+        os.fsync(file.fileno())
+
+
+def _cut_and_look(path: Path) -> int:
+    """The number on the last whole line; what follows that line is cut off."""
+    with path.open("r+b") as file:
+        size = file.seek(0, os.SEEK_END)
+        tail = b""
+        while len(tail) < size and tail.count(b"\n") < 2:  # a line may be longer than one step
+            start = max(0, size - 2 * len(tail) - _TAIL_BYTES)
+            file.seek(start)
+            tail = file.read(size - start)
+        whole = tail[: tail.rfind(b"\n") + 1]
+        if len(whole) < len(tail):
+            file.truncate(size - len(tail) + len(whole))
+    lines = whole.splitlines()
+    return seq_of_line(lines[-1]) if lines else 0

@@ -1,0 +1,136 @@
+"""Documents sorted out before they are written: one pile of rows per kind of change.
+
+Nothing here touches the database, so that a transaction that has to be told over begins from the
+same documents.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from feedmill.adapters.store.tables.codec import Row, json_text
+from feedmill.adapters.store.tables.entry_codec import content_row
+from feedmill.model.identity import (
+    Added,
+    Changes,
+    Identified,
+    IdentityKey,
+    Rekeyed,
+    Removed,
+    Revised,
+    Touched,
+)
+
+
+class Document(msgspec.Struct, kw_only=True):
+    """A document being written, and what happened to its feed's rows so far."""
+
+    feed_no: int
+    fetch_id: str
+    seen_at: int
+    whole: bool  # it is the feed's current document from now on
+    before: int  # confirmations of the document that was current until now
+    before_at: int  # and the last of them
+    changes: Changes
+    removed: Sequence[Removed] = ()
+    known: set[int] = msgspec.field(default_factory=set)  # rows that stand in it and were there
+    overtaken: set[str] = msgspec.field(default_factory=set)  # added by another refresh meanwhile
+
+    @property
+    def confirmation(self) -> int:
+        """The number of this confirmation."""
+        return self.before + 1 if self.whole else self.before
+
+    def marks(self) -> Iterator[int | str]:
+        """The entries that it writes about."""
+        for change in self.changes.changes:
+            match change:
+                case Added():
+                    yield change.entry_uid
+                case Revised() | Touched():
+                    yield change.known.entry_id
+                case _:
+                    pass
+        yield from (one.known.entry_id for one in self.removed)
+
+
+class Pile(msgspec.Struct):
+    """The rows of a batch by what is done with them; a new entry goes by its public id at first."""
+
+    added: dict[str, tuple[Document, Added]] = msgspec.field(default_factory=dict)
+    revised: list[Row] = msgspec.field(default_factory=list)
+    rewritten: list[Row] = msgspec.field(default_factory=list)
+    placed: list[Row] = msgspec.field(default_factory=list)
+    renamed: list[Row] = msgspec.field(default_factory=list)
+    keys: list[tuple[str, str, int | str]] = msgspec.field(default_factory=list)
+    articles: list[tuple[Identified, int | str, int]] = msgspec.field(default_factory=list)
+    ids: dict[int | str, int] = msgspec.field(default_factory=dict)
+
+
+def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """The documents in their order, apart where two of them write about the same entry."""
+    batch: list[Document] = []
+    marks: set[int | str] = set()
+    for document in documents:
+        own = set(document.marks())
+        if not marks.isdisjoint(own):
+            yield batch
+            batch, marks = [], set()
+        batch.append(document)
+        marks |= own
+    if batch:
+        yield batch
+
+
+def sort_out(pile: Pile, document: Document) -> None:
+    """Put every change of the document where it belongs."""
+    for change in document.changes.changes:
+        match change:
+            case Added():
+                pile.added.setdefault(change.entry_uid, (document, change))
+                pile.articles.append((change.seen, change.entry_uid, document.seen_at))
+                _note_keys(pile, change.new_keys, change.entry_uid)
+            case Revised():
+                _note_revised(pile, document, change)
+            case Touched():
+                _note_touched(pile, document, change)
+            case Rekeyed():
+                pile.keys += [(r.new.type, r.new.value, r.entry_id) for r in change.remaps]
+            case _:  # a repeat and a conflict change no row
+                pass
+
+
+def _note_revised(pile: Pile, document: Document, change: Revised) -> None:
+    entry_id = change.known.entry_id
+    if change.changed and change.known.content_hash is not None:
+        pile.revised.append((entry_id, document.seen_at, json_text(change.changed)))
+    _note_rewritten(pile, document, change.seen, entry_id, revisions=int(bool(change.changed)))
+    _note_keys(pile, change.new_keys, entry_id)
+    document.known.add(entry_id)
+
+
+def _note_touched(pile: Pile, document: Document, change: Touched) -> None:
+    known, seen, piece = change.known, change.seen, change.slice
+    entry_id = known.entry_id
+    if change.refresh and seen is not None:
+        _note_rewritten(pile, document, seen, entry_id, revisions=0)
+    else:
+        if piece is not None and piece.digest != known.slice_digest:
+            place = (document.fetch_id, piece.offset, piece.length, piece.digest)
+            pile.placed.append((entry_id, *place))
+        if seen is not None and seen.guid is not None and seen.guid != known.guid:
+            pile.renamed.append((entry_id, seen.guid))
+    _note_keys(pile, change.new_keys, entry_id)
+    document.known.add(entry_id)
+
+
+def _note_rewritten(
+    pile: Pile, document: Document, seen: Identified, entry_id: int, *, revisions: int
+) -> None:
+    content = content_row(seen, document.fetch_id, document.seen_at)
+    pile.rewritten.append((entry_id, revisions, *content))
+    pile.articles.append((seen, entry_id, document.seen_at))
+
+
+def _note_keys(pile: Pile, keys: Sequence[IdentityKey], owner: int | str) -> None:
+    pile.keys += [(key.type, key.value, owner) for key in keys]

@@ -1,0 +1,166 @@
+"""Commits that come together are one transaction, and each is told what became of it.
+
+While a transaction is under way, refreshes gather; the next one takes them all, up to a number and
+a weight. So a busy store writes in large groups, and an idle one answers at once. A feed has one
+refresh in a group and in all groups under way: what comes after it sees what it wrote.
+
+A group that fails is halved until the one that fails alone is found, so that one bad refresh does
+not sink the others. What is wrong with the database itself is told to everybody at once.
+
+When the connection breaks during COMMIT, nobody knows whether it counted: the group is told again,
+and the runs that did count answer that they are known (D26).
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from feedmill.adapters.failpoints import reach
+from feedmill.adapters.store.postgres.claim_planner import Pacing
+from feedmill.adapters.store.postgres.commit import commit_group
+from feedmill.adapters.store.postgres.pool import Connection, Database, LostCommitError
+from feedmill.adapters.store.postgres.text_sanitising import weighed
+from feedmill.engine.ports import Committed, Refresh
+from feedmill.errors import StoreError
+
+GROUP_SIZE: Final = 200
+GROUP_BYTES: Final = 8 * 1024 * 1024
+IN_FLIGHT: Final = 2  # transactions: one is written while the other's answer is read
+
+_TRIES: Final = 3  # of a group whose COMMIT got no answer
+
+
+class _Waiting(NamedTuple):
+    """A refresh, its weight, and who waits for it."""
+
+    refresh: Refresh
+    size: int
+    future: "asyncio.Future[Committed]"
+
+
+class Committer:
+    """Gathers and writes; its tasks begin with what is asked and end with `close`."""
+
+    def __init__(
+        self,
+        database: Database,
+        pacing: Pacing,
+        *,
+        in_flight: int = IN_FLIGHT,
+        group_size: int = GROUP_SIZE,
+    ) -> None:
+        self._database, self._pacing = database, pacing
+        self._in_flight, self._group_size = in_flight, group_size
+        self._waiting: deque[_Waiting] = deque()
+        self._busy: set[str] = set()  # feeds of the groups under way
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._working = 0
+        self._closed = False
+
+    async def commit(self, refresh: Refresh) -> Committed:
+        """Write what a refresh decided: all or nothing, once per run.
+
+        Who stops waiting changes nothing: what was asked is written.
+        """
+        if self._closed:
+            message = f"{self._database.name}: the store is closed"
+            raise StoreError(message, reason="closed")
+        storable, size = weighed(refresh)
+        future: asyncio.Future[Committed] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(storable, size, future))
+        self._begin()
+        return await future
+
+    async def close(self) -> None:
+        """Finish what was asked."""
+        self._closed = True
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _begin(self) -> None:
+        if self._working < self._in_flight:
+            self._working += 1
+            task = asyncio.create_task(self._work(), name="feedmill-commit")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _work(self) -> None:
+        """One group after the other, as long as somebody waits."""
+        try:
+            while group := self._take():
+                await self._write(group)
+        finally:
+            self._working -= 1
+
+    def _take(self) -> list[_Waiting]:
+        """The next group, in the order of arrival; a feed that is being written waits."""
+        group: list[_Waiting] = []
+        passed: list[_Waiting] = []
+        size = 0
+        while self._waiting and len(group) < self._group_size and size < GROUP_BYTES:
+            one = self._waiting.popleft()
+            if one.refresh.feed.id in self._busy:
+                passed.append(one)
+            else:
+                self._busy.add(one.refresh.feed.id)
+                group.append(one)
+                size += one.size
+        self._waiting.extendleft(reversed(passed))
+        return group
+
+    async def _write(self, group: Sequence[_Waiting]) -> None:
+        try:
+            outcomes = await self._settle([one.refresh for one in group])
+        except BaseException:
+            for one in group:
+                one.future.cancel()
+            raise
+        finally:
+            self._busy.difference_update(one.refresh.feed.id for one in group)
+        for one, outcome in zip(group, outcomes, strict=True):
+            _tell(one.future, outcome)
+
+    async def _settle(self, refreshes: Sequence[Refresh]) -> list[Committed | Exception]:
+        """What became of each: together, or by halves when there is a bad one among them."""
+        try:
+            return [*await self._transact(refreshes)]
+        except Exception as error:  # noqa: BLE001  # the edge of a task: told to all who wait
+            if len(refreshes) == 1 or _is_everybodys(error):
+                return [error] * len(refreshes)
+        half = len(refreshes) // 2
+        return [*await self._settle(refreshes[:half]), *await self._settle(refreshes[half:])]
+
+    async def _transact(self, refreshes: Sequence[Refresh]) -> list[Committed]:
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                return await self._write_once(refreshes)
+            except StoreError as error:
+                if not tries_left or not isinstance(error.__cause__, LostCommitError):
+                    raise
+        raise AssertionError
+
+    async def _write_once(self, refreshes: Sequence[Refresh]) -> list[Committed]:
+        async def job(connection: Connection) -> list[Committed]:
+            reach("store-begun")
+            done = await commit_group(connection, refreshes, self._pacing)
+            reach("store-commit")
+            return done
+
+        reach("store-begin")
+        done = await self._database.write(job)
+        reach("store-committed")
+        return done
+
+
+def _is_everybodys(error: Exception) -> bool:
+    """Whether something is wrong with the database and not with a refresh."""
+    return isinstance(error, StoreError) and error.reason != "failed"
+
+
+def _tell(future: "asyncio.Future[Committed]", outcome: Committed | Exception) -> None:
+    if future.done():  # who asked has stopped waiting
+        return
+    if isinstance(outcome, Exception):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)

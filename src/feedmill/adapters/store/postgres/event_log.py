@@ -1,0 +1,162 @@
+"""The one log of events: numbers without gaps, given when nobody can come before them any more (D29).
+
+Writers put events into `outbox` and wait for nobody. A number is given to an event once every
+transaction that began before its own has ended, in the order of (tx, no):
+
+- A transaction below the xmin of a snapshot has ended, and what it wrote is visible in that snapshot
+  for good. So the rows with tx < xmin, read in that same snapshot, are all there will ever be.
+- Whoever gives numbers holds the row of `log_head` until it commits, and takes its snapshot after it
+  has the row. So the next one sees what this one took, goes on where it stopped, and can only find
+  rows behind it: xmin never goes back.
+- A bite takes the first rows of that order. What it leaves comes later in the order than what it took.
+
+Hence a number is seen only after every number below it, nothing appears below a number that was
+given, and a transaction that is rolled back leaves no hole. `horizon` is the xmin up to which the
+outbox was emptied: looking begins there, past the dead rows that vacuum has not taken yet.
+
+A database that was restored from a dump has the transaction numbers of another server. They may lie in
+this one's future, where no snapshot reaches, and so may the horizon. Both are impossible otherwise, so
+they are noticed: such events are older than any of this server's, and are numbered first.
+"""
+
+# ruff: noqa: S608  # the parts of a statement stand below; values are parameters
+
+from typing import Final
+
+from feedmill.adapters.store.postgres.pool import Connection, Database
+from feedmill.adapters.store.tables.codec import event_of
+from feedmill.model.event import Event
+
+BITE: Final = 2_000  # events that get their numbers in one transaction
+
+_COLUMNS: Final = ("id", "type", "feed_id", "entry_uid", "occurred_at", "data")
+
+
+def _any(where: str) -> str:
+    """True when there is such an event; asked so that the index answers, whatever is guessed."""
+    return f"(SELECT o.tx FROM outbox o WHERE {where} ORDER BY o.tx LIMIT 1) IS NOT NULL"
+
+
+_XMIN: Final = "pg_snapshot_xmin(pg_current_snapshot())"
+_XMAX: Final = "pg_snapshot_xmax(pg_current_snapshot())"
+# In one state of the database: what waits, and whether another server has stamped it. Rows below the
+# horizon are only looked for when asked to: there lie the dead ones.
+_EVENTS: Final = f"""
+WITH look AS MATERIALIZED (
+  SELECT {_any(f"o.tx >= h.horizon AND o.tx < {_XMIN}")} AS waits,
+         h.horizon > {_XMIN} OR {_any(f"o.tx >= {_XMAX}")}
+         OR $1 AND {_any("o.tx < h.horizon")} AS strange
+    FROM log_head h)
+SELECT l.waits OR l.strange, l.strange, e.seq, {", ".join(f"e.{name}" for name in _COLUMNS)}
+  FROM look l LEFT JOIN LATERAL (
+       SELECT * FROM events WHERE seq > $2 ORDER BY seq LIMIT $3) e ON true
+ ORDER BY e.seq
+"""
+_HEAD: Final = "SELECT seq FROM log_head FOR UPDATE SKIP LOCKED"
+_ADOPT: Final = (
+    f"UPDATE outbox SET tx = '0' WHERE tx >= {_XMAX}",
+    "UPDATE log_head SET horizon = '0'",
+)
+# By their places: the plan does not depend on how many rows the planner believes there are.
+_NUMBER: Final = f"""
+WITH taken AS (
+  DELETE FROM outbox WHERE ctid = ANY (ARRAY(
+    SELECT o.ctid FROM outbox o
+     WHERE o.tx >= (SELECT horizon FROM log_head)
+       AND o.tx < {_XMIN}
+     ORDER BY o.tx, o.no LIMIT $1)) RETURNING *),
+numbered AS (
+  INSERT INTO events (seq, {", ".join(_COLUMNS)})
+  SELECT h.seq + row_number() OVER (ORDER BY t.tx, t.no),
+         {", ".join(f"t.{name}" for name in _COLUMNS)}
+    FROM taken t CROSS JOIN log_head h),
+bite AS (
+  SELECT count(*) AS size, (SELECT tx FROM taken ORDER BY tx DESC LIMIT 1) AS last FROM taken)
+UPDATE log_head
+   SET seq = seq + bite.size,
+       horizon = CASE WHEN bite.size < $1 THEN {_XMIN}
+                      ELSE bite.last END
+  FROM bite RETURNING bite.size
+"""
+
+
+class Log:
+    """The log as one process reads it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._thorough = True  # the first look: the database may have been restored before it
+
+    async def events(self, after: int, limit: int) -> tuple[Event, ...]:
+        """Events after a number, in order; one question when no event waits for its number."""
+        found, waits, strange = await self._events(after, limit)
+        if not waits or len(found) >= limit:
+            return found
+        await self._number(strange=strange)
+        found, _, _ = await self._events(after, limit)
+        return found
+
+    async def last_seq(self) -> int:
+        """The number of the newest event, 0 before the first."""
+        await self.number()
+        return await self._database.read(last_seq)
+
+    async def number(self) -> None:
+        """Give numbers to the events that can have one."""
+        _, waits, strange = await self._events(0, 0)
+        if waits:
+            await self._number(strange=strange)
+
+    async def _events(self, after: int, limit: int) -> tuple[tuple[Event, ...], bool, bool]:
+        rows = await self._database.read(
+            lambda c: c.fetch(_EVENTS, self._thorough, after, max(limit, 0))
+        )
+        waits, strange = (bool(rows[0][0]), bool(rows[0][1])) if rows else (False, False)
+        self._thorough = self._thorough and strange
+        return tuple(event_of(tuple(row)[2:]) for row in rows if row[2] is not None), waits, strange
+
+    async def _number(self, *, strange: bool) -> None:
+        size = await self._database.write(lambda c: number(c, strange=strange))
+        while size >= BITE:
+            size = await self._database.write(number)
+
+
+async def number_all(database: Database) -> None:
+    """Give numbers to the events that can have one, having looked for those of another server too."""
+    await Log(database).number()
+
+
+async def number(connection: Connection, *, strange: bool = False) -> int:
+    """Give numbers to a bite of events; how many. None when somebody else is at it.
+
+    With `strange`, what another server has stamped is taken first.
+    """
+    if await connection.fetchval(_HEAD) is None:
+        return 0
+    if strange:
+        for statement in _ADOPT:
+            await connection.execute(statement)
+    return int(await connection.fetchval(_NUMBER, BITE))
+
+
+async def last_seq(connection: Connection) -> int:
+    """The last number that was given, 0 before the first."""
+    return int(await connection.fetchval("SELECT seq FROM log_head"))
+
+
+async def cursor(connection: Connection, consumer: str) -> int:
+    """How far a consumer has read, 0 before it began."""
+    found = await connection.fetchval(
+        "SELECT seq FROM consumer_cursors WHERE consumer = $1", consumer
+    )
+    return int(found or 0)
+
+
+async def set_cursor(connection: Connection, consumer: str, seq: int) -> None:
+    """Remember how far a consumer has read; going back is allowed, to replay."""
+    await connection.execute(
+        "INSERT INTO consumer_cursors (consumer, seq) VALUES ($1, $2)"
+        " ON CONFLICT (consumer) DO UPDATE SET seq = excluded.seq",
+        consumer,
+        seq,
+    )

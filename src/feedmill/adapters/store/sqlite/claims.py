@@ -1,0 +1,283 @@
+"""Lanes and leases: who may poll which host, and since when (research: lane leases).
+
+One lane per host, leased as a whole, so that politeness is local to whoever holds it. A claim
+raises the lane's epoch; whatever is committed or released under an older epoch is a no-op. The
+next run of every claimed feed is written in the same transaction: an interval after the lease's
+end, because the request may be sent at any moment until then. So a crash costs one interval and
+never an early poll (D25).
+"""
+
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from zlib import crc32
+
+from msgspec.structs import replace
+
+from feedmill.adapters.store.tables.codec import (
+    FEED_COLUMNS,
+    NEVER,
+    PACE_COLUMNS,
+    Row,
+    feed_of,
+    instant,
+    json_text,
+    micros,
+    micros_or_none,
+    pace_of,
+    pace_row,
+)
+from feedmill.canonicalise.urls import http_url, split
+from feedmill.model.feed import Claim, Feed, HostPace, Lane
+
+SHARDS: Final = 1024
+
+_CHOSEN: Final = "f.id IN (SELECT value FROM json_each(:only))"
+# Whoever held a lease that ran out may have asked the host until its end: the gap counts from there.
+_OK_AT: Final = (
+    "iif(owner IS NULL, next_ok_at, max(coalesce(next_ok_at, 0),"
+    " claim_at + CAST(gap_ms * slow_down * 1000 AS INTEGER)))"
+)
+_FREE_LANES: Final = (
+    f"SELECT lane_id, lane_key, epoch, {PACE_COLUMNS.replace('next_ok_at', _OK_AT)} FROM lanes"
+    " WHERE claim_at <= :now ORDER BY claim_at LIMIT :lanes"
+)
+_LANES_OF_CHOSEN: Final = (
+    " AND lane_id IN (SELECT s.lane_id FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
+    f" WHERE {_CHOSEN} AND s.paused = 0 AND s.next_run_at <= :now)"
+)
+_DUE_FEEDS: Final = (
+    f"SELECT f.feed_no, f.interval_sec, {FEED_COLUMNS}"
+    " FROM feed_sched s JOIN feeds f ON f.feed_no = s.feed_no"
+    " WHERE s.lane_id = :lane AND s.paused = 0 AND s.next_run_at <= :now"
+    " ORDER BY s.next_run_at LIMIT :feeds"
+)
+_DUE_AT: Final = (
+    "SELECT min(max(s.next_run_at, l.claim_at)) FROM feeds f"
+    " JOIN feed_sched s ON s.feed_no = f.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
+    f" WHERE s.paused = 0 AND {_CHOSEN}"
+)
+_POSTPONE: Final = (
+    "UPDATE feed_sched SET next_run_at = ? + CAST(f.interval_sec * 1000000 AS INTEGER)"
+    " FROM feeds f WHERE f.feed_no = feed_sched.feed_no AND f.id = ?"
+)
+_FIRST_DUE: Final = (
+    "SELECT coalesce(min(next_run_at), ?) FROM feed_sched WHERE lane_id = ? AND paused = 0"
+)
+
+
+def lane_key_of(url: str) -> str:
+    """The host, with the port where it is not the scheme's own; both schemes share a lane."""
+    href = http_url(url)
+    if href is None:
+        return url
+    parts = split(href)
+    return f"{parts.host}:{parts.port}" if parts.port else parts.host
+
+
+def shard_of(lane_key: str) -> int:
+    """The shard of the lane, by which live workers share the lanes; never changes."""
+    return crc32(lane_key.encode()) & (SHARDS - 1)
+
+
+def lane_of(connection: sqlite3.Connection, url: str, gap_ms: int) -> int:
+    """The number of the lane that the URL belongs to, made when it is the first of its host."""
+    key = lane_key_of(url)
+    found = connection.execute("SELECT lane_id FROM lanes WHERE lane_key = ?", (key,)).fetchone()
+    if found is not None:
+        return int(found[0])
+    made = connection.execute(
+        "INSERT INTO lanes (shard, lane_key, claim_at, gap_ms) VALUES (?, ?, ?, ?)",
+        (shard_of(key), key, NEVER, gap_ms),
+    )
+    return made.lastrowid or 0
+
+
+def hasten(connection: sqlite3.Connection, lane_id: int, due_at: int) -> None:
+    """Let a free lane be claimed at `due_at` at the latest; a leased one sees to it at release."""
+    connection.execute(
+        "UPDATE lanes SET claim_at = min(claim_at, max(?, coalesce(next_ok_at, 0)))"
+        " WHERE lane_id = ? AND owner IS NULL",
+        (due_at, lane_id),
+    )
+
+
+def claim(
+    connection: sqlite3.Connection,
+    owner: str,
+    now: datetime,
+    lease_sec: float,
+    max_lanes: int,
+    max_feeds: int,
+    only: Sequence[str] | None = None,
+) -> tuple[Claim, ...]:
+    """Lease lanes that have due feeds and may be asked; expired leases are free.
+
+    With `only`, lanes of other feeds and other feeds of their lanes are left as they are.
+    """
+    until = now + timedelta(seconds=lease_sec)
+    claims: list[Claim] = []
+    asked: dict[str, int | str] = {
+        "now": micros(now),
+        "feeds": max(1, max_feeds),
+        "only": json_text(only),
+    }
+    lanes, feeds = (_FREE_LANES, _DUE_FEEDS) if only is None else _chosen_statements()
+    while len(claims) < max_lanes:
+        asked["lanes"] = max_lanes - len(claims)
+        rows = connection.execute(lanes, asked).fetchall()
+        if not rows:
+            break
+        for lane_id, key, epoch, *pace in rows:
+            lane = Lane(id=lane_id, key=key, epoch=epoch + 1, pace=pace_of(tuple(pace)))
+            due = [] if _rests(lane, now) else _due(connection, feeds, lane, asked)
+            if due:
+                claims.append(_lease(connection, lane, owner, until, due))
+            else:
+                _pass_over(connection, lane)
+    return tuple(claims)
+
+
+def renew(
+    connection: sqlite3.Connection,
+    lane: Lane,
+    owner: str,
+    until: datetime,
+    feeds: Sequence[str],
+) -> bool:
+    """Hold the lane longer, and the runs of the feeds still to be polled with it; False when lost."""
+    done = connection.execute(
+        "UPDATE lanes SET claim_at = ? WHERE lane_id = ? AND epoch = ? AND owner = ?",
+        (micros(until), lane.id, lane.epoch, owner),
+    )
+    if done.rowcount == 0:
+        return False
+    connection.executemany(_POSTPONE, [(micros(until), feed_id) for feed_id in feeds])
+    return True
+
+
+def release(
+    connection: sqlite3.Connection,
+    lane: Lane,
+    pace: HostPace,
+    deferred: Sequence[tuple[str, datetime]],
+) -> None:
+    """Give the lane back with the pace learnt; nothing happens when it was lost.
+
+    A pause that somebody else was asked for meanwhile (`limit_host`) stands when it is the longer.
+    """
+    held = connection.execute(
+        "SELECT next_ok_at, blocked_reason FROM lanes WHERE lane_id = ? AND epoch = ?",
+        (lane.id, lane.epoch),
+    ).fetchone()
+    if held is None:
+        return
+    if held[0] is not None and (pace.next_ok_at is None or instant(held[0]) > pace.next_ok_at):
+        pace = replace(pace, next_ok_at=instant(held[0]), blocked_reason=held[1])
+    connection.execute(
+        "UPDATE lanes SET owner = NULL, gap_ms = ?, next_ok_at = ?, blocked_reason = ?,"
+        " slow_down = ?, failures = ?, failing_with = ?, limited_urls = ? WHERE lane_id = ?",
+        (*pace_row(pace), lane.id),
+    )
+    connection.executemany(
+        "UPDATE feed_sched SET next_run_at = ?"
+        " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?)",
+        [(micros(due_at), feed_id) for feed_id, due_at in deferred],
+    )
+    free(connection, lane.id, pace)
+
+
+def host_pace(connection: sqlite3.Connection, url: str) -> HostPace | None:
+    """How the URL's host is treated, as last stored; None for a host that nobody has asked yet."""
+    row = connection.execute(
+        f"SELECT {PACE_COLUMNS} FROM lanes WHERE lane_key = ?", (lane_key_of(url),)
+    ).fetchone()
+    return None if row is None else pace_of(row)
+
+
+def limit_host(
+    connection: sqlite3.Connection, url: str, until: datetime, reason: str | None, gap_ms: int
+) -> None:
+    """Let nobody ask the URL's host before `until`; a longer pause stays as it is.
+
+    Whoever holds the lane now finishes its work and takes the pause over at release.
+    """
+    lane_id, at = lane_of(connection, url, gap_ms), micros(until)
+    connection.execute(
+        "UPDATE lanes SET next_ok_at = ?, blocked_reason = coalesce(?, blocked_reason),"
+        " claim_at = iif(owner IS NULL AND claim_at < ?, max(claim_at, ?), claim_at)"
+        " WHERE lane_id = ? AND coalesce(next_ok_at, 0) < ?",
+        (at, reason, NEVER, at, lane_id, at),
+    )
+
+
+def _chosen_statements() -> tuple[str, str]:
+    """The statements that see lanes and due feeds of `only`."""
+    return (
+        _FREE_LANES.replace(" ORDER BY", f"{_LANES_OF_CHOSEN} ORDER BY"),
+        _DUE_FEEDS.replace(" ORDER BY", f" AND {_CHOSEN} ORDER BY"),
+    )
+
+
+def _rests(lane: Lane, now: datetime) -> bool:
+    return lane.pace.next_ok_at is not None and lane.pace.next_ok_at > now
+
+
+def _due(
+    connection: sqlite3.Connection, feeds: str, lane: Lane, asked: dict[str, int | str]
+) -> list[Row]:
+    return connection.execute(feeds, {**asked, "lane": lane.id}).fetchall()
+
+
+def _lease(
+    connection: sqlite3.Connection,
+    lane: Lane,
+    owner: str,
+    until: datetime,
+    due: Sequence[Row],
+) -> Claim:
+    connection.execute(
+        "UPDATE lanes SET claim_at = ?, epoch = ?, owner = ?, next_ok_at = ? WHERE lane_id = ?",
+        (micros(until), lane.epoch, owner, micros_or_none(lane.pace.next_ok_at), lane.id),
+    )
+    feeds: list[Feed] = []
+    scheduled_at: list[datetime] = []
+    provisional: list[tuple[int, int]] = []
+    for feed_no, interval_sec, *row in due:
+        feed = feed_of(tuple(row))
+        next_run_at = until + timedelta(seconds=interval_sec)
+        scheduled_at.append(feed.next_poll_at)
+        feeds.append(replace(feed, next_poll_at=next_run_at))
+        provisional.append((micros(next_run_at), feed_no))
+    connection.executemany("UPDATE feed_sched SET next_run_at = ? WHERE feed_no = ?", provisional)
+    return Claim(lane=lane, until=until, feeds=tuple(feeds), scheduled_at=tuple(scheduled_at))
+
+
+def _pass_over(connection: sqlite3.Connection, lane: Lane) -> None:
+    """A lane without due feeds, left by a process that died: fence that off, wait for the next."""
+    connection.execute(
+        "UPDATE lanes SET owner = NULL, epoch = ?, next_ok_at = ? WHERE lane_id = ?",
+        (lane.epoch, micros_or_none(lane.pace.next_ok_at), lane.id),
+    )
+    free(connection, lane.id, lane.pace)
+
+
+def free(connection: sqlite3.Connection, lane_id: int, pace: HostPace) -> None:
+    """Let the lane be claimed when its first feed is due and its host may be asked."""
+    (first_due,) = connection.execute(_FIRST_DUE, (NEVER, lane_id)).fetchone()
+    ok_at = 0 if pace.next_ok_at is None else micros(pace.next_ok_at)
+    connection.execute(
+        "UPDATE lanes SET claim_at = ? WHERE lane_id = ?", (max(first_due, ok_at), lane_id)
+    )
+
+
+def next_due_at(
+    connection: sqlite3.Connection, only: Sequence[str] | None = None
+) -> datetime | None:
+    """When the next lane can be claimed, for `only` these feeds: it is due, or its lease ends."""
+    statement = "SELECT min(claim_at) FROM lanes" if only is None else _DUE_AT
+    (earliest,) = connection.execute(statement, {"only": json_text(only)}).fetchone()
+    return None if earliest is None or earliest >= NEVER else instant(earliest)

@@ -1,0 +1,105 @@
+"""One refresh as rows: all of it or nothing, once per run, and only by who holds the lane."""
+
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
+import sqlite3
+from typing import Any, Final
+
+from feedmill.adapters.store.sqlite import event_log, holding
+from feedmill.adapters.store.sqlite.changes import Document, write_changes
+from feedmill.adapters.store.sqlite.subscriptions import add_aliases, relocate, reschedule
+from feedmill.adapters.store.tables.codec import STATE_COLUMNS, blob_row, micros, state_row
+from feedmill.adapters.store.tables.fetch_codec import Blocks, insert_fetch
+from feedmill.engine.ports import Committed, Refresh
+
+_LOOK: Final = """
+SELECT f.feed_no, f.confirmations, coalesce(f.confirmed_at, 0),
+       f.request_block, f.response_block, f.request_headers, f.response_headers,
+       (SELECT epoch FROM lanes WHERE lane_id = ?),
+       EXISTS (SELECT 1 FROM fetches x WHERE x.feed_no = f.feed_no AND x.scheduled_at = ?)
+  FROM feeds f WHERE f.id = ?"""
+_UPDATE_FEED: Final = (
+    f"UPDATE feeds SET {', '.join(f'{name} = ?' for name in STATE_COLUMNS)},"
+    " confirmations = ?, confirmed_at = ? WHERE feed_no = ?"
+)
+_FENCED: Final = Committed(fenced=True)
+_DUPLICATE: Final = Committed(duplicate=True)
+_WRITTEN: Final = Committed()
+
+
+def commit(connection: sqlite3.Connection, refresh: Refresh, gap_ms: int) -> Committed:
+    """Write what a refresh decided, unless the lane was lost or the run is known.
+
+    A feed that was removed meanwhile counts as lost: nothing is written for it.
+    """
+    lane, fetch = refresh.lane, refresh.fetch
+    found = connection.execute(
+        _LOOK, (None if lane is None else lane.id, micros(fetch.scheduled_at), refresh.feed.id)
+    ).fetchone()
+    if found is None or (lane is not None and found[7] != lane.epoch):
+        return _FENCED
+    if found[8]:
+        return _DUPLICATE
+    return _write(connection, refresh, found, gap_ms)
+
+
+def _write(
+    connection: sqlite3.Connection, refresh: Refresh, found: tuple[Any, ...], gap_ms: int
+) -> Committed:
+    feed_no, confirmations, confirmed_at, request_id, response_id, request, response = found[:7]
+    feed, fetch = refresh.feed, refresh.fetch
+    blocks = Blocks(request_id, response_id, request, response)
+    insert_fetch(connection, feed_no, fetch, refresh.decision, blocks)
+    document = Document(
+        feed_no=feed_no,
+        fetch_id=fetch.fetch_id,
+        seen_at=micros(fetch.fetched_at),
+        whole=refresh.in_document,
+        before=confirmations,
+        before_at=confirmed_at,
+    )
+    overtaken = _write_document(connection, refresh, document)
+    if not refresh.entries_only:
+        _update_feed(connection, refresh, document)
+        if feed.url != fetch.url:
+            relocate(connection, feed_no, feed.url, gap_ms)
+        reschedule(connection, feed_no, feed.next_poll_at, is_leased=refresh.lane is not None)
+    if refresh.held:
+        holding.hold(connection, feed_no, refresh.held)
+    if refresh.released:
+        holding.release(connection, feed_no, refresh.released)
+    if refresh.aliases:
+        add_aliases(connection, feed_no, refresh.aliases)
+    if refresh.blob is not None:
+        row = blob_row(refresh.blob)
+        connection.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    events = [
+        event
+        for event in refresh.events
+        if event.type != "new_entry" or event.entry_uid not in overtaken
+    ]
+    if not events:
+        return _WRITTEN
+    return Committed(last_seq=event_log.append(connection, events, f"fetch/{fetch.fetch_id}"))
+
+
+def _write_document(
+    connection: sqlite3.Connection, refresh: Refresh, document: Document
+) -> frozenset[str]:
+    if refresh.changes is None:
+        return frozenset()
+    return frozenset(write_changes(connection, document, refresh.changes, refresh.removed))
+
+
+def _update_feed(connection: sqlite3.Connection, refresh: Refresh, document: Document) -> None:
+    """The state of the feed; a 304 or a whole document confirms every entry in it by this row."""
+    confirmed_at = document.seen_at if document.whole else document.before_at
+    connection.execute(
+        _UPDATE_FEED,
+        (
+            *state_row(refresh.feed),
+            document.confirmation,
+            confirmed_at,
+            document.feed_no,
+        ),
+    )

@@ -1,0 +1,31 @@
+"""The one log of events: numbers without gaps, given inside the write transaction (D29).
+
+Two processes on one file take turns by BEGIN IMMEDIATE, so the last number that a transaction
+reads is the last one there is, and a transaction that is rolled back leaves no hole.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+
+from feedmill.adapters.store.tables.codec import event_id, event_row
+from feedmill.model.event import NewEvent
+
+
+def append(connection: sqlite3.Connection, events: Sequence[NewEvent], cause: str) -> int:
+    """Write the events; the last number there is.
+
+    `cause` names what happened once (a fetch, an addition): the ids derive from it, so that an
+    event keeps its id wherever the log is copied to.
+    """
+    last = last_seq(connection)
+    rows = [
+        event_row(last + at, event_id(cause, at), event) for at, event in enumerate(events, start=1)
+    ]
+    connection.executemany("INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    return last + len(rows)
+
+
+def last_seq(connection: sqlite3.Connection) -> int:
+    """The number of the newest event, 0 before the first."""
+    (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM outbox").fetchone()
+    return int(last)

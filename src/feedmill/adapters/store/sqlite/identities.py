@@ -1,0 +1,171 @@
+"""What identity asks of the store: rows by their keys, the current document, known articles."""
+
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from feedmill.adapters.store.sqlite.connection import PARAMETERS
+from feedmill.adapters.store.sqlite.subscriptions import chunks
+from feedmill.adapters.store.tables.codec import instant
+from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
+from feedmill.engine.ports import Recalled
+from feedmill.model.identity import IdentityKey, KnownEntry
+
+_IN_DOCUMENT: Final = (
+    " FROM entries e JOIN feeds f ON f.feed_no = e.feed_no WHERE f.id = ? AND e.in_document = 1"
+)
+_LIVING: Final = (
+    " FROM entries e JOIN feeds f ON f.feed_no = e.feed_no WHERE f.id = ? AND e.removed_at IS NULL"
+)
+_PAIRS: Final = PARAMETERS // 2  # keys of one statement; each takes two parameters
+
+
+def known(
+    connection: sqlite3.Connection,
+    feed_id: str,
+    keys: Sequence[IdentityKey],
+    digests: Sequence[str],
+) -> tuple[KnownEntry, ...]:
+    """Every row that holds one of the keys, expired ones included, or has a slice in this feed."""
+    ids = set(_ids_by_digest(connection, feed_id, digests))
+    for at in range(0, len(keys), _PAIRS):
+        ids.update(_ids_by_key(connection, keys[at : at + _PAIRS]))
+    return _rows(connection, sorted(ids))
+
+
+def current_document(
+    connection: sqlite3.Connection, feed_id: str, *, with_keys: bool = True
+) -> tuple[KnownEntry, ...]:
+    """The rows of the feed's last document."""
+    return _rows_of_feed(connection, feed_id, _IN_DOCUMENT, with_keys=with_keys)
+
+
+def living(connection: sqlite3.Connection, feed_id: str) -> tuple[KnownEntry, ...]:
+    """Every row of the feed that was not removed, wherever it stands."""
+    return _rows_of_feed(connection, feed_id, _LIVING)
+
+
+def every_row(connection: sqlite3.Connection, feed_no: int) -> tuple[KnownEntry, ...]:
+    """All that was ever known of a feed's entries: living, removed and expired ones."""
+    rows = connection.execute(
+        "SELECT entry_id FROM entries WHERE feed_no = ?1"
+        " UNION ALL SELECT entry_id FROM tombstones WHERE feed_no = ?1 ORDER BY 1",
+        (feed_no,),
+    )
+    return _rows(connection, [entry_id for (entry_id,) in rows])
+
+
+def slice_digests(connection: sqlite3.Connection, feed_id: str) -> frozenset[str]:
+    """The digests of the slices of the feed's last document."""
+    rows = connection.execute(
+        f"SELECT e.slice_digest{_IN_DOCUMENT} AND e.slice_digest IS NOT NULL"
+        " AND e.removed_at IS NULL",
+        (feed_id,),
+    )
+    return frozenset(digest for (digest,) in rows)
+
+
+def articles(connection: sqlite3.Connection, hashes: Sequence[str]) -> frozenset[str]:
+    """Those of the hashes that somebody has published already (D10)."""
+    found: set[str] = set()
+    for chunk in chunks(hashes):
+        marks = ", ".join("?" * len(chunk))
+        statement = f"SELECT article_hash FROM articles WHERE article_hash IN ({marks})"
+        found.update(row[0] for row in connection.execute(statement, chunk))
+    return frozenset(found)
+
+
+def recall(
+    connection: sqlite3.Connection,
+    feed_id: str,
+    keys: Sequence[IdentityKey],
+    hashes: Sequence[str],
+    limit: int,
+) -> Recalled:
+    """The rows of the keys, the known articles and the newest publication times, in one look."""
+    return Recalled(
+        known=known(connection, feed_id, keys, ()),
+        articles=articles(connection, hashes),
+        publications=publications(connection, feed_id, limit),
+    )
+
+
+def publications(connection: sqlite3.Connection, feed_id: str, limit: int) -> tuple[datetime, ...]:
+    """When the feed's newest entries were published, the newest first."""
+    rows = connection.execute(
+        "SELECT published_effective FROM entries"
+        " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?)"
+        " ORDER BY published_effective DESC LIMIT ?",
+        (feed_id, limit),
+    )
+    return tuple(instant(at) for (at,) in rows)
+
+
+def _rows_of_feed(
+    connection: sqlite3.Connection, feed_id: str, chosen: str, *, with_keys: bool = True
+) -> tuple[KnownEntry, ...]:
+    rows = connection.execute(f"SELECT {KNOWN_COLUMNS}{chosen}", (feed_id,)).fetchall()
+    if not with_keys:
+        return tuple([known_of(row, ()) for row in rows])
+    keys: dict[int, list[tuple[str, str]]] = {row[0]: [] for row in rows}
+    _gather(
+        keys,
+        connection.execute(
+            "SELECT entry_id, key_type, key_value FROM entry_identities"
+            f" WHERE entry_id IN (SELECT e.entry_id{chosen})",
+            (feed_id,),
+        ).fetchall(),
+    )
+    return tuple(known_of(row, keys[row[0]]) for row in rows)
+
+
+def _ids_by_key(connection: sqlite3.Connection, keys: Sequence[IdentityKey]) -> set[int]:
+    marks = ", ".join(["(?, ?)"] * len(keys))
+    pairs = [part for key in keys for part in (key.type, key.value)]
+    rows = connection.execute(
+        f"WITH asked (t, v) AS (VALUES {marks})"
+        " SELECT i.entry_id FROM asked JOIN entry_identities i"
+        " ON i.key_type = asked.t AND i.key_value = asked.v",
+        pairs,
+    )
+    return {entry_id for (entry_id,) in rows}
+
+
+def _ids_by_digest(
+    connection: sqlite3.Connection, feed_id: str, digests: Sequence[str]
+) -> set[int]:
+    found: set[int] = set()
+    for chunk in chunks(digests):
+        marks = ", ".join("?" * len(chunk))
+        rows = connection.execute(
+            "SELECT entry_id FROM entries"
+            f" WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?) AND slice_digest IN ({marks})",
+            (feed_id, *chunk),
+        )
+        found.update(entry_id for (entry_id,) in rows)
+    return found
+
+
+def _rows(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[KnownEntry, ...]:
+    rows: list[tuple[Any, ...]] = []
+    keys: dict[int, list[tuple[str, str]]] = {entry_id: [] for entry_id in ids}
+    for at in range(0, len(ids), PARAMETERS):
+        chunk = ids[at : at + PARAMETERS]
+        among = f"IN ({', '.join('?' * len(chunk))})"
+        for columns, table in ((KNOWN_COLUMNS, "entries"), (TOMBSTONE_COLUMNS, "tombstones")):
+            rows += connection.execute(
+                f"SELECT {columns} FROM {table} e JOIN feeds f ON f.feed_no = e.feed_no"
+                f" WHERE e.entry_id {among}",
+                chunk,
+            ).fetchall()
+        statement = "SELECT entry_id, key_type, key_value FROM entry_identities WHERE entry_id "
+        _gather(keys, connection.execute(statement + among, chunk).fetchall())
+    return tuple(known_of(row, keys[row[0]]) for row in rows)
+
+
+def _gather(keys: dict[int, list[tuple[str, str]]], rows: Sequence[tuple[int, str, str]]) -> None:
+    for entry_id, kind, value in rows:
+        keys[entry_id].append((kind, value))

@@ -1,0 +1,152 @@
+"""Retention and health: what may go, what must stay, and what is wrong (D13).
+
+Content and metadata of entries that were last seen before a day go; an entry in the feed's last
+document never does; its identities always stay, with a tombstone for them to point at. Work is
+done in small bites, so that a purge never holds up a refresh.
+"""
+
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from feedmill.adapters.store.tables.consistency import BROKEN
+
+BITE: Final = 1_000  # rows of one transaction
+
+_OLD_ENTRIES: Final = (
+    "SELECT entry_id FROM entries WHERE entry_id > ? AND in_document = 0 AND last_seen < ?"
+    " ORDER BY entry_id LIMIT ?"
+)
+_BURY: Final = (
+    "INSERT INTO tombstones SELECT entry_id, entry_uid, feed_no, first_seen, last_seen,"
+    " seen_count, revisions, removed_at, guid, canonical_link, title_hash, item_hash,"
+    " article_hash, ? FROM entries WHERE entry_id = ? AND in_document = 0 AND last_seen < ?"
+)
+# A fetch whose body is still kept stays with it; so do the last one and the document's own.
+_OLD_FETCHES: Final = (
+    "SELECT x.fetch_no FROM fetches x JOIN feeds f ON f.feed_no = x.feed_no"
+    " WHERE x.fetch_no > ? AND x.fetched_at < ?"
+    " AND x.fetch_id IS NOT f.document_fetch_id AND x.fetched_at IS NOT f.last_fetch_at"
+    " AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.sha256 = x.body_sha256)"
+    " ORDER BY x.fetch_no LIMIT ?"
+)
+_UNUSED: Final = (
+    " NOT EXISTS (SELECT 1 FROM feeds f WHERE f.feed_no = h.feed_no"
+    " AND h.block_id IN (f.request_block, f.response_block))"
+    " AND NOT EXISTS (SELECT 1 FROM fetches x WHERE x.feed_no = h.feed_no"
+    " AND h.block_id IN (x.request_block, x.response_block))"
+)
+_OLD_BLOCKS: Final = (
+    f"SELECT h.block_id FROM header_blocks h WHERE h.block_id > ? AND ? AND {_UNUSED}"
+    " ORDER BY h.block_id LIMIT ?"
+)
+# The newest event stays whatever its age: the next number is one more than its own. A webhook that
+# is paused does not hold the log up, or one that is gone would do so for ever.
+_OLD_EVENTS: Final = (
+    "SELECT seq FROM outbox WHERE seq > ? AND occurred_at < ?"
+    " AND seq < (SELECT max(seq) FROM outbox)"
+    " AND seq <= coalesce((SELECT min(seq) FROM consumer_cursors WHERE consumer NOT IN"
+    " (SELECT 'webhook:' || id FROM webhooks WHERE state = 'paused')), 0) ORDER BY seq LIMIT ?"
+)
+# A document of a collected window goes with its body, which is kept for an age of its own.
+_OLD_COLLECTED: Final = (
+    "SELECT c.collected_no FROM collected_documents c WHERE c.collected_no > ? AND c.fetched_at < ?"
+    " AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.sha256 = c.body_sha256)"
+    " ORDER BY c.collected_no LIMIT ?"
+)
+_EMPTY_LANES: Final = (
+    "DELETE FROM lanes WHERE owner IS NULL AND coalesce(next_ok_at, 0) < ?"
+    " AND lane_id NOT IN (SELECT lane_id FROM feed_sched)"
+)
+_PROBLEMS: Final = {
+    **BROKEN,
+    "events are missing from the log": """
+        SELECT coalesce(max(seq) - min(seq) + 1 - count(*), 0) FROM outbox""",
+}
+
+
+class Bite(NamedTuple):
+    """Some rows to let go of in one transaction, if they are still old."""
+
+    ids: Sequence[int]
+    before: int
+    now: int
+
+
+class Kind(NamedTuple):
+    """Something that grows old: how to find a bite of it, and how to let that bite go."""
+
+    name: str
+    find: str  # after which number, before which instant, how many
+    forget: Callable[[sqlite3.Connection, Bite], int]
+
+
+def find_old(
+    connection: sqlite3.Connection, kind: Kind, after: int, before: int
+) -> tuple[int, ...]:
+    """The next bite, in the order of its numbers; for a reader, because it may look long."""
+    rows = connection.execute(kind.find, (after, before, BITE))
+    return tuple(number for (number,) in rows)
+
+
+def drop_lanes(connection: sqlite3.Connection, now: int) -> int:
+    """Forget hosts that have no feeds any more and asked for no patience."""
+    return connection.execute(_EMPTY_LANES, (now,)).rowcount
+
+
+def problems(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """What is wrong with the store, in words; nothing when all is well."""
+    found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
+    broken = connection.execute("PRAGMA foreign_key_check").fetchall()
+    found += [
+        f"{table}: row {row} points at nothing in {parent}" for table, row, parent, _ in broken
+    ]
+    for words, statement in _PROBLEMS.items():
+        (count,) = connection.execute(statement).fetchone()
+        if count:
+            found.append(f"{count} {words}")
+    return tuple(found)
+
+
+def _bury(connection: sqlite3.Connection, bite: Bite) -> int:
+    """Leave a tombstone for each entry that is still old: it may have been seen meanwhile."""
+    buried = 0
+    for entry_id in bite.ids:
+        if connection.execute(_BURY, (bite.now, entry_id, bite.before)).rowcount == 1:
+            connection.execute("DELETE FROM entries WHERE entry_id = ?", (entry_id,))
+            buried += 1
+    return buried
+
+
+def _forget_fetches(connection: sqlite3.Connection, bite: Bite) -> int:
+    return _forget(connection, "DELETE FROM fetches WHERE fetch_no = ?", bite)
+
+
+def _forget_blocks(connection: sqlite3.Connection, bite: Bite) -> int:
+    return _forget(
+        connection, f"DELETE FROM header_blocks AS h WHERE h.block_id = ? AND {_UNUSED}", bite
+    )
+
+
+def _forget_events(connection: sqlite3.Connection, bite: Bite) -> int:
+    return _forget(connection, "DELETE FROM outbox WHERE seq = ?", bite)
+
+
+def _forget_collected(connection: sqlite3.Connection, bite: Bite) -> int:
+    return _forget(connection, "DELETE FROM collected_documents WHERE collected_no = ?", bite)
+
+
+def _forget(connection: sqlite3.Connection, statement: str, bite: Bite) -> int:
+    return connection.executemany(statement, [(number,) for number in bite.ids]).rowcount
+
+
+# In this order: header blocks are free once their fetches are gone.
+KINDS: Final = (
+    Kind("entries", _OLD_ENTRIES, _bury),
+    Kind("fetches", _OLD_FETCHES, _forget_fetches),
+    Kind("headers", _OLD_BLOCKS, _forget_blocks),
+    Kind("events", _OLD_EVENTS, _forget_events),
+    Kind("collected", _OLD_COLLECTED, _forget_collected),
+)

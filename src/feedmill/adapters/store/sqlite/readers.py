@@ -1,0 +1,123 @@
+"""Threads that read, each with its own connection; they wait for no writer.
+
+A thread takes the questions that wait, a handful at a time, and answers them from one state of
+the database: the threads wake the event loop once for all of them, and SQLite, which forgets its
+pages whenever somebody has written, reads the upper ones once. Of the threads that have nothing to
+do, the one that worked last is asked first: its pages are still at hand.
+"""
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+from typing import Final, TypeVar
+
+from feedmill.adapters.store.sqlite.connection import Connect, store_error
+from feedmill.adapters.store.sqlite.writer import Job, Outcome, tell
+from feedmill.errors import StoreError
+
+T = TypeVar("T")
+
+GROUP_JOBS: Final = 16
+GROUP_SEC: Final = 0.005  # a slow question keeps the others of its group waiting no longer
+
+
+class Readers:
+    """A handful of read-only connections, each on a thread of its own."""
+
+    def __init__(self, connect: Connect, path: str, *, threads: int) -> None:
+        self._connect, self._path = connect, path
+        self._lock = threading.Lock()  # of the three below
+        self._waits: deque[Job] = deque()
+        self._idle: list[SimpleQueue[None]] = []  # a bell for each thread, the last to rest last
+        self._closed = False
+        self._threads = [
+            threading.Thread(target=self._work, name=f"feedmill-reader-{number}", daemon=True)
+            for number in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    async def run(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        """What the query returned: one state of the database, however many statements it has."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        with self._lock:
+            if self._closed:
+                message = f"{self._path}: the store is closed"
+                raise StoreError(message, reason="closed")
+            self._waits.append(Job(query, future, loop))
+            bell = self._idle.pop() if self._idle else None
+        if bell is not None:
+            bell.put(None)
+        return await future
+
+    async def close(self) -> None:
+        """Finish what was asked, then end the threads; each closes its connection."""
+        with self._lock:
+            self._closed = True
+            bells, self._idle = self._idle, []
+        for bell in bells:
+            bell.put(None)
+        await asyncio.to_thread(self._join)
+
+    def _join(self) -> None:
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        """A thread's whole life: one group after the other, until there will be none."""
+        connection: sqlite3.Connection | None = None
+        bell: SimpleQueue[None] = SimpleQueue()
+        while (first := self._next(bell)) is not None:
+            try:
+                connection = connection or self._connect()
+                outcomes = self._answer(connection, first)
+            except Exception as error:  # noqa: BLE001  # the edge of a task: told to who waits
+                outcomes = [Outcome(first, error=self._told(error))]
+            tell(outcomes)
+        if connection is not None:
+            connection.close()
+
+    def _next(self, bell: "SimpleQueue[None]") -> Job | None:
+        """The question that waits longest, as soon as there is one; None at the end of all."""
+        while True:
+            with self._lock:
+                if self._waits:
+                    return self._waits.popleft()
+                if self._closed:
+                    return None
+                self._idle.append(bell)
+            bell.get()
+
+    def _answer(self, connection: sqlite3.Connection, first: Job) -> list[Outcome]:
+        connection.execute("BEGIN")
+        try:
+            return [self._ask(connection, job) for job in self._waiting(first)]
+        finally:
+            connection.execute("COMMIT")
+
+    def _waiting(self, first: Job) -> Iterator[Job]:
+        """The first question, then those that wait by the time the one before is answered."""
+        deadline = time.monotonic() + GROUP_SEC
+        yield first
+        for _ in range(GROUP_JOBS - 1):
+            if time.monotonic() >= deadline:
+                return
+            with self._lock:
+                if not self._waits:
+                    return
+                job = self._waits.popleft()
+            yield job
+
+    def _ask(self, connection: sqlite3.Connection, job: Job) -> Outcome:
+        try:
+            return Outcome(job, job.run(connection))
+        except Exception as error:  # noqa: BLE001  # one bad question is nobody else's trouble
+            return Outcome(job, error=self._told(error))
+
+    def _told(self, error: Exception) -> BaseException:
+        return store_error(error, self._path) if isinstance(error, sqlite3.Error) else error

@@ -1,0 +1,119 @@
+"""A decision as compact JSON and back: every poll has one, so names and defaults are left out.
+
+[now, state, outcome, hints or null, state after, delay, next poll, reason, steps]
+"""
+
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from feedmill.adapters.store.tables.codec import instant, instant_or_none, micros, micros_or_none
+from feedmill.model.schedule import (
+    Cadence,
+    Decision,
+    DecisionReason,
+    Health,
+    Hints,
+    Inputs,
+    Outcome,
+    ScheduleState,
+    Step,
+    StepCode,
+)
+
+_State = tuple[float, int, Health, int | None, tuple[float, int | None] | None]
+_Step = tuple[StepCode, Any, float, float]
+_Compact = tuple[
+    int,
+    _State,
+    tuple[Any, int | None, int, float | None, str],
+    Hints | None,
+    _State,
+    float,
+    int,
+    DecisionReason,
+    tuple[_Step, ...],
+]
+
+_NO_HINTS: Final = Hints()
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(_Compact).decode
+
+
+def decision_text(decision: Decision) -> str:
+    """Everything about the decision but the feed, whose row it stands in."""
+    inputs, outcome = decision.inputs, decision.inputs.outcome
+    compact: _Compact = (
+        micros(inputs.now),
+        _state_row(inputs.state),
+        (
+            outcome.kind,
+            outcome.http_status,
+            outcome.new_entries,
+            outcome.retry_after_sec,
+            outcome.reason,
+        ),
+        None if inputs.hints == _NO_HINTS else inputs.hints,
+        _state_row(decision.state),
+        decision.delay_sec,
+        micros(decision.next_poll_at),
+        decision.reason,
+        tuple([(one.code, one.of, one.before, one.after) for one in decision.steps]),
+    )
+    return _encode(compact).decode()
+
+
+def decision_of(feed_id: str, text: str) -> Decision:
+    """The decision of its JSON."""
+    now, before, outcome, hints, after, delay_sec, next_poll_at, reason, steps = _decode(text)
+    kind, http_status, new_entries, retry_after_sec, failure = outcome
+    return Decision(
+        inputs=Inputs(
+            feed_id=feed_id,
+            now=instant(now),
+            state=_state_of(before),
+            outcome=Outcome(
+                kind=kind,
+                http_status=http_status,
+                new_entries=new_entries,
+                retry_after_sec=retry_after_sec,
+                reason=failure,
+            ),
+            hints=hints or _NO_HINTS,
+        ),
+        state=_state_of(after),
+        delay_sec=delay_sec,
+        next_poll_at=instant(next_poll_at),
+        reason=reason,
+        steps=tuple(
+            Step(code=code, of=of, before=was, after=became) for code, of, was, became in steps
+        ),
+    )
+
+
+def _state_row(state: ScheduleState) -> _State:
+    cadence = state.cadence
+    return (
+        state.interval_sec,
+        state.consecutive_failures,
+        state.health,
+        micros_or_none(state.gone_seen_at),
+        None if cadence is None else (cadence.ewma_sec, micros_or_none(cadence.last_published_at)),
+    )
+
+
+def _state_of(row: _State) -> ScheduleState:
+    interval_sec, failures, health, gone_seen_at, cadence = row
+    return ScheduleState(
+        interval_sec=interval_sec,
+        consecutive_failures=failures,
+        health=health,
+        gone_seen_at=instant_or_none(gone_seen_at),
+        cadence=None if cadence is None else _cadence_of(*cadence),
+    )
+
+
+def _cadence_of(ewma_sec: float, last_published_at: int | None) -> Cadence:
+    published: datetime | None = instant_or_none(last_published_at)
+    return Cadence(ewma_sec=ewma_sec, last_published_at=published)

@@ -1,0 +1,218 @@
+"""Entries as rows and back: what is stored, what identity knows of them, what they were before."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from feedmill.adapters.store.tables.codec import (
+    Row,
+    instant,
+    instant_or_none,
+    json_or_null,
+    json_text,
+    micros_or_none,
+    strings,
+)
+from feedmill.model.entry import Author, EntryEnclosure
+from feedmill.model.event import RawRef, Revision, StoredEntry
+from feedmill.model.identity import Identified, IdentityKey, KnownEntry
+
+KNOWN_COLUMNS: Final = (
+    "e.entry_id, e.entry_uid, f.id, e.guid, e.canonical_link, e.title_hash, e.item_hash,"
+    " e.content_hash, e.content_version, e.field_digests, e.article_hash, e.slice_digest,"
+    " e.published, e.updated, e.removed_at"
+)
+# The same for what retention left of an entry.
+TOMBSTONE_COLUMNS: Final = (
+    "e.entry_id, e.entry_uid, f.id, e.guid, e.canonical_link, e.title_hash, e.item_hash,"
+    " NULL, NULL, NULL, e.article_hash, NULL, NULL, NULL, e.removed_at"
+)
+# An entry of the current document was last seen when the document was.
+_LAST_SEEN: Final = (
+    "CASE WHEN e.in_document = 1 AND f.confirmed_at > e.last_seen"
+    " THEN f.confirmed_at ELSE e.last_seen END"
+)
+_SEEN_COUNT: Final = (
+    "CASE WHEN e.in_document = 1"
+    " THEN e.seen_count + f.confirmations - e.confirmation ELSE e.seen_count END"
+)
+STORED_COLUMNS: Final = (
+    f"e.entry_uid, f.id, e.first_seen, {_LAST_SEEN}, {_SEEN_COUNT},"
+    " e.content_hash, e.dedupe_key, e.match_confidence, e.guid, e.link, e.canonical_link, e.title,"
+    " e.summary, e.content, e.authors, e.categories, e.enclosures, e.published, e.updated,"
+    " e.published_effective, e.published_source, e.language, e.image, e.comments_url,"
+    " e.article_hash, e.revisions, e.removed_at, e.fetch_id, e.slice_offset, e.slice_length"
+)
+
+
+def _moment(column: str) -> str:
+    """An instant as an encoder writes it: without a fraction when it is a whole second."""
+    rest = f"(({column} % 1000000 + 1000000) % 1000000)"  # before 1970, too
+    second = f"replace(datetime(({column} - {rest}) / 1000000, 'unixepoch'), ' ', 'T')"
+    return (
+        f"iif({column} IS NULL, NULL, iif({column} % 1000000 = 0,"
+        f" replace(datetime({column} / 1000000, 'unixepoch'), ' ', 'T') || 'Z',"
+        f" {second} || printf('.%06dZ', {rest})))"
+    )
+
+
+# A stored entry as JSON, field by field in the order of StoredEntry. The lists are kept as JSON and
+# `json` says so; the cast hands the bytes over as they are.
+STORED_JSON: Final = (
+    "CAST(json_object("
+    "'entry_uid', e.entry_uid, 'feed_id', f.id,"
+    f" 'first_seen', {_moment('e.first_seen')}, 'last_seen', {_moment(f'({_LAST_SEEN})')},"
+    f" 'seen_count', {_SEEN_COUNT}, 'content_hash', e.content_hash,"
+    " 'dedupe_key', e.dedupe_key, 'match_confidence', e.match_confidence, 'guid', e.guid,"
+    " 'link', e.link, 'canonical_link', e.canonical_link, 'title', e.title,"
+    " 'summary', e.summary, 'content', e.content,"
+    " 'authors', coalesce(json(e.authors), json_array()),"
+    " 'categories', coalesce(json(e.categories), json_array()),"
+    " 'enclosures', coalesce(json(e.enclosures), json_array()),"
+    f" 'published', {_moment('e.published')}, 'updated', {_moment('e.updated')},"
+    f" 'published_effective', {_moment('e.published_effective')},"
+    " 'published_source', e.published_source, 'language', e.language, 'image', e.image,"
+    " 'comments_url', e.comments_url, 'article_hash', e.article_hash, 'revisions', e.revisions,"
+    f" 'removed_at', {_moment('e.removed_at')},"
+    " 'raw_refs', iif(e.fetch_id IS NULL, json_array(), json_array(json_object("
+    "'fetch_id', e.fetch_id, 'offset', e.slice_offset, 'length', e.slice_length, 'note', NULL)))"
+    ") AS BLOB)"
+)
+# What is written anew whenever an entry's content is.
+CONTENT_COLUMNS: Final = (
+    "dedupe_key", "match_confidence", "guid", "link", "canonical_link", "title", "summary",
+    "content", "authors", "categories", "enclosures", "published", "updated",
+    "published_effective", "published_source", "language", "image", "comments_url",
+    "content_hash", "content_version", "field_digests", "title_hash", "item_hash",
+    "article_hash", "fetch_id", "slice_offset", "slice_length", "slice_digest",
+)  # fmt: skip
+
+_authors: Final = msgspec.json.Decoder(tuple[Author, ...]).decode
+_enclosures: Final = msgspec.json.Decoder(tuple[EntryEnclosure, ...]).decode
+_digests: Final = msgspec.json.Decoder(tuple[tuple[str, str], ...]).decode
+
+
+def content_row(seen: Identified, fetch_id: str, first_seen: int) -> Row:
+    """The CONTENT_COLUMNS of an entry; an undated one stands where it was first seen (D11)."""
+    entry, piece = seen.entry, seen.entry.slice
+    effective = micros_or_none(entry.published_effective)
+    return (
+        seen.dedupe_key,
+        seen.match_confidence,
+        seen.guid,
+        entry.link,
+        seen.link,
+        entry.title,
+        entry.summary,
+        entry.content,
+        json_or_null(entry.authors),
+        json_or_null(entry.categories),
+        json_or_null(entry.enclosures),
+        micros_or_none(entry.published),
+        micros_or_none(entry.updated),
+        first_seen if effective is None else effective,
+        "first_seen" if effective is None else entry.published_source or "first_seen",
+        entry.language,
+        entry.image,
+        entry.comments_url,
+        seen.content_hash,
+        seen.content_version,
+        json_text(seen.field_digests),
+        seen.title_hash,
+        seen.item_hash,
+        seen.article_hash,
+        fetch_id,
+        None if piece is None else piece.offset,
+        None if piece is None else piece.length,
+        None if piece is None else piece.digest,
+    )
+
+
+def known_of(row: Row, keys: Sequence[tuple[Any, str]]) -> KnownEntry:
+    """What is known of an entry: a row of KNOWN_COLUMNS or TOMBSTONE_COLUMNS, and its keys."""
+    (
+        entry_id, entry_uid, feed_id, guid, canonical_link, title_hash, item_hash, content_hash,
+        content_version, field_digests, article_hash, slice_digest, published, updated, removed_at,
+    ) = row  # fmt: skip
+    return KnownEntry(
+        entry_id=entry_id,
+        entry_uid=entry_uid,
+        feed_id=feed_id,
+        guid=guid,
+        canonical_link=canonical_link,
+        keys=tuple(IdentityKey(type=kind, value=value) for kind, value in keys),
+        title_hash=title_hash,
+        item_hash=item_hash,
+        content_hash=content_hash,
+        content_version=content_version,
+        field_digests=_digests(field_digests) if field_digests else (),
+        article_hash=article_hash,
+        slice_digest=slice_digest,
+        published=instant_or_none(published),
+        updated=instant_or_none(updated),
+        removed=removed_at is not None,
+    )
+
+
+def stored_of(row: Row) -> StoredEntry:
+    """The entry of a row of STORED_COLUMNS."""
+    (
+        entry_uid, feed_id, first_seen, last_seen, seen_count, content_hash, dedupe_key,
+        match_confidence, guid, link, canonical_link, title, summary, content, authors, categories,
+        enclosures, published, updated, published_effective, published_source, language, image,
+        comments_url, article_hash, revisions, removed_at, fetch_id, offset, length,
+    ) = row  # fmt: skip
+    raw = () if fetch_id is None else (RawRef(fetch_id=fetch_id, offset=offset, length=length),)
+    return StoredEntry(
+        entry_uid=entry_uid,
+        feed_id=feed_id,
+        first_seen=instant(first_seen),
+        last_seen=instant(last_seen),
+        seen_count=seen_count,
+        content_hash=content_hash,
+        dedupe_key=dedupe_key,
+        match_confidence=match_confidence,
+        guid=guid,
+        link=link,
+        canonical_link=canonical_link,
+        title=title,
+        summary=summary,
+        content=content,
+        authors=_authors(authors) if authors else (),
+        categories=strings(categories),
+        enclosures=_enclosures(enclosures) if enclosures else (),
+        published=instant_or_none(published),
+        updated=instant_or_none(updated),
+        published_effective=instant(published_effective),
+        published_source=published_source,
+        language=language,
+        image=image,
+        comments_url=comments_url,
+        article_hash=article_hash,
+        revisions=revisions,
+        removed_at=instant_or_none(removed_at),
+        raw_refs=raw,
+    )
+
+
+def revision_of(row: Row) -> Revision:
+    """The revision of a row of entry_revisions, with the entry's public id first."""
+    (
+        entry_uid, number, replaced_at, changed, content_hash, title, summary, content,
+        canonical_link, published, updated, fetch_id,
+    ) = row  # fmt: skip
+    return Revision(
+        entry_uid=entry_uid,
+        number=number,
+        replaced_at=instant(replaced_at),
+        changed=strings(changed),
+        content_hash=content_hash,
+        title=title,
+        summary=summary,
+        content=content,
+        canonical_link=canonical_link,
+        published=instant_or_none(published),
+        updated=instant_or_none(updated),
+        fetch_id=fetch_id,
+    )

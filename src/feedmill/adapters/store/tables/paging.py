@@ -1,0 +1,107 @@
+"""Pages and the cursors between them: the same in every database.
+
+A page is found by its key, never by counting rows. Cursors are opaque to callers: an entry's
+`first_seen.entry_id` (for feeds with its publication between the two), a fetch's `scheduled_at`, a
+feed's number, an article's `entry_id.article_hash`.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from feedmill.adapters.store.tables.codec import NEVER, Row, instant
+from feedmill.engine.ports import Page
+from feedmill.errors import UsageError
+from feedmill.model.event import StoredArticle
+
+T = TypeVar("T")
+
+# What entries are ordered by, and where it stands in a row of STORED_COLUMNS and the entry's number.
+ENTRY_ORDERS: Final = {
+    False: (("e.first_seen", "e.entry_id"), (2, -1)),
+    True: (("e.first_seen", "e.published_effective", "e.entry_id"), (2, 19, -1)),
+}
+ARTICLES: Final = (
+    "SELECT a.entry_id, a.article_hash, a.first_seen, a.link, e.entry_uid, f.id, e.title,"
+    " e.published_effective FROM articles a LEFT JOIN entries e ON e.entry_id = a.entry_id"
+    " LEFT JOIN feeds f ON f.feed_no = e.feed_no"
+)
+REVISIONS: Final = (
+    "SELECT e.entry_uid, r.number, r.replaced_at, r.changed, r.content_hash, r.title,"
+    " r.summary, r.content, r.canonical_link, r.published, r.updated, r.fetch_id"
+    " FROM entry_revisions r JOIN entries e ON e.entry_id = r.entry_id"
+)
+
+
+def page_of(
+    rows: Sequence[Row],
+    limit: int,
+    value_of: Callable[[Row], T],
+    position_of: Callable[[Row], str],
+) -> Page[T]:
+    """The page; one row more than asked for says that there is another."""
+    shown = rows[:limit]
+    following = position_of(shown[-1]) if len(rows) > limit and shown else None
+    return Page(items=tuple(value_of(row) for row in shown), next=following)
+
+
+def page_between(
+    rows: Sequence[Row],
+    limit: int,
+    value_of: Callable[[Row], T],
+    position_of: Callable[[Row], str],
+    *,
+    after: str | None,
+    before: str | None,
+) -> Page[T]:
+    """The page of a list that can be read backwards, in the same order whichever way it was read."""
+    page = page_of(rows, limit, value_of, position_of)
+    shown = rows[:limit]
+    if before is None:
+        behind = position_of(shown[0]) if after is not None and shown else None
+        return Page(items=page.items, next=page.next, previous=behind)
+    return Page(
+        items=page.items[::-1], next=position_of(shown[0]) if shown else None, previous=page.next
+    )
+
+
+def position(cursor: str | None, parts: int) -> tuple[int, ...] | None:
+    """The numbers of a cursor; UsageError when it is none of this list's."""
+    if cursor is None:
+        return None
+    pieces = cursor.split(".")
+    if len(pieces) != parts or not all(re.fullmatch(r"-?[0-9]{1,18}", one) for one in pieces):
+        message = f"{cursor!r} is no cursor of this list; take the one that the last page gave"
+        raise UsageError(message)
+    return tuple(int(one) for one in pieces)
+
+
+def article_position(cursor: str | None) -> tuple[int, str]:
+    """Where a page of articles begins."""
+    if cursor is None:
+        return NEVER, ""
+    entry_id, _, digest = cursor.partition(".")
+    (number,) = position(entry_id, 1) or (NEVER,)
+    return number, digest
+
+
+def article_of(row: Row) -> StoredArticle:
+    """The article of a row of ARTICLES."""
+    _, digest, first_seen, link, entry_uid, feed_id, title, published = row
+    return StoredArticle(
+        article_hash=digest,
+        first_seen=instant(first_seen),
+        link=link,
+        entry_uid=entry_uid,
+        feed_id=feed_id,
+        title=title,
+        published_effective=None if published is None else instant(published),
+    )
+
+
+def begins_word(title: str | None, text: str) -> bool:
+    """True when a word of the title begins like that, whatever its case."""
+    found: Any = title is not None and re.search(
+        rf"\b{re.escape(text.casefold())}", title.casefold()
+    )
+    return bool(found)

@@ -1,0 +1,181 @@
+"""A store moves: from a SQLite file that nobody has open into an empty PostgreSQL.
+
+Table by table, in the order of keys, in batches; each batch and how far it came are one transaction.
+Then both are compared, row by row, and only when nothing differs the move has ended. Whatever kills it
+on the way, the same command goes on where it was.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
+from typing import Final
+
+from msgspec.structs import replace
+
+from feedmill.adapters.failpoints import reach
+from feedmill.adapters.store.postgres.migrate import check_schema
+from feedmill.adapters.store.postgres.pool import Database
+from feedmill.adapters.store.transfer.compare import Step, compare_table
+from feedmill.adapters.store.transfer.places import Places
+from feedmill.adapters.store.transfer.postgres_target import Target
+from feedmill.adapters.store.transfer.sqlite_source import Source, Survey
+from feedmill.adapters.store.transfer.tables import TABLES, Key, Table
+from feedmill.config import StoreConfig
+from feedmill.errors import ConflictError
+from feedmill.model.store_transfer import CarriedTable, Transfer
+
+_STATEMENT_SEC: Final = 3_600.0  # the first row of a big table may need a sort of all
+
+Progress = Callable[[int, str], AbstractContextManager[Step]]
+
+
+class Move:
+    """The two stores of a move, the old one locked; made by `opened`."""
+
+    def __init__(self, source: Source, target: Target, places: Places, batch_rows: int) -> None:
+        self._source, self._target = source, target
+        self._places, self._batch_rows = places, batch_rows
+
+    async def plan(self) -> Transfer:
+        """What would be carried; ConflictError when it would be refused. Nothing is written."""
+        survey = await self._source.survey()
+        resumed = await self._check(survey)
+        return self._transfer(survey, {}, resumed=resumed)
+
+    async def carry(self, progress: Progress, *, restart: bool = False) -> Transfer:
+        """Carry what is not over there yet, compare, and end the move when nothing differs."""
+        survey = await self._source.survey()
+        if restart and await self._is_cut_short():
+            await self._target.clear()
+        resumed = await self._check(survey)
+        if not resumed:
+            await self._target.begin(self._places.source, survey)
+        reach("transfer-begun")
+        copied = await self._carry_all(survey, progress)
+        done = await self._with_comparison(
+            await self._carried(survey, copied, resumed=resumed), survey, progress
+        )
+        if not done.is_same:
+            return done
+        reach("transfer-compared")
+        await self._target.end()
+        return replace(done, ended=True)
+
+    async def compare(self, progress: Progress) -> Transfer:
+        """What differs between the two; nothing is written."""
+        await check_schema(self._target.database, wait_sec=0.0)
+        survey = await self._source.survey()
+        return await self._with_comparison(self._transfer(survey, {}), survey, progress)
+
+    async def _is_cut_short(self) -> bool:
+        under = await self._target.under_way()
+        return under is not None and not under.is_ended
+
+    async def _check(self, survey: Survey) -> bool:
+        """True when this very move was begun before; ConflictError when the target is taken."""
+        under = await self._target.under_way()
+        if under is None:
+            if (table := await self._target.occupied()) is not None:
+                raise _occupied(self._places.target, table)
+            return False
+        if under.is_ended:
+            raise _ended(self._places.target, under.source)
+        if under.mark != survey.mark:
+            raise _changed(self._places.source, under.source)
+        return True
+
+    async def _carry_all(self, survey: Survey, progress: Progress) -> dict[str, int]:
+        parts = await self._target.parts()
+        copied: dict[str, int] = {}
+        with progress(sum(survey.rows.values()), "carrying rows") as step:
+            for table in TABLES:
+                part = parts.get(table.name)
+                if part is not None:
+                    step(part.copied + part.folded)
+                after = None if part is None else part.last_key
+                copied[table.name] = await self._carry_table(table, after, step)
+        return copied
+
+    async def _carry_table(self, table: Table, after: Key | None, step: Step) -> int:
+        copied = 0
+        translation = self._source.translation(table)
+        async for batch in self._source.batches(table, after, batch_rows=self._batch_rows):
+            copied += await self._target.keep(translation, batch, after)
+            reach("transfer-kept")
+            after = batch.last_key
+            step(len(batch.rows))
+        return copied
+
+    async def _carried(self, survey: Survey, copied: dict[str, int], *, resumed: bool) -> Transfer:
+        parts = await self._target.parts()
+        told = self._transfer(survey, copied, resumed=resumed)
+        tables = [
+            replace(table, folded=part.folded, replaced=part.replaced)
+            if (part := parts.get(table.name))
+            else table
+            for table in told.tables
+        ]
+        return replace(told, tables=tuple(tables))
+
+    async def _with_comparison(
+        self, transfer: Transfer, survey: Survey, progress: Progress
+    ) -> Transfer:
+        with progress(sum(survey.rows.values()), "comparing rows") as step:
+            compared = [
+                await compare_table(
+                    self._source, self._target, table, batch_rows=self._batch_rows, step=step
+                )
+                for table in TABLES
+            ]
+        return replace(transfer, compared=tuple(compared))
+
+    def _transfer(
+        self, survey: Survey, copied: dict[str, int], *, resumed: bool = False
+    ) -> Transfer:
+        tables = [
+            CarriedTable(name=name, rows=rows, copied=copied.get(name, 0))
+            for name, rows in survey.rows.items()
+        ]
+        return Transfer(
+            source=self._places.source,
+            target=self._places.target,
+            tables=tuple(tables),
+            resumed=resumed,
+        )
+
+
+@asynccontextmanager
+async def opened(places: Places, settings: StoreConfig, *, batch_rows: int) -> AsyncIterator[Move]:
+    """Lock the old store and connect to the new one, for as long as the block runs."""
+    source = await Source.open(places.path)
+    try:
+        database = await Database.open(
+            places.url,
+            connections=1,
+            timeout_sec=settings.timeout_sec,
+            statement_sec=_STATEMENT_SEC,
+            pooled=settings.pooled,
+        )
+        try:
+            yield Move(source, Target(database), places, batch_rows)
+        finally:
+            await database.close()
+    finally:
+        await source.close()
+
+
+def _occupied(target: str, table: str) -> ConflictError:
+    message = f"{target} has rows of its own ({table}); a store moves into an empty one"
+    hint = "name another database (createdb), or empty this one"
+    return ConflictError(message, reason="not-empty", hint=hint)
+
+
+def _ended(target: str, source: str) -> ConflictError:
+    message = f"{source} has moved into {target} already, and nothing was missing"
+    hint = "compare the two with `feedmill store verify`"
+    return ConflictError(message, reason="already-moved", hint=hint)
+
+
+def _changed(source: str, begun: str) -> ConflictError:
+    message = f"a move of {begun} was begun here, and {source} is not as it was then"
+    hint = "begin again with --restart: what was carried so far is thrown away"
+    return ConflictError(message, reason="source-changed", hint=hint)

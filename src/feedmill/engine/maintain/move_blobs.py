@@ -1,0 +1,127 @@
+"""Raw documents carried from one raw store to another: from local disk to a bucket, or back.
+
+Whole sealed segments go over byte for byte and keep their names. The index says segment and
+offset, so it is right in both places at every moment: nothing in it has to move, a crash leaves
+nothing half moved, and whoever has second thoughts goes on where he was. What is over there is not
+carried again; what is written meanwhile follows in the next round.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from feedmill.engine.ports import Blobs, Store
+from feedmill.errors import BlobMoved, ConflictError
+from feedmill.model.base import Value
+from feedmill.model.feed import BlobRef
+from feedmill.model.raw_segment import BlobFault, BlobProblem, Segment
+
+_AT_ONCE: Final = 4  # each is held in memory whole
+_ROUNDS: Final = 10  # of a mill that goes on writing, then it has to be stopped
+
+
+class Carried(Value):
+    """What became of a move."""
+
+    segments: int = 0  # carried now
+    bytes: int = 0
+    documents: int = 0  # in the index, all of them over there
+    problems: tuple[BlobProblem, ...] = ()
+    dropped: int = 0  # segments of the old store
+
+
+async def to_carry(source: Blobs, target: Blobs, store: Store) -> tuple[Segment, ...]:
+    """Sealed segments into which the index points and that are not over there, oldest first."""
+    missing = {ref.segment for ref in await store.blobs()}
+    missing -= {segment.name for segment in await target.segments()}
+    return tuple(one for one in await source.segments() if one.sealed and one.name in missing)
+
+
+async def carry(
+    source: Blobs, target: Blobs, store: Store, *, step: Callable[[], None] = lambda: None
+) -> Carried:
+    """Carry everything over and check it there; ConflictError when a mill goes on writing."""
+    done: dict[str, int] = {}
+    problems: list[BlobProblem] = []
+    at_once = asyncio.Semaphore(_AT_ONCE)
+
+    async def carry_one(segment: Segment) -> None:
+        async with at_once:
+            found = await _carry_one(segment.name, source, target, store)
+        if found is not None:
+            problems.extend(found)
+            done[segment.name] = segment.size_bytes
+        step()
+
+    for _ in range(_ROUNDS):
+        waiting = await to_carry(source, target, store)
+        if not waiting:
+            break
+        async with asyncio.TaskGroup() as tasks:
+            for segment in waiting:
+                tasks.create_task(carry_one(segment))
+    refs = await store.blobs()
+    problems += await _left_behind(refs, source, target)
+    return Carried(
+        segments=len(done), bytes=sum(done.values()), documents=len(refs), problems=tuple(problems)
+    )
+
+
+async def drop_old(source: Blobs, target: Blobs, store: Store, carried: Carried) -> Carried:
+    """Read and hash every document over there, and only then delete the old segments."""
+    refs = await store.blobs()
+    rows = {ref.segment for ref in refs}
+    problems = _harm(await target.verify(refs, only=rows))
+    if problems:
+        return replace(carried, documents=len(refs), problems=problems)
+    old = await source.segments()
+    _refuse_writers([segment for segment in old if not segment.sealed])
+    for segment in old:
+        await source.drop(segment.name)
+    return replace(carried, documents=len(refs), dropped=len(old))
+
+
+async def _carry_one(
+    name: str, source: Blobs, target: Blobs, store: Store
+) -> tuple[BlobProblem, ...] | None:
+    """What is wrong with it over there; None when it was re-encoded meanwhile, for the next round."""
+    try:
+        data = await source.carry_out(name)
+    except BlobMoved:
+        return None
+    await target.carry_in(name, data)
+    return _harm(await target.verify(await store.blobs(segment=name), only=[name]))
+
+
+async def _left_behind(
+    refs: Sequence[BlobRef], source: Blobs, target: Blobs
+) -> tuple[BlobProblem, ...]:
+    """Documents that are not over there: still being written, or nowhere at all."""
+    there = {segment.name: segment.size_bytes for segment in await target.segments()}
+    here = await source.segments()
+    missing = {ref.segment for ref in refs} - set(there)
+    _refuse_writers([one for one in here if one.name in missing])
+    cut = {one.name for one in here if there.get(one.name, one.size_bytes) != one.size_bytes}
+    return (
+        *_problems(missing, "missing", "in neither of the two stores"),
+        *_problems(cut, "damaged", "of another length than in the old store; delete it there"),
+    )
+
+
+def _refuse_writers(left: Sequence[Segment]) -> None:
+    """Segments that are open, or that keep coming: somebody writes to the old store."""
+    if left:
+        message = "a mill is still writing to the old store; what was complete has been carried"
+        hint = "stop the mill, run this again, then start it with the new store"
+        raise ConflictError(message, reason="in-use", hint=hint)
+
+
+def _problems(names: set[str], fault: BlobFault, detail: str) -> list[BlobProblem]:
+    return [BlobProblem(fault=fault, segment=name, detail=detail) for name in sorted(names)]
+
+
+def _harm(problems: Sequence[BlobProblem]) -> tuple[BlobProblem, ...]:
+    """Without orphans, which harm nobody: a crash before a commit left them."""
+    return tuple(problem for problem in problems if problem.fault != "orphan")

@@ -1,0 +1,200 @@
+"""Where a feed may have moved to: what names an address, and when it is believed (D6).
+
+A permanent redirect, itunes:new-feed-url, a changed self link and https each name an address. One
+of them is carried with the feed, together with how often and since when it was seen. It is ripe
+after some sightings over two days; then adoption.py asks for a proof that it is the same feed.
+Nothing here touches the world.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec.structs import replace
+
+from feedmill.canonicalise.urls import http_url, join, split
+from feedmill.config import MovesConfig
+from feedmill.engine.poll.read_document import Read
+from feedmill.fetch.feed_credentials import is_trusted
+from feedmill.model.feed import Feed, Move, MoveCandidate, MoveReason, MoveSource
+from feedmill.model.fetch import Fresh, Unchanged
+from feedmill.schedule.jitter import jitter_share
+
+_HTTPS_AGAIN: Final = timedelta(days=1)  # after a probe that succeeded, until it is adopted
+_HTTPS_SPREAD: Final = 0.2  # of the interval, so that feeds of one import are not probed together
+
+
+def sight_move(
+    feed: Feed, answer: Fresh | Unchanged, read: Read | None, now: datetime
+) -> MoveCandidate | None:
+    """The candidate after a good answer; `read` is None when the document is the one before.
+
+    A candidate that is named again is counted; another one begins anew; one that nothing names
+    any more is forgotten, because the publisher has taken it back. Https is named by probes only.
+    """
+    before = feed.move
+    for source, url in _named(feed, answer, read):
+        target = http_url(url) if url else None
+        if target is None or not is_move(feed.url, target):
+            continue
+        if before is None or before.url != target:
+            before = MoveCandidate(
+                url=target, source=source, first_seen_at=now, last_seen_at=now, sightings=0
+            )
+        return replace(
+            before,
+            source=source,
+            last_seen_at=now,
+            sightings=before.sightings + 1,
+            continues=_continues(feed, source, before, read),
+        )
+    return before if before is not None and before.source == "https" else None
+
+
+def sight_https(feed: Feed, url: str, now: datetime) -> MoveCandidate:
+    """The candidate after the same feed was found by https."""
+    before = feed.move
+    if before is None or before.url != url:
+        return MoveCandidate(url=url, source="https", first_seen_at=now, last_seen_at=now)
+    return replace(before, last_seen_at=now, sightings=before.sightings + 1)
+
+
+def https_twin(feed: Feed, now: datetime, config: MovesConfig) -> str | None:
+    """The feed's address by https, when it is time to look for it there.
+
+    Only where nothing better is a candidate. A feed that is new here was tried when it was added,
+    so the time is counted from then.
+    """
+    candidate = feed.move
+    is_free = candidate is None or candidate.source == "https"
+    is_free = is_free or (
+        candidate is not None and candidate.source == "self" and _is_refuted(feed)
+    )
+    if config.https_probe_days <= 0 or not feed.url.startswith("http:") or not is_free:
+        return None
+    since = feed.https_probed_at or feed.created_at
+    wait = timedelta(days=config.https_probe_days)
+    wait *= 1 + _HTTPS_SPREAD * abs(jitter_share(feed.id, since))
+    if candidate is not None and candidate.source == "https":
+        wait = _HTTPS_AGAIN
+    if now - since < wait:
+        return None
+    return join(replace(split(feed.url), scheme="https"))
+
+
+def is_ripe(candidate: MoveCandidate, config: MovesConfig) -> bool:
+    """Whether it was seen often enough over a time that is long enough."""
+    seen_for = candidate.last_seen_at - candidate.first_seen_at
+    quarantine = timedelta(hours=config.quarantine_hours)
+    return candidate.sightings >= config.sightings and seen_for >= quarantine
+
+
+def is_gone(feed: Feed, now: datetime, config: MovesConfig) -> bool:
+    """Whether the last poll says that nothing lives at the feed's address any more.
+
+    A 410 says so itself. A 404 is often a deployment: it counts when it is one of several
+    failures in a row and the last success is a day old.
+    """
+    if feed.last_result == "gone":
+        return True
+    if feed.last_result != "not-found" or feed.last_success_at is None:
+        return False
+    long_ago = now - feed.last_success_at >= timedelta(hours=config.missing_after_hours)
+    return long_ago and feed.schedule.consecutive_failures >= config.missing_after_failures
+
+
+def objection(
+    feed: Feed, target: str, history: Sequence[Move], now: datetime, config: MovesConfig
+) -> MoveReason | None:
+    """What forbids the move whatever the proof, or None."""
+    if not is_move(feed.url, target):
+        return "leads-home"
+    if any(move.to_url == target and move.undone_at is not None for move in history):
+        return "undone"
+    if left_at(target, history, now, config) is not None:
+        return "loop"
+    return "has-credentials" if exposes_secrets(feed, target) else None
+
+
+def exposes_secrets(feed: Feed, target: str) -> bool:
+    """Whether what the feed sends of its own would go to another host, or into the open."""
+    return _has_secrets(feed) and not is_trusted(target, feed.url)
+
+
+def left_at(
+    target: str, history: Sequence[Move], now: datetime, config: MovesConfig
+) -> datetime | None:
+    """When the feed left that address, if that is less than a week ago; None otherwise."""
+    week = timedelta(days=config.retry_days)
+    found = (
+        move.moved_at
+        for move in history
+        if move.from_url == target and move.undone_at is None and now - move.moved_at < week
+    )
+    return max(found, default=None)
+
+
+def is_move(url: str, target: str) -> bool:
+    """Elsewhere, and not from https to http."""
+    is_downgrade = url.startswith("https:") and not target.startswith("https:")
+    return target != url and not is_downgrade
+
+
+def is_same_host(url: str, other: str) -> bool:
+    """Whether both addresses are of one host and port, whatever the scheme."""
+    one, two = split(url), split(other)
+    return (one.host, one.port) == (two.host, two.port)
+
+
+def _named(
+    feed: Feed, answer: Fresh | Unchanged, read: Read | None
+) -> tuple[tuple[MoveSource, str | None], ...]:
+    """What the answer says about where the feed lives, the strongest word first."""
+    if read is None:
+        # The same document says again what it said before; only the way to it is news.
+        said = ("itunes:new-feed-url", "self")
+        kept = feed.move if feed.move is not None and feed.move.source in said else None
+        again: tuple[tuple[MoveSource, str | None], ...] = (
+            ((kept.source, kept.url),) if kept else ()
+        )
+        return (("redirect", answer.moved_to), *again)
+    return (
+        ("redirect", answer.moved_to),
+        ("itunes:new-feed-url", read.parsed.new_feed_url),
+        ("self", _changed_self(feed, read)),
+    )
+
+
+def _continues(feed: Feed, source: MoveSource, before: MoveCandidate, read: Read | None) -> bool:
+    """Whether the redirect led to the feed that was there before it.
+
+    Only the first document that came that way can tell: to every later one its entries are known.
+    Half of them have to be; a domain that was sold redirects to somebody else's feed.
+    """
+    if source != "redirect" or (before.source == "redirect" and before.sightings):
+        return before.continues
+    if read is None or feed.document_fetch_id is None:
+        return True  # the same document as before, or there was none
+    counts = read.changes.summary
+    known = counts.revised + counts.touched + counts.rekeyed
+    return known >= counts.added
+
+
+def _changed_self(feed: Feed, read: Read) -> str | None:
+    """The document's own address, when it used to be another one.
+
+    One that never was ours is no news: many feeds are served where they do not say they are.
+    """
+    now = read.clean.self_url
+    if feed.move is not None and feed.move.source == "self" and now is not None:
+        return now if http_url(now) == feed.move.url else None
+    return now if feed.self_url is not None and now != feed.self_url else None
+
+
+def _is_refuted(feed: Feed) -> bool:
+    return feed.move is not None and feed.move.refuted_at is not None
+
+
+def _has_secrets(feed: Feed) -> bool:
+    own = feed.overrides
+    return bool(own.headers) or own.username is not None or own.password is not None

@@ -1,0 +1,213 @@
+"""From a document to changes: the pure middle of a refresh.
+
+Two halves with one look into the store between them: `read_document` says what is in the bytes
+and which keys to ask for, `compare` says what that changes.
+"""
+
+from datetime import datetime
+from typing import Any, Final
+
+from feedmill.config import Config
+from feedmill.engine.ports import Recalled
+from feedmill.identify.diff import diff
+from feedmill.identify.identify import articles_of, identify, keys_of
+from feedmill.identify.keys import identity_keys
+from feedmill.identify.removals import apply_tombstones, remove_absent, without_withdrawn
+from feedmill.identify.unchanged import digests_of, touch
+from feedmill.model.base import Value
+from feedmill.model.document import RawDocument
+from feedmill.model.entry import Entry, NormalisedFeed
+from feedmill.model.feed import Feed
+from feedmill.model.identity import (
+    Added,
+    Changes,
+    FeedIdentity,
+    Identified,
+    IdentityKey,
+    KnownEntry,
+    Removed,
+    Touched,
+)
+from feedmill.model.parsed import ParsedFeed, Tombstone, Unreadable
+from feedmill.model.screening import Screening
+from feedmill.normalise.feed import normalise
+from feedmill.parse.document import parse_document
+
+# The version of parser and normaliser together: another one reads every document again (D31).
+READER: Final = "parse-1.normalise-1"
+_PLAIN_READER: Final = "parse-1.as-published-1"
+
+
+class SameBody(Value):
+    """The very bytes that were read the last time: there is nothing to do (H07)."""
+
+
+class NotAFeed(Value):
+    """The document is something else, and we know what."""
+
+    reason: str
+    detail: str
+
+
+class Document(Value):
+    """A document that was read, and what to ask the store before it can be compared."""
+
+    parsed: ParsedFeed
+    clean: NormalisedFeed
+    identity: FeedIdentity
+    seen: tuple[Identified, ...]
+    touched: tuple[Touched, ...]
+    rows: tuple[KnownEntry, ...]
+    keys: tuple[IdentityKey, ...]
+    article_hashes: tuple[str, ...]
+
+
+class HeldBack(Value):
+    """A new entry that waits for somebody's word, and what screening said of it."""
+
+    change: Added
+    screening: Screening | None = None
+
+
+class Read(Value):
+    """A document that was read and compared."""
+
+    parsed: ParsedFeed
+    clean: NormalisedFeed
+    changes: Changes
+    removed: tuple[Removed, ...]
+    facts: dict[str, Any]
+    new_dates: tuple[datetime, ...]
+    earlier_dates: tuple[datetime, ...]  # of the feed's newest entries before this document
+    seen: int
+    held: tuple[HeldBack, ...] = ()  # new entries that a standing screen keeps back
+    newly_held: int = 0  # of them, how many are new to it
+
+
+def read_document(
+    document: RawDocument,
+    feed: Feed,
+    rows: tuple[KnownEntry, ...],
+    config: Config,
+    now: datetime,
+) -> Document | NotAFeed:
+    """Parse, normalise and identify; entries whose slice is known are only touched (D31).
+
+    `rows` are the entries of the feed's last document; their keys are not looked at.
+    """
+    reader = reader_of(config)
+    known = digests_of(rows, reader) if feed.reader_version == reader else frozenset()
+    parsed = parse_document(document, config.parse, known)
+    if isinstance(parsed, Unreadable):
+        return NotAFeed(reason=parsed.reason, detail=parsed.detail)
+    clean = normalise(parsed, url=document.url, config=config.normalise, seen_at=now)
+    identity = FeedIdentity(
+        feed_id=feed.id,
+        feed_key=feed.feed_key,
+        ignored_guids=feed.ignored_guids,
+        ignored_links=feed.ignored_links,
+    )
+    touched = touch(rows, parsed.touched)
+    alive = without_withdrawn(clean.entries, parsed.tombstones)
+    seen = identify(alive, identity, config.identify, touched=touched, reader=reader)
+    return Document(
+        parsed=parsed,
+        clean=clean,
+        identity=identity,
+        seen=seen,
+        touched=touched,
+        rows=rows,
+        keys=(*keys_of(seen), *_grave_keys(parsed.tombstones, feed.feed_key)),
+        article_hashes=tuple(articles_of(seen)),
+    )
+
+
+def reader_of(config: Config) -> str:
+    """The version under which documents are read; texts as published are another reading."""
+    return READER if config.normalise.enabled else _PLAIN_READER
+
+
+def name_document(document: RawDocument | None, config: Config) -> NotAFeed | None:
+    """What a page is that was served instead of a feed: a login, a challenge, an error."""
+    if document is None:
+        return None
+    parsed = parse_document(document, config.parse)
+    if isinstance(parsed, Unreadable):
+        return NotAFeed(reason=parsed.reason, detail=parsed.detail)
+    return None
+
+
+def compare(
+    document: Document,
+    recalled: Recalled,
+    feed: Feed,
+    config: Config,
+    *,
+    everything: tuple[KnownEntry, ...] = (),
+) -> Read:
+    """What the document changes, given the rows that hold any of its keys.
+
+    `everything` is every row of the feed that was not removed; a document that calls itself
+    complete is compared with it (RFC 5005 2).
+    """
+    by_id = {row.entry_id: row for row in (*document.rows, *recalled.known)}
+    rows = tuple(by_id.values())
+    identity, parsed = document.identity, document.parsed
+    changes = diff(
+        rows,
+        document.seen,
+        identity,
+        config.identify,
+        touched=document.touched,
+        articles=recalled.articles,
+    )
+    removed = apply_tombstones(rows, parsed.tombstones, identity, document.clean.entries)
+    if parsed.complete and not parsed.truncated:
+        gone = {one.known.entry_id for one in removed}
+        absent = remove_absent(everything or document.rows, changes, identity)
+        removed += tuple(one for one in absent if one.known.entry_id not in gone)
+    return Read(
+        parsed=parsed,
+        clean=document.clean,
+        changes=changes,
+        removed=removed,
+        facts=_facts(document, changes, feed, config),
+        new_dates=_new_dates(changes),
+        earlier_dates=recalled.publications,
+        seen=len(document.seen) + len(document.touched),
+    )
+
+
+def _grave_keys(tombstones: tuple[Tombstone, ...], feed_key: str) -> tuple[IdentityKey, ...]:
+    """What a tombstone names may have left the document long ago: it is asked for by its guid."""
+    return tuple(
+        identity_keys(Entry(guid=stone.ref.strip()), feed_key)[0]
+        for stone in tombstones
+        if stone.ref.strip()
+    )
+
+
+def _facts(document: Document, changes: Changes, feed: Feed, config: Config) -> dict[str, Any]:
+    clean, parsed = document.clean, document.parsed
+    return {
+        "type": _TYPES[parsed.format[:3]],
+        "title": clean.title or feed.title,
+        "site_url": clean.link or feed.site_url,
+        "self_url": clean.self_url,
+        "hubs": parsed.hubs[:16],
+        "reader_version": reader_of(config),
+        "ignored_guids": changes.ignored_guids,
+        "ignored_links": changes.ignored_links,
+    }
+
+
+def _new_dates(changes: Changes) -> tuple[datetime, ...]:
+    found = (
+        change.seen.entry.published_effective
+        for change in changes.changes
+        if isinstance(change, Added)
+    )
+    return tuple(date for date in found if date is not None)
+
+
+_TYPES: Final = {"rss": "rss", "ato": "atom", "jso": "json"}

@@ -1,0 +1,117 @@
+"""Reading stored raw bytes again, with today's parser: first what would change, then changing it."""
+
+from msgspec.structs import replace
+
+from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.poll.live_screening import held_rows, hold_back
+from feedmill.engine.poll.read_document import NotAFeed, Read, read_document
+from feedmill.engine.poll.recall import compare_with_store
+from feedmill.engine.ports import Refresh
+from feedmill.engine.run.services import World
+from feedmill.model.base import Value
+from feedmill.model.document import RawDocument
+from feedmill.model.feed import Feed, FetchRecord
+from feedmill.model.identity import Added, Change, Identified, KnownEntry, Revised, Touched
+from feedmill.publish.events import events_of_changes
+
+
+class Difference(Value):
+    """One entry that today's parser reads differently."""
+
+    entry_uid: str
+    kind: str  # "added", "revised", or "reread": the publisher's text is the same, our reading not
+    changed: tuple[str, ...]
+    title: str | None
+
+
+class Replayed(Value):
+    """What a feed's last document would be today."""
+
+    feed_id: str
+    fetch_id: str | None
+    outcome: str
+    differences: tuple[Difference, ...] = ()
+    unchanged: int = 0
+    written: bool = False
+
+
+async def replay(feed: Feed, world: World, *, write: bool = False) -> Replayed:
+    """Read the feed's last document again; the difference, and with `write` the commit of it."""
+    fetch_id = feed.document_fetch_id
+    fetch = await world.store.fetch(fetch_id) if fetch_id else None
+    if fetch is None or fetch.body_sha256 is None:
+        return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome="no-raw-document")
+    body = await body_of(fetch.body_sha256, world)
+    document = RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
+    now = fetch.fetched_at  # as if it had just arrived: replay never depends on today
+    rows = await world.store.current_document(feed.id)
+    made = read_document(document, replace(feed, reader_version=None), rows, world.config, now)
+    if isinstance(made, NotAFeed):
+        return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome=made.reason)
+    read = await hold_back(await compare_with_store(made, feed, world), feed, world)
+    found = _differences(read)
+    if write:
+        await _write(feed, fetch, read, world)
+    return Replayed(
+        feed_id=feed.id,
+        fetch_id=fetch_id,
+        outcome="read",
+        differences=found,
+        unchanged=read.seen - len(found),
+        written=write,
+    )
+
+
+async def _write(feed: Feed, fetch: FetchRecord, read: Read, world: World) -> None:
+    now = world.clock.now()
+    after = replace(feed, **read.facts)
+    again = replace(
+        fetch,
+        fetch_id=world.clock.new_id(),
+        scheduled_at=now,
+        fetched_at=now,
+        outcome="replayed",
+        entries_new=read.changes.summary.added,
+        entries_updated=read.changes.summary.revised,
+    )
+    events = events_of_changes(
+        read.changes, read.removed, feed=after, fetch_id=again.fetch_id, now=now
+    )
+    await world.store.commit(
+        Refresh(
+            lane=None,
+            feed=after,
+            fetch=again,
+            changes=read.changes,
+            removed=read.removed,
+            in_document=not read.parsed.truncated,
+            events=events,
+            held=held_rows(read, again, now),
+        )
+    )
+
+
+def _differences(read: Read) -> tuple[Difference, ...]:
+    return tuple(found for found in map(_difference, read.changes.changes) if found is not None)
+
+
+def _difference(change: Change) -> Difference | None:
+    match change:
+        case Added(seen=seen):
+            return _told(change.entry_uid, "added", (), seen)
+        case Revised(seen=seen):
+            return _told(change.known.entry_uid, "revised", change.changed, seen)
+        case Touched(refresh=True, seen=Identified() as seen):
+            changed = _changed(change.known, seen)
+            return _told(change.known.entry_uid, "reread", changed, seen) if changed else None
+        case _:
+            return None
+
+
+def _changed(row: KnownEntry, seen: Identified) -> tuple[str, ...]:
+    before = dict(row.field_digests)
+    return tuple(name for name, digest in seen.field_digests if before.get(name) != digest)
+
+
+def _told(entry_uid: str, kind: str, changed: tuple[str, ...], seen: Identified) -> Difference:
+    return Difference(entry_uid=entry_uid, kind=kind, changed=changed, title=seen.entry.title)

@@ -1,0 +1,63 @@
+"""Readiness that means something: the store answers, raw bytes can be kept, the loops turn."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from feedmill.engine.ports import Clock
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.liveness import Pulse
+from feedmill.engine.run.services import World
+from feedmill.errors import FeedmillError
+from feedmill.model.readiness import Readiness, Unready
+from feedmill.model.worker import Role
+
+Probe = Callable[[], Awaitable[None]]  # raises a FeedmillError when its part cannot do its work
+
+_PATIENCE_SEC: Final = 5.0
+
+
+async def readiness(
+    world: World, watch: Watch, pulse: Pulse, role: Role, probes: Mapping[str, Probe]
+) -> Readiness:
+    """Whether this process can do its work now, with every reason why it cannot."""
+    found = [*await _asked("store", _store_of(world))]
+    for part, probe in probes.items():
+        found += await _asked(part, probe)
+    if watch.is_stopping():
+        found.append(Unready(reason="draining", part="run"))
+    found += pulse.unready()
+    return Readiness(ready=not found, role=role, name=watch.owner, reasons=tuple(found))
+
+
+def lately(probe: Probe, clock: Clock, *, seconds: float = 10.0) -> Probe:
+    """The same probe, which believes its last good answer for a while."""
+    good_until = clock.monotonic()
+
+    async def ask() -> None:
+        nonlocal good_until
+        if clock.monotonic() >= good_until:
+            await probe()
+            good_until = clock.monotonic() + seconds
+
+    return ask
+
+
+def _store_of(world: World) -> Probe:
+    """The store's own probe; that its schema fits was proven when it was opened."""
+
+    async def ask() -> None:
+        await world.store.due_lanes(world.clock.now())
+
+    return ask
+
+
+async def _asked(part: str, probe: Probe) -> list[Unready]:
+    try:
+        async with asyncio.timeout(_PATIENCE_SEC):
+            await probe()
+    except TimeoutError:
+        return [Unready(reason="too-slow", part=part, detail=f"no answer in {_PATIENCE_SEC:g} s")]
+    except FeedmillError as problem:
+        return [Unready(reason=problem.reason, part=part, detail=str(problem))]
+    return []

@@ -1,0 +1,161 @@
+"""What is said about each refresh: one wide log line and the metrics (002 §4.9)."""
+
+from contextlib import suppress
+from typing import Any, Final
+
+from prometheus_client import Counter
+
+from feedmill.engine.deliver.to_bus import Relayed
+from feedmill.engine.ports import Committed, Refresh
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.services import World
+from feedmill.errors import FeedmillError
+from feedmill.fetch.guard import shown
+from feedmill.model.feed import Feed
+from feedmill.model.webhook import Delivery
+from feedmill.observe.metrics import Metrics
+
+GOOD: Final = frozenset({"fresh", "unchanged", "same-body"})
+
+_WARNING, _INFO = 30, 20
+_COUNT_EVERY_SEC: Final = 60.0
+
+
+class Report:
+    """Listens to a run; `log` is a structured logger, `metrics` may be shared with a page.
+
+    A feed that fails is a warning, unless the failures are `shown` to somebody anyway.
+    """
+
+    def __init__(self, log: Any, metrics: Metrics, *, shown: bool = False) -> None:  # noqa: ANN401
+        self.log = log.bind()  # found out once, not at every line
+        self.metrics = metrics
+        self._counters: dict[tuple[Counter, str], Counter] = {}
+        for change in ("new", "updated"):
+            metrics.entries.labels(change)
+        self.failure_level = _INFO if shown else _WARNING
+
+    def refreshed(self, before: Feed, result: Refresh, committed: Committed) -> None:
+        """One line and the counters for one refresh."""
+        health = result.feed.schedule.health
+        if health != before.schedule.health:
+            self.metrics.health.labels(health).inc()
+        level = _INFO if result.fetch.outcome in GOOD else self.failure_level
+        if self.log.is_enabled_for(level):
+            self._say(level, before, result, committed)
+        self._count(result, committed)
+
+    def _say(self, level: int, before: Feed, result: Refresh, committed: Committed) -> None:
+        fetch, decision = result.fetch, result.decision
+        self.log.log(
+            level,
+            "refreshed",
+            feed_id=result.feed.id,
+            url=shown(result.feed.url),
+            outcome=fetch.outcome,
+            http_status=fetch.http_status,
+            elapsed_ms=fetch.elapsed_ms,
+            bytes=fetch.wire_length,
+            new=fetch.entries_new,
+            updated=fetch.entries_updated,
+            decision_reason=decision.reason if decision else None,
+            interval_before=round(before.schedule.interval_sec),
+            interval_after=round(result.feed.schedule.interval_sec),
+            next_poll_at=result.feed.next_poll_at.isoformat(),
+            repairs=",".join(fetch.repairs) or None,
+            detail=fetch.detail[:200] or None,
+            fenced=committed.fenced or None,
+        )
+
+    def surprised(self, feed: Feed, problem: Exception) -> None:
+        """A fault of our own: the line carries the trace, the feed and nothing of its content."""
+        self.metrics.surprises.inc()
+        self.log.error(
+            "surprised", feed_id=feed.id, url=shown(feed.url), exc_info=problem, op="refresh"
+        )
+
+    def troubled(self, op: str, problem: FeedmillError | None, wait_sec: float) -> None:
+        """A store or a disk that fails, or works again: one line, whatever it cost."""
+        if problem is None:
+            self.log.warning("recovered", op=op)
+            return
+        self.metrics.troubles.labels(problem.reason).inc()
+        self.log.error(
+            "troubled", op=op, reason=problem.reason, detail=str(problem), wait_sec=wait_sec
+        )
+
+    def lost(self, lane: str) -> None:
+        """A lease that ended before its work: one line, for it should be rare."""
+        self.log.warning("lease lost", lane=lane)
+
+    def delivered(self, delivery: Delivery) -> None:
+        """One line and a counter for one attempt at a webhook; of its address only the host."""
+        self._add(self.metrics.deliveries, delivery.result)
+        if delivery.buried:
+            self.metrics.dead_letters.inc()
+        self.log.log(
+            _INFO if delivery.result == "delivered" else _WARNING,
+            "told",
+            webhook_id=delivery.webhook_id,
+            host=delivery.host,
+            delivery_id=delivery.delivery_id,
+            events=delivery.events,
+            last_seq=delivery.last_seq,
+            result=delivery.result,
+            http_status=delivery.status,
+            detail=delivery.detail or None,
+            attempts=delivery.attempts,
+            wait_sec=round(delivery.wait_sec, 3) or None,
+            buried=delivery.buried or None,
+        )
+
+    def relayed(self, told: Relayed) -> None:
+        """Count what the bus has taken; a bus that lost some is worth a line."""
+        self.metrics.bus_events.inc(told.events)
+        if told.lost:
+            self.metrics.bus_lost.inc(told.lost)
+            self.log.warning("bus lost events", bus=told.bus, lost=told.lost, again_after=told.seq)
+
+    def _count(self, result: Refresh, committed: Committed) -> None:
+        fetch, metrics = result.fetch, self.metrics
+        status = f"{fetch.http_status // 100}xx" if fetch.http_status else "none"
+        self._add(metrics.fetches, fetch.outcome)
+        self._add(metrics.statuses, "304" if fetch.http_status == 304 else status)
+        if fetch.wire_length:
+            metrics.bytes_in.inc(fetch.wire_length)
+        if fetch.content_length:
+            metrics.bytes_decoded.inc(fetch.content_length)
+        metrics.latency.observe(fetch.elapsed_ms / 1000)
+        self._add(metrics.entries, "new", fetch.entries_new)
+        self._add(metrics.entries, "updated", fetch.entries_updated)
+        for code in fetch.repairs:
+            self._add(metrics.repairs, code)
+        if result.decision is not None:
+            self._add(metrics.decisions, result.decision.reason)
+            metrics.interval.observe(result.decision.interval_sec)
+        cadence = result.feed.schedule.cadence
+        if cadence is not None:
+            metrics.ewma.observe(cadence.ewma_sec)
+        if committed.fenced:
+            metrics.fenced.inc()
+        if committed.last_seq:
+            metrics.last_seq.set(committed.last_seq)
+
+    def _add(self, counter: Counter, label: str, amount: int = 1) -> None:
+        """Count; the counter of a label is looked up once."""
+        if amount:
+            found = self._counters.get((counter, label))
+            if found is None:
+                found = self._counters[counter, label] = counter.labels(label)
+            found.inc(amount)
+
+
+async def keep_counting(world: World, metrics: Metrics, watch: Watch) -> None:
+    """Bring the gauges up to date now and then: they are facts of the store, not of this process."""
+    while not watch.is_stopping():
+        with suppress(FeedmillError):  # whoever polls meets it too, and tells
+            counts = await world.store.counts()
+            for name in ("feeds", "paused", "entries", "articles", "blobs"):
+                metrics.stored.labels(name).set(counts[name])
+            metrics.last_seq.set(await world.store.last_seq())
+        await watch.pause(_COUNT_EVERY_SEC)

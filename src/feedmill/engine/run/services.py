@@ -1,0 +1,22 @@
+"""Everything the engine needs of the world, in one hand."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from feedmill.config import Config
+from feedmill.engine.ports import Blobs, Clock, Fetcher, Store
+from feedmill.model.live_screen import StandingMethod
+from feedmill.model.screening import Screening, Text, TopicSet
+
+Judge = Callable[[Sequence[Text], TopicSet, StandingMethod], Awaitable[Sequence[Screening]]]
+
+
+class World(NamedTuple):
+    """The ports and the settings; made by app.py, or by a test out of fakes."""
+
+    clock: Clock
+    fetcher: Fetcher
+    blobs: Blobs
+    store: Store
+    config: Config
+    screen: Judge | None = None  # for standing screens; made when it is first asked

@@ -1,0 +1,208 @@
+"""Who may ask: tokens are made here, presented secrets are recognised, and callers are slowed down.
+
+Only the SHA-256 of a secret is kept. A presented secret is hashed, rows are found by the beginning
+of that hash, and the whole is compared in constant time: what a clock could tell an attacker is
+part of a hash of 256 random bits, and worth nothing.
+"""
+
+import asyncio
+import hmac
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from hashlib import sha256
+from typing import Final
+
+from msgspec.structs import replace
+
+from feedmill.config import AccessConfig
+from feedmill.engine.ports import Clock
+from feedmill.engine.run.services import World
+from feedmill.errors import AccessError, NotFoundError, StoreError, UsageError
+from feedmill.fetch.public_addresses import read_address
+from feedmill.model.base import Value
+from feedmill.model.token import Caller, Scope, Token, TokenSecret
+
+PREFIX: Final = "fm_"
+HASH_PREFIX_CHARS: Final = 16
+
+_MAX_SECRET_CHARS: Final = 128
+_MAX_NAME_CHARS: Final = 100
+_TOUCH_EVERY: Final = timedelta(minutes=1)
+_TOUCH_SEC: Final = 0.5  # a busy store does not hold up who only reads
+_MAX_BUCKETS: Final = 10_000
+
+
+class Issued(Value):
+    """A token and its secret: the one moment at which both are known."""
+
+    token: Token
+    secret: str
+
+    def __repr__(self) -> str:
+        """Without the secret: a value may end up in a log."""
+        return f"Issued(token={self.token!r})"
+
+
+async def issue_token(
+    name: str,
+    scopes: Sequence[Scope],
+    world: World,
+    *,
+    expires_in: timedelta | None = None,
+) -> Issued:
+    """Make a token; whoever sees the result is the only one who will ever know its secret."""
+    if not name.strip() or len(name) > _MAX_NAME_CHARS or not name.isprintable():
+        message = f"a token needs a name of 1 to {_MAX_NAME_CHARS} printable characters"
+        raise UsageError(message)
+    if not scopes:
+        message = "a token needs a scope: read, write or admin"
+        raise UsageError(message)
+    if expires_in is not None and expires_in <= timedelta(0):
+        message = "a token cannot expire before it is made"
+        raise UsageError(message)
+    now = world.clock.now()
+    token = Token(
+        id=world.clock.new_id(),
+        name=name.strip(),
+        scopes=tuple(sorted(set(scopes))),
+        created_at=now,
+        expires_at=None if expires_in is None else now + expires_in,
+    )
+    secret = PREFIX + world.clock.new_secret()
+    await world.store.add_token(token, _hash(secret))
+    return Issued(token=token, secret=secret)
+
+
+async def rotate_token(token_id: str, overlap: timedelta, world: World) -> Issued:
+    """Give a token another secret; the one before is good until the overlap ends."""
+    now = world.clock.now()
+    if overlap < timedelta(0):
+        message = "an overlap cannot be negative"
+        raise UsageError(message)
+    if not (await token_named(token_id, world)).holds(now):
+        message = f"token {token_id} has expired or was revoked; create another"
+        raise UsageError(message)
+    secret = PREFIX + world.clock.new_secret()
+    token = await world.store.rotate_token(token_id, _hash(secret), old_until=now + overlap)
+    if token is None:
+        raise _unknown(token_id)
+    return Issued(token=token, secret=secret)
+
+
+async def revoke_token(token_id: str, world: World) -> Token:
+    """End a token with all its secrets, at once."""
+    token = await token_named(token_id, world)
+    now = world.clock.now()
+    await world.store.revoke_token(token_id, now)
+    return token if token.revoked_at is not None else replace(token, revoked_at=now)
+
+
+async def token_named(token_id: str, world: World) -> Token:
+    """The token of that id; NotFoundError when there is none."""
+    found = [token for token in await world.store.tokens() if token.id == token_id]
+    if not found:
+        raise _unknown(token_id)
+    return found[0]
+
+
+async def who(presented: str | None, world: World) -> Caller | None:
+    """The caller behind a presented secret; None when it is missing, wrong, revoked or too old."""
+    if presented is None or not _is_secret(presented):
+        return None
+    digest = _hash(presented)
+    found = None
+    for kept in await world.store.token_secrets(digest[:HASH_PREFIX_CHARS]):
+        if hmac.compare_digest(kept.sha256, digest):
+            found = kept
+    if found is None or not _holds(found, world):
+        return None
+    await _touch(found.token, world)
+    return Caller(token_id=found.token.id, name=found.token.name, scopes=found.token.scopes)
+
+
+def require(caller: Caller | None, scope: Scope) -> Caller:
+    """The caller, who may; AccessError with `unauthenticated` (401) or `forbidden` (403) otherwise."""
+    if caller is None:
+        message = "this needs a token"
+        hint = "send `Authorization: Bearer fm_…`; `feedmill token create` makes one"
+        raise AccessError(message, reason="unauthenticated", hint=hint)
+    if not caller.may(scope):
+        message = f"the token {caller.name!r} does not allow this: it needs the scope {scope}"
+        hint = f"`feedmill token create NAME --scope {scope}` makes one that does"
+        raise AccessError(message, reason="forbidden", hint=hint)
+    return caller
+
+
+async def check_binding(host: str, world: World) -> None:
+    """Nothing on loopback; UsageError for a wider address while there is no token that holds (D30)."""
+    if is_loopback(host):
+        return
+    now = world.clock.now()
+    if not any(token.holds(now) for token in await world.store.tokens()):
+        message = f"{host} is open to others, and there is no token yet"
+        error = UsageError(message)
+        error.hint = "make one first: feedmill token create NAME --scope read"
+        raise error
+
+
+def is_loopback(host: str) -> bool:
+    """True for an address that only this machine reaches; a name is believed when it is localhost."""
+    address = read_address(host.removeprefix("[").removesuffix("]"))
+    return host == "localhost" if address is None else address.is_loopback
+
+
+class RateLimiter:
+    """A bucket for each caller that fills at a steady rate; whoever finds it empty waits."""
+
+    def __init__(self, config: AccessConfig, clock: Clock) -> None:
+        self._rate, self._clock = config.requests_per_sec, clock
+        self._burst = max(1.0, float(config.burst))
+        self._buckets: dict[str, tuple[float, float]] = {}  # what is in it, and since when
+
+    def admit(self, caller: str) -> float:
+        """0.0 when the caller may go on, else the seconds until it may: a Retry-After."""
+        if self._rate <= 0:
+            return 0.0
+        now = self._clock.monotonic()
+        level, since = self._buckets.pop(caller, (self._burst, now))
+        level = min(self._burst, level + (now - since) * self._rate)
+        admitted = level >= 1.0
+        self._buckets[caller] = (level - 1.0 if admitted else level, now)
+        self._make_room()
+        return 0.0 if admitted else (1.0 - level) / self._rate
+
+    def _make_room(self) -> None:
+        """Forget who has not asked for longest; by then its bucket is full again, or nearly."""
+        while len(self._buckets) > _MAX_BUCKETS:
+            del self._buckets[next(iter(self._buckets))]
+
+
+def _is_secret(presented: str) -> bool:
+    return (
+        presented.startswith(PREFIX) and len(presented) <= _MAX_SECRET_CHARS and presented.isascii()
+    )
+
+
+def _hash(secret: str) -> str:
+    # No salt and no slow hash: there are 256 bits to guess, not a word.
+    return sha256(secret.encode()).hexdigest()
+
+
+def _holds(kept: TokenSecret, world: World) -> bool:
+    now = world.clock.now()
+    return kept.token.holds(now) and (kept.valid_until is None or now < kept.valid_until)
+
+
+async def _touch(token: Token, world: World) -> None:
+    """Note the use now and then; a store that cannot write does not keep anybody out."""
+    now, last = world.clock.now(), token.last_used_at
+    if last is not None and now - last < _TOUCH_EVERY:
+        return
+    with suppress(StoreError, TimeoutError):
+        async with asyncio.timeout(_TOUCH_SEC):
+            await world.store.touch_token(token.id, now)
+
+
+def _unknown(token_id: str) -> NotFoundError:
+    return NotFoundError(f"there is no token {token_id!r}", "`feedmill token list` shows all")

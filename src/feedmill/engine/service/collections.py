@@ -1,0 +1,151 @@
+"""A collection is a question that is asked again and again: a tag, some feeds, a category, a word.
+
+Its pages lead through the entries as they came in, so that nothing slips in behind a reader; of
+what came in together the newest stands first (RFC 5005 section 3: the first page is the present).
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from feedmill.engine.ports import EntryFilter
+from feedmill.engine.run.services import World
+from feedmill.errors import CursorError
+from feedmill.model.base import Value
+from feedmill.model.event import StoredEntry
+from feedmill.normalise.html.sanitise import clean_html
+from feedmill.publish.cursors import read_cursor, write_cursor
+from feedmill.publish.metafeeds.items import Source, web_address
+
+_OLDER: Final = "older"  # what follows in the list: RFC 5005 calls it next
+_NEWER: Final = "newer"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Collection(Value):
+    """The question; what is None does not matter."""
+
+    feed_ids: tuple[str, ...] | None = None
+    tag: str | None = None
+    category: str | None = None
+    text: str | None = None  # prefix of a word in the title
+    since: datetime | None = None  # first_seen, inclusive
+    until: datetime | None = None  # first_seen, exclusive
+
+
+class CollectionPage(Value):
+    """One page of the answer, with the feeds that its entries came from."""
+
+    title: str
+    updated: datetime  # when the newest of these entries came in
+    entries: tuple[StoredEntry, ...]
+    sources: dict[str, Source]
+    language: str | None = None  # the one that all of them are written in
+    next: str | None = None
+    previous: str | None = None
+
+
+async def page(
+    query: Collection, world: World, cursor: str | None = None, limit: int = 50
+) -> CollectionPage:
+    """The newest entries of a collection, or those around a cursor that a page has given."""
+    where = EntryFilter(
+        feed_ids=query.feed_ids,
+        tag=query.tag,
+        category=query.category,
+        text=query.text,
+        since=query.since,
+        until=query.until,
+        newest_first=True,
+    )
+    after, before = _position(cursor)
+    found = await world.store.entries(where, after=after, before=before, limit=limit)
+    entries = await asyncio.to_thread(_cleaned, found.items, world.config.normalise.html_max_depth)
+    sources = await _sources(entries, query, world)
+    return CollectionPage(
+        title=_title(query, sources),
+        updated=max((entry.first_seen for entry in entries), default=_EPOCH),
+        entries=entries,
+        sources=sources,
+        language=_language(entries),
+        next=write_cursor(_OLDER, found.next),
+        previous=write_cursor(_NEWER, found.previous),
+    )
+
+
+def key_of(query: Collection) -> str:
+    """The name of a collection for ever: equal questions have equal names."""
+    asked = {name: getattr(query, name) for name in query.__struct_fields__}
+    if query.feed_ids is not None:
+        asked["feed_ids"] = sorted(set(query.feed_ids))
+    said = {name: value for name, value in asked.items() if value is not None}
+    return msgspec.json.encode(said, order="sorted").decode()
+
+
+def _position(cursor: str | None) -> tuple[str | None, str | None]:
+    """The cursor as a place to go on from, or a place to read up to."""
+    try:
+        return read_cursor(_OLDER, cursor), None
+    except CursorError:
+        return None, read_cursor(_NEWER, cursor)
+
+
+def _cleaned(entries: Sequence[StoredEntry], max_depth: int) -> tuple[StoredEntry, ...]:
+    """The entries with their HTML sanitised by today's rules.
+
+    A row may be older than a rule. What is clean is recognised without a tree, so this costs
+    little; what the limits cut was cut when it came in.
+    """
+    return tuple(
+        entry
+        if entry.content is None
+        else replace(
+            entry,
+            content=clean_html(
+                entry.content, max_chars=max(len(entry.content), 1), max_depth=max_depth
+            ),
+        )
+        for entry in entries
+    )
+
+
+async def _sources(
+    entries: Sequence[StoredEntry], query: Collection, world: World
+) -> dict[str, Source]:
+    """The feeds of the entries; one that is asked for alone also when it has none."""
+    alone = query.feed_ids if query.feed_ids is not None and len(query.feed_ids) == 1 else ()
+    sources = {}
+    for feed_id in dict.fromkeys([*alone, *(entry.feed_id for entry in entries)]):
+        feed = await world.store.feed(feed_id)
+        if feed is not None:  # else it went between two questions
+            sources[feed_id] = Source(
+                feed_id=feed_id, url=feed.url, title=feed.title, site_url=feed.site_url
+            )
+    return sources
+
+
+def _title(query: Collection, sources: dict[str, Source]) -> str:
+    """What a reader shows above the entries."""
+    parts = [
+        *([] if query.feed_ids is None else [_feeds(query.feed_ids, sources)]),
+        *([] if query.tag is None else [query.tag]),
+        *([] if query.category is None else [query.category]),
+        *([] if query.text is None else [f"“{query.text}”"]),
+    ]
+    return " · ".join(part for part in parts if part) or "All entries"
+
+
+def _feeds(feed_ids: Sequence[str], sources: dict[str, Source]) -> str:
+    if len(feed_ids) != 1:
+        return f"{len(feed_ids)} feeds"
+    source = sources.get(feed_ids[0])
+    return feed_ids[0] if source is None else source.title or web_address(source.url) or ""
+
+
+def _language(entries: Sequence[StoredEntry]) -> str | None:
+    spoken = {entry.language for entry in entries}
+    return spoken.pop() if len(spoken) == 1 else None

@@ -1,0 +1,188 @@
+"""How a feed is, for a person: what is wrong, since when, what was tried, what comes next."""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Final
+
+from feedmill.engine.maintain.raw_documents import raw_document
+from feedmill.engine.run.refresh_report import GOOD
+from feedmill.engine.run.services import World
+from feedmill.model.document import RawDocument
+from feedmill.model.feed import Feed, FetchRecord
+from feedmill.parse.xml.first_error import Flaw, first_flaw
+from feedmill.publish.shapes import HealthKind, HealthShape
+from feedmill.publish.to_shapes import attempt, utc
+from feedmill.schedule.durations import duration_in_words, instant_in_words
+
+_HISTORY: Final = 100  # fetches that are looked at to find the beginning of a row of failures
+_SHOWN: Final = 10
+_BROKEN: Final = frozenset({"markup-recovered", "items-salvaged", "truncated", "namespace-guessed"})
+
+# What each reason is called in words, and what somebody can do about it.
+_WORDS: Final[dict[HealthKind, tuple[str, str]]] = {
+    "bot-wall": (
+        "Something in front of the feed keeps programs out",
+        "Ask the publisher to let the feed's address pass, or look for another address of the feed",
+    ),
+    "dns": ("The host's name has no address", "Check the spelling of the host; it may be gone"),
+    "tls": (
+        "The server's certificate or its handshake is no good",
+        "The publisher has to mend it; feedmill does not look the other way by itself",
+    ),
+    "network": ("No answer came over the network", "Wait: it is asked again, ever more rarely"),
+    "http": ("The server answers, but not with the feed", "See the status and the detail"),
+    "too-large": (
+        "The document is larger than the limits allow",
+        "Raise the limits in the settings if you trust the publisher",
+    ),
+    "content": (
+        "What the server sends cannot be read as a feed",
+        "Look at the raw document; the publisher has to mend it, or the address is another page's",
+    ),
+    "refused": (
+        "The address is one that feedmill does not ask",
+        "Open its network in the settings if you trust it",
+    ),
+    "gone": ("The publisher says that the feed is gone", "Remove it, or look for a new address"),
+}
+_KINDS: Final[dict[str, HealthKind]] = {
+    "bot-wall": "bot-wall",
+    "dns-failure": "dns",
+    "unresolved": "dns",
+    "tls-failure": "tls",
+    "too-large": "too-large",
+    "headers-too-large": "too-large",
+    "gone": "gone",
+}
+_GROUPS: Final[tuple[tuple[HealthKind, frozenset[str]], ...]] = (
+    (
+        "network",
+        frozenset(
+            {"timeout-connect", "timeout", "too-slow", "connection-failed", "protocol-error",
+             "truncated", "decode-failed", "unsupported-encoding"}
+        ),
+    ),
+    (
+        "content",
+        frozenset(
+            {"empty", "empty-body", "html-page", "login-page", "error-document", "opml", "binary",
+             "not-a-feed", "malformed"}
+        ),
+    ),
+    (
+        "refused",
+        frozenset(
+            {"malformed-url", "unsafe-character", "too-long", "scheme", "empty-host", "bad-host",
+             "non-canonical-ipv4", "dotless-name", "local-name", "bad-port", "bad-address",
+             "private-address"}
+        ),
+    ),
+)  # fmt: skip
+
+
+async def tell_health(feed: Feed, world: World) -> HealthShape:
+    """The feed's state with its history, in words and in words that can be counted."""
+    page = await world.store.fetches(feed.id, limit=_HISTORY)
+    flaw = await _flaw(page.items[0], world) if page.items else None
+    kind, since = _kind(feed), _since(page.items)
+    return HealthShape(
+        feed_id=feed.id,
+        url=feed.url,
+        health=feed.schedule.health,
+        kind=kind,
+        paused=feed.paused,
+        reason=feed.last_result,
+        detail=feed.last_detail or None,
+        since=None if since is None else utc(since),
+        consecutive_failures=feed.schedule.consecutive_failures,
+        last_success_at=None if feed.last_success_at is None else utc(feed.last_success_at),
+        next_poll_at=utc(feed.next_poll_at),
+        line=flaw.line if flaw else None,
+        column=flaw.column if flaw else None,
+        attempts=tuple(attempt(fetch) for fetch in page.items[:_SHOWN]),
+        words=_words(feed, kind, since, flaw, world.clock.now()),
+    )
+
+
+def kind_of_trouble(reason: str) -> HealthKind:
+    """The family that a reason belongs to; statuses that nobody named are the server's answer."""
+    if reason in _KINDS:
+        return _KINDS[reason]
+    return next((kind for kind, reasons in _GROUPS if reason in reasons), "http")
+
+
+def _kind(feed: Feed) -> HealthKind:
+    if feed.paused:
+        return "paused"
+    if feed.last_result is None:
+        return "not-polled"
+    if feed.schedule.health == "gone":
+        return "gone"
+    return "well" if feed.last_result in GOOD else kind_of_trouble(feed.last_result)
+
+
+def _since(fetches: tuple[FetchRecord, ...]) -> datetime | None:
+    """When the present row of failures began, as far back as is remembered."""
+    began: datetime | None = None
+    for fetch in fetches:
+        if fetch.outcome in GOOD:
+            break
+        began = fetch.fetched_at
+    return began
+
+
+async def _flaw(fetch: FetchRecord, world: World) -> Flaw | None:
+    """Where the document of the last poll is broken, when it is and when it is still kept."""
+    if fetch.outcome != "malformed" and not _BROKEN & set(fetch.repairs):
+        return None
+    body = await raw_document(fetch.fetch_id, world)
+    if body is None:
+        return None
+    document = RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
+    return await asyncio.to_thread(first_flaw, document, world.config.parse)
+
+
+def _words(
+    feed: Feed, kind: HealthKind, since: datetime | None, flaw: Flaw | None, now: datetime
+) -> tuple[str, ...]:
+    said = [_state(feed, kind, now)]
+    if flaw is not None:
+        said.append(f"The XML is broken at line {flaw.line}, column {flaw.column}: {flaw.message}.")
+    if since is not None and kind in _WORDS:
+        said += [_tried(feed, since), f"{_WORDS[kind][1]}."]
+    if kind != "paused":
+        said.append(_next(feed, now))
+    return tuple(said)
+
+
+def _state(feed: Feed, kind: HealthKind, now: datetime) -> str:
+    if kind == "paused":
+        return "The feed is paused: nobody asks for it until it is resumed."
+    if kind == "not-polled":
+        return "The feed has not been polled yet."
+    if kind == "well":
+        ago = _ago(feed.last_success_at or now, now)
+        return f"The feed is well; it last answered {ago} ago ({feed.last_result})."
+    status = f"HTTP {feed.last_status}, " if feed.last_status is not None else ""
+    detail = f": {feed.last_detail}" if feed.last_detail else ""
+    return f"{_WORDS[kind][0]} ({status}{feed.last_result}){detail}."
+
+
+def _tried(feed: Feed, since: datetime) -> str:
+    count = feed.schedule.consecutive_failures
+    times = "once" if count == 1 else f"{count} times in a row"
+    before = feed.last_success_at
+    last = f"it last worked at {instant_in_words(before)}" if before else "it has never worked"
+    return f"It has failed {times} since {instant_in_words(since)}; {last}."
+
+
+def _next(feed: Feed, now: datetime) -> str:
+    if feed.next_poll_at <= now:
+        return "The next poll is due now."
+    wait = (feed.next_poll_at - now) / timedelta(seconds=1)
+    when = instant_in_words(feed.next_poll_at)
+    return f"The next poll is due at {when}, in {duration_in_words(wait)}."
+
+
+def _ago(moment: datetime, now: datetime) -> str:
+    return duration_in_words(max((now - moment) / timedelta(seconds=1), 0.0))

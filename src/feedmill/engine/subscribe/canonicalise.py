@@ -1,0 +1,175 @@
+"""Driving the search for a feed's one right address: its questions meet the world here.
+
+The search (canonicalise/search.py) decides everything; this file only fetches what it asks
+for and looks up what it wants to know. The functions that a caller may bring in place of ours are
+those of seed 004: `fetch_fn`, `verify_fn`, `exists_fn`, `hash_fn`.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from inspect import isawaitable
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from feedmill.canonicalise.search import CanonicalOptions, canonicalise
+from feedmill.canonicalise.signature import body_digest, feed_signature
+from feedmill.canonicalise.urls import http_url
+from feedmill.config import Config
+from feedmill.fetch.headers import header_value
+from feedmill.fetch.link_headers import link_headers, links_with_rel
+from feedmill.model.base import Value
+from feedmill.model.canonical import Ask, Canonical, Existing, Lookup, NotCanonical, Seen
+from feedmill.model.document import RawDocument
+from feedmill.model.fetch import Headers
+from feedmill.model.parsed import Unreadable
+from feedmill.parse.document import parse_document
+
+T = TypeVar("T")
+Look = Callable[[str], Awaitable[Seen]]
+Verify = Callable[[str], bool | Awaitable[bool]]
+Exists = Callable[[Sequence[str]], "Existing | str | Awaitable[Existing | str | None] | None"]
+Hash = Callable[[bytes], str | Awaitable[str]]
+
+
+class Reply(Value):
+    """What a caller's own `fetch_fn` brings back: the last answer after redirects."""
+
+    url: str  # where it ended
+    status: int
+    body: bytes | str = b""
+    headers: Headers = ()
+
+
+class Face(Value):
+    """What a caller's own `parse_fn` says of a body; None in its place: no feed."""
+
+    self_url: str | None = None
+    signature: str = ""
+
+
+Fetch = Callable[[str], Reply | Awaitable[Reply]]
+Parse = Callable[[bytes, str], Face | None]
+
+
+class Hooks(Value):
+    """What a caller wants to decide or to hear while a search goes on."""
+
+    exists_fn: Exists | None = None
+    verify_fn: Verify | None = None
+    on_fetch: Callable[[str, Seen], object] | None = None  # every answer
+    on_match: Callable[[str, Seen], object] | None = None  # every address that proved to be it
+    on_exists: Callable[[Existing], object] | None = None
+
+
+_NO_HOOKS = Hooks()
+
+
+async def canonicalise_with(
+    look: Look, address: str, options: CanonicalOptions, hooks: Hooks = _NO_HOOKS
+) -> Canonical | NotCanonical:
+    """The one right address of the feed at an address, by any way of looking at addresses."""
+    search = canonicalise(address, options)
+    heard: dict[str, Seen] = {}
+    answer: Seen | Existing | None = None
+    while True:
+        try:
+            question = search.send(answer)
+        except StopIteration as end:
+            return _told(end.value, heard, hooks)
+        if isinstance(question, Ask):
+            answer = heard[question.url] = await _asked(question.url, look, hooks)
+        else:
+            answer = await _looked_up(question, hooks)
+
+
+def look_by(
+    fetch_fn: Fetch, config: Config, *, hash_fn: Hash | None = None, parse_fn: Parse | None = None
+) -> Look:
+    """A way of looking at addresses made of a caller's own functions."""
+
+    async def look(url: str) -> Seen:
+        try:
+            reply = await settled(fetch_fn(url))
+        except Exception as problem:  # noqa: BLE001  # foreign code: whatever it raises is "no answer"
+            words = f"{type(problem).__name__}: {problem}"
+            return Seen(url=url, final_url=url, reason="connection-failed", detail=words)
+        return await _read(url, reply, config, hash_fn or body_digest, parse_fn)
+
+    return look
+
+
+def _told(
+    found: Canonical | NotCanonical, heard: dict[str, Seen], hooks: Hooks
+) -> Canonical | NotCanonical:
+    if isinstance(found, Canonical) and hooks.on_match is not None:
+        for url in found.proven:
+            if url in heard:
+                hooks.on_match(url, heard[url])
+    return found
+
+
+async def _asked(url: str, look: Look, hooks: Hooks) -> Seen:
+    """The answer, unless the caller objects to the address or to where it leads."""
+    if not await _is_verified(url, hooks):
+        return Seen(url=url, final_url=url, spent=False, reason="refused", detail="by the caller")
+    seen = await look(url)
+    if hooks.on_fetch is not None and seen.status is not None:
+        hooks.on_fetch(url, seen)
+    if seen.final_url == url:
+        return seen
+    if http_url(seen.final_url) is None or not await _is_verified(seen.final_url, hooks):
+        return replace(seen, is_feed=False, reason="refused", detail="it leads where we do not go")
+    return seen
+
+
+async def _is_verified(url: str, hooks: Hooks) -> bool:
+    return hooks.verify_fn is None or await settled(hooks.verify_fn(url))
+
+
+async def _looked_up(question: Lookup, hooks: Hooks) -> Existing | None:
+    if hooks.exists_fn is None:
+        return None
+    found = await settled(hooks.exists_fn(question.urls))
+    if not found:
+        return None
+    known = Existing(url=found) if isinstance(found, str) else found
+    if hooks.on_exists is not None:
+        hooks.on_exists(known)
+    return known
+
+
+async def _read(
+    url: str, reply: Reply, config: Config, hash_fn: Hash, parse_fn: Parse | None
+) -> Seen:
+    """The caller's answer as the search sees it."""
+    body = reply.body.encode() if isinstance(reply.body, str) else reply.body
+    seen = Seen(url=url, final_url=reply.url, status=reply.status)
+    if not 200 <= reply.status < 300:
+        return replace(seen, reason="http-status", detail=f"it answered {reply.status}")
+    links = link_headers(reply.headers, reply.url)
+    face = parse_fn(body, reply.url) if parse_fn else _face(body, reply, config)
+    if isinstance(face, Unreadable):
+        return replace(seen, reason=face.reason, detail=face.detail)
+    if face is None or not body:
+        return replace(seen, reason="not-a-feed")
+    own = () if face.self_url is None else (face.self_url,)
+    return replace(
+        seen,
+        is_feed=True,
+        digest=await settled(hash_fn(body)),
+        signature=face.signature,
+        self_urls=(*links_with_rel(links, "self"), *own),
+    )
+
+
+def _face(body: bytes, reply: Reply, config: Config) -> Face | Unreadable:
+    content_type = header_value(reply.headers, "content-type")
+    document = RawDocument(body=body, url=reply.url, content_type=content_type)
+    parsed = parse_document(document, config.parse)
+    if isinstance(parsed, Unreadable):
+        return parsed
+    return Face(self_url=parsed.self_url, signature=feed_signature(parsed))
+
+
+async def settled(value: T | Awaitable[T]) -> T:
+    return await value if isawaitable(value) else value

@@ -1,0 +1,80 @@
+"""A page instead of a feed: driving the search for the feeds that it leads to.
+
+The address was given by a person and has been fetched. Before anything in the page is used, its
+robots.txt is asked; so it is before every request that was our own idea. Feeds that the page
+declares are invitations, and where a platform publishes the feed of a page is its own word: for
+those robots.txt is not asked.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from msgspec.structs import replace
+
+from feedmill.canonicalise.discovery.html_page import Page, read_page
+from feedmill.canonicalise.discovery.search import DISALLOWED, FindOptions, Steps, find_feeds
+from feedmill.engine.run.services import World
+from feedmill.engine.subscribe.robots_gate import RobotsGate
+from feedmill.fetch.headers import header_value
+from feedmill.fetch.link_headers import link_headers
+from feedmill.model.canonical import Ask, Found, Seen
+from feedmill.model.fetch import RawResponse
+
+Look = Callable[[str], Awaitable[Seen]]
+
+
+async def discover(
+    response: RawResponse, world: World, *, gate: RobotsGate, ask: Look, budget: int = 5
+) -> Found:
+    """The feeds that the answer of a page leads to; `ask` looks at an address politely.
+
+    An answer that is no page (an error, a page that robots.txt forbids) is not read; what its
+    address alone brings to mind is tried all the same. After a 429 nothing is.
+    """
+    if response.status == 429:
+        return Found(feeds=(), reason="rate-limited")
+    is_allowed = await gate.allows(response.final_url)
+    begin = partial(_begin, response, budget, is_read=is_allowed and _is_page(response))
+    if len(response.body) > world.config.run.parse_in_thread_bytes:
+        search, step = await asyncio.to_thread(begin)
+    else:
+        search, step = begin()
+    while isinstance(step, Ask):
+        step = _next(search, await _answer(step, gate, ask))
+    if not is_allowed and step.reason in ("nothing-found", "budget-spent"):
+        return replace(step, reason="disallowed")  # who looks for the reason finds it in the page
+    return step
+
+
+def _is_page(response: RawResponse) -> bool:
+    return response.status is not None and 200 <= response.status < 300
+
+
+def _begin(response: RawResponse, budget: int, *, is_read: bool) -> tuple[Steps, Ask | Found]:
+    """The search and its first step, which is where all the reading is done."""
+    page = Page(url=response.final_url, base=response.final_url)
+    if is_read:
+        page = read_page(
+            response.body,
+            response.final_url,
+            link_headers(response.headers, response.final_url),
+            content_type=header_value(response.headers, "content-type"),
+        )
+    search = find_feeds(page, FindOptions(budget=budget))
+    return search, _next(search, None)
+
+
+def _next(search: Steps, answer: Seen | None) -> Ask | Found:
+    try:
+        return next(search) if answer is None else search.send(answer)
+    except StopIteration as end:
+        found: Found = end.value
+        return found
+
+
+async def _answer(question: Ask, gate: RobotsGate, ask: Look) -> Seen:
+    url = question.url
+    if question.role == "guess" and not await gate.allows(url):
+        return Seen(url=url, final_url=url, spent=False, reason=DISALLOWED, detail="by robots.txt")
+    return await ask(url)

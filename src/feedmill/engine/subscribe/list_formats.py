@@ -1,0 +1,152 @@
+"""Lists of feeds: OPML 2.0, feeds.json, or one address per line; and OPML out again.
+
+OPML is XML from strangers, so it goes through the same hardened reader as a feed. Outlines that
+include other lists are not followed.
+"""
+
+from typing import Any, Final
+
+import msgspec
+from lxml import etree
+from msgspec.structs import replace
+
+from feedmill.config import ParseLimits
+from feedmill.model.base import Value
+from feedmill.parse.input.encoding import decode
+from feedmill.parse.xml.prolog import read_prolog, without_doctype
+from feedmill.parse.xml.tree import read_tree
+
+_LIMITS: Final = ParseLimits(max_bytes=20 * 1024 * 1024)
+_LIST_KEYS: Final = ("feeds", "seeds", "items", "subscriptions")
+_MOST_FOLDERS: Final = 8  # of one feed; deeper ones add nothing that a person would look for
+
+
+class Outline(Value):
+    """One feed of a list; folders have become tags."""
+
+    url: str
+    title: str | None = None
+    site: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+def read_list(data: bytes) -> list[Outline]:
+    """Every feed of a list in any of the three shapes, in order, each address once."""
+    if len(data) > _LIMITS.max_bytes:
+        message = f"a list of {len(data):,} bytes is too large"
+        raise ValueError(message)
+    utf8 = decode(data, None, _LIMITS).utf8.lstrip()
+    if utf8.startswith(b"<"):
+        found = _opml(utf8)
+    elif utf8.startswith((b"{", b"[")):
+        found = _json(utf8)
+    else:
+        found = _lines(utf8)
+    if not found:
+        message = "no feed address is in it"
+        raise ValueError(message)
+    return _merged(found)
+
+
+def write_opml(outlines: list[Outline]) -> bytes:
+    """OPML 2.0 with one folder per first tag."""
+    root = etree.Element("opml", version="2.0")
+    head = etree.SubElement(root, "head")
+    etree.SubElement(head, "title").text = "feedmill subscriptions"
+    body = etree.SubElement(root, "body")
+    folders: dict[str, Any] = {}
+    for outline in outlines:
+        place = body
+        if outline.tags:
+            name = outline.tags[0]
+            if name not in folders:
+                folders[name] = etree.SubElement(body, "outline", text=_xml(name), title=_xml(name))
+            place = folders[name]
+        title = _xml(outline.title or outline.url)
+        attributes = {"type": "rss", "text": title, "title": title, "xmlUrl": _xml(outline.url)}
+        if outline.site:
+            attributes["htmlUrl"] = _xml(outline.site)
+        if len(outline.tags) > 1:
+            attributes["category"] = _xml(",".join(outline.tags))
+        etree.SubElement(place, "outline", attributes)
+    return etree.tostring(root, xml_declaration=True, encoding="utf-8", pretty_print=True)
+
+
+def _merged(found: list[Outline]) -> list[Outline]:
+    """Each address once, at its first place; a feed in two folders has the tags of both."""
+    merged: dict[str, Outline] = {}
+    for outline in found:
+        first = merged.setdefault(outline.url, outline)
+        tags = tuple(dict.fromkeys((*first.tags, *outline.tags)))
+        merged[outline.url] = replace(first, title=first.title or outline.title, tags=tags)
+    return list(merged.values())
+
+
+def _opml(utf8: bytes) -> list[Outline]:
+    tree = read_tree(without_doctype(utf8, read_prolog(utf8, 0)))
+    if tree is None:
+        message = "it begins like XML but is not"
+        raise ValueError(message)
+    name = etree.QName(tree.root).localname
+    if name.lower() != "opml":
+        message = f"it is <{name[:40]}> and no OPML; `feedmill add` takes the address of a feed"
+        raise ValueError(message)
+    found: list[Outline] = []
+    _walk(tree.root, (), found)
+    return found
+
+
+def _walk(element: Any, folders: tuple[str, ...], found: list[Outline]) -> None:  # noqa: ANN401
+    for child in element:
+        facts = {str(key).lower(): str(value).strip() for key, value in child.attrib.items()}
+        url = facts.get("xmlurl")
+        name = facts.get("title") or facts.get("text")
+        if url:
+            tags = [*folders, *(facts.get("category") or "").split(",")]
+            clean = tuple(dict.fromkeys(tag.strip(" /") for tag in tags if tag.strip(" /")))
+            found.append(Outline(url=url, title=name, site=facts.get("htmlurl"), tags=clean))
+        deeper = (*folders, name) if name and not url and len(folders) < _MOST_FOLDERS else folders
+        _walk(child, deeper, found)
+
+
+def _json(utf8: bytes) -> list[Outline]:
+    try:
+        value = msgspec.json.decode(utf8)
+    except (msgspec.DecodeError, RecursionError) as problem:
+        message = f"it begins like JSON but is not ({problem})"
+        raise ValueError(message) from None
+    if isinstance(value, dict):
+        value = next((value[key] for key in _LIST_KEYS if key in value), value)
+    if isinstance(value, dict):  # names and addresses
+        value = [{"title": title, "url": url} for title, url in value.items()]
+    found = (_outline(item) for item in value) if isinstance(value, list) else ()
+    return [outline for outline in found if outline is not None]
+
+
+def _outline(item: object) -> Outline | None:
+    if isinstance(item, str):
+        item = {"url": item}
+    if not isinstance(item, dict):
+        return None
+    url = item.get("url") or item.get("feed_url") or item.get("xmlUrl")
+    if not isinstance(url, str) or not url.strip():
+        return None
+    tags, title = item.get("tags") or (), item.get("title") or item.get("name")
+    names = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else ()
+    return Outline(
+        url=url.strip(),
+        title=str(title) if title else None,
+        tags=tuple(dict.fromkeys(str(tag).strip() for tag in names if str(tag).strip())),
+    )
+
+
+def _lines(utf8: bytes) -> list[Outline]:
+    lines = (line.strip() for line in utf8.decode("utf-8", "replace").splitlines())
+    return [Outline(url=line.split()[0]) for line in lines if line and not line.startswith("#")]
+
+
+def _xml(text: str) -> str:
+    """Text without the characters that XML cannot hold."""
+    return "".join(
+        c for c in text if c >= " " and not 0xD800 <= ord(c) <= 0xDFFF and c not in "\ufffe\uffff"
+    )

@@ -1,0 +1,115 @@
+"""Whether what an address serves is a feed that we know: by its bytes, its content, its entries."""
+
+import asyncio
+from hashlib import sha256
+
+from msgspec.structs import replace
+
+from feedmill.canonicalise.signature import feed_signature, same_feed
+from feedmill.config import Config
+from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.poll.read_document import NotAFeed, read_document
+from feedmill.engine.poll.recall import compare_with_store
+from feedmill.engine.run.services import World
+from feedmill.errors import NotFoundError
+from feedmill.model.canonical import Seen
+from feedmill.model.document import RawDocument
+from feedmill.model.feed import Feed, MoveProof
+from feedmill.model.identity import Revised
+from feedmill.model.parsed import Unreadable
+from feedmill.parse.document import parse_document
+
+
+async def prove_same(
+    feed: Feed, document: RawDocument, world: World, *, by_entries: bool
+) -> MoveProof | None:
+    """How the document proves to be the feed's, or None.
+
+    It is compared with the feed's last document. `by_entries` is for when nothing newer can be
+    had: then half of its entries have to be known entries of the feed, by the rules of identity.
+    """
+    theirs = await asyncio.to_thread(_seen, document, world.config)
+    if not theirs.is_feed:
+        return None
+    stored = await _stored_document(feed, world)
+    if stored is not None:
+        ours = await asyncio.to_thread(_seen, stored, world.config)
+        proof = await asyncio.to_thread(same_feed, ours, theirs)
+        if proof is not None:
+            return proof
+    if by_entries and await _knows_half(feed, document, world):
+        return "entries"
+    return None
+
+
+async def goes_on(feed: Feed, document: RawDocument, world: World) -> bool:
+    """Whether the document is another state of the feed's last one, and not a part of it.
+
+    A category has entries of the whole feed too, but not all of a time; and often another title.
+    """
+    stored = await _stored_document(feed, world)
+    if stored is None:
+        return False
+    return await asyncio.to_thread(_goes_on, stored, document, world.config)
+
+
+async def _stored_document(feed: Feed, world: World) -> RawDocument | None:
+    """The last document of the feed, while it is kept."""
+    if feed.document_fetch_id is None:
+        return None
+    fetch = await world.store.fetch(feed.document_fetch_id)
+    if fetch is None or fetch.body_sha256 is None:
+        return None
+    try:
+        body = await body_of(fetch.body_sha256, world)
+    except NotFoundError:
+        return None
+    return RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
+
+
+async def _knows_half(feed: Feed, document: RawDocument, world: World) -> bool:
+    fresh_eyes = replace(feed, reader_version=None)
+    now = world.clock.now()
+    made = await asyncio.to_thread(read_document, document, fresh_eyes, (), world.config, now)
+    if isinstance(made, NotAFeed):
+        return False
+    changes = (await compare_with_store(made, feed, world)).changes
+    strange = sum(isinstance(one, Revised) and _is_strange(one) for one in changes.changes)
+    known = changes.summary.revised + changes.summary.touched - strange
+    return known >= 1 and known >= changes.summary.added + strange
+
+
+def _is_strange(revised: Revised) -> bool:
+    """Whether it is our entry by its id alone: many publishers number theirs from one."""
+    is_named = revised.seen.entry.title is not None
+    return ("title" if is_named else "summary") in revised.changed
+
+
+def _goes_on(ours: RawDocument, theirs: RawDocument, config: Config) -> bool:
+    one, other = parse_document(ours, config.parse), parse_document(theirs, config.parse)
+    if isinstance(one, Unreadable) or isinstance(other, Unreadable):
+        return False
+    if (one.title and one.title.value) != (other.title and other.title.value):
+        return False
+    seen = {entry.id or entry.link for entry in other.entries}
+    common = [(entry.id or entry.link) in seen for entry in one.entries]
+    count = sum(common)
+    # Whichever end of the list is the newer one: what both have stands there without a gap.
+    return count > 0 and (all(common[:count]) or all(common[-count:]))
+
+
+def _seen(document: RawDocument, config: Config) -> Seen:
+    """The document as it is compared: where it came from, its bytes, its lasting content."""
+    url = document.url or ""
+    parsed = parse_document(document, config.parse)
+    if isinstance(parsed, Unreadable):
+        return Seen(url=url, final_url=url)
+    # That it has moved stands in the old copy and often not in the new one.
+    lasting = replace(parsed, new_feed_url=None)
+    return Seen(
+        url=url,
+        final_url=url,
+        is_feed=True,
+        digest=sha256(document.body).hexdigest(),
+        signature=feed_signature(lasting),
+    )

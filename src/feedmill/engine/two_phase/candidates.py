@@ -1,0 +1,156 @@
+"""From documents that were read to the candidates of a window: chosen by date, each once.
+
+Within a source one identity is one candidate, whatever number of its documents carry it. Between
+sources one address is one candidate; who else carries it is noted. The rules are those of identify/.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from msgspec.structs import replace
+
+from feedmill.engine.poll.read_document import Read
+from feedmill.engine.two_phase.window import is_within
+from feedmill.identify.hashes import as_utc
+from feedmill.model.base import Value
+from feedmill.model.candidate import SourceReport, Window, WindowCandidate
+from feedmill.model.entry import Entry
+from feedmill.model.identity import Added, Change, Identified, Revised, Touched
+
+SUMMARY_CHARS: Final = 2_000  # of a candidate; the whole entry is in its document
+_EPOCH: Final = datetime(1, 1, 1, tzinfo=UTC)
+
+
+class Draft(Value):
+    """A candidate without its number, and what it is recognised by in other sources."""
+
+    candidate: WindowCandidate
+    link: str | None
+    article_hash: str | None
+
+
+def drafts_of(
+    read: Read, window: Window | None, *, source: int, document: int, feed_title: str | None
+) -> tuple[Draft, ...]:
+    """The entries of a document that lie in the window or have no date; repeats are left out."""
+    found = (_draft(change, source, document, feed_title) for change in read.changes.changes)
+    return tuple(draft for draft in found if draft is not None and _is_wanted(draft, window))
+
+
+def moment_of(entry: Entry) -> datetime | None:
+    """When the publisher says it was published, or last changed; None: it does not say."""
+    at = entry.published or entry.updated
+    return None if at is None else as_utc(at)
+
+
+def reaches(read: Read, start: datetime) -> bool:
+    """Whether a document goes back to an instant: something in it is older."""
+    dates = [moment_of(item.entry) for item in seen_in(read)]
+    return any(at is not None and at < start for at in dates)
+
+
+def seen_in(read: Read) -> tuple[Identified, ...]:
+    """Every item of a document that was read without any being skipped as known."""
+    found = (getattr(change, "seen", None) for change in read.changes.changes)
+    return tuple(item for item in found if isinstance(item, Identified))
+
+
+def gather(drafts: Iterable[Draft]) -> tuple[WindowCandidate, ...]:
+    """Candidates with their numbers: the newest first, the undated last, each address once."""
+    kept: list[WindowCandidate] = []
+    own: dict[tuple[int, str], int] = {}
+    shared: dict[str, int] = {}
+    for draft in drafts:
+        one = draft.candidate
+        names = [name for name in (draft.link, draft.article_hash) if name is not None]
+        at = own.get((one.source, one.dedupe_key))
+        if at is None:
+            at = next((shared[name] for name in names if name in shared), None)
+            if at is not None and kept[at].source == one.source:
+                at = None  # two entries of one feed about one page stay two (D8)
+        if at is None:
+            at = len(kept)
+            kept.append(one)
+        elif one.source != kept[at].source:
+            also = tuple(dict.fromkeys((*kept[at].also_in, one.source)))
+            kept[at] = replace(kept[at], also_in=also)
+        own[one.source, one.dedupe_key] = at
+        for name in names:
+            shared.setdefault(name, at)
+    ordered = sorted(kept, key=_order)
+    return tuple(replace(one, candidate_id=number) for number, one in enumerate(ordered, 1))
+
+
+def counted(
+    reports: Sequence[SourceReport], drafts: Sequence[Draft], candidates: Sequence[WindowCandidate]
+) -> tuple[SourceReport, ...]:
+    """The reports with what became of each source's entries."""
+    dated = Counter(one.candidate.source for one in drafts if not one.candidate.is_undated)
+    undated = Counter(one.candidate.source for one in drafts if one.candidate.is_undated)
+    kept = Counter(one.source for one in candidates)
+    return tuple(
+        replace(
+            report,
+            in_window=dated[at],
+            undated=undated[at],
+            repeats=dated[at] + undated[at] - kept[at],
+        )
+        for at, report in enumerate(reports)
+    )
+
+
+def candidate_of(
+    change: Added | Revised | Touched,
+    seen: Identified,
+    *,
+    feed_title: str | None,
+    source: int = 0,
+    document: int = 0,
+) -> WindowCandidate:
+    """An item of a document as a candidate that has no number yet."""
+    entry = seen.entry
+    summary, piece, at = entry.summary, entry.slice, moment_of(entry)
+    elsewhere = isinstance(change, Added) and (
+        change.same_as is not None or change.article == "duplicate"
+    )
+    return WindowCandidate(
+        candidate_id=0,
+        title=entry.title,
+        published_at=at,
+        feed_title=feed_title,
+        url=entry.link,
+        summary=None if summary is None else summary[:SUMMARY_CHARS],
+        categories=entry.categories,
+        dedupe_key=seen.dedupe_key,
+        source=source,
+        is_undated=at is None,
+        is_known=not isinstance(change, Added),
+        slice_offset=None if piece is None else piece.offset,
+        slice_length=None if piece is None else piece.length,
+        language=entry.language,
+        document=document,
+        is_known_elsewhere=elsewhere,
+    )
+
+
+def _draft(change: Change, source: int, document: int, feed_title: str | None) -> Draft | None:
+    if not isinstance(change, Added | Revised | Touched) or change.seen is None:
+        return None
+    seen = change.seen
+    candidate = candidate_of(change, seen, feed_title=feed_title, source=source, document=document)
+    link = None if seen.link_is_shared else seen.link
+    return Draft(
+        candidate=candidate, link=link, article_hash=None if link is None else seen.article_hash
+    )
+
+
+def _is_wanted(draft: Draft, window: Window | None) -> bool:
+    at = draft.candidate.published_at
+    return window is None or at is None or is_within(window, at)
+
+
+def _order(one: WindowCandidate) -> tuple[bool, float, int]:
+    at = one.published_at or _EPOCH
+    return (one.published_at is None, -(at - _EPOCH).total_seconds(), one.source)

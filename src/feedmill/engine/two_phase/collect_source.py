@@ -1,0 +1,232 @@
+"""One source of a window: asked in its host's turn, kept raw, read, and followed into its past.
+
+A source that fails has its reason in its report; an older page that fails is a note in it.
+"""
+
+import asyncio
+from hashlib import sha256
+
+from msgspec.structs import replace
+
+from feedmill.engine.poll.read_document import NotAFeed, Read, read_document
+from feedmill.engine.poll.recall import compare_with_store
+from feedmill.engine.run.services import World
+from feedmill.engine.subscribe.host_queue import Manners, host_of
+from feedmill.engine.two_phase.candidate_file import pack_body
+from feedmill.engine.two_phase.candidates import Draft, drafts_of, reaches
+from feedmill.fetch.feed_credentials import is_trusted, own_plan, without_secrets
+from feedmill.fetch.judge import judge
+from feedmill.fetch.link_headers import links_with_rel
+from feedmill.model.base import Value
+from feedmill.model.candidate import CollectedDocument, SourceReport, Window
+from feedmill.model.document import RawDocument
+from feedmill.model.feed import Feed, FeedOverrides
+from feedmill.model.fetch import Failed, Fresh, Gone, Verdict
+from feedmill.schedule.feed_state import initial_state
+
+
+class Source(Value):
+    """Where to collect from: an address, and the subscription that it belongs to, if any."""
+
+    url: str
+    feed: Feed | None = None
+    title: str | None = None
+    overrides: FeedOverrides = FeedOverrides()  # what is sent to its own host only
+
+
+class _Page(Value):
+    """One document of a source, kept and read."""
+
+    document: CollectedDocument
+    read: Read
+    older_url: str | None
+
+
+class Errand:
+    """One source on its way to a report."""
+
+    def __init__(
+        self, at: int, source: Source, window: Window, manners: Manners, world: World, pages: int
+    ) -> None:
+        self.at, self.source, self.window = at, source, window
+        self._manners, self._world, self._pages = manners, world, pages
+        self.report = SourceReport(url=source.url, outcome="failed", feed_title=source.title)
+        self.documents: list[CollectedDocument] = []
+        self.drafts: list[Draft] = []
+        self._feed = source.feed
+
+    async def run(self) -> None:
+        """Ask, keep and read the source, and its older pages as far as the window needs them."""
+        first = await self._visit(self.source.url)
+        if first is None:
+            return
+        document, read = first.document, first.read
+        self.report = replace(
+            self.report,
+            outcome="ok",
+            feed_id=self._feed.id or None if self._feed else None,
+            feed_title=read.clean.title or self.source.title,
+            final_url=document.final_url,
+            fetch_id=document.fetch_id,
+            body_sha256=document.body_sha256,
+            items=read.seen,
+            pages=1,
+            note="the document breaks off" if read.parsed.truncated else "",
+        )
+        self._take(first)
+        await self._go_back(first)
+
+    def give_up(self, problem: Exception) -> None:
+        """Report a fault of our own: nothing of the source is in the window."""
+        self.documents.clear()
+        self.drafts.clear()
+        self.report = SourceReport(
+            url=self.source.url,
+            outcome="failed",
+            feed_title=self.source.title,
+            reason="surprise",
+            detail=f"{type(problem).__name__}: a fault in feedmill; please report it",
+        )
+
+    async def _go_back(self, page: _Page) -> None:
+        asked = {self.source.url, page.document.final_url}
+        reached = reaches(page.read, self.window.start)
+        while not reached:
+            url = page.older_url
+            if url is None or url in asked:
+                break
+            if len(self.documents) >= self._pages:
+                self._note(f"older pages were left alone after {self._pages}")
+                break
+            asked.add(url)
+            older = await self._visit(url)
+            if older is None:
+                break
+            page = older
+            self._take(page)
+            self.report = replace(
+                self.report, pages=self.report.pages + 1, items=self.report.items + page.read.seen
+            )
+            reached = reaches(page.read, self.window.start)
+        self.report = replace(self.report, reaches_back=reached)
+
+    async def _visit(self, url: str) -> _Page | None:
+        """One page of the source, kept and read; None when there is none, and the report says why."""
+        verdict, final_url, status = await self._ask(url)
+        if not isinstance(verdict, Fresh):
+            self._fail(*_words(verdict), status=status)
+            return None
+        document = verdict.document
+        if self._feed is None:
+            known = await self._world.store.find_feed((url, final_url))
+            self._feed = known or passing_feed(self.source.url, self._world)
+        kept = await self._keep(document, url, final_url)
+        read = await read_collected(document, self._feed, self._world)
+        if isinstance(read, NotAFeed):
+            self._fail(read.reason, read.detail, status=status)
+            return None
+        if not self.documents:
+            self.report = replace(self.report, http_status=status)
+        return _Page(document=kept, read=read, older_url=_older(read, verdict, final_url))
+
+    async def _ask(self, url: str) -> tuple[Verdict, str, int | None]:
+        config, own = self._world.config, self.source.overrides
+        async with self._manners.turn(url) as turn:
+            if not turn.is_granted:
+                words = f"its host wants to be left alone for {turn.wait_sec:.0f} s"
+                return Failed(reason="rate-limited", detail=words), url, None
+            own = own if is_trusted(url, self.source.url) else without_secrets(own)
+            plan = own_plan(url, own, config.fetch, forced=True)
+            response = await self._world.fetcher.fetch(
+                plan, verify_tls=own.verify_tls, proxy=own.proxy
+            )
+            turn.verdict = judge(response, plan, self._world.clock.now())
+        return turn.verdict, response.final_url, response.status
+
+    async def _keep(self, document: RawDocument, url: str, final_url: str) -> CollectedDocument:
+        """Raw before parse: durable and indexed when this returns."""
+        world, digest = self._world, sha256(document.body).hexdigest()
+        known = await world.store.blob(digest)
+        blob = known or await world.blobs.put(document.body, sha256=digest)
+        kept = CollectedDocument(
+            source=self.at,
+            url=url,
+            final_url=final_url,
+            fetched_at=world.clock.now(),
+            body_sha256=digest,
+            content_type=document.content_type,
+            fetch_id=world.clock.new_id(),
+            body=pack_body(document.body),
+        )
+        await world.store.keep_collected(kept, blob)
+        return kept
+
+    def _take(self, page: _Page) -> None:
+        title = page.read.clean.title or self.report.feed_title
+        self.drafts += drafts_of(
+            page.read,
+            self.window,
+            source=self.at,
+            document=len(self.documents),
+            feed_title=title,
+        )
+        self.documents.append(page.document)
+
+    def _fail(self, reason: str, detail: str, *, status: int | None) -> None:
+        if self.documents:  # an older page: the source itself is well
+            self._note(f"an older page could not be read ({reason})")
+        else:
+            self.report = replace(self.report, reason=reason, detail=detail, http_status=status)
+
+    def _note(self, words: str) -> None:
+        note = f"{self.report.note}; {words}" if self.report.note else words
+        self.report = replace(self.report, note=note)
+
+
+def passing_feed(url: str, world: World) -> Feed:
+    """A feed that nobody subscribed to, as it would be on its first day: to identify entries by."""
+    now = world.clock.now()
+    return Feed(
+        id="",
+        url=url,
+        feed_key=url,
+        created_at=now,
+        next_poll_at=now,
+        schedule=initial_state(world.config.schedule),
+    )
+
+
+async def read_collected(document: RawDocument, feed: Feed, world: World) -> Read | NotAFeed:
+    """A document compared with what is known, every item of it read anew."""
+    now, config = world.clock.now(), world.config
+    rows = await world.store.current_document(feed.id) if feed.id else ()
+    anew = replace(feed, reader_version=None)
+    if len(document.body) > config.run.parse_in_thread_bytes:
+        made = await asyncio.to_thread(read_document, document, anew, rows, config, now)
+    else:
+        made = read_document(document, anew, rows, config, now)
+    return made if isinstance(made, NotAFeed) else await compare_with_store(made, feed, world)
+
+
+def _older(read: Read, verdict: Fresh, final_url: str) -> str | None:
+    """Where the feed goes on into its past, on its own host only (RFC 5005 3 and 4)."""
+    parsed = read.parsed
+    named = (
+        parsed.prev_archive_url,
+        *links_with_rel(verdict.links, "prev-archive"),
+        parsed.next_url,
+        *links_with_rel(verdict.links, "next"),
+    )
+    return next((url for url in named if url and host_of(url) == host_of(final_url)), None)
+
+
+def _words(verdict: Verdict) -> tuple[str, str]:
+    match verdict:
+        case Failed(reason="scheme"):
+            return verdict.reason, "this is no web address; one looks like https://example.com/feed"
+        case Failed():
+            return verdict.reason, verdict.detail
+        case Gone():
+            return "gone", "the publisher says that the feed is gone (410)"
+        case _:
+            return "unasked-304", "it answered that nothing changed, and nobody had asked"

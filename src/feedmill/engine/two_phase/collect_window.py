@@ -1,0 +1,157 @@
+"""Collecting a window: every source is asked politely, and nothing becomes an entry (001).
+
+    ask       unconditional, in the host's turn; no validator is sent or stored
+    keep      raw before anybody reads it, so that an insertion later has its bytes
+    read      parse, normalise, identify, compare with what is known
+    go on     to older pages, while the window reaches back further (RFC 5005)
+    gather    chosen by date, each once, numbered
+
+A source that fails is reported with its reason, and the others go on.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from feedmill.engine.run.services import World
+from feedmill.engine.subscribe.add_feed import checked_address
+from feedmill.engine.subscribe.host_queue import Manners, host_of
+from feedmill.engine.subscribe.probe import given_parts
+from feedmill.engine.two_phase.candidate_file import sealed
+from feedmill.engine.two_phase.candidates import Draft, counted, gather
+from feedmill.engine.two_phase.collect_source import Errand, Source
+from feedmill.engine.two_phase.insert_selected import TAG
+from feedmill.errors import AddressError, BlobError, StoreError
+from feedmill.fetch.guard import shown
+from feedmill.model.candidate import SCHEMA, CandidateFile, CollectedDocument, SourceReport, Window
+from feedmill.model.feed import Feed
+from feedmill.observe import log
+
+__all__ = [
+    "PAGES",
+    "Source",
+    "Step",
+    "collect_window",
+    "is_left_behind",
+    "source_of",
+    "source_of_feed",
+]
+
+PAGES: Final = 10  # of one source at most, its first document included
+Step = Callable[[SourceReport], None]
+
+
+async def collect_window(
+    sources: Sequence[Source],
+    window: Window,
+    world: World,
+    *,
+    topics: Sequence[str] = (),
+    prompt: str = "",
+    pages: int = PAGES,
+    step: Step = lambda _: None,
+) -> CandidateFile:
+    """The sealed window: what the sources hold of it, and what came of each of them.
+
+    Hosts are asked side by side, the sources of one host one after the other; `step` is told of
+    every source that is done.
+    """
+    manners = Manners(
+        world.clock,
+        world.config.host,
+        remember=world.store.host_pace,
+        leave=world.store.limit_host,
+    )
+    errands = [Errand(at, one, window, manners, world, pages) for at, one in enumerate(sources)]
+    hosts: dict[str, list[Errand]] = {}
+    for errand in errands:
+        hosts.setdefault(host_of(errand.source.url), []).append(errand)
+    places = asyncio.Semaphore(max(world.config.run.concurrency, 1))
+
+    async def visit(host: list[Errand]) -> None:
+        async with places:
+            for errand in host:
+                await _run(errand)
+                step(errand.report)
+
+    async with asyncio.TaskGroup() as group:
+        for host in hosts.values():
+            group.create_task(visit(host))
+    return _filed(errands, window, world, topics=topics, prompt=prompt)
+
+
+async def source_of(address: str, world: World, *, title: str | None = None) -> Source:
+    """An address as a source; credentials in it are sent to its host and written nowhere.
+
+    An address that may not be fetched is a source too: it fails like any other.
+    """
+    try:
+        url = checked_address(address, world.config.fetch.allow_cidrs).url
+    except AddressError:
+        return Source(url=shown(address), title=title)
+    feed = await world.store.find_feed((url, address.strip()))
+    if feed is not None:
+        return source_of_feed(feed)
+    return Source(url=url, title=title, overrides=given_parts(address)[1])
+
+
+def source_of_feed(feed: Feed) -> Source:
+    """A subscription as a source."""
+    return Source(url=feed.url, feed=feed, title=feed.title, overrides=feed.overrides)
+
+
+def is_left_behind(feed: Feed) -> bool:
+    """Whether a subscription only holds what an insertion stored; who asks for all does not mean it.
+
+    Somebody named that source once, for one window. It is asked again when it is named again, by its
+    address or by a tag, or once it was resumed.
+    """
+    return feed.paused and TAG in feed.tags
+
+
+async def _run(errand: Errand) -> None:
+    """Run one errand; a fault of our own costs its source, a store that cannot keep costs all."""
+    try:
+        await errand.run()
+    except (StoreError, BlobError):
+        raise
+    except Exception as problem:  # noqa: BLE001  # logged here, and the other sources go on
+        log.logger("collect").error("surprise", url=errand.source.url, error=repr(problem))
+        errand.give_up(problem)
+
+
+def _filed(
+    errands: Sequence[Errand],
+    window: Window,
+    world: World,
+    *,
+    topics: Sequence[str],
+    prompt: str,
+) -> CandidateFile:
+    """Everything that was found, as one file; documents without a candidate are left out."""
+    drafts: list[Draft] = []
+    documents: list[CollectedDocument] = []
+    for errand in errands:
+        places: dict[int, int] = {}
+        for draft in errand.drafts:
+            own = draft.candidate.document
+            if own not in places:
+                places[own] = len(documents)
+                documents.append(errand.documents[own])
+            moved = replace(draft.candidate, document=places[own])
+            drafts.append(replace(draft, candidate=moved))
+    candidates = gather(drafts)
+    return sealed(
+        CandidateFile(
+            schema=SCHEMA,
+            created_at=world.clock.now(),
+            window=window,
+            topics=tuple(topics),
+            prompt=prompt,
+            sources=counted([errand.report for errand in errands], drafts, candidates),
+            candidates=candidates,
+            documents=tuple(documents),
+        )
+    )

@@ -1,0 +1,175 @@
+"""What standing screens hold, as a window: reviewed and inserted like any other (001)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.poll.read_document import NotAFeed
+from feedmill.engine.run.services import World
+from feedmill.engine.two_phase.candidate_file import pack_body, sealed
+from feedmill.engine.two_phase.candidates import Draft, counted, drafts_of, gather
+from feedmill.engine.two_phase.collect_source import read_collected
+from feedmill.errors import BlobMoved, NotFoundError, UsageError
+from feedmill.model.candidate import (
+    SCHEMA,
+    CandidateFile,
+    CollectedDocument,
+    SourceReport,
+    Window,
+    WindowCandidate,
+)
+from feedmill.model.document import RawDocument
+from feedmill.model.feed import Feed
+from feedmill.model.live_screen import HeldEntry
+from feedmill.model.screening import Screening
+
+Place = int | str  # in a document: where it begins, or its key where that is not known
+
+
+class HeldWindow(NamedTuple):
+    """A window of what waits, and what screening said of it when it came."""
+
+    file: CandidateFile
+    screenings: tuple[Screening, ...]
+
+
+async def held_entries(world: World, *, feeds: Sequence[Feed] | None = None) -> list[HeldEntry]:
+    """Everything that waits, of these feeds or of all, the oldest first."""
+    found: list[HeldEntry] = []
+    for feed_id in [None] if feeds is None else [feed.id for feed in feeds]:
+        after: str | None = None
+        while True:
+            page = await world.store.held(feed_id=feed_id, after=after, limit=1_000)
+            found += page.items
+            if page.next is None:
+                break
+            after = page.next
+    return found
+
+
+async def held_window(world: World, *, feeds: Sequence[Feed] | None = None) -> HeldWindow:
+    """What waits as a sealed window, read from its raw documents; UsageError when nothing does."""
+    held = await held_entries(world, feeds=feeds)
+    if not held:
+        message = "nothing waits for a word"
+        raise UsageError(message)
+    gathering = _Gathering(world)
+    by_body: dict[tuple[str, str], list[HeldEntry]] = {}
+    for one in held:
+        by_body.setdefault((one.feed_id, one.body_sha256), []).append(one)
+    for (feed_id, _), some in by_body.items():
+        feed = await world.store.feed(feed_id)
+        if feed is not None:
+            await gathering.take(feed, some)
+    return gathering.window(held)
+
+
+async def held_among(
+    candidates: Sequence[WindowCandidate], body_sha256: str, feed: Feed, world: World
+) -> tuple[str, ...]:
+    """Those of a feed's waiting entries that stand where these candidates of a document do."""
+    places = {_place(one) for one in candidates}
+    return tuple(
+        one.entry_uid
+        for one in await held_entries(world, feeds=(feed,))
+        if one.body_sha256 == body_sha256 and place_of(one) in places
+    )
+
+
+def place_of(one: HeldEntry) -> Place:
+    """Where it stands: ids and keys change when feeds become one, bytes do not."""
+    return one.dedupe_key if one.slice_offset is None else one.slice_offset
+
+
+def _place(one: WindowCandidate) -> Place:
+    return one.dedupe_key if one.slice_offset is None else one.slice_offset
+
+
+class _Gathering:
+    """The documents, sources and drafts of what waits."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._sources: dict[str, SourceReport] = {}
+        self._documents: list[CollectedDocument] = []
+        self._drafts: list[Draft] = []
+        self._said: dict[tuple[int, Place], Screening | None] = {}
+
+    async def take(self, feed: Feed, held: Sequence[HeldEntry]) -> None:
+        """Add what waits in one document of a feed."""
+        source = self._source(feed)
+        fetch = await self._world.store.fetch(held[0].fetch_id)
+        url = feed.url if fetch is None else fetch.url
+        final_url = feed.url if fetch is None else fetch.final_url
+        content_type = None if fetch is None else fetch.content_type
+        digest = held[0].body_sha256
+        try:
+            body = await body_of(digest, self._world)
+        except (NotFoundError, BlobMoved):
+            self._note(feed, "a raw document is gone")
+            return
+        raw = RawDocument(body=body, url=final_url, content_type=content_type)
+        read = await read_collected(raw, feed, self._world)
+        if isinstance(read, NotAFeed):
+            self._note(feed, f"a document is read as no feed today ({read.reason})")
+            return
+        waiting = {place_of(one): one for one in held}
+        document = len(self._documents)
+        drafts = drafts_of(
+            read, None, source=source, document=document, feed_title=read.clean.title or feed.title
+        )
+        for draft in drafts:
+            one = waiting.get(_place(draft.candidate))
+            if one is not None:
+                self._drafts.append(draft)
+                self._said[document, _place(draft.candidate)] = one.screening
+        self._documents.append(
+            CollectedDocument(
+                source=source,
+                url=url,
+                final_url=final_url,
+                fetched_at=held[0].held_at if fetch is None else fetch.fetched_at,
+                body_sha256=digest,
+                content_type=content_type,
+                fetch_id=held[0].fetch_id,
+                body=pack_body(body),
+            )
+        )
+
+    def window(self, held: Sequence[HeldEntry]) -> HeldWindow:
+        """All of it, sealed."""
+        now = self._world.clock.now()
+        candidates = gather(self._drafts)
+        dates = [one.published_at for one in candidates if one.published_at is not None]
+        start = min((*dates, *(one.held_at for one in held)))
+        file = sealed(
+            CandidateFile(
+                schema=SCHEMA,
+                created_at=now,
+                window=Window(start=start, end=max((now, *dates))),
+                topics=(),
+                prompt="",
+                sources=counted(tuple(self._sources.values()), self._drafts, candidates),
+                candidates=candidates,
+                documents=tuple(self._documents),
+            )
+        )
+        said = ((one, self._said[one.document, _place(one)]) for one in candidates)
+        screenings = tuple(
+            replace(screening, candidate_id=one.candidate_id)
+            for one, screening in said
+            if screening is not None
+        )
+        return HeldWindow(file, screenings)
+
+    def _source(self, feed: Feed) -> int:
+        report = SourceReport(
+            url=feed.url, outcome="ok", feed_id=feed.id, feed_title=feed.title, final_url=feed.url
+        )
+        self._sources.setdefault(feed.id, report)
+        return list(self._sources).index(feed.id)
+
+    def _note(self, feed: Feed, words: str) -> None:
+        self._sources[feed.id] = replace(self._sources[feed.id], note=words)

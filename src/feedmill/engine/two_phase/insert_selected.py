@@ -1,0 +1,215 @@
+"""Inserting what somebody confirmed, through the same reading and the same transaction as a poll.
+
+    check     every id, the confirmation, every document: before anything is written
+    read      the raw document again, whole, so that identity is judged as a poll would
+    choose    of its changes those of the chosen items
+    commit    entries, identities, articles, events and the way to the raw bytes, document by document
+
+A source that nobody subscribed to becomes a paused subscription under the tag `collected`: its
+entries need a feed to belong to, and nobody asked to poll it. `feedmill resume` does.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec.structs import replace
+
+from feedmill.engine.ports import Refresh
+from feedmill.engine.run.services import World
+from feedmill.engine.subscribe.add_feed import checked_address
+from feedmill.engine.two_phase.candidate_file import chosen, refuse
+from feedmill.engine.two_phase.collect_source import passing_feed
+from feedmill.engine.two_phase.held_window import held_among
+from feedmill.engine.two_phase.resolve_selection import (
+    Choice,
+    choices_of,
+    chosen_changes,
+    find_items,
+)
+from feedmill.errors import AddressError, ConflictError
+from feedmill.fetch.feed_credentials import is_trusted
+from feedmill.fetch.guard import shown
+from feedmill.model.base import Value
+from feedmill.model.candidate import (
+    CandidateFile,
+    SourceReport,
+    WindowCandidate,
+)
+from feedmill.model.feed import Feed, FetchRecord, NewFeed
+from feedmill.model.identity import (
+    Added,
+    Changes,
+    ChangeSummary,
+)
+from feedmill.model.screening import Confirmation
+from feedmill.publish.events import event_of_new_feed, events_of_changes
+from feedmill.schedule.feed_state import initial_state
+
+TAG: Final = "collected"
+_TRIES: Final = 1_000  # of one document at one instant
+_TICK: Final = timedelta(microseconds=1)
+
+
+class Inserted(Value):
+    """What an insertion did; the four counts add up to `selected`."""
+
+    selected: int = 0
+    new: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    skipped: int = 0  # repeats of another entry of its document
+    feeds_added: int = 0
+    entry_uids: tuple[str, ...] = ()  # of the new ones
+
+
+async def insert_selected(
+    file: CandidateFile, ids: Iterable[int], confirmation: Confirmation, world: World
+) -> Inserted:
+    """Store the chosen candidates; CandidateError before anything is written when one cannot be.
+
+    The confirmation has to be about this file and about every one of the ids.
+    """
+    wanted = chosen(file, ids)
+    _check(confirmation, file, wanted)
+    # Twice over the documents, one at a time: packed in a file, they can be far larger than it.
+    async for choice in choices_of(file, wanted, world):
+        known = await _feed_of(choice.source, world)
+        await find_items(choice, known or _passing(choice.source, world), world)
+    counts: Counter[str] = Counter()
+    new: list[str] = []
+    async for choice in choices_of(file, wanted, world):
+        feed = await _feed_of(choice.source, world)
+        if feed is None:
+            feed = await _add_feed(choice.source, world)
+            counts["feeds_added"] += 1
+        new += await _insert(choice, feed, counts, world)
+    return Inserted(
+        selected=len(wanted),
+        new=counts["new"],
+        updated=counts["updated"],
+        unchanged=counts["unchanged"],
+        skipped=counts["skipped"],
+        feeds_added=counts["feeds_added"],
+        entry_uids=tuple(new),
+    )
+
+
+def _check(
+    confirmation: Confirmation, file: CandidateFile, wanted: Sequence[WindowCandidate]
+) -> None:
+    if confirmation.file_digest != file.digest:
+        refuse("other-file", "the confirmation is about another window; nothing was written")
+    if not wanted:
+        refuse("bad-selection", "no candidate was chosen; nothing was written")
+    missing = {one.candidate_id for one in wanted}.difference(confirmation.candidate_ids)
+    if missing:
+        words = ", ".join(map(str, sorted(missing)[:20]))
+        refuse("not-confirmed", f"nobody confirmed candidate {words}; nothing was written")
+
+
+async def _feed_of(source: SourceReport, world: World) -> Feed | None:
+    """The feed that the source's entries belong to, by the addresses that were collected from.
+
+    Not by the id in the file: whoever made the file could name any feed with it.
+    """
+    urls = (source.url,) if source.final_url is None else (source.url, source.final_url)
+    return await world.store.find_feed(urls)
+
+
+def _passing(source: SourceReport, world: World) -> Feed:
+    """The feed that a source would become; CandidateError for what nobody can subscribe to."""
+    try:
+        url = checked_address(source.url, world.config.fetch.allow_cidrs).url
+    except AddressError as problem:
+        refuse("malformed", f"a source of the file is none: {problem}", problem.hint)
+    if url != source.url:
+        refuse("malformed", f"{shown(source.url)} is not how a source is written")
+    return passing_feed(url, world)
+
+
+async def _add_feed(source: SourceReport, world: World) -> Feed:
+    now, final_url = world.clock.now(), source.final_url
+    # The end of a way to another host is that host's address, and stays it.
+    is_own = final_url is not None and is_trusted(final_url, source.url)
+    new = NewFeed(
+        id=world.clock.new_id(),
+        url=source.url,
+        created_at=now,
+        next_poll_at=now,
+        schedule=initial_state(world.config.schedule),
+        aliases=(final_url,) if final_url is not None and is_own else (),
+        title=source.feed_title,
+        tags=(TAG,),
+        paused=True,
+    )
+    feed, _ = await world.store.add_feed(new, (event_of_new_feed(new),))
+    return feed
+
+
+async def _insert(choice: Choice, feed: Feed, counts: Counter[str], world: World) -> list[str]:
+    """Commit what the chosen items of one document change; the ids of the new entries."""
+    read, found = await find_items(choice, feed, world)
+    changes = await chosen_changes(read, list(found.values()), world)
+    summary = changes.summary
+    counts["new"] += summary.added
+    counts["updated"] += summary.revised
+    counts["unchanged"] += summary.touched
+    counts["skipped"] += len(found) - summary.added - summary.revised - summary.touched
+    if summary.added or summary.revised:
+        await _commit(choice, feed, changes, world)
+    return [change.entry_uid for change in changes.changes if isinstance(change, Added)]
+
+
+async def _commit(choice: Choice, feed: Feed, changes: Changes, world: World) -> None:
+    now, digest = world.clock.now(), choice.document.body_sha256
+    known = await world.store.blob(digest)
+    blob = known or await world.blobs.put(choice.raw.body, sha256=digest)
+    added = [change.entry_uid for change in changes.changes if isinstance(change, Added)]
+    waiting = await held_among(choice.candidates, digest, feed, world)
+    fetch = _record(choice, feed, changes.summary, now, world)
+    refresh = Refresh(
+        lane=None,
+        feed=feed,
+        fetch=fetch,
+        blob=blob,
+        changes=changes,
+        events=events_of_changes(changes, (), feed=feed, fetch_id=fetch.fetch_id, now=now),
+        entries_only=True,
+        released=tuple(dict.fromkeys((*added, *waiting))),
+    )
+    for _ in range(_TRIES):  # a feed has one fetch per instant (D26): this one is nobody's run
+        done = await world.store.commit(refresh)
+        if done.fenced:
+            message = f"the feed {feed.url} was removed meanwhile"
+            raise ConflictError(message, reason="feed-removed", hint="insert again")
+        if not done.duplicate:
+            return
+        later = refresh.fetch.scheduled_at + _TICK
+        refresh = replace(refresh, fetch=replace(refresh.fetch, scheduled_at=later))
+    message = f"the feed {feed.url} has no free instant for an insertion"
+    raise ConflictError(message, reason="busy", hint="insert again")
+
+
+def _record(
+    choice: Choice, feed: Feed, summary: ChangeSummary, now: datetime, world: World
+) -> FetchRecord:
+    document, seen = choice.document, len(choice.candidates)
+    return FetchRecord(
+        fetch_id=world.clock.new_id(),
+        feed_id=feed.id,
+        scheduled_at=now,
+        fetched_at=now,
+        url=document.url,
+        final_url=document.final_url,
+        outcome="inserted",
+        detail=f"confirmed from a window that was collected at {document.fetched_at.isoformat()}",
+        http_status=choice.source.http_status,
+        body_sha256=document.body_sha256,
+        content_type=document.content_type,
+        content_length=len(choice.raw.body),
+        entries_seen=seen,
+        entries_new=summary.added,
+        entries_updated=summary.revised,
+    )

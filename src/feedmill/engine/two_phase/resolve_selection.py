@@ -1,0 +1,140 @@
+"""What somebody chose, found again: the documents, the items in them, and what these change."""
+
+from collections.abc import AsyncIterator, Sequence
+
+from msgspec.structs import replace
+
+from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.poll.read_document import NotAFeed, Read
+from feedmill.engine.run.services import World
+from feedmill.engine.two_phase.candidate_file import refuse, unpack_body
+from feedmill.engine.two_phase.candidates import SUMMARY_CHARS, seen_in
+from feedmill.engine.two_phase.collect_source import read_collected
+from feedmill.errors import NotFoundError
+from feedmill.model.base import Value
+from feedmill.model.candidate import (
+    CandidateFile,
+    CollectedDocument,
+    SourceReport,
+    WindowCandidate,
+)
+from feedmill.model.document import RawDocument
+from feedmill.model.feed import Feed
+from feedmill.model.identity import (
+    Added,
+    Change,
+    Changes,
+    ChangeSummary,
+    Identified,
+    Revised,
+    Touched,
+)
+
+
+class Choice(Value):
+    """One document of the file with what was chosen from it."""
+
+    document: CollectedDocument
+    source: SourceReport
+    candidates: tuple[WindowCandidate, ...]
+    raw: RawDocument
+
+
+async def choices_of(
+    file: CandidateFile, wanted: Sequence[WindowCandidate], world: World
+) -> AsyncIterator[Choice]:
+    """What was chosen, document by document in the order of the file, one at a time with its bytes."""
+    by_document: dict[int, list[WindowCandidate]] = {}
+    for one in wanted:
+        if not (0 <= one.document < len(file.documents) and 0 <= one.source < len(file.sources)):
+            refuse("malformed", f"candidate {one.candidate_id} stands in no document of the file")
+        if file.documents[one.document].source != one.source:
+            refuse("malformed", f"candidate {one.candidate_id} is not from the source it names")
+        by_document.setdefault(one.document, []).append(one)
+    for at in sorted(by_document):
+        document = file.documents[at]
+        body = await _body(document, world)
+        raw = RawDocument(body=body, url=document.final_url, content_type=document.content_type)
+        source = file.sources[by_document[at][0].source]
+        mine = tuple(by_document[at])
+        yield Choice(document=document, source=source, candidates=mine, raw=raw)
+
+
+async def find_items(
+    choice: Choice, feed: Feed, world: World
+) -> tuple[Read, dict[int, Identified]]:
+    """The document compared with what is known, and the item of each chosen candidate in it."""
+    read = await read_collected(choice.raw, feed, world)
+    if isinstance(read, NotAFeed):
+        refuse("no-such-item", f"{choice.source.url} is read as no feed today ({read.reason})")
+    items = seen_in(read)
+    by_place = {_place(item): item for item in items}
+    by_key = {item.dedupe_key: item for item in items}
+    found: dict[int, Identified] = {}
+    for one in choice.candidates:
+        place = (one.slice_offset, one.slice_length)
+        item = by_place.get(place) if one.slice_offset is not None else by_key.get(one.dedupe_key)
+        if item is None or not _is_as_shown(one, item, read.clean.title):
+            message = f"candidate {one.candidate_id} is not in its document as it is read today"
+            refuse("no-such-item", f"{message}; nothing was written", "collect the window again")
+        found[one.candidate_id] = item
+    return read, found
+
+
+async def chosen_changes(read: Read, items: Sequence[Identified], world: World) -> Changes:
+    """Those of a document's changes that are about the chosen items, as if it held nothing else."""
+    mine = {id(item) for item in items}
+    kept = [
+        change
+        for change in read.changes.changes
+        if isinstance(change, Added | Revised | Touched) and id(change.seen) in mine
+    ]
+    doubtful = [
+        change.seen.article_hash
+        for change in kept
+        if isinstance(change, Added) and change.article == "duplicate" and change.seen.article_hash
+    ]
+    # An item that nobody chose may have the same article; then it is this one that brings it.
+    taken = set(await world.store.articles(doubtful)) if doubtful else set()
+    settled: list[Change] = []
+    for change in kept:
+        digest = change.seen.article_hash if isinstance(change, Added) else None
+        if isinstance(change, Added) and change.article == "duplicate" and digest not in taken:
+            change = replace(change, article="new")  # noqa: PLW2901
+        if digest is not None:
+            taken.add(digest)
+        settled.append(change)
+    return replace(read.changes, changes=tuple(settled), summary=_summary(settled))
+
+
+async def _body(document: CollectedDocument, world: World) -> bytes:
+    if document.body:
+        limit = world.config.fetch.max_body_bytes
+        return unpack_body(document.body, document.body_sha256, limit)
+    try:
+        return await body_of(document.body_sha256, world)
+    except NotFoundError:
+        message = f"the document of {document.url} is neither in the file nor in the raw store"
+        refuse("raw-missing", f"{message}; nothing was written", "collect the window again")
+
+
+def _place(item: Identified) -> tuple[int | None, int | None]:
+    piece = item.entry.slice
+    return (None, None) if piece is None else (piece.offset, piece.length)
+
+
+def _is_as_shown(one: WindowCandidate, item: Identified, feed_title: str | None) -> bool:
+    """Whether the words that somebody confirmed are those of the document, and no others."""
+    entry = item.entry
+    summary = None if entry.summary is None else entry.summary[:SUMMARY_CHARS]
+    said = (one.title, one.url, one.summary, one.categories, one.feed_title)
+    read = (entry.title, entry.link, summary, entry.categories, feed_title or one.feed_title)
+    return said == read
+
+
+def _summary(changes: Sequence[Change]) -> ChangeSummary:
+    return ChangeSummary(
+        added=sum(isinstance(change, Added) for change in changes),
+        revised=sum(isinstance(change, Revised) for change in changes),
+        touched=sum(isinstance(change, Touched) for change in changes),
+    )

@@ -1,0 +1,167 @@
+"""What lies beside a candidate file: suggestions, a choice among them, and who confirmed it (001).
+
+    candidates.json                  the window itself, see candidates.py
+    candidates.screening.json        suggestions for its candidates, the last word on each
+    candidates.selected.txt          ids that somebody chose
+    candidates.confirmations.jsonl   who confirmed what, when, and what they were shown
+
+Each names the digest of the window that it belongs to.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from feedmill.engine.two_phase.candidate_file import (
+    chosen,
+    decoded,
+    read_bytes,
+    refuse,
+    write_whole,
+    written,
+)
+from feedmill.model.base import Value
+from feedmill.model.candidate import CandidateFile
+from feedmill.model.screening import Confirmation, Screening
+
+SCREENING_SCHEMA: Final = "feedmill-screening/1"
+SELECTION_SCHEMA: Final = "feedmill-selection/1"
+MAX_RECORD_BYTES: Final = 64 * 1024 * 1024
+
+_MOST_IDS: Final = 1_000_001  # of one selection
+_ID: Final = re.compile(r"[0-9]{1,12}")
+
+Shown = Literal["terminal", "page", "command-line", "mcp"]
+_SHOWN: Final[dict[str, Shown]] = {"terminal": "terminal", "page": "page"}
+
+
+class Selection(Value):
+    """Ids that somebody chose, and what they were looking at."""
+
+    ids: tuple[int, ...]
+    shown: Shown
+
+
+class Screenings(Value):
+    """Suggestions for the candidates of one file."""
+
+    schema: str
+    file_digest: str
+    screened_at: datetime
+    screenings: tuple[Screening, ...]
+
+
+def screening_path(path: Path) -> Path:
+    """Where the suggestions for a candidate file lie."""
+    return path.with_name(f"{path.stem}.screening.json")
+
+
+def selection_path(path: Path) -> Path:
+    """Where a review in the terminal leaves the ids that were chosen."""
+    return path.with_name(f"{path.stem}.selected.txt")
+
+
+def confirmations_path(path: Path) -> Path:
+    """Where it is recorded who confirmed what."""
+    return path.with_name(f"{path.stem}.confirmations.jsonl")
+
+
+def write_screenings(
+    path: Path, file: CandidateFile, screenings: Sequence[Screening], *, at: datetime
+) -> Path:
+    """Keep suggestions beside the candidate file at `path`; the newest on each candidate holds."""
+    chosen(file, (one.candidate_id for one in screenings))
+    before = {one.candidate_id: one for one in read_screenings(path, file)}
+    merged = before | {one.candidate_id: one for one in screenings}
+    record = Screenings(
+        schema=SCREENING_SCHEMA,
+        file_digest=file.digest,
+        screened_at=at,
+        screenings=tuple(merged[number] for number in sorted(merged)),
+    )
+    beside = screening_path(path)
+    write_whole(beside, written(record))
+    return beside
+
+
+def read_screenings(path: Path, file: CandidateFile) -> tuple[Screening, ...]:
+    """The suggestions beside the candidate file at `path`; none when it was not screened yet."""
+    beside = screening_path(path)
+    if not beside.exists():
+        return ()
+    record = decoded(
+        read_bytes(beside, MAX_RECORD_BYTES * 8), str(beside), SCREENING_SCHEMA, Screenings
+    )
+    if record.file_digest != file.digest:
+        message = f"{beside} screens another window than {path}"
+        refuse("other-file", message, f"screen it again: feedmill screen {path}")
+    return record.screenings
+
+
+def encode_selection(file: CandidateFile, ids: Iterable[int], shown: Shown) -> bytes:
+    """Ids as a file that `insert-selected` takes, bound to the window they were chosen from."""
+    head = [f"# {SELECTION_SCHEMA}", f"# file {file.digest}", f"# shown {shown}"]
+    lines = [*head, *map(str, sorted(set(ids)))]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def read_selection(path: Path, file: CandidateFile) -> Selection:
+    """The ids in a file: one a line or separated by commas, ranges too, or a JSON list."""
+    data = read_bytes(path, MAX_RECORD_BYTES)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        refuse("bad-selection", f"{path} is no list of candidate ids")
+    notes = [line.lstrip("# ").split() for line in text.splitlines() if line.startswith("#")]
+    said = {note[0]: note[1] for note in notes if len(note) == 2}
+    if said.get("file", file.digest) != file.digest:
+        message = f"{path} was chosen from another window; nothing was written"
+        refuse("other-file", message, "choose again: feedmill review")
+    plain = "\n".join(line.partition("#")[0] for line in text.splitlines())
+    ids = parse_ids(plain.strip().removeprefix("[").removesuffix("]"), str(path))
+    return Selection(ids=ids, shown=_SHOWN.get(said.get("shown", ""), "command-line"))
+
+
+def parse_ids(text: str, name: str = "the selection") -> tuple[int, ...]:
+    """Ids as people write them: 3,7,12 or 3-9 or one a line; each once, in their order."""
+    found: dict[int, None] = {}
+    spelled = 0
+    for word in text.replace(",", " ").split():
+        first, dash, last = word.partition("-")
+        numbers = (first, last if dash else first)
+        if not all(_ID.fullmatch(number) for number in numbers):
+            message = f"{name}: {word[:40]!r} is no candidate id"
+            refuse("bad-selection", message, "write ids like 3,7,12 or 3-9")
+        low, high = (int(number) for number in numbers)
+        spelled += high - low + 1
+        # Counted before it is spelled out: a few bytes can name the same million again and again.
+        if high < low or spelled > _MOST_IDS:
+            refuse("bad-selection", f"{name}: {word[:40]!r} is no range of candidate ids")
+        found |= dict.fromkeys(range(low, high + 1))
+    if not found:
+        refuse("bad-selection", f"{name} names no candidate", "write ids like 3,7,12")
+    return tuple(found)
+
+
+def record_confirmation(path: Path, confirmation: Confirmation) -> Path:
+    """Add a line to the record beside the candidate file at `path`; nothing in it is rewritten."""
+    beside = confirmations_path(path)
+    with beside.open("ab") as record:
+        record.write(msgspec.json.encode(confirmation) + b"\n")
+    return beside
+
+
+def confirmations(path: Path) -> tuple[Confirmation, ...]:
+    """Every confirmation of the candidate file at `path`, the oldest first."""
+    beside = confirmations_path(path)
+    if not beside.exists():
+        return ()
+    lines = read_bytes(beside, MAX_RECORD_BYTES).splitlines()
+    try:
+        return tuple(msgspec.json.decode(line, type=Confirmation) for line in lines if line)
+    except msgspec.DecodeError as problem:
+        refuse("malformed", f"{beside} is no record of confirmations: {problem}")

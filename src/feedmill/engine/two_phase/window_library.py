@@ -1,0 +1,103 @@
+"""The shelf of collected windows in the home folder, for who names a window and not a file.
+
+An agent is given the id of a window and never a path: it cannot make the mill read or write any
+other file. The id is the beginning of the digest over the whole file, so it names these words and
+no others.
+"""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from feedmill.engine.run.services import World
+from feedmill.engine.two_phase.candidate_file import read_candidates, write_candidates
+from feedmill.engine.two_phase.sidecar_files import (
+    confirmations_path,
+    screening_path,
+    selection_path,
+)
+from feedmill.errors import NotFoundError
+from feedmill.model.candidate import CandidateFile
+
+FOLDER: Final = "windows"
+
+_ID_CHARS: Final = 16
+_ID: Final = re.compile(r"[0-9a-f]{16}")
+
+
+class KeptWindow(NamedTuple):
+    """A window on the shelf."""
+
+    id: str
+    path: Path
+    file: CandidateFile
+
+
+class Shelf:
+    """Windows by their ids; the last ones that were read stay at hand."""
+
+    def __init__(self, world: World) -> None:
+        self._folder = Path(world.config.store.home) / FOLDER
+        self._keep = max(1, world.config.mcp.windows_keep)
+        self._at_hand: dict[str, tuple[tuple[int, int], CandidateFile]] = {}
+
+    async def put(self, file: CandidateFile) -> KeptWindow:
+        """Keep a sealed window; the oldest ones go when there are too many."""
+        window_id = file.digest[:_ID_CHARS]
+        path = self._path(window_id)
+        await asyncio.to_thread(self._write, path, file)
+        return KeptWindow(window_id, path, file)
+
+    async def window(self, window_id: str, *, checked: bool = False) -> KeptWindow:
+        """The window of that id; NotFoundError without one, CandidateError when it was changed.
+
+        `checked` reads and proves the whole file again, whatever is at hand: before it counts.
+        """
+        name = window_id.strip().lower()
+        if _ID.fullmatch(name) is None:
+            raise _unknown(window_id)
+        if checked:
+            self._at_hand.pop(name, None)
+        path = self._path(name)
+        return KeptWindow(name, path, await asyncio.to_thread(self._read, name, path))
+
+    async def ids(self) -> tuple[str, ...]:
+        """Every window there is, the newest first."""
+        paths = await asyncio.to_thread(self._newest_first)
+        return tuple(path.stem for path in paths)
+
+    def _path(self, window_id: str) -> Path:
+        return self._folder / f"{window_id}.json"
+
+    def _write(self, path: Path, file: CandidateFile) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_candidates(path, file)
+        for old in self._newest_first()[self._keep :]:
+            for gone in (old, screening_path(old), selection_path(old), confirmations_path(old)):
+                gone.unlink(missing_ok=True)
+
+    def _read(self, window_id: str, path: Path) -> CandidateFile:
+        """The file as it is now: what is at hand counts as long as nobody touched the file."""
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            raise _unknown(window_id) from None
+        stamp = (found.st_mtime_ns, found.st_size)
+        known = self._at_hand.get(window_id)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        file = read_candidates(path)
+        if not file.digest.startswith(window_id):  # a good file under another's name
+            raise _unknown(window_id)
+        self._at_hand = {**dict(list(self._at_hand.items())[-1:]), window_id: (stamp, file)}
+        return file
+
+    def _newest_first(self) -> list[Path]:
+        found = [path for path in self._folder.glob("*.json") if _ID.fullmatch(path.stem)]
+        return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.stem), reverse=True)
+
+
+def _unknown(window_id: str) -> NotFoundError:
+    message = f"there is no window {window_id[:40]!r}"
+    return NotFoundError(message, "collect_window makes one and names it")

@@ -1,0 +1,70 @@
+"""From the entries of one document to identified ones, and what to ask the store about them."""
+
+from collections.abc import Iterable, Sequence
+
+from feedmill.config import IdentifyConfig
+from feedmill.identify import hashes
+from feedmill.identify.document_profile import DocumentProfile, profile_document
+from feedmill.identify.keys import dedupe_key, entry_uid, identity_keys, spare_keys
+from feedmill.model.entry import Entry
+from feedmill.model.identity import FeedIdentity, Identified, IdentityKey, Touched
+
+
+def identify(
+    entries: Sequence[Entry],
+    feed: FeedIdentity,
+    config: IdentifyConfig,
+    *,
+    touched: Sequence[Touched] = (),
+    reader: str = "",
+) -> tuple[Identified, ...]:
+    """Each entry with its keys and hashes, in document order.
+
+    `touched` are the document's entries that were recognised by their slice alone; `reader` is
+    the version of the parser and normaliser, a part of what content hashes can be compared with.
+    """
+    profile = profile_document(entries, feed, config, touched)
+    return tuple(_identified(entry, feed, config, profile, reader) for entry in entries)
+
+
+def keys_of(seen: Iterable[Identified]) -> frozenset[IdentityKey]:
+    """Every key to ask the store for; the rows it finds are what `diff` wants to know."""
+    return frozenset(key for item in seen for key in (*item.keys, *item.spare_keys))
+
+
+def articles_of(seen: Iterable[Identified]) -> frozenset[str]:
+    """Every article hash to ask the store for (D10)."""
+    return frozenset(item.article_hash for item in seen if item.article_hash is not None)
+
+
+def _identified(
+    entry: Entry,
+    feed: FeedIdentity,
+    config: IdentifyConfig,
+    profile: DocumentProfile,
+    reader: str,
+) -> Identified:
+    raw_guid, link, feed_key = hashes.guid_of(entry), hashes.link_of(entry), feed.feed_key
+    guid = None if raw_guid in profile.ignored_guids else raw_guid
+    use_guid = guid is not None
+    shared = link in profile.shared_links or link in profile.ignored_links
+    prefix = config.hash_summary_prefix_len
+    digests = hashes.field_digests(entry)
+    return Identified(
+        entry=entry,
+        guid=guid,
+        link=link,
+        link_is_shared=shared,
+        keys=identity_keys(entry, feed_key, use_guid=use_guid, use_link=not shared),
+        spare_keys=spare_keys(entry, feed_key, feed.feed_id, use_guid=use_guid),
+        dedupe_key=dedupe_key(entry, feed_key, use_guid=use_guid, use_link=not shared),
+        entry_uid=entry_uid(entry, feed_key, feed.feed_id, use_guid=use_guid),
+        title_hash=hashes.title_hash(entry),
+        item_hash=hashes.item_hash(entry, guid, feed_key),
+        content_hash=hashes.content_hash(digests),
+        content_version=hashes.content_version(reader),
+        field_digests=digests,
+        article_hash=hashes.article_hash(entry, prefix),
+        article_version=hashes.article_version(prefix),
+        match_confidence="high" if use_guid or (link is not None and not shared) else "low",
+    )

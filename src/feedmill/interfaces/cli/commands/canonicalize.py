@@ -1,0 +1,226 @@
+"""`feedmill canonicalize`: the one right address of a feed, and how it was found and proven."""
+
+import sys
+from typing import Any, Final
+
+import click
+import msgspec
+
+from feedmill.canonicalise.policies import FEED_PRESETS, LEVELS
+from feedmill.canonicalise.search import CanonicalOptions
+from feedmill.interfaces.cli.exit import fail
+from feedmill.interfaces.cli.output import json_option, paint, shorten, show_json, show_table
+from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.interfaces.library import PROBES, REWRITES, canonicalize_each
+from feedmill.model.canonical import Asked, Candidate, Canonical, CanonicalReason, NotCanonical
+
+Verdict = Canonical | NotCanonical
+
+_BECAUSE: Final[dict[CanonicalReason, str]] = {
+    "response_url": "the server answered there, and no cleaner spelling was left to try",
+    "redirect_verified": "another of its addresses redirects there",
+    "content_verified": "asked for separately, it served the same bytes",
+    "signature_verified": "asked for separately, it served the same feed in other bytes",
+    "upgrade_https": "the same feed is served there by https",
+    "exists_in_db": "it is known by this address already",
+    "fallback": "cleaner spellings were thought of, but none was proven",
+}
+_ROLES: Final = {
+    "input": "as given",
+    "bare": "no credentials",
+    "rewrite": "platform",
+    "self": "own word",
+    "probe": "probe",
+    "variant": "cleaner",
+    "upgrade": "https",
+}
+_SOURCES: Final = {
+    "input": "the given address",
+    "response": "where the server answered",
+    "self": "what the feed calls itself",
+}
+_HINTS: Final = {
+    "malformed-url": "write an address like https://example.com/feed",
+    "not-a-feed": "`feedmill add` looks for the feeds that a page names",
+    "html-page": "a page, not a feed; `feedmill add` looks for the feeds that a page names",
+    "private-address": "private networks are opened by FEEDMILL_EGRESS_ALLOW_CIDRS only",
+    "dns-failure": "check the spelling of the host",
+    "rate-limited": "the host wants to be left alone; try again later",
+}
+
+
+@click.command()
+@click.argument("urls", nargs=-1, required=True, metavar="URL...")
+@click.option(
+    "--budget",
+    type=click.IntRange(0, 20),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Requests that may follow the first one.",
+)
+@click.option("--explain", is_flag=True, help="Show every candidate, every request and the reason.")
+@click.option(
+    "--rewrite",
+    "rewrites",
+    type=click.Choice(tuple(REWRITES)),
+    multiple=True,
+    help="Prefer a platform's own name for a feed; repeatable.",
+)
+@click.option(
+    "--probe",
+    "probes",
+    type=click.Choice(tuple(PROBES)),
+    multiple=True,
+    help="Try the addresses that a platform is known for; repeatable.",
+)
+@click.option("--no-signature", is_flag=True, help="Only the same bytes prove the same feed.")
+@click.option(
+    "--preset",
+    "presets",
+    type=click.Choice(tuple(LEVELS)),
+    multiple=True,
+    help="Try only the spellings of this preset; repeatable [all but feed-bare].",
+)
+@click.option("--keep-www", is_flag=True, help="Do not try to do without www.")
+@click.option("--keep-http", is_flag=True, help="Do not try https where http answers.")
+@json_option
+@click.pass_context
+def canonicalize(
+    ctx: click.Context,
+    /,
+    urls: tuple[str, ...],
+    *,
+    explain: bool,
+    as_json: bool,
+    **chosen: Any,  # noqa: ANN401
+) -> None:
+    """Find the one right address of a feed and prove it; nothing is stored.
+
+    Exits with 1 when an address leads to no feed.
+
+    \b
+    Examples:
+      feedmill canonicalize www.example.com/feed/?utm_source=mail
+      feedmill canonicalize --explain --budget 5 https://example.com/rss
+      feedmill canonicalize --json URL | jq -r .url
+    """
+    config = config_of(ctx, as_json=as_json)
+    options = _options(chosen)
+    verdicts: list[Verdict] = []
+
+    def tell(verdict: Verdict) -> None:
+        verdicts.append(verdict)
+        if not as_json:
+            _show(verdict, explain=explain)
+
+    run_story(lambda: canonicalize_each(urls, options, config, tell), as_json=as_json)
+    if as_json:
+        _show_json(verdicts, explain=explain)
+    if any(isinstance(verdict, NotCanonical) for verdict in verdicts):
+        sys.exit(1)
+
+
+def _options(chosen: dict[str, Any]) -> CanonicalOptions:
+    return CanonicalOptions(
+        budget=chosen["budget"],
+        presets=chosen["presets"] or FEED_PRESETS,
+        rewrites=tuple(REWRITES[name] for name in chosen["rewrites"]),
+        probes=tuple(PROBES[name] for name in chosen["probes"]),
+        use_signature=not chosen["no_signature"],
+        prefer_https=not chosen["keep_http"],
+        prefer_no_www=not chosen["keep_www"],
+    )
+
+
+def _show_json(verdicts: list[Verdict], *, explain: bool) -> None:
+    if len(verdicts) > 1:
+        show_json({"items": [_shape(one, explain=explain) for one in verdicts], "next": None})
+    elif isinstance(verdict := verdicts[0], NotCanonical):
+        fail(verdict.reason, _words(verdict), _HINTS.get(verdict.reason, ""), as_json=True)
+    else:
+        show_json(_shape(verdict, explain=explain))
+
+
+def _shape(verdict: Verdict, *, explain: bool) -> dict[str, Any]:
+    """The verdict for programs; without its candidates and requests unless they are wanted."""
+    if isinstance(verdict, NotCanonical):
+        error = {"code": verdict.reason, "message": _words(verdict)}
+        hint = _HINTS.get(verdict.reason)
+        return {"input_url": verdict.input_url, "error": {**error, "hint": hint}}
+    shape: dict[str, Any] = msgspec.to_builtins(verdict)
+    for name in ("existing",) if explain else ("existing", "candidates", "asked"):
+        del shape[name]
+    return shape
+
+
+def _show(verdict: Verdict, *, explain: bool) -> None:
+    if explain:
+        click.echo(paint(shorten(verdict.input_url, 400), bold=True))
+        if isinstance(verdict, Canonical):
+            click.echo()
+            _show_candidates(verdict)
+        if verdict.asked:
+            click.echo()
+            _show_requests(verdict)
+        click.echo()
+    if isinstance(verdict, NotCanonical):
+        _show_failure(verdict)
+        return
+    click.echo(paint(shorten(verdict.url, 400), fg="green", bold=True))
+    click.echo(f"  {_BECAUSE[verdict.reason]} ({verdict.reason})")
+    if explain:
+        click.echo(f"  {_origin(verdict)}")
+        click.echo()
+
+
+def _show_candidates(verdict: Canonical) -> None:
+    rows = [
+        (f"{one.cleanliness:.1f}", one.url, _proposed_by(one), one.verdict)
+        for one in verdict.candidates
+    ]
+    show_table(("score", "candidate", "proposed by", "what became of it"), rows, wrap=True)
+
+
+def _show_requests(verdict: Verdict) -> None:
+    is_moved = any(one.final_url != one.url for one in verdict.asked)
+    ended = ("ended at",) if is_moved else ()
+    rows = [
+        (
+            str(number),
+            _ROLES.get(one.role, one.role),
+            one.url,
+            "-" if one.status is None else str(one.status),
+            *(("-" if one.final_url == one.url else one.final_url,) if is_moved else ()),
+            _meaning(one),
+        )
+        for number, one in enumerate(verdict.asked, 1)
+    ]
+    show_table(("", "why", "request", "status", *ended, "what it meant"), rows, wrap=True)
+
+
+def _show_failure(verdict: NotCanonical) -> None:
+    message = f"feedmill: {shorten(_words(verdict), 400)} ({verdict.reason})"
+    hint = _HINTS.get(verdict.reason)
+    click.echo(message + (f"\n  {hint}" if hint else ""), err=True)
+
+
+def _proposed_by(one: Candidate) -> str:
+    return one.preset.removeprefix("feed-") or "as found"
+
+
+def _meaning(one: Asked) -> str:
+    return f"{one.verdict}: {one.detail}" if one.detail else one.verdict
+
+
+def _words(verdict: NotCanonical) -> str:
+    answered = "no feed" if verdict.status is None else f"no feed; it answered {verdict.status}"
+    return f"{verdict.input_url}: {verdict.detail or answered}"
+
+
+def _origin(verdict: Canonical) -> str:
+    """One sentence: what the address was made of, and at which price."""
+    spelt = f", spelt by {verdict.preset}" if verdict.preset else ""
+    more = "1 request" if verdict.requests == 1 else f"{verdict.requests} requests"
+    first = "nothing was asked" if not verdict.asked else f"{more} after the first"
+    return f"it comes from {_SOURCES[verdict.source]}{spelt}; {first}"

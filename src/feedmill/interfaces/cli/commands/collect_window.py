@@ -1,0 +1,291 @@
+"""`feedmill collect-window`: everything that sources published in a span of time, as candidates."""
+
+import sys
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from feedmill.app.services import announce_egress, default_topics, open_world
+from feedmill.config import Config
+from feedmill.engine.run.services import World
+from feedmill.engine.subscribe.list_formats import read_list
+from feedmill.engine.two_phase.candidate_file import write_candidates
+from feedmill.engine.two_phase.collect_window import (
+    PAGES,
+    Source,
+    collect_window,
+    is_left_behind,
+    source_of,
+    source_of_feed,
+)
+from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path
+from feedmill.engine.two_phase.window import window_between, window_of_last
+from feedmill.errors import BlobError, ListError, StoreError, UsageError
+from feedmill.interfaces.cli.durations import lasting
+from feedmill.interfaces.cli.output import counted, json_option, paint, progress, shorten, show_json
+from feedmill.interfaces.cli.run_command import all_feeds, config_of, run_story
+from feedmill.model.candidate import CandidateFile, SourceReport, Window
+from feedmill.screen.topics import choose_topics, merge_topics, read_topics
+
+_SHOWN = 20
+
+
+class _Wanted(NamedTuple):
+    """What to collect, as it was asked for."""
+
+    start: str | None
+    end: str | None
+    last: timedelta | None
+    addresses: tuple[str, ...]
+    tag: str | None
+    everything: bool
+    topics: tuple[str, ...]
+    prompt: str
+    pages: int
+
+
+@click.command("collect-window")
+@click.option("--start", metavar="TIME", help="The first day or instant, in UTC.")
+@click.option(
+    "--end", metavar="TIME", help="The last day, or the first instant after it; else now."
+)
+@click.option("--last", metavar="SPAN", help="Instead: the time up to now, as 7d or 12h.")
+@click.option(
+    "--feeds",
+    multiple=True,
+    metavar="URL|FILE",
+    help="An address, or a file with some; repeatable. More may follow as arguments.",
+)
+@click.option(
+    "--opml",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Every feed of a list: OPML, feeds.json or plain addresses.",
+)
+@click.option("--tag", metavar="TAG", help="Subscriptions with this tag.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Every subscription but paused ones that have the tag collected.",
+)
+@click.option(
+    "--topics",
+    "topic_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Topics of your own, in addition to the bundled ones.",
+)
+@click.option("--topic", "topic_names", multiple=True, metavar="NAME", help="Only this topic.")
+@click.option(
+    "--prompt", "--topic-prompt", default="", metavar="TEXT", help="What is looked for, in words."
+)
+@click.option(
+    "--pages",
+    type=click.IntRange(1, 1_000),
+    default=PAGES,
+    show_default=True,
+    metavar="N",
+    help="Documents of one source at most, when it has older pages.",
+)
+@click.option(
+    "--out",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("candidates.json"),
+    show_default=True,
+    help="Where the candidates are written.",
+)
+@click.argument("more", nargs=-1, metavar="[URL|FILE]...")
+@json_option
+@click.pass_context
+def collect(
+    ctx: click.Context,
+    start: str | None,
+    end: str | None,
+    last: str | None,
+    feeds: tuple[str, ...],
+    opml: Path | None,
+    tag: str | None,
+    topic_file: Path | None,
+    topic_names: tuple[str, ...],
+    prompt: str,
+    pages: int,
+    out: Path,
+    more: tuple[str, ...],
+    *,
+    everything: bool,
+    as_json: bool,
+) -> None:
+    """Collect everything that sources published in a span of time, as candidates in a file.
+
+    Nothing is stored as an entry, and no feed has to be subscribed to. The window is half-open; a
+    day as its end is included. A source that fails is reported, and the rest goes on.
+
+    \b
+    Examples:
+      feedmill collect-window --last 7d --all
+      feedmill collect-window --start 2026-01-05 --end 2026-01-11 --opml feeds.opml --out week.json
+      feedmill collect-window --last 24h --feeds https://example.com/feed https://example.org/rss
+    """
+    config = config_of(ctx, as_json=as_json)
+    announce_egress(config)
+
+    async def tell() -> CandidateFile:
+        wanted = _Wanted(
+            start=start,
+            end=end,
+            last=None if last is None else lasting(last),
+            addresses=_addresses((*feeds, *more), opml),
+            tag=tag,
+            everything=everything,
+            topics=_topics(topic_file, topic_names),
+            prompt=prompt,
+            pages=pages,
+        )
+        async with AsyncExitStack() as stack:
+            world = await _world(config, stack)
+            return await _collect(wanted, world, hide=as_json)
+
+    file = run_story(tell, as_json=as_json)
+    write_candidates(out, file)
+    for stale in (screening_path(out), selection_path(out)):  # of the window that was there before
+        stale.unlink(missing_ok=True)
+    if as_json:
+        show_json(_shape(file, out))
+    else:
+        _say(file, out)
+    sys.exit(1 if all(one.outcome == "failed" for one in file.sources) else 0)
+
+
+async def _world(config: Config, stack: AsyncExitStack) -> World:
+    """The world; in memory when the store cannot be opened (000), for the file holds everything."""
+    try:
+        return await stack.enter_async_context(open_world(config))
+    except (StoreError, BlobError) as problem:
+        warning = (
+            f"{problem}. What is known already cannot be told; raw bytes are in the file only."
+        )
+        click.echo(f"feedmill: WARNING: {warning}", err=True)
+        return await stack.enter_async_context(open_world(config, memory=True))
+
+
+async def _collect(wanted: _Wanted, world: World, *, hide: bool) -> CandidateFile:
+    window = _window(wanted, world)
+    sources = await _sources(wanted, world)
+    with progress(len(sources), "collecting", hide=hide) as step:
+        return await collect_window(
+            sources,
+            window,
+            world,
+            topics=wanted.topics,
+            prompt=wanted.prompt,
+            pages=wanted.pages,
+            step=lambda _: step(),
+        )
+
+
+def _window(wanted: _Wanted, world: World) -> Window:
+    now = world.clock.now()
+    if wanted.last is not None and wanted.start is None and wanted.end is None:
+        return window_of_last(wanted.last, now=now)
+    if wanted.start is not None and wanted.last is None:
+        return window_between(wanted.start, wanted.end, now=now)
+    message = "give --start, with or without --end, or --last"
+    raise UsageError(message)
+
+
+async def _sources(wanted: _Wanted, world: World) -> list[Source]:
+    """Every source once, in the order in which they were named."""
+    found = [await source_of(address, world) for address in wanted.addresses]
+    if wanted.tag is not None or wanted.everything:
+        feeds = await all_feeds(world, wanted.tag)
+        named = [one for one in feeds if wanted.tag is not None or not is_left_behind(one)]
+        found += [source_of_feed(feed) for feed in named]
+    if not found:
+        raise UsageError(_nowhere(wanted))
+    return list({one.url: one for one in reversed(found)}.values())[::-1]
+
+
+def _nowhere(wanted: _Wanted) -> str:
+    if wanted.tag is not None:
+        return f"no subscription has the tag {wanted.tag!r}; `feedmill list` shows what there is"
+    if wanted.everything:
+        return (
+            "there is no subscription yet, or none but paused ones with the tag 'collected'; "
+            "name sources with --feeds, --opml or --tag"
+        )
+    return "there is no source to collect from; give --feeds, --opml, --tag or --all"
+
+
+def _addresses(given: tuple[str, ...], opml: Path | None) -> tuple[str, ...]:
+    """Every address, those that stand in files included."""
+    found: list[str] = []
+    for one in given:
+        is_file = "://" not in one and Path(one).is_file()
+        found += _listed(Path(one)) if is_file else [one]
+    return tuple(found if opml is None else [*found, *_listed(opml)])
+
+
+def _listed(path: Path) -> list[str]:
+    try:
+        return [outline.url for outline in read_list(path.read_bytes())]
+    except ValueError as problem:
+        message = f"{path}: {problem}"
+        raise ListError(message) from problem
+
+
+def _topics(path: Path | None, names: tuple[str, ...]) -> tuple[str, ...]:
+    topics = default_topics()
+    if path is not None:
+        topics = merge_topics(topics, read_topics(path.read_text("utf-8")))
+    return tuple(topic.id for topic in choose_topics(topics, names).topics)
+
+
+def _shape(file: CandidateFile, out: Path) -> dict[str, Any]:
+    failed = [one for one in file.sources if one.outcome == "failed"]
+    return {
+        "out": str(out),
+        "digest": file.digest,
+        "window": file.window,
+        "topics": file.topics,
+        "candidates": len(file.candidates),
+        "undated": sum(one.is_undated for one in file.candidates),
+        "known": sum(one.is_known for one in file.candidates),
+        "sources": len(file.sources),
+        "sources_failed": len(failed),
+        "failures": [_failure(one) for one in failed],
+        "notes": [{"url": one.url, "note": one.note} for one in file.sources if one.note],
+    }
+
+
+def _failure(one: SourceReport) -> dict[str, Any]:
+    return {
+        "url": one.url,
+        "reason": one.reason,
+        "detail": one.detail,
+        "http_status": one.http_status,
+    }
+
+
+def _say(file: CandidateFile, out: Path) -> None:
+    shape = _shape(file, out)
+    span = f"{file.window.start:%Y-%m-%d %H:%M} to {file.window.end:%Y-%m-%d %H:%M} UTC"
+    click.echo(
+        f"{counted(shape['candidates'], 'candidate')} from {span} written to {out}: "
+        f"{shape['known']} stored already, {shape['undated']} without a date"
+    )
+    failed = shape["failures"]
+    ok = shape["sources"] - len(failed)
+    click.echo(f"{counted(ok, 'source')} read, {len(failed)} failed")
+    for one in failed[:_SHOWN]:
+        detail = "" if one["detail"] in {"", one["url"]} else f": {one['detail']}"
+        words = shorten(f"{one['url']}{detail}", 200)
+        click.echo(f"  {paint(one['reason'], fg='red')} {words}")
+    if len(failed) > _SHOWN:
+        click.echo(f"  and {len(failed) - _SHOWN} more; --json lists all")
+    for one in shape["notes"][:_SHOWN]:
+        click.echo(f"  {shorten(one['url'], 120)}: {one['note']}")
+    if file.candidates:
+        click.echo(f"next: feedmill screen {out}, feedmill review {out}")

@@ -1,0 +1,161 @@
+"""`feedmill confirm`: the person's side of the door for agents.
+
+Whoever answers here has to sit at a terminal. There is no option that says yes, and neither the
+question nor the ticket goes through standard input or output of another program: a pipe is
+refused. (A program that runs under the same account and makes a terminal of its own can press
+keys like anybody else; keep agents that must not do that under an account of their own.)
+"""
+
+import getpass
+import sys
+from typing import Any, NamedTuple
+
+import click
+from msgspec import to_builtins
+
+from feedmill.engine.run.services import World
+from feedmill.engine.two_phase.candidate_file import chosen
+from feedmill.engine.two_phase.confirmation import Ticket, accept, decline, question_of
+from feedmill.engine.two_phase.window_library import Shelf
+from feedmill.errors import ConflictError, FeedmillError
+from feedmill.interfaces.cli.exit import fail
+from feedmill.interfaces.cli.output import counted, json_option, paint, shorten, show_json, span
+from feedmill.interfaces.cli.run_command import in_world
+from feedmill.model.candidate import WindowCandidate
+from feedmill.model.confirmation import Question
+
+_TITLE_CHARS = 100
+
+
+class Asked(NamedTuple):
+    """A question with what it is about; `problem` when the window cannot be shown."""
+
+    question: Question
+    candidates: tuple[WindowCandidate, ...]
+    problem: str = ""
+
+
+@click.command()
+@click.option("--code", metavar="CODE", help="Answer this question and no other.")
+@click.option("--list", "only_list", is_flag=True, help="Show what waits, and ask nothing.")
+@json_option
+@click.pass_context
+def confirm(ctx: click.Context, code: str | None, *, only_list: bool, as_json: bool) -> None:
+    """Answer what agents ask: may these candidates be inserted?
+
+    Each yes shows a ticket that is good once, for that selection, for some minutes. Give it to
+    the agent that asked.
+
+    \b
+    Examples:
+      feedmill confirm
+      feedmill confirm --code K7QM3XPD
+      feedmill confirm --list --json
+    """
+
+    async def look(world: World) -> list[Asked]:
+        return await _asked(code, world)
+
+    found = in_world(ctx, look, as_json=as_json)
+    if as_json or only_list:
+        _show(found, as_json=as_json)
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        words = "only a person at a terminal can confirm"
+        fail("no-terminal", words, "run it in a terminal of your own", as_json=False)
+    if not found:
+        click.echo("nobody asks for anything")
+    for asked in found:
+        _answer(ctx, asked)
+
+
+async def _asked(code: str | None, world: World) -> list[Asked]:
+    now = world.clock.now()
+    if code is None:
+        questions = list(await world.store.questions(now))
+    else:
+        question = await question_of(code, world)
+        if question.state != "pending" or now >= question.expires_at:
+            message = f"the question {question.code} was answered before, or is too old"
+            raise ConflictError(message, reason="not-open", hint="let the agent ask again")
+        questions = [question]
+    shelf = Shelf(world)
+    return [await _with_candidates(one, shelf) for one in questions]
+
+
+async def _with_candidates(question: Question, shelf: Shelf) -> Asked:
+    try:
+        kept = await shelf.window(question.window_id, checked=True)
+        if kept.file.digest != question.file_digest:
+            return Asked(question, (), "the window is another one by now")
+        return Asked(question, chosen(kept.file, question.candidate_ids))
+    except FeedmillError as problem:
+        return Asked(question, (), str(problem))
+
+
+def _show(found: list[Asked], *, as_json: bool) -> None:
+    if as_json:
+        show_json({"items": [_wire(asked) for asked in found], "next": None})
+        return
+    if not found:
+        click.echo("nobody asks for anything")
+    for asked in found:
+        _describe(asked)
+
+
+def _describe(asked: Asked) -> None:
+    question = asked.question
+    by, count = shorten(question.asked_by, 80), len(question.candidate_ids)
+    click.echo(paint(f"{question.code}  {by} asks to insert {count} entries", bold=True))
+    for one in asked.candidates:
+        day = "undated   " if one.published_at is None else f"{one.published_at:%Y-%m-%d}"
+        known = "  (stored already)" if one.is_known else ""
+        title = shorten(one.title or "(no title)", _TITLE_CHARS)
+        click.echo(f"  {one.candidate_id:>5}  {day}  {title}{known}")
+        click.echo(f"         {shorten(one.feed_title or '', 60)}  {shorten(one.url or '', 200)}")
+    if asked.problem:
+        click.echo(f"  it cannot be confirmed: {shorten(asked.problem, 300)}")
+
+
+def _answer(ctx: click.Context, asked: Asked) -> None:
+    """Ask the person, and tell the ticket of a yes to nobody else."""
+    _describe(asked)
+    if asked.problem:
+        return
+    is_yes = click.confirm(
+        f"Insert {counted(len(asked.candidates), 'entry', 'entries')}?", default=False
+    )
+    code, by = asked.question.code, getpass.getuser()
+
+    async def answer(world: World) -> Ticket | None:
+        if is_yes:
+            return await accept(code, world, by=by, shown="terminal")
+        await decline(code, world, by=by, shown="terminal")
+        return None
+
+    made = in_world(ctx, answer, as_json=False)
+    if made is None:
+        click.echo("declined; nothing will be inserted")
+        return
+    until = made.question.ticket_expires_at
+    assert until is not None
+    assert made.question.answered_at is not None
+    click.echo(f"give this ticket to {shorten(made.question.asked_by, 80)}:")
+    click.echo(f"  {paint(made.ticket, bold=True)}")
+    click.echo(f"it is good once, within {span(until - made.question.answered_at)}")
+
+
+def _wire(asked: Asked) -> dict[str, Any]:
+    """A question for programs; there is no ticket in it."""
+    rows = [
+        {
+            "candidate_id": one.candidate_id,
+            "title": one.title,
+            "published_at": one.published_at,
+            "feed_title": one.feed_title,
+            "url": one.url,
+        }
+        for one in asked.candidates
+    ]
+    facts: dict[str, Any] = to_builtins(asked.question)
+    return {**facts, "candidates": rows, "problem": asked.problem or None}

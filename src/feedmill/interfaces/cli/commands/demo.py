@@ -1,0 +1,147 @@
+"""`feedmill demo`: the engine and a village of living feeds on loopback, side by side.
+
+Nothing is asked of the internet. Time is compressed: where a real feed is polled every quarter of
+an hour, one of the village is polled every few seconds.
+"""
+
+import signal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+from msgspec.structs import replace
+
+from feedmill.app.services import VillageOnLoopback, open_village, open_world, set_up_logging
+from feedmill.config import Config, HostConfig, RunConfig, ScheduleConfig
+from feedmill.engine.run.refresh_report import GOOD
+from feedmill.engine.run.services import World
+from feedmill.engine.subscribe.add_feed import subscribe
+from feedmill.interfaces.cli.commands.run import run_engine, show_line, show_refresh
+from feedmill.interfaces.cli.exit import interrupted
+from feedmill.interfaces.cli.output import json_option, paint, shorten, show_json_line
+from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.interfaces.cli.signals import Stopping
+from feedmill.model.feed import Feed
+from feedmill.schedule.explain import explain_decision
+
+_SCHEDULE = ScheduleConfig(
+    initial_interval_sec=3, min_interval_sec=2, max_interval_sec=30, backoff_cap_sec=15
+)
+_HOST = HostConfig(min_gap_ms=50, rps=0, incident_base_sec=2.0, incident_cap_sec=10.0)
+
+
+@click.command()
+@click.option(
+    "--for",
+    "duration",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    metavar="SEC",
+    help="Stop after this long.",
+)
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep the demonstration's home folder.",
+)
+@json_option
+@click.pass_context
+def demo(ctx: click.Context, duration: float, keep: Path | None, *, as_json: bool) -> None:
+    """Watch feedmill poll sixty living feeds on this machine, without the internet.
+
+    Busy and quiet ones, moved, broken, rate-limited and re-keyed ones, a podcast, Chinese in GBK:
+    each line is one refresh, what it brought, when the next one is due and why.
+    """
+    if keep is not None and any(keep.glob("*")):
+        message = f"{keep} is not empty; the demonstration wants a folder of its own"
+        raise click.BadParameter(message, param_hint="--keep")
+    config = config_of(ctx, as_json=as_json)
+    set_up_logging(-1, as_json=False)  # each refresh is shown below; the log would say it twice
+
+    async def tell() -> Stopping:
+        with TemporaryDirectory(prefix="feedmill-demo-") as folder:
+            settings = _demo_config(config, str(keep or Path(folder)))
+            async with open_village() as village, open_world(settings) as world:
+                return await _show_village(village, world, duration, as_json=as_json)
+
+    stopping = run_story(tell, as_json=as_json)
+    if not as_json:
+        _say_goodbye(keep)
+    if stopping.by == signal.SIGINT:
+        interrupted(as_json=as_json)
+
+
+async def _show_village(
+    village: VillageOnLoopback, world: World, duration: float, *, as_json: bool
+) -> Stopping:
+    addresses = village.addresses()
+    if not as_json:
+        click.echo(paint(f"A village of {len(addresses)} feeds opens on 127.0.0.1.", bold=True))
+        click.echo(
+            f"For {duration:.0f} s, each line is one refresh: what came, when the next one is due, "
+            "and why.\n"
+        )
+    for address in addresses.values():
+        await subscribe(address, world)
+    stopping = await run_engine(
+        world,
+        duration=duration,
+        metrics_port=None,
+        to_stdout=False,
+        taps=True,
+        show=(show_line,) if as_json else (show_refresh,),
+    )
+    feeds = [
+        (name, feed)
+        for name, address in addresses.items()
+        if (feed := await world.store.find_feed((address,))) is not None
+    ]
+    if as_json:
+        results = {name: feed.last_result for name, feed in feeds}
+        show_json_line({"feeds": results, "counts": await world.store.counts()})
+    else:
+        await _sum_up(feeds, village.about(), world)
+    return stopping
+
+
+async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], world: World) -> None:
+    click.echo(paint("\nThe village, feed by feed", bold=True))
+    for name, feed in feeds:
+        click.echo(f"  {name:<18}{feed.last_result or 'not polled':<18}{about[name]}")
+    counts = await world.store.counts()
+    well = sum(feed.last_result in GOOD for _, feed in feeds)
+    click.echo(
+        paint("\nIn the store: ", bold=True)
+        + f"{counts['entries']:,} entries, {counts['articles']:,} articles, "
+        f"{counts['fetches']:,} fetches, {counts['events']:,} events; "
+        f"{well} feeds are well, {len(feeds) - well} are in trouble on purpose."
+    )
+    told = next((feed for _, feed in feeds if feed.schedule.cadence is not None), None)
+    decisions = await world.store.decisions(told.id, limit=1) if told is not None else ()
+    for decision in decisions:
+        title = shorten(told.title or told.url, 60) if told is not None else ""
+        click.echo(paint(f"\nWhy is “{title}” polled when it is?", bold=True))
+        for sentence in explain_decision(decision):
+            click.echo(f"  {sentence}")
+
+
+def _say_goodbye(kept: Path | None) -> None:
+    if kept is not None:
+        click.echo(f"\nEverything is kept in {kept}; look at it: feedmill --home {kept} entries")
+    click.echo("\nNow with real feeds:  feedmill add https://example.com/feed && feedmill sync")
+
+
+def _demo_config(config: Config, home: str) -> Config:
+    return replace(
+        config,
+        schedule=_SCHEDULE,
+        host=_HOST,
+        run=replace(RunConfig(), idle_sec=0.2, drain_sec=3.0),
+        store=replace(config.store, home=home, url=None),  # never where others are
+        blobs=replace(config.blobs, url=None),
+        bus=replace(config.bus, url=None),
+        health=replace(config.health, port=0),
+        fetch=replace(config.fetch, timeout_ms=5_000, allow_cidrs=("127.0.0.0/8",)),
+    )

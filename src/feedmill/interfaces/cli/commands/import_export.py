@@ -1,0 +1,143 @@
+"""Subscriptions from and to other programs: import and export of lists."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from msgspec import json
+
+from feedmill.engine.run.services import World
+from feedmill.engine.subscribe.import_list import (
+    ADDED,
+    EXISTING,
+    UNPROVEN,
+    ImportReport,
+    import_outlines,
+)
+from feedmill.engine.subscribe.list_formats import Outline, read_list, write_opml
+from feedmill.interfaces.cli.exit import fail
+from feedmill.interfaces.cli.output import counted, json_option, paint, progress, shorten, show_json
+from feedmill.interfaces.cli.run_command import all_feeds, in_world, write_file
+from feedmill.model.feed import Feed, ImportedOutline
+
+_SHOWN: Final = 10  # of one kind of problem
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag every imported feed.")
+@click.option("--as-is", is_flag=True, help="Subscribe to the addresses as they are; ask nobody.")
+@click.option(
+    "--report", type=click.Path(path_type=Path), help="Write what became of each, a JSON line each."
+)
+@json_option
+@click.pass_context
+def import_(
+    ctx: click.Context,
+    file: str,
+    tags: tuple[str, ...],
+    report: Path | None,
+    *,
+    as_is: bool,
+    as_json: bool,
+) -> None:
+    """Subscribe to every feed of a list: OPML, feeds.json or one address per line.
+
+    FILE may be - for standard input. Every address is looked at as `feedmill add` does, many hosts
+    at a time and each of them gently; folders become tags. An import that was interrupted goes on
+    where it was when it is started again; importing the same list again adds nothing. A bad address
+    costs that address only, and a server that does not answer is subscribed to as listed.
+    """
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        outlines = read_list(data)
+    except ValueError as problem:
+        hint = "give OPML, feeds.json or one address per line"
+        fail("bad-list", f"{file}: {problem}", hint, as_json=as_json, status=2)
+
+    async def story(world: World) -> ImportReport:
+        with progress(len(outlines), "importing", hide=as_json) as step:
+            return await import_outlines(
+                outlines, world, tags=tags, as_is=as_is, told=lambda _: step()
+            )
+
+    done = in_world(ctx, story, as_json=as_json)
+    if report is not None:
+        write_file(report, b"".join(json.encode(item) + b"\n" for item in done.items))
+    if as_json:
+        show_json(_shape(done))
+    else:
+        _say(done)
+    sys.exit(1 if len(done.failed) == done.total else 0)
+
+
+@click.command()
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="Write to a file.")
+@click.option("--tag", metavar="TAG", help="Only feeds with this tag.")
+@json_option
+@click.pass_context
+def export(ctx: click.Context, output: Path | None, tag: str | None, *, as_json: bool) -> None:
+    """Write all subscriptions as OPML 2.0, or as JSON that `feedmill import` takes back.
+
+    Credentials stay here.
+    """
+
+    async def story(world: World) -> list[Feed]:
+        return await all_feeds(world, tag)
+
+    feeds = in_world(ctx, story, as_json=as_json)
+    outlines = [Outline(url=f.url, title=f.title, site=f.site_url, tags=f.tags) for f in feeds]
+    if as_json:
+        items = [{"url": o.url, "title": o.title, "tags": o.tags} for o in outlines]
+        show_json({"items": items, "next": None})
+    elif output is None:
+        click.echo(write_opml(outlines), nl=False)
+    else:
+        write_file(output, write_opml(outlines))
+        click.echo(f"{counted(len(outlines), 'feed')} written to {output}")
+
+
+def _shape(done: ImportReport) -> dict[str, Any]:
+    return {
+        "total": done.total,
+        "added": done.count(ADDED),
+        "existing": done.count(EXISTING),
+        "unproven": [_problem_shape(item) for item in done.items if item.outcome == UNPROVEN],
+        "failed": [_problem_shape(item) for item in done.failed],
+        "resumed": done.resumed,
+    }
+
+
+def _problem_shape(item: ImportedOutline) -> dict[str, str]:
+    return {"url": item.url, "reason": item.reason, "message": item.detail}
+
+
+def _say(done: ImportReport) -> None:
+    unproven = done.count(UNPROVEN)
+    click.echo(
+        f"{done.total} listed: {done.count(ADDED) + unproven} added, "
+        f"{done.count(EXISTING)} already here, {len(done.failed)} refused"
+    )
+    if done.resumed:
+        click.echo(f"{done.resumed} of them by a run that was interrupted")
+    if unproven:
+        click.echo(f"{unproven} did not answer and were taken as listed; polling goes on asking:")
+        _say_reasons(item for item in done.items if item.outcome == UNPROVEN)
+    if done.failed:
+        click.echo("refused:")
+        _say_reasons(done.failed)
+
+
+def _say_reasons(items: Iterable[ImportedOutline]) -> None:
+    """Grouped by what is wrong; the first few of each, with a count of the rest."""
+    groups: dict[str, list[ImportedOutline]] = {}
+    for item in items:
+        groups.setdefault(item.reason, []).append(item)
+    for reason, group in sorted(groups.items(), key=lambda pair: -len(pair[1])):
+        click.echo(f"  {paint(reason, fg='red')} ({len(group)})")
+        for item in group[:_SHOWN]:
+            click.echo(f"    {shorten(item.detail, 200)}")
+        if len(group) > _SHOWN:
+            click.echo(f"    and {len(group) - _SHOWN} more; --report FILE lists all")

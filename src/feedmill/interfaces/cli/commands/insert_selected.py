@@ -1,0 +1,131 @@
+"""`feedmill insert-selected`: store what somebody confirmed, and nothing else."""
+
+import getpass
+import sys
+from pathlib import Path
+
+import click
+
+from feedmill.engine.run.services import World
+from feedmill.engine.two_phase.candidate_file import chosen, read_candidates
+from feedmill.engine.two_phase.insert_selected import Inserted, insert_selected
+from feedmill.engine.two_phase.sidecar_files import (
+    Shown,
+    parse_ids,
+    read_selection,
+    record_confirmation,
+)
+from feedmill.interfaces.cli.exit import fail
+from feedmill.interfaces.cli.output import counted, json_option, shorten, show_json
+from feedmill.interfaces.cli.run_command import in_world, run_story
+from feedmill.model.candidate import CandidateFile, WindowCandidate
+from feedmill.model.screening import Confirmation
+
+_SHOWN = 50
+
+
+@click.command("insert-selected")
+@click.option(
+    "--candidates",
+    "path",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What `collect-window` wrote.",
+)
+@click.option("--selected-ids", metavar="IDS", help="The chosen ones, as 3,7,12 or 3-9.")
+@click.option(
+    "--selected-ids-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The same in a file: what `review` or its page wrote, or one id a line.",
+)
+@click.option("--select-all", is_flag=True, help="Every candidate of the file.")
+@click.option("--confirm", is_flag=True, help="Yes, insert them; else a terminal is asked.")
+@click.option("--confirmed-by", metavar="NAME", help="Who says so [the user's name].")
+@json_option
+@click.pass_context
+def insert(
+    ctx: click.Context,
+    path: Path,
+    selected_ids: str | None,
+    selected_ids_file: Path | None,
+    confirmed_by: str | None,
+    *,
+    select_all: bool,
+    confirm: bool,
+    as_json: bool,
+) -> None:
+    """Store the candidates that somebody chose and confirmed, exactly as polling would.
+
+    Everything is checked before anything is written: the file, every id and every document.
+    Running it again inserts nothing. Who confirmed what is recorded beside the file.
+
+    \b
+    Examples:
+      feedmill insert-selected --candidates candidates.json --selected-ids 3,7,12 --confirm
+      feedmill insert-selected --candidates week.json --selected-ids-file week.selected.txt
+    """
+    if sum((selected_ids is not None, selected_ids_file is not None, select_all)) != 1:
+        message = "give exactly one of --selected-ids, --selected-ids-file and --select-all"
+        raise click.UsageError(message)
+
+    async def look() -> tuple[CandidateFile, tuple[WindowCandidate, ...], Shown]:
+        file = read_candidates(path)
+        if selected_ids_file is not None:
+            selection = read_selection(selected_ids_file, file)
+            return file, chosen(file, selection.ids), selection.shown
+        everything = (one.candidate_id for one in file.candidates)
+        ids = everything if selected_ids is None else parse_ids(selected_ids)
+        return file, chosen(file, ids), "command-line"
+
+    file, wanted, shown = run_story(look, as_json=as_json)
+    if not confirm:
+        _ask(wanted, as_json=as_json)
+
+    async def story(world: World) -> Inserted:
+        confirmation = Confirmation(
+            confirmed_by=confirmed_by or user_name(),
+            confirmed_at=world.clock.now(),
+            file_digest=file.digest,
+            candidate_ids=tuple(one.candidate_id for one in wanted),
+            shown=shown,
+        )
+        record_confirmation(path, confirmation)
+        return await insert_selected(file, confirmation.candidate_ids, confirmation, world)
+
+    done = in_world(ctx, story, as_json=as_json)
+    if as_json:
+        show_json(done)
+        return
+    click.echo(
+        f"{done.selected} selected: {done.new} new, {done.updated} updated, "
+        f"{done.unchanged} unchanged, {done.skipped} skipped"
+    )
+    if done.feeds_added:
+        click.echo(
+            f"{counted(done.feeds_added, 'feed')} added, paused; `feedmill resume` lets it be polled"
+        )
+
+
+def user_name() -> str:
+    """Who sits here, as far as the machine knows."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a user without a name, in a container say
+        return "unknown"
+
+
+def _ask(wanted: tuple[WindowCandidate, ...], *, as_json: bool) -> None:
+    """Ask whoever sits at the terminal; nobody there is a no."""
+    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        hint = "add --confirm once a person has looked at them; `feedmill review` shows them"
+        fail("not-confirmed", "nobody confirmed; nothing was written", hint, as_json=as_json)
+    for one in wanted[:_SHOWN]:
+        day = "undated   " if one.published_at is None else f"{one.published_at:%Y-%m-%d}"
+        words = shorten(f"{one.title or '-'} ({one.feed_title or '-'}) {one.url or ''}", 200)
+        click.echo(f"{one.candidate_id:>6}  {day}  {words}")
+    if len(wanted) > _SHOWN:
+        click.echo(f"        and {len(wanted) - _SHOWN} more")
+    if not click.confirm(f"Insert {counted(len(wanted), 'entry', 'entries')}?", default=False):
+        fail("not-confirmed", "nothing was written", as_json=False)

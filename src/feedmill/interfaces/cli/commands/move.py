@@ -1,0 +1,108 @@
+"""Where a feed lives: look at it, move it, move it back."""
+
+from typing import Any
+
+import click
+import msgspec
+
+from feedmill.engine.moves.follow import Followed, move_feed, undo_move
+from feedmill.engine.run.services import World
+from feedmill.interfaces.cli.exit import fail
+from feedmill.interfaces.cli.output import json_option, paint, shorten, show_json
+from feedmill.interfaces.cli.run_command import feed_named, in_world
+from feedmill.model.feed import Feed
+from feedmill.publish.move_shapes import (
+    candidate_in_words,
+    candidate_shape,
+    move_in_words,
+    refusal_in_words,
+)
+
+_WIDTH = 4_000  # characters of a line; an address may be long
+
+
+@click.command()
+@click.argument("feed")
+@click.argument("url", required=False)
+@click.option("--force", is_flag=True, help="Move without a proof that it is the same feed.")
+@click.option("--undo", is_flag=True, help="Set the last address back, for good.")
+@json_option
+@click.pass_context
+def move(
+    ctx: click.Context, feed: str, url: str | None, *, force: bool, undo: bool, as_json: bool
+) -> None:
+    """Show where a feed lives and may have moved to; with URL, move it there.
+
+    The new address has to serve the same feed, unless --force is given. The old one stays an alias,
+    and --undo goes back to it: the address that was left is then never adopted again by itself.
+
+    \b
+    Examples:
+      feedmill move paper
+      feedmill move paper https://paper.example/feed.xml
+      feedmill move paper --undo
+    """
+    if (url is not None and undo) or (force and url is None):
+        message = "give a URL, or --undo, or neither; --force belongs to a URL"
+        raise click.UsageError(message, ctx)
+    if url is None and not undo:
+        _show(ctx, feed, as_json=as_json)
+        return
+
+    async def story(world: World) -> tuple[Feed, Followed]:
+        found = await feed_named(feed, world)
+        if url is None:
+            return found, await undo_move(found, world)
+        return found, await move_feed(found, url, world, force=force)
+
+    found, followed = in_world(ctx, story, as_json=as_json)
+    if followed.outcome in ("held", "put-off"):
+        _refuse(followed, as_json=as_json)
+    if as_json:
+        show_json({"feed_id": followed.into or found.id, **msgspec.to_builtins(followed)})
+    elif followed.outcome == "merged":
+        _say(f"merged into {followed.into}, which lives at {followed.url}")
+    else:
+        _say(f"{'back at' if undo else 'moved to'} {followed.url}")
+
+
+def _show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
+    async def story(world: World) -> tuple[dict[str, Any], list[str]]:
+        found = await feed_named(feed, world)
+        history = await world.store.moves(found.id)
+        config, candidate = world.config.moves, found.move
+        shape = {
+            "feed_id": found.id,
+            "url": found.url,
+            "candidate": None if candidate is None else candidate_shape(candidate, config),
+            "moves": history,
+        }
+        words = [f"It lives at {found.url}."]
+        words += () if candidate is None else candidate_in_words(candidate, config)
+        return shape, [*words, *map(move_in_words, history)]
+
+    shape, words = in_world(ctx, story, as_json=as_json)
+    if as_json:
+        show_json(shape)
+        return
+    _say(paint(words[0], bold=True))
+    for sentence in words[1:]:
+        _say(f"  {sentence}")
+
+
+def _refuse(followed: Followed, *, as_json: bool) -> None:
+    resting = followed.outcome == "put-off"
+    why = "its host asked for a pause" if resting else refusal_in_words(followed.reason)
+    hints = {
+        "host-resting": "try again later",
+        "not-the-same-feed": "if you are sure, give --force",
+        "has-credentials": "add it anew at the new address, with the credentials for it",
+        "taken": "remove one of the two feeds first",
+    }
+    hint = hints.get(followed.reason, "")
+    fail(followed.reason, f"{followed.url} is not adopted: {why}", hint, as_json=as_json)
+
+
+def _say(sentence: str) -> None:
+    indent = "  " if sentence.startswith("  ") else ""
+    click.echo(indent + shorten(sentence, _WIDTH))

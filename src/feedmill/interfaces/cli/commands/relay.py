@@ -1,0 +1,133 @@
+"""`feedmill relay`: from the log to the bus and to webhooks."""
+
+import asyncio
+import signal
+from contextlib import AsyncExitStack
+
+import click
+
+from feedmill.app.services import announce_egress, bus_of, owner_name
+from feedmill.config import Config
+from feedmill.engine.deliver.to_bus import Relayed, keep_relaying, refill
+from feedmill.engine.deliver.to_webhooks import keep_webhooks
+from feedmill.engine.ports import Bus
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.refresh_report import Report
+from feedmill.engine.run.services import World
+from feedmill.interfaces.cli.exit import interrupted
+from feedmill.interfaces.cli.long_running import on_duty, opened, stop_after
+from feedmill.interfaces.cli.output import counted, json_option, show_json_line
+from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.interfaces.cli.signals import Stopping, stop_on_signals
+from feedmill.observe.log import logger
+from feedmill.observe.metrics import Metrics
+
+
+@click.command()
+@click.option(
+    "--from",
+    "after",
+    type=click.IntRange(min=0),
+    metavar="SEQ",
+    help="Fill the bus again: every event after this number.",
+)
+@click.option("--webhooks/--no-webhooks", default=True, show_default=True, help="Tell webhooks.")
+@click.option(
+    "--for",
+    "duration",
+    type=click.FloatRange(min=0),
+    metavar="SEC",
+    help="Stop after this long.",
+)
+@json_option
+@click.pass_context
+def relay(
+    ctx: click.Context, after: int | None, duration: float | None, *, webhooks: bool, as_json: bool
+) -> None:
+    """Hand every event of the log to the bus and to webhooks, until SIGTERM or Ctrl-C.
+
+    The log stays where it is, so a bus that was lost can be filled again from any number. Several
+    relays are safe: a webhook is told by one of them, and a bus drops what it was given twice.
+
+    \b
+    Examples:
+      FEEDMILL_BUS_URL=nats://bus:4222 feedmill relay
+      feedmill relay --from 0          # everything that the log still holds, once more
+    """
+    config = config_of(ctx, as_json=as_json)
+    _check(config, after, webhooks=webhooks)
+    if webhooks:
+        announce_egress(config)
+
+    async def tell() -> Stopping:
+        async with opened(config, "await") as world, AsyncExitStack() as stack:
+            bus = None
+            if config.bus.url is not None:
+                bus = bus_of(config)
+                stack.push_async_callback(bus.close)
+                if after is not None:
+                    _say_filled(bus, await refill(world, bus, after), as_json=as_json)
+            _say(bus, webhooks=webhooks, as_json=as_json)
+            return await _relay(world, bus, duration, webhooks=webhooks)
+
+    stopping = run_story(tell, as_json=as_json)
+    if stopping.by == signal.SIGINT:
+        interrupted("interrupted; everything under way was finished", as_json=as_json)
+
+
+async def _relay(
+    world: World, bus: Bus | None, duration: float | None, *, webhooks: bool
+) -> Stopping:
+    report = Report(logger("engine"), Metrics())
+    watch = Watch(owner_name(), (), (report.surprised,), (report.troubled,))
+    stopping = stop_on_signals(watch)
+    parts = [*(["bus"] if bus else []), *(["webhooks"] if webhooks else [])]
+    consumers = [bus.name] if bus else []
+    duty = on_duty(world, watch, "relay", report.metrics, parts=parts, consumers=consumers)
+    async with duty, asyncio.TaskGroup() as group:
+        if bus is not None:
+            group.create_task(relaying(world, bus, watch, report))
+        if webhooks:
+            group.create_task(keep_webhooks(world, watch, listeners=(report.delivered,)))
+        if duration is not None:
+            group.create_task(stop_after(watch, duration))
+        try:
+            while not watch.is_stopping():
+                await watch.pause(3600)
+        finally:
+            watch.stop()
+    return stopping
+
+
+async def relaying(world: World, bus: Bus, watch: Watch, report: Report) -> None:
+    """Relay to the bus until the run ends; each window is a sign of life, and a loss is told."""
+
+    def relayed(told: Relayed) -> None:
+        watch.looked("bus")
+        report.relayed(told)
+
+    await keep_relaying(world, bus, watch, listeners=(relayed,))
+
+
+def _check(config: Config, after: int | None, *, webhooks: bool) -> None:
+    if config.bus.url is not None:
+        return
+    if after is not None or not webhooks:
+        message = "there is no bus; set FEEDMILL_BUS_URL, such as nats://127.0.0.1:4222"
+        raise click.UsageError(message)
+
+
+def _say_filled(bus: Bus, events: int, *, as_json: bool) -> None:
+    if as_json:
+        show_json_line({"filled": bus.name, "events": events})
+    else:
+        click.echo(f"{counted(events, 'event')} given to {bus.name} again")
+
+
+def _say(bus: Bus | None, *, webhooks: bool, as_json: bool) -> None:
+    told = [*([bus.name] if bus else []), *(["webhooks"] if webhooks else [])]
+    if as_json:
+        show_json_line({"relaying_to": told})
+    else:
+        rest = "" if bus else "; there is no bus (FEEDMILL_BUS_URL)"
+        click.echo(f"relaying to {' and '.join(told)}{rest}")

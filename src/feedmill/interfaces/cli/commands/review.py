@@ -1,0 +1,150 @@
+"""`feedmill review`: candidates for a person, in the terminal or as a page."""
+
+import sys
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from feedmill.app.services import now
+from feedmill.engine.two_phase.candidate_file import compact, read_candidates
+from feedmill.engine.two_phase.sidecar_files import (
+    encode_selection,
+    read_screenings,
+    record_confirmation,
+    selection_path,
+)
+from feedmill.interfaces.cli.commands.insert_selected import user_name
+from feedmill.interfaces.cli.commands.review_html import review_page
+from feedmill.interfaces.cli.commands.review_terminal import HELP, ReviewDesk
+from feedmill.interfaces.cli.output import json_option, paint, show_json
+from feedmill.interfaces.cli.run_command import run_story, write_file
+from feedmill.model.candidate import CandidateFile, WindowCandidate
+from feedmill.model.screening import Confirmation, Screening
+
+Screened = dict[int, Screening]
+
+
+@click.command()
+@click.argument("candidates", type=click.Path(path_type=Path), metavar="CANDIDATES")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="OUT",
+    help="Write a page instead, to be opened in any browser.",
+)
+@click.option("--min-score", type=click.FloatRange(0, 1), default=0.0, help="Only from this on.")
+@click.option("--topic", metavar="TOPIC", help="Only what is suggested for this topic.")
+@click.option("--all", "everything", is_flag=True, help="Dropped and stored ones as well.")
+@json_option
+def review(
+    candidates: Path,
+    html: Path | None,
+    min_score: float,
+    topic: str | None,
+    *,
+    everything: bool,
+    as_json: bool,
+) -> None:
+    """Look through candidates with their scores and reasons, choose and confirm.
+
+    On a terminal it asks; anywhere else it lists. Nothing is inserted: what was confirmed is
+    recorded beside the file, and `feedmill insert-selected` takes the selection.
+
+    \b
+    Examples:
+      feedmill review candidates.json
+      feedmill review candidates.json --html review.html
+      feedmill review candidates.json --topic lca --min-score 0.6 --json
+    """
+
+    async def look() -> tuple[CandidateFile, Screened]:
+        file = read_candidates(candidates)
+        return file, {one.candidate_id: one for one in read_screenings(candidates, file)}
+
+    file, said = run_story(look, as_json=as_json)
+    fitting = [
+        one for one in file.candidates if _fits(said.get(one.candidate_id), min_score, topic)
+    ]
+    shown = fitting if everything else [one for one in fitting if _is_open(one, said)]
+    if html is not None:
+        page = review_page(file, fitting, said, save_as=selection_path(candidates).name)
+        write_file(html, page.encode())
+        if as_json:
+            show_json({"out": str(html), "candidates": len(fitting)})
+        else:
+            click.echo(f"{len(fitting)} candidates written to {html}")
+    elif as_json:
+        items = [compact(one, said.get(one.candidate_id)) for one in shown]
+        show_json({"items": items, "next": None})
+    else:
+        _hint(file, shown, said, candidates)
+        _show(ReviewDesk(shown, said), file, candidates)
+
+
+def _show(desk: ReviewDesk, file: CandidateFile, path: Path) -> None:
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        _converse(desk, file, path)
+    else:
+        for line in desk.listing():
+            click.echo(line)
+
+
+def _hint(
+    file: CandidateFile, shown: Sequence[WindowCandidate], said: Screened, path: Path
+) -> None:
+    """What explains a list without suggestions, or an empty one."""
+    if not file.candidates:
+        click.echo("the window has no candidates", err=True)
+    elif not said:
+        words = f"not screened yet; `feedmill screen {path}` suggests what to keep"
+        click.echo(words, err=True)
+    if file.candidates and not shown:
+        count = len(file.candidates)
+        click.echo(f"none of {count} is shown; --all shows dropped and stored ones too", err=True)
+
+
+def _converse(desk: ReviewDesk, file: CandidateFile, path: Path) -> None:
+    click.echo(HELP)
+    reply = desk.answer("list")
+    while True:
+        for line in reply.lines:
+            click.echo(paint(line, bold=line.startswith("== ")))
+        if reply.open_url is not None:
+            webbrowser.open(reply.open_url)
+        if reply.is_over:
+            break
+        reply = desk.answer(click.prompt("review", default="", show_default=False))
+    if reply.is_confirmed:
+        _confirmed(desk, file, path)
+
+
+def _confirmed(desk: ReviewDesk, file: CandidateFile, path: Path) -> None:
+    ids = tuple(sorted(desk.chosen))
+    confirmation = Confirmation(
+        confirmed_by=user_name(),
+        confirmed_at=now(),
+        file_digest=file.digest,
+        candidate_ids=ids,
+        shown="terminal",
+    )
+    record_confirmation(path, confirmation)
+    selection = selection_path(path)
+    write_file(selection, encode_selection(file, ids, "terminal"))
+    click.echo(f"{len(ids)} confirmed by {confirmation.confirmed_by}, written to {selection}")
+    click.echo(
+        f"next: feedmill insert-selected --candidates {path} --selected-ids-file {selection}"
+    )
+
+
+def _fits(said: Screening | None, min_score: float, topic: str | None) -> bool:
+    if topic is not None and (said is None or (said.topic or "").casefold() != topic.casefold()):
+        return False
+    return min_score <= 0 or (said is not None and said.score >= min_score)
+
+
+def _is_open(one: WindowCandidate, said: Screened) -> bool:
+    """Whether somebody still has to decide: not stored, and not suggested to be dropped."""
+    screening = said.get(one.candidate_id)
+    return not one.is_known and (screening is None or screening.suggestion != "drop")

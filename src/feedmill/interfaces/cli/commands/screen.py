@@ -1,0 +1,342 @@
+"""`feedmill screen`: suggestions for the candidates of a file, and how good the methods are."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple, get_args
+
+import click
+import msgspec
+
+from feedmill.app import services
+from feedmill.app.services import ScreenMethod
+from feedmill.config import Config
+from feedmill.engine.two_phase.candidate_file import read_candidates, write_whole, written
+from feedmill.engine.two_phase.evaluate_screeners import Evaluation, evaluate
+from feedmill.engine.two_phase.screen import screen as screen_texts
+from feedmill.engine.two_phase.sidecar_files import (
+    SCREENING_SCHEMA,
+    Screenings,
+    confirmations,
+    read_screenings,
+    write_screenings,
+)
+from feedmill.errors import TopicError, UsageError
+from feedmill.interfaces.cli.output import (
+    json_option,
+    paint,
+    progress,
+    shorten,
+    show_json,
+    show_table,
+)
+from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.model.candidate import CandidateFile
+from feedmill.model.screening import (
+    Calibration,
+    EvaluationSet,
+    Label,
+    Screening,
+    Suggestion,
+    TopicSet,
+)
+from feedmill.screen.evaluate import Quality, about_only, read_gold
+from feedmill.screen.learn_from_confirmations import labels_of, learn
+from feedmill.screen.texts import text_of
+from feedmill.screen.topics import (
+    choose_topics,
+    merge_topics,
+    read_topics,
+    sealed,
+    topic_named,
+    weaknesses,
+)
+
+_ORDER: Final[dict[Suggestion, int]] = {"keep": 0, "unsure": 1, "drop": 2}
+_HONEST: Final[dict[EvaluationSet, str]] = {
+    "sustainability": "this set was written by the authors of the bundled topics: expect less on "
+    "other texts, as with --set independent",
+    "independent": "this set was written without a look at the bundled topics; mistakes in its "
+    "tuning part were mended afterwards, and nothing was changed for those in its held-out part",
+}
+_path = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class _Screened(NamedTuple):
+    screenings: tuple[Screening, ...]
+    path: Path
+    warnings: list[str]
+    learnt: Calibration | None
+    titles: dict[int, str]
+
+
+@click.command()
+@click.argument("candidates", type=_path, required=False)
+@click.option("--topics", "topic_file", type=_path, help="Topics that extend or override ours.")
+@click.option("--no-defaults", is_flag=True, help="Only the topics of --topics.")
+@click.option("--topic", "names", multiple=True, metavar="NAME", help="Only this topic; repeat it.")
+@click.option(
+    "--method",
+    type=click.Choice(("lexical", "embedding", "hybrid", "llm")),
+    default="hybrid",
+    show_default=True,
+    help="How to judge; llm asks about what is unclear.",
+)
+@click.option(
+    "--learn-from",
+    "reviewed",
+    type=_path,
+    multiple=True,
+    help="A candidate file that was screened and confirmed before; repeat it.",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write the suggestions [beside the candidate file].",
+)
+@click.option(
+    "--evaluate",
+    "is_evaluation",
+    is_flag=True,
+    help="Measure the methods on a set whose topics are known [ours].",
+)
+@click.option(
+    "--set",
+    "set_name",
+    type=click.Choice(get_args(EvaluationSet)),
+    help="Which of our own sets to evaluate on [sustainability].",
+)
+@json_option
+@click.pass_context
+def screen(
+    ctx: click.Context,
+    candidates: Path | None,
+    topic_file: Path | None,
+    names: tuple[str, ...],
+    method: ScreenMethod,
+    reviewed: tuple[Path, ...],
+    out: Path | None,
+    set_name: EvaluationSet | None,
+    *,
+    no_defaults: bool,
+    is_evaluation: bool,
+    as_json: bool,
+) -> None:
+    """Suggest keep, unsure or drop for each candidate of a file; nothing is inserted.
+
+    \b
+    Examples:
+      feedmill screen candidates.json
+      feedmill screen candidates.json --topics mine.toml --topic lca --topic battery-recycling
+      feedmill screen --evaluate --set independent
+    """
+    config = config_of(ctx, as_json=as_json)
+    chosen = set_name or "sustainability"
+
+    async def story() -> _Screened | Evaluation:
+        topics = _topics(topic_file, no_defaults=no_defaults)
+        if set_name is not None and (candidates is not None or not is_evaluation):
+            message = "--set goes with --evaluate, and without a set of your own"
+            raise UsageError(message)
+        if is_evaluation:
+            text = services.evaluation_set(chosen) if candidates is None else _text(candidates)
+            return await _evaluate(text, topics, names, method, config, as_json)
+        if candidates is None:
+            message = "name the candidate file that `feedmill collect-window` wrote"
+            raise UsageError(message)
+        return await _screen(candidates, topics, names, method, reviewed, out, config, as_json)
+
+    result = run_story(story, as_json=as_json)
+    if isinstance(result, Evaluation):
+        _show_evaluation(result, chosen if candidates is None else None, as_json=as_json)
+    else:
+        _show_screened(result, candidates, as_json=as_json)
+
+
+async def _screen(
+    path: Path,
+    topics: TopicSet,
+    names: Sequence[str],
+    method: ScreenMethod,
+    reviewed: Sequence[Path],
+    out: Path | None,
+    config: Config,
+    as_json: bool,
+) -> _Screened:
+    file = read_candidates(path)
+    topics, warnings = _chosen(topics, names, file)
+    warnings += weaknesses(topics)
+    texts = [text_of(one) for one in file.candidates]
+    with progress(len(texts), "screening", hide=as_json) as step:
+        async with services.open_screeners(config, method) as opened:
+            warnings += opened.warnings
+            methods = [one.name for one in opened.screeners]
+            learnt = learn(_labels(reviewed), methods, topics.version)
+            if reviewed and learnt is None:
+                warnings.append("too few confirmations to learn from; twenty of this topic set do")
+            screenings = await screen_texts(
+                texts,
+                topics,
+                opened.screeners,
+                config.screen,
+                asked=opened.asked,
+                learnt=learnt,
+                progress=partial(_advance, step),
+                warn=warnings.append,
+            )
+    at = services.now()
+    titles = {text.ref: text.title for text in texts}
+    if out is None:
+        beside = write_screenings(path, file, screenings, at=at)
+        return _Screened(screenings, beside, warnings, learnt, titles)
+    record = Screenings(
+        schema=SCREENING_SCHEMA, file_digest=file.digest, screened_at=at, screenings=screenings
+    )
+    write_whole(out, written(record))
+    return _Screened(screenings, out, warnings, learnt, titles)
+
+
+async def _evaluate(
+    text: str,
+    known: TopicSet,
+    names: Sequence[str],
+    method: ScreenMethod,
+    config: Config,
+    as_json: bool,
+) -> Evaluation:
+    topics = choose_topics(known, names)
+    gold = about_only(read_gold(text, known), topics)
+    with progress(None, "evaluating", hide=as_json) as step:
+        async with services.open_screeners(config, method) as opened:
+            return await evaluate(
+                gold,
+                topics,
+                opened.screeners,
+                config.screen,
+                warnings=opened.warnings,
+                progress=lambda _: step(),
+            )
+
+
+def _advance(step: Callable[[], None], done: int) -> None:
+    for _ in range(done):
+        step()
+
+
+def _topics(path: Path | None, *, no_defaults: bool) -> TopicSet:
+    if path is None:
+        if no_defaults:
+            raise TopicError(["--no-defaults leaves no topic; name a file with --topics"])
+        return services.default_topics()
+    own = read_topics(_text(path))
+    if not no_defaults:
+        return merge_topics(services.default_topics(), own)
+    return sealed(
+        msgspec.structs.replace(own, background=(*services.background(), *own.background))
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise TopicError([f"{path} is not UTF-8 text"]) from problem
+
+
+def _chosen(
+    topics: TopicSet, names: Sequence[str], file: CandidateFile
+) -> tuple[TopicSet, list[str]]:
+    """The topics that were named here, else those that the window was collected for."""
+    if names or not file.topics:
+        return choose_topics(topics, names), []
+    known = [name for name in file.topics if topic_named(topics, name) is not None]
+    unknown = sorted(set(file.topics) - set(known))
+    warnings = [
+        f"the window was collected for {name!r} too, and no topic here is called that"
+        for name in unknown
+    ]
+    return choose_topics(topics, known), warnings
+
+
+def _labels(paths: Sequence[Path]) -> list[Label]:
+    """What reviews said: whoever confirmed some saw all that were not dropped."""
+    found: list[Label] = []
+    for path in paths:
+        file = read_candidates(path)
+        screenings = read_screenings(path, file)
+        confirmed = {
+            number
+            for one in confirmations(path)
+            if one.file_digest == file.digest
+            for number in one.candidate_ids
+        }
+        shown = {one.candidate_id for one in screenings if one.suggestion != "drop"} | confirmed
+        found += labels_of(screenings, confirmed, shown) if confirmed else ()
+    return found
+
+
+def _show_screened(done: _Screened, candidates: Path | None, *, as_json: bool) -> None:
+    counts = Counter(one.suggestion for one in done.screenings)
+    if as_json:
+        show_json(
+            {
+                "path": str(done.path),
+                "counts": {name: counts.get(name, 0) for name in _ORDER},
+                "is_degraded": any(one.is_degraded for one in done.screenings),
+                "learnt_from": 0 if done.learnt is None else done.learnt.labels,
+                "warnings": done.warnings,
+                "screenings": [_slim(one) for one in done.screenings],
+            }
+        )
+        return
+    for words in done.warnings:
+        click.echo(paint(f"warning: {shorten(words, 300)}", fg="yellow"), err=True)
+    ranked = sorted(done.screenings, key=lambda one: (_ORDER[one.suggestion], -one.score))
+    rows = [
+        (
+            str(one.candidate_id),
+            one.suggestion,
+            f"{one.score:.2f}",
+            one.topic or "",
+            done.titles[one.candidate_id] or "(without a title)",
+            one.reason,
+        )
+        for one in ranked
+        if one.suggestion != "drop"
+    ]
+    show_table(("id", "suggestion", "score", "topic", "title", "reason"), rows)
+    said = ", ".join(f"{counts.get(name, 0)} {name}" for name in _ORDER)
+    click.echo(f"{said}; written to {done.path}; next: feedmill review {candidates}", err=True)
+
+
+def _slim(screening: Screening) -> dict[str, Any]:
+    shape: dict[str, Any] = msgspec.to_builtins(screening)
+    return {name: value for name, value in shape.items() if name != "scores"}
+
+
+def _show_evaluation(found: Evaluation, ours: EvaluationSet | None, *, as_json: bool) -> None:
+    if as_json:
+        shape = {"is_our_own_set": ours is not None, "set": ours}
+        show_json({**msgspec.to_builtins(found), **shape})
+        return
+    head = ("method", "topic", "texts", "relevant", "P", "R", "F1", "AUC", "F1 cross")
+    rows = [_quality_row(one, one.topic) for one in found.qualities]
+    for part, qualities in found.splits.items():
+        rows += [
+            _quality_row(one, f"{one.topic} ({part})") for one in qualities if one.topic == "any"
+        ]
+    show_table(head, rows)
+    for words in (*found.warnings, *([_HONEST[ours]] if ours else [])):
+        click.echo(paint(f"note: {words}", fg="yellow"), err=True)
+    for wrong in found.confusions[:20]:
+        gold = ",".join(wrong.gold) or "nothing"
+        click.echo(
+            f"  {wrong.id}  {wrong.score:.2f}  is {gold}: {shorten(wrong.title, 80)}", err=True
+        )
+
+
+def _quality_row(one: Quality, topic: str) -> tuple[str, ...]:
+    figures = (one.precision, one.recall, one.f1, one.auc, one.f1_cross)
+    counts = (str(one.texts), str(one.relevant))
+    return (one.method, topic, *counts, *(f"{figure:.3f}" for figure in figures))

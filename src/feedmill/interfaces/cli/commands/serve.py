@@ -1,0 +1,186 @@
+"""`feedmill serve` and `feedmill api`: the doors for other programs, with or without a mill behind."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import Any, NamedTuple
+
+import click
+
+from feedmill.app.services import announce_egress, owner_name, taps_of
+from feedmill.config import Config
+from feedmill.engine.deliver.to_sinks import keep_delivering
+from feedmill.engine.deliver.to_webhooks import keep_webhooks
+from feedmill.engine.maintain.retention import keep_tidy
+from feedmill.engine.poll.scheduler import run_forever
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.refresh_report import Report, keep_counting
+from feedmill.engine.run.services import World
+from feedmill.interfaces.cli.exit import interrupted
+from feedmill.interfaces.cli.long_running import on_duty, opened
+from feedmill.interfaces.cli.output import json_option, show_json_line
+from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.interfaces.cli.signals import Stopping, stop_on_signals
+from feedmill.model.worker import Role
+from feedmill.observe.log import logger
+from feedmill.observe.metrics import Metrics
+
+_PORT = click.IntRange(0, 65_535)
+
+
+class Wanted(NamedTuple):
+    """Where the doors shall be; what is not said is as the settings say."""
+
+    host: str | None
+    port: int | None
+    grpc_port: int | None
+
+
+def _door_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say where the doors are."""
+    for option in (
+        click.option(
+            "--grpc", "grpc_port", type=_PORT, metavar="PORT", help="Answer gRPC there as well."
+        ),
+        click.option(
+            "--port",
+            type=_PORT,
+            metavar="PORT",
+            help="And on this port [FEEDMILL_SERVE_PORT, 8642].",
+        ),
+        click.option(
+            "--host", metavar="ADDRESS", help="Listen here [FEEDMILL_SERVE_HOST, 127.0.0.1]."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_door_options
+@click.option("--with-mill", is_flag=True, help="Poll, deliver and tidy up in the same process.")
+@json_option
+@click.pass_context
+def serve(
+    ctx: click.Context,
+    host: str | None,
+    port: int | None,
+    grpc_port: int | None,
+    *,
+    with_mill: bool,
+    as_json: bool,
+) -> None:
+    """Answer other programs over HTTP until SIGTERM or Ctrl-C; what is under way is finished.
+
+    Without any token only this machine is answered. An address that others reach wants a token
+    first: `feedmill token create`.
+
+    \b
+    Examples:
+      feedmill serve --with-mill
+      curl http://127.0.0.1:8642/entries?limit=10
+    """
+    config = config_of(ctx, as_json=as_json)
+    _serve(config, Wanted(host, port, grpc_port), with_mill=with_mill, as_json=as_json)
+
+
+@click.command()
+@_door_options
+@json_option
+@click.pass_context
+def api(
+    ctx: click.Context,
+    host: str | None,
+    port: int | None,
+    grpc_port: int | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Answer other programs beside workers and relays: `serve` that never polls.
+
+    It waits for `feedmill migrate`. As many as you like answer from one store; webhooks and the
+    bus are told by `feedmill relay`.
+
+    \b
+    Examples:
+      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill api --host 0.0.0.0 --grpc 50051
+    """
+    config = config_of(ctx, as_json=as_json)
+    _serve(config, Wanted(host, port, grpc_port), with_mill=False, as_json=as_json)
+
+
+def _serve(config: Config, wanted: Wanted, *, with_mill: bool, as_json: bool) -> None:
+    if with_mill:
+        announce_egress(config)
+
+    async def tell() -> Stopping:
+        async with opened(config, "apply" if with_mill else "await") as world:
+            report = Report(logger("engine"), Metrics())
+            watch = Watch(
+                owner_name(), (report.refreshed,), (report.surprised,), (report.troubled,)
+            )
+            watch.losses += (report.lost,)
+            stopping = stop_on_signals(watch)
+            async with AsyncExitStack() as doors:
+                places = await _open(doors, world, watch, report.metrics, wanted)
+                _say(places, as_json=as_json)
+                await _work(world, watch, report, with_mill=with_mill)
+            return stopping
+
+    stopping = run_story(tell, as_json=as_json)
+    if stopping.by == signal.SIGINT:
+        interrupted("interrupted; everything under way was finished", as_json=as_json)
+
+
+async def _open(
+    doors: AsyncExitStack,
+    world: World,
+    watch: Watch,
+    metrics: Metrics,
+    wanted: Wanted,
+) -> dict[str, str]:
+    """Open the doors that are wanted; where each of them is."""
+    from feedmill.interfaces.http_server import rest_server  # noqa: PLC0415  # only who serves loads it
+
+    host, port, grpc_port = wanted
+    places: dict[str, str] = {}
+    if grpc_port is not None:
+        from feedmill.interfaces.grpc.opening import grpc_door  # noqa: PLC0415  # an extra
+
+        bound = host or world.config.serve.host
+        name, number = await doors.enter_async_context(grpc_door()(world, bound, grpc_port))
+        places["grpc"] = f"{name}:{number}"
+    rest = rest_server(world, watch, host=host, port=port, metrics=metrics)
+    places["rest"] = await doors.enter_async_context(rest)
+    return places
+
+
+async def _work(world: World, watch: Watch, report: Report, *, with_mill: bool) -> None:
+    """Whatever goes on behind the doors until somebody asks for the end."""
+    role: Role = "run" if with_mill else "api"
+    parts = ("polls",) if with_mill else ()
+    duty = on_duty(world, watch, role, report.metrics, parts=parts)
+    async with duty, asyncio.TaskGroup() as group:
+        counting = group.create_task(keep_counting(world, report.metrics, watch))
+        if with_mill:
+            for sink in taps_of(world):
+                group.create_task(keep_delivering(world, sink, watch, every_sec=1.0))
+            group.create_task(keep_tidy(world, watch))
+            group.create_task(keep_webhooks(world, watch, listeners=(report.delivered,)))
+            group.create_task(run_forever(world, watch))
+        try:
+            while not watch.is_stopping():
+                await watch.pause(3600)
+        finally:
+            watch.stop()
+            counting.cancel()
+
+
+def _say(places: dict[str, str], *, as_json: bool) -> None:
+    if as_json:
+        show_json_line(places)
+        return
+    click.echo(f"serving at {places['rest']} (see {places['rest']}/docs)")
+    if "grpc" in places:
+        click.echo(f"and gRPC at {places['grpc']}")

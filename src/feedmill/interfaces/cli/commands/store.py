@@ -1,0 +1,186 @@
+"""The store itself: `feedmill store migrate` and `feedmill store verify`."""
+
+import sys
+from functools import partial
+
+import click
+
+from feedmill.app import services
+from feedmill.config import Config
+from feedmill.interfaces.cli.output import (
+    json_option,
+    paint,
+    progress,
+    shorten,
+    show_json,
+    show_table,
+)
+from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.model.store_transfer import ComparedTable, Transfer
+from feedmill.observe.masking import masked
+
+_batch_option = click.option(
+    "--batch-rows",
+    type=click.IntRange(min=1),
+    default=services.BATCH_ROWS,
+    show_default=True,
+    help="Rows of one transaction.",
+)
+
+
+@click.group()
+def store() -> None:
+    """Move everything to another database."""
+
+
+@store.command(short_help="Carry a SQLite store into an empty PostgreSQL.")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="[TO]", required=False)
+@click.option("--dry-run", is_flag=True, help="Say what would be carried; write nothing.")
+@click.option(
+    "--restart",
+    is_flag=True,
+    help="Throw away what a move that was cut short has carried, and begin again.",
+)
+@_batch_option
+@json_option
+@click.pass_context
+def migrate(
+    ctx: click.Context,
+    source: str,
+    target: str | None,
+    batch_rows: int,
+    *,
+    dry_run: bool,
+    restart: bool,
+    as_json: bool,
+) -> None:
+    """Carry a SQLite store into an empty PostgreSQL, and compare the two row by row.
+
+    FROM is sqlite:PATH, the file or the home folder that it is in. TO is postgresql://…; without it,
+    where the settings say. Stop the mill first: a file that anybody has open is refused, and
+    nobody can open it meanwhile. Nothing changes in FROM. After a crash, run it again: it goes on
+    where it was.
+
+    \b
+    Examples:
+      feedmill store migrate sqlite:feedmill-data postgresql://feedmill@db/feedmill --dry-run
+      feedmill store migrate sqlite:feedmill-data postgresql://feedmill@db/feedmill
+      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill store migrate sqlite:feedmill-data
+    """
+    config = config_of(ctx, as_json=as_json)
+    url = _target(target, config)
+
+    async def tell() -> Transfer:
+        return await services.carry_store(
+            config,
+            source,
+            url,
+            partial(progress, hide=as_json),
+            dry_run=dry_run,
+            restart=restart,
+            batch_rows=batch_rows,
+        )
+
+    done = run_story(tell, as_json=as_json)
+    if as_json:
+        show_json(done)
+    elif dry_run:
+        _say_plan(done)
+    else:
+        _say_carried(done, url)
+    sys.exit(0 if done.is_same else 1)
+
+
+@store.command(short_help="Compare a SQLite store with a PostgreSQL one.")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="[TO]", required=False)
+@_batch_option
+@json_option
+@click.pass_context
+def verify(
+    ctx: click.Context, source: str, target: str | None, batch_rows: int, *, as_json: bool
+) -> None:
+    """Compare a SQLite store with a PostgreSQL one, row by row; nothing is written.
+
+    Both are the same right after a move. Once a mill works on the new one they part, as they should.
+
+    \b
+    Examples:
+      feedmill store verify sqlite:feedmill-data postgresql://feedmill@db/feedmill
+    """
+    config = config_of(ctx, as_json=as_json)
+    url = _target(target, config)
+
+    async def tell() -> Transfer:
+        bar = partial(progress, hide=as_json)
+        return await services.compare_stores(config, source, url, bar, batch_rows=batch_rows)
+
+    found = run_story(tell, as_json=as_json)
+    if as_json:
+        show_json(found)
+    else:
+        _say_compared(found)
+    sys.exit(0 if found.is_same else 1)
+
+
+def _target(target: str | None, config: Config) -> str:
+    if (target or config.store.url) is None:
+        message = "name the PostgreSQL to move into, or set FEEDMILL_STORE_URL"
+        raise click.UsageError(message)
+    return target or config.store.url or ""
+
+
+def _say_plan(plan: Transfer) -> None:
+    for name in plan.migrations:
+        click.echo(f"would apply  {name}")
+    show_table(("table", "rows"), [(table.name, f"{table.rows:,}") for table in plan.tables])
+    total = sum(table.rows for table in plan.tables)
+    verb = "a move that was cut short would go on" if plan.resumed else "would be carried"
+    click.echo(f"{total:,} rows in all, {verb}: {plan.source} to {plan.target}")
+
+
+def _say_carried(done: Transfer, url: str) -> None:
+    for name in done.migrations:
+        click.echo(f"applied  {name}")
+    total = sum(table.rows for table in done.tables)
+    copied = sum(table.copied for table in done.tables)
+    rest = f", {total - copied:,} had been before" if done.resumed else ""
+    click.echo(f"{copied:,} rows carried{rest}")
+    replaced = sum(table.replaced for table in done.tables)
+    if replaced:
+        click.echo(f"{replaced:,} NUL characters, which PostgreSQL cannot hold, became U+FFFD")
+    folded = sum(table.folded for table in done.tables)
+    if folded:
+        click.echo(f"{folded:,} keys were the same as another then, and are told by that one")
+    _say_compared(done)
+    if not done.is_same:
+        click.echo("nothing was changed in the old store; begin again with --restart")
+        return
+    click.echo(f"next: set FEEDMILL_STORE_URL={masked(url)}, keep the home folder (raw documents")
+    click.echo("  stay in it until `feedmill blobs migrate` takes them elsewhere), start the mill,")
+    click.echo(
+        f"  and put {done.source.removeprefix('sqlite:')} away: no mill must poll from it again"
+    )
+
+
+def _say_compared(found: Transfer) -> None:
+    for table in found.compared:
+        if not table.is_same:
+            _say_difference(table)
+    different = [table for table in found.compared if not table.is_same]
+    rows = sum(table.rows_from for table in found.compared)
+    if different:
+        click.echo(f"{len(different)} of {len(found.compared)} tables differ")
+        return
+    click.echo(f"{rows:,} rows compared in {len(found.compared)} tables: count and SHA-256 agree")
+
+
+def _say_difference(table: ComparedTable) -> None:
+    mark = paint("differs", fg="red")
+    counts = f"{table.rows_from:,} rows against {table.rows_to:,}, {table.differing:,} differ"
+    click.echo(f"  {mark} {table.name}: {counts}")
+    if table.first is not None:
+        columns = f" in {', '.join(table.first.columns)}" if table.first.columns else ""
+        key = shorten(table.first.key, 120)
+        click.echo(f"          the first is {table.first.kind}{columns}: {key}")

@@ -1,0 +1,287 @@
+"""Webhooks: add, list, remove, pause, resume, replay, rotate, dead, test."""
+
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import click
+import msgspec
+
+from feedmill.engine.run.services import World
+from feedmill.engine.service import webhooks as engine
+from feedmill.errors import NotFoundError, UsageError
+from feedmill.interfaces.cli.durations import lasting
+from feedmill.interfaces.cli.output import json_option, paint, shorten, show_json, show_table
+from feedmill.interfaces.cli.run_command import feed_named, in_world
+from feedmill.model.webhook import DeadLetter, Delivery, Webhook
+from feedmill.publish.to_json import dead_letter_wire, instant, webhook_wire
+
+_THE_WEBHOOK = click.argument("webhook", metavar="WEBHOOK")
+
+
+@click.group()
+def webhook() -> None:
+    """Tell other programs of every event (WEBHOOK is an id or its start)."""
+
+
+@webhook.command()
+@click.argument("url")
+@click.option("--types", metavar="TYPE,...", help="Only these types of events.")
+@click.option("--feed", metavar="FEED", help="Only events of this feed.")
+@click.option("--tag", metavar="TAG", help="Only events of feeds with this tag.")
+@click.option("--cloudevents", is_flag=True, help="In the envelope of CloudEvents 1.0.")
+@click.option(
+    "--from", "from_seq", type=click.IntRange(min=1), metavar="SEQ", help="Begin with this event."
+)
+@json_option
+@click.pass_context
+def add(ctx: click.Context, /, url: str, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
+    """Tell an endpoint of what happens from now on; its secret is printed once.
+
+    \b
+    Examples:
+      feedmill webhook add https://example.com/hook
+      feedmill webhook add https://example.com/hook --types new_entry --tag news --cloudevents
+    """
+    types = [kind.strip() for kind in (chosen["types"] or "").split(",") if kind.strip()]
+
+    async def story(world: World) -> Webhook:
+        feed = await feed_named(chosen["feed"], world) if chosen["feed"] else None
+        return await engine.add_webhook(
+            url,
+            world,
+            types=types,
+            feed_id=feed.id if feed else None,
+            tag=chosen["tag"],
+            form="cloudevents" if chosen["cloudevents"] else "plain",
+            from_seq=chosen["from_seq"],
+        )
+
+    _show_secret(in_world(ctx, story, as_json=as_json), as_json=as_json)
+
+
+@webhook.command("list")
+@json_option
+@click.pass_context
+def list_(ctx: click.Context, *, as_json: bool) -> None:
+    """List webhooks, how far each has been told, and how it fares."""
+
+    async def story(world: World) -> tuple[tuple[Webhook, ...], int]:
+        return await world.store.webhooks(), await world.store.last_seq()
+
+    found, last_seq = in_world(ctx, story, as_json=as_json)
+    if as_json:
+        items = [{**webhook_wire(one), "behind": last_seq - one.cursor} for one in found]
+        show_json({"items": items, "next": None})
+    elif not found:
+        click.echo("no webhooks yet; try: feedmill webhook add https://example.com/hook")
+    else:
+        head = ("id", "state", "behind", "last result", "next try", "url")
+        show_table(head, [_row(one, last_seq) for one in found])
+
+
+@webhook.command()
+@_THE_WEBHOOK
+@json_option
+@click.pass_context
+def remove(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
+    """Forget a webhook, its cursor and its dead letters."""
+
+    async def story(world: World) -> Webhook:
+        found = await _named(webhook, world)
+        await engine.remove_webhook(found.id, world)
+        return found
+
+    _show("removed", in_world(ctx, story, as_json=as_json), as_json=as_json)
+
+
+@webhook.command()
+@_THE_WEBHOOK
+@json_option
+@click.pass_context
+def pause(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
+    """Tell a webhook nothing for now; it goes on where it was."""
+    _change(ctx, webhook, "paused", engine.pause_webhook, as_json=as_json)
+
+
+@webhook.command()
+@_THE_WEBHOOK
+@json_option
+@click.pass_context
+def resume(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
+    """Tell a paused webhook again, or one that waits after failures at once."""
+    _change(ctx, webhook, "resumed", engine.resume_webhook, as_json=as_json)
+
+
+@webhook.command()
+@_THE_WEBHOOK
+@click.option(
+    "--from",
+    "from_seq",
+    type=click.IntRange(min=1),
+    required=True,
+    metavar="SEQ",
+    help="The number of the first event to tell again.",
+)
+@json_option
+@click.pass_context
+def replay(ctx: click.Context, webhook: str, from_seq: int, *, as_json: bool) -> None:
+    """Tell a webhook again everything from an event on."""
+
+    async def again(webhook_id: str, world: World) -> Webhook:
+        return await engine.replay_webhook(webhook_id, from_seq, world)
+
+    _change(ctx, webhook, f"replaying from {from_seq}:", again, as_json=as_json)
+
+
+@webhook.command()
+@_THE_WEBHOOK
+@click.option(
+    "--overlap",
+    type=lasting,
+    default="1d",
+    show_default=True,
+    metavar="SPAN",
+    help="How long deliveries are signed with the secret before as well.",
+)
+@json_option
+@click.pass_context
+def rotate(ctx: click.Context, webhook: str, overlap: timedelta, *, as_json: bool) -> None:
+    """Sign with a new secret and print it, once."""
+
+    async def story(world: World) -> Webhook:
+        found = await _named(webhook, world)
+        return await engine.rotate_webhook_secret(found.id, overlap, world)
+
+    _show_secret(in_world(ctx, story, as_json=as_json), as_json=as_json)
+
+
+@webhook.command()
+@_THE_WEBHOOK
+@click.option("--resend", is_flag=True, help="Send them once more, the oldest first.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=100,
+    show_default=True,
+    help="At most this many.",
+)
+@click.option("--after", metavar="CURSOR", help="Go on after the last page.")
+@json_option
+@click.pass_context
+def dead(
+    ctx: click.Context, webhook: str, limit: int, after: str | None, *, resend: bool, as_json: bool
+) -> None:
+    """List the batches that were given up after all attempts, or send them again."""
+    if resend:
+        _resend(ctx, webhook, as_json=as_json)
+        return
+
+    async def story(world: World) -> tuple[tuple[DeadLetter, ...], str | None]:
+        found = await _named(webhook, world)
+        page = await world.store.dead_letters(found.id, after=after, limit=limit)
+        return page.items, page.next
+
+    letters, following = in_world(ctx, story, as_json=as_json)
+    if as_json:
+        show_json({"items": [dead_letter_wire(one) for one in letters], "next": following})
+    elif not letters:
+        click.echo("nothing was given up")
+    else:
+        show_table(("id", "died", "events", "attempts", "reason"), [_dead(one) for one in letters])
+
+
+@webhook.command()
+@_THE_WEBHOOK
+@json_option
+@click.pass_context
+def test(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
+    """Send an empty, signed batch now and say what came back; the cursor stays."""
+
+    async def story(world: World) -> Delivery:
+        return await engine.try_webhook((await _named(webhook, world)).id, world)
+
+    delivery = in_world(ctx, story, as_json=as_json)
+    good = delivery.result == "delivered"
+    if as_json:
+        show_json(msgspec.to_builtins(delivery))
+    else:
+        status = "" if delivery.status is None else f" ({delivery.status})"
+        words = shorten(f"{delivery.host}{status} {delivery.detail}", 200)
+        click.echo(f"{paint(delivery.result, fg='green' if good else 'red')} {words}")
+    sys.exit(0 if good else 1)
+
+
+def _resend(ctx: click.Context, name: str, *, as_json: bool) -> None:
+    async def story(world: World) -> engine.Resent:
+        return await engine.resend_dead_letters((await _named(name, world)).id, world)
+
+    resent = in_world(ctx, story, as_json=as_json)
+    if as_json:
+        show_json(msgspec.to_builtins(resent))
+    else:
+        why = f" ({resent.reason})" if resent.reason else ""
+        click.echo(f"{resent.sent} sent, {resent.left} left{why}")
+    sys.exit(1 if resent.left else 0)
+
+
+def _change(
+    ctx: click.Context,
+    name: str,
+    word: str,
+    act: Callable[[str, World], Awaitable[Webhook]],
+    *,
+    as_json: bool,
+) -> None:
+    async def story(world: World) -> Webhook:
+        return await act((await _named(name, world)).id, world)
+
+    _show(word, in_world(ctx, story, as_json=as_json), as_json=as_json)
+
+
+def _show(word: str, found: Webhook, *, as_json: bool) -> None:
+    if as_json:
+        show_json(webhook_wire(found))
+    else:
+        click.echo(f"{word} {found.id}  {shorten(found.url, 200)}")
+
+
+def _show_secret(found: Webhook, *, as_json: bool) -> None:
+    secret = found.secrets[0].value
+    if as_json:
+        show_json({**webhook_wire(found), "secret": secret})
+        return
+    click.echo(f"webhook {found.id}  {shorten(found.url, 200)}", err=True)
+    click.echo("verify deliveries with the secret below; it is not shown again", err=True)
+    click.echo(secret)
+
+
+async def _named(name: str, world: World) -> Webhook:
+    """The webhook with this id or the start of an id."""
+    found = [one for one in await world.store.webhooks() if one.id.startswith(name)]
+    if not found or not name:
+        message = f"there is no webhook {name!r}"
+        raise NotFoundError(message, "`feedmill webhook list` shows all")
+    if len(found) > 1:
+        message = f"{name!r} fits {len(found)} webhooks; use more of the id"
+        raise UsageError(message)
+    return found[0]
+
+
+def _row(one: Webhook, last_seq: int) -> tuple[str, ...]:
+    state = one.state if one.paused_reason is None else f"{one.state} ({one.paused_reason})"
+    return (
+        one.id,
+        state,
+        str(last_seq - one.cursor),
+        one.last_result or "never told",
+        instant(one.next_attempt_at) or "",
+        one.url,
+    )
+
+
+def _dead(letter: DeadLetter) -> tuple[str, ...]:
+    numbers = f"{letter.events[0].seq}-{letter.events[-1].seq} ({len(letter.events)})"
+    died_at = instant(letter.died_at) or ""
+    return (letter.id, died_at, numbers, str(letter.attempts), letter.reason)

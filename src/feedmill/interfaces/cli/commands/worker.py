@@ -1,0 +1,75 @@
+"""`feedmill worker`: polls and housekeeping, one of as many as you like on one store."""
+
+import asyncio
+import signal
+
+import click
+
+from feedmill.app.services import announce_egress, owner_name
+from feedmill.engine.maintain.retention import keep_tidy
+from feedmill.engine.poll.scheduler import run_forever
+from feedmill.engine.run.lifecycle import Listener, Watch
+from feedmill.engine.run.refresh_report import Report
+from feedmill.engine.run.services import World
+from feedmill.interfaces.cli.commands.run import show_line
+from feedmill.interfaces.cli.exit import interrupted
+from feedmill.interfaces.cli.long_running import on_duty, opened, stop_after
+from feedmill.interfaces.cli.output import json_option
+from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.interfaces.cli.signals import Stopping, stop_on_signals
+from feedmill.observe.log import logger
+from feedmill.observe.metrics import Metrics
+
+
+@click.command()
+@click.option(
+    "--for",
+    "duration",
+    type=click.FloatRange(min=0),
+    metavar="SEC",
+    help="Stop after this long.",
+)
+@json_option
+@click.pass_context
+def worker(ctx: click.Context, duration: float | None, *, as_json: bool) -> None:
+    """Poll for ever beside other workers, on one PostgreSQL or one home folder.
+
+    It waits for `feedmill migrate`, tells nobody but the store, and tidies up when no other worker
+    does. SIGTERM hands back every host at once, finishes the fetches under way and leaves; a second
+    one leaves at once. With --json each refresh is printed as one line of JSON.
+
+    \b
+    Examples:
+      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill worker
+      FEEDMILL_HEALTH_PORT=8643 feedmill worker    # /livez, /readyz and /metrics there
+    """
+    config = config_of(ctx, as_json=as_json)
+    announce_egress(config)
+    show: tuple[Listener, ...] = (show_line,) if as_json else ()
+
+    async def tell() -> Stopping:
+        async with opened(config, "await") as world:
+            return await _work(world, duration, show)
+
+    stopping = run_story(tell, as_json=as_json)
+    if stopping.by == signal.SIGINT:
+        interrupted("interrupted; everything under way was finished", as_json=as_json)
+
+
+async def _work(world: World, duration: float | None, show: tuple[Listener, ...]) -> Stopping:
+    report = Report(logger("engine"), Metrics(), shown=bool(show))
+    watch = Watch(owner_name(), (report.refreshed, *show), (report.surprised,), (report.troubled,))
+    watch.losses += (report.lost,)
+    stopping = stop_on_signals(watch)
+    duty = on_duty(world, watch, "worker", report.metrics, parts=("polls",))
+    if not show:
+        click.echo(f"polling as {watch.owner}; `feedmill workers` shows all, -v each refresh")
+    async with duty, asyncio.TaskGroup() as group:
+        group.create_task(keep_tidy(world, watch))
+        if duration is not None:
+            group.create_task(stop_after(watch, duration))
+        try:
+            await run_forever(world, watch)
+        finally:
+            watch.stop()
+    return stopping

@@ -1,0 +1,87 @@
+"""`feedmill workers`: who works on the store, and what each of them holds."""
+
+from datetime import datetime, timedelta
+
+import click
+
+from feedmill.engine.run.heartbeat import SILENT_SEC
+from feedmill.engine.run.services import World
+from feedmill.interfaces.cli.output import json_option, show_json, show_table, span
+from feedmill.interfaces.cli.run_command import in_world
+from feedmill.model.worker import WorkerView
+
+_KEYS = 3  # hosts that a row names; the rest is counted
+
+
+@click.command()
+@click.option("--lanes", "each", is_flag=True, help="List every host that is held.")
+@json_option
+@click.pass_context
+def workers(ctx: click.Context, *, each: bool, as_json: bool) -> None:
+    """Show who works on the store, when each gave its last sign of life, and what it holds.
+
+    A host is held by one process at a time. One that was killed is silent, and what it held is
+    free when the lease ends; nothing has to be done about it.
+
+    \b
+    Examples:
+      feedmill workers
+      feedmill workers --lanes           # every host, and when its lease ends
+      feedmill workers --json | jq .due_lanes
+    """
+
+    async def story(world: World) -> tuple[tuple[WorkerView, ...], datetime, int]:
+        now = world.clock.now()
+        return await world.store.workers(), now, await world.store.due_lanes(now)
+
+    found, now, due = in_world(ctx, story, as_json=as_json)
+    if as_json:
+        items = [{"state": state_of(one, now), **_shape(one)} for one in found]
+        show_json({"items": items, "next": None, "due_lanes": due})
+        return
+    if each:
+        head = ("WORKER", "HOST", "LEASE ENDS IN", "FEEDS")
+        show_table(head, [row for one in found for row in _lane_rows(one, now)])
+    else:
+        columns = ("WORKER", "ROLE", "STATE", "LAST SIGN", "VERSION", "HOLDS")
+        show_table(columns, [_row(one, now) for one in found])
+    held = sum(len(one.lanes) for one in found)
+    silent = sum(state_of(one, now) in ("silent", "unknown") for one in found)
+    gone = f", {silent} silent" if silent else ""
+    click.echo(f"{len(found) - silent} at work{gone}, {held} hosts held, {due} hosts due and free")
+    if not found:
+        click.echo("nobody works on this store; start one: feedmill worker, or feedmill run")
+
+
+def state_of(one: WorkerView, now: datetime) -> str:
+    """working, draining, silent (no sign of life for long), or unknown (lanes without a worker)."""
+    if one.worker is None:
+        return "unknown"
+    if now - one.worker.seen_at > timedelta(seconds=SILENT_SEC):
+        return "silent"
+    return "draining" if one.worker.draining else "working"
+
+
+def _shape(one: WorkerView) -> dict[str, object]:
+    known = one.worker
+    return {
+        "name": one.name,
+        "role": known.role if known else None,
+        "version": known.version if known else None,
+        "started_at": known.started_at if known else None,
+        "seen_at": known.seen_at if known else None,
+        "lanes": one.lanes,
+    }
+
+
+def _row(one: WorkerView, now: datetime) -> tuple[str, ...]:
+    state, known = state_of(one, now), one.worker
+    sign = f"{span(now - known.seen_at)} ago" if known else "-"
+    keys = ", ".join(lane.key for lane in one.lanes[:_KEYS])
+    more = f" and {len(one.lanes) - _KEYS} more" if len(one.lanes) > _KEYS else ""
+    role, version = (known.role, known.version) if known else ("-", "-")
+    return (one.name, role, state, sign, version, f"{keys}{more}" or "-")
+
+
+def _lane_rows(one: WorkerView, now: datetime) -> list[tuple[str, ...]]:
+    return [(one.name, lane.key, span(lane.until - now), str(lane.feeds)) for lane in one.lanes]

@@ -1,0 +1,137 @@
+"""From a command to the engine and back: settings, the world, and errors as exit codes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from feedmill.app.services import Schema, load_config, open_world, set_up_logging
+from feedmill.config import Config
+from feedmill.engine.run.services import World
+from feedmill.errors import ConfigError, FeedmillError, NotFoundError, UsageError
+from feedmill.interfaces.cli.exit import fail, interrupted
+from feedmill.model.feed import Feed
+
+T = TypeVar("T")
+
+
+def config_of(ctx: click.Context, *, as_json: bool) -> Config:
+    """The settings in force; every mistake in them is reported at once."""
+    options: dict[str, Any] = ctx.find_root().obj or {}
+    set_up_logging(options.get("verbose", 0), as_json=options.get("log_json", False))
+    try:
+        return load_config(options.get("config"), options.get("home"))
+    except ConfigError as problem:
+        if as_json:
+            hint = "`feedmill config show --reference` lists every setting"
+            fail(problem.reason, str(problem), hint, as_json=True, status=2)
+        words = "\n  ".join(("the settings cannot be used", *problem.mistakes))
+        fail(problem.reason, words, as_json=False, status=2)
+
+
+def in_world(
+    ctx: click.Context,
+    story: Callable[[World], Awaitable[T]],
+    *,
+    as_json: bool,
+    config: Config | None = None,
+    schema: Schema = "check",
+) -> T:
+    """Open the world, run the story in it, close the world; failures become exit codes."""
+    settings = config or config_of(ctx, as_json=as_json)
+
+    async def tell() -> T:
+        async with open_world(settings, schema=schema) as world:
+            return await story(world)
+
+    return run_story(tell, as_json=as_json)
+
+
+def run_story(story: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
+    """Run a coroutine on the fastest event loop there is; what it cannot do is said and left."""
+    try:
+        return _loop(story)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        interrupted(as_json=as_json)
+    except Exception as problem:
+        cause = _cause(problem)
+        if isinstance(cause, FeedmillError):
+            _give_up(cause, as_json=as_json)
+        if cause is not problem:
+            raise cause from problem
+        raise
+
+
+async def feed_named(name: str, world: World) -> Feed:
+    """The feed with this id, the start of an id, any address it was met at, or its title."""
+    feed = await world.store.feed(name) or await world.store.find_feed((name,))
+    if feed is None and name.strip():  # an empty name is how every id begins
+        feed = await _by_beginning(name, world)
+    if feed is None:
+        message = f"there is no feed {name!r}"
+        raise NotFoundError(message, "`feedmill list` shows all of them")
+    return feed
+
+
+async def feeds_named(names: tuple[str, ...], world: World) -> list[Feed]:
+    """The feeds of these names, each once; nothing happens to any when one is unknown."""
+    found = [await feed_named(name, world) for name in names]
+    return list({feed.id: feed for feed in found}.values())
+
+
+async def all_feeds(world: World, tag: str | None = None) -> list[Feed]:
+    """Every subscription, page by page."""
+    found: list[Feed] = []
+    after: str | None = None
+    while True:
+        page = await world.store.feeds(tag=tag, after=after, limit=1000)
+        found += page.items
+        if page.next is None:
+            return found
+        after = page.next
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    partial = path.with_name(path.name + ".part")
+    partial.write_bytes(data)
+    partial.replace(path)
+
+
+def _loop(story: Callable[[], Awaitable[T]]) -> T:
+    async def main() -> T:
+        return await story()
+
+    try:
+        import uvloop  # noqa: PLC0415  # not on every platform
+    except ImportError:
+        return asyncio.run(main())
+    result: T = uvloop.run(main())
+    return result
+
+
+def _cause(problem: BaseException) -> BaseException:
+    """The first of the problems that a group of tasks ended with."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    return problem
+
+
+def _give_up(problem: FeedmillError, *, as_json: bool) -> NoReturn:
+    status = 2 if isinstance(problem, UsageError | ConfigError) else 1
+    fail(problem.reason, str(problem), problem.hint, as_json=as_json, status=status)
+
+
+async def _by_beginning(name: str, world: World) -> Feed | None:
+    wanted = name.casefold()
+    found = [
+        feed
+        for feed in await all_feeds(world)
+        if feed.id.startswith(wanted) or (feed.title or "").casefold() == wanted
+    ]
+    if len(found) > 1:
+        message = f"{name!r} fits {len(found)} feeds; use more of the id"
+        raise UsageError(message)
+    return found[0] if found else None

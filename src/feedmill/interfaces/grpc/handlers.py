@@ -1,0 +1,199 @@
+"""One call from its bytes to its bytes: limits around it, and no problem that stays untold."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+import grpc
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
+
+from feedmill.engine.deliver.log_notifier import Bell
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.services import World
+from feedmill.engine.subscribe.subscriber import Desk
+from feedmill.interfaces.grpc.auth import Gate
+from feedmill.interfaces.grpc.errors import (
+    LEAVING,
+    MALFORMED,
+    SURPRISE,
+    TOO_SLOW,
+    Refusal,
+    refusal_of,
+)
+from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
+from feedmill.model.token import Scope
+from feedmill.observe.log import logger
+
+T = TypeVar("T")
+
+PACKAGE = pb.DESCRIPTOR.package
+
+
+class Room(NamedTuple):
+    """What an answer may need: the world, the bell of the log, and whether the server ends."""
+
+    world: World
+    bell: Bell
+    watch: Watch
+    watchers: set[object]  # who follows the log at the moment
+    desk: Desk  # where subscriptions are taken; it keeps its manners towards hosts
+
+
+class StreamEnd(Exception):  # noqa: N818  # no error: a stream has no other way to say why it ends
+    """A stream that ends before its time, and what the caller is told."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.reason)
+        self.refusal = refusal
+
+
+Answer = Callable[[Any, Room], Awaitable[Any]]
+Stream = Callable[[Any, Room], AsyncGenerator[Any, None]]  # None: nothing to say for now
+
+
+class Method(NamedTuple):
+    """What a method does, and the scope that it takes."""
+
+    scope: Scope
+    answer: Answer | Stream
+
+
+Methods = Mapping[str, Method]  # by "Service/Method"
+
+
+def scopes_of(methods: Methods) -> dict[str, Scope]:
+    """The scope of each method by its path."""
+    return {f"/{PACKAGE}.{name}": method.scope for name, method in methods.items()}
+
+
+def handlers_of(methods: Methods, room: Room, gate: Gate) -> list[Any]:
+    """One handler per service of the proto file; every method in it has to be there."""
+    return [
+        grpc.method_handlers_generic_handler(
+            service.full_name,
+            {
+                method.name: _handler(method, methods[f"{service.name}/{method.name}"], room, gate)
+                for method in service.methods
+            },
+        )
+        for service in pb.DESCRIPTOR.services_by_name.values()
+    ]
+
+
+def _handler(described: Any, method: Method, room: Room, gate: Gate) -> Any:  # noqa: ANN401
+    kind = GetMessageClass(described.input_type)
+    path = f"/{described.containing_service.full_name}/{described.name}"
+    if described.server_streaming:
+        stream = _stream(path, kind, method, room, gate)
+        return grpc.unary_stream_rpc_method_handler(_logged(path, stream, room))
+    return grpc.unary_unary_rpc_method_handler(
+        _logged(path, _unary(path, kind, method, room), room)
+    )
+
+
+def _unary(path: str, kind: Any, method: Method, room: Room) -> Callable[..., Awaitable[bytes]]:  # noqa: ANN401
+    limit = room.world.config.grpc.call_sec
+
+    async def call(data: bytes, context: Any) -> bytes:  # noqa: ANN401
+        try:
+            async with asyncio.timeout(limit):
+                reply = await method.answer(kind.FromString(data), room)  # type: ignore[misc]  # unary by its descriptor
+        except Exception as problem:  # noqa: BLE001  # the edge of a task
+            await _refuse(path, problem, context)
+        encoded: bytes = reply.SerializeToString()
+        return encoded
+
+    return call
+
+
+def _stream(
+    path: str,
+    kind: Any,  # noqa: ANN401
+    method: Method,
+    room: Room,
+    gate: Gate,
+) -> Callable[..., Awaitable[None]]:
+    async def call(data: bytes, context: Any) -> None:  # noqa: ANN401
+        try:
+            replies: AsyncGenerator[Any, None] = method.answer(kind.FromString(data), room)  # type: ignore[assignment]  # a stream by its descriptor
+            async with aclosing(replies):
+                await _write_all(path, replies, room, gate, context)
+        except Exception as problem:  # noqa: BLE001  # the edge of a task
+            await _refuse(path, problem, context)
+
+    return call
+
+
+def _logged(
+    path: str, call: Callable[..., Awaitable[T]], room: Room
+) -> Callable[..., Awaitable[T]]:
+    """The call, and one line about it: never who asked for what, only how it went."""
+    log, clock = logger("grpc"), room.world.clock
+
+    async def logged(data: bytes, context: Any) -> T:  # noqa: ANN401
+        begun, left = clock.monotonic(), False
+        try:
+            return await call(data, context)
+        except asyncio.CancelledError:
+            left = True
+            raise
+        finally:
+            status = "CANCELLED" if left else _status(context)
+            elapsed_ms = round((clock.monotonic() - begun) * 1000, 1)
+            log.info("answered", op=path, status=status, elapsed_ms=elapsed_ms)
+
+    return logged
+
+
+def _status(context: Any) -> str:  # noqa: ANN401
+    code = context.code()
+    return code.name if isinstance(code, grpc.StatusCode) else "OK"
+
+
+async def _write_all(
+    path: str,
+    replies: AsyncGenerator[Any, None],
+    room: Room,
+    gate: Gate,
+    context: Any,  # noqa: ANN401
+) -> None:
+    """Write each reply when the one before has left; look at the token again now and then."""
+    config, clock = room.world.config.grpc, room.world.clock
+    checked = clock.monotonic()
+    async for reply in replies:
+        if clock.monotonic() - checked >= config.recheck_sec:
+            await gate.check(path, context.invocation_metadata())
+            checked = clock.monotonic()
+        if reply is None:
+            continue
+        try:
+            async with asyncio.timeout(config.stall_sec):
+                await context.write(reply.SerializeToString())
+        except TimeoutError:
+            raise StreamEnd(TOO_SLOW) from None
+
+
+async def _refuse(path: str, problem: Exception, context: Any) -> NoReturn:  # noqa: ANN401
+    """End the call with the reason; whoever has left already is told nothing."""
+    if context.cancelled():
+        raise asyncio.CancelledError
+    refusal = _refusal(problem)
+    if refusal.code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNAVAILABLE):
+        _log_fault(path, problem, refusal)
+    await context.abort(refusal.code, refusal.message, refusal.metadata())
+    raise AssertionError(refusal.reason)  # abort has raised
+
+
+def _refusal(problem: Exception) -> Refusal:
+    if isinstance(problem, StreamEnd):
+        return problem.refusal
+    return MALFORMED if isinstance(problem, DecodeError) else refusal_of(problem)
+
+
+def _log_fault(path: str, problem: Exception, refusal: Refusal) -> None:
+    if refusal is SURPRISE:
+        logger("grpc").error("surprised", op=path, exc_info=problem)
+    elif refusal is not LEAVING:
+        logger("grpc").error("unavailable", op=path, reason=refusal.reason, detail=str(problem))

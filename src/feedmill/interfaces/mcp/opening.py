@@ -1,0 +1,19 @@
+"""The way in for who composes the doors; the MCP stack is an extra, and loaded only when asked for."""
+
+from importlib import import_module
+from typing import Any, Final
+
+from feedmill.errors import MissingExtraError
+
+EXTRA: Final = "mcp"
+
+_PART: Final = "the door for agents"
+
+
+def mcp_door() -> Any:  # noqa: ANN401  # a module; its names are checked where it is written
+    """The module `doors.mcp.serving`; MissingExtraError with the way out when it cannot be."""
+    try:
+        import_module("mcp.server.mcpserver")
+    except ModuleNotFoundError:
+        raise MissingExtraError(EXTRA, _PART) from None
+    return import_module("feedmill.interfaces.mcp.transports")

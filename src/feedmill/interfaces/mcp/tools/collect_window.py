@@ -1,0 +1,145 @@
+"""The first step: a window of candidates is collected and put on the shelf."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from feedmill.engine.run.services import World
+from feedmill.engine.service.queries import every_feed
+from feedmill.engine.two_phase.collect_window import (
+    Source,
+    collect_window,
+    is_left_behind,
+    source_of,
+    source_of_feed,
+)
+from feedmill.engine.two_phase.window import window_between, window_of_last
+from feedmill.engine.two_phase.window_library import KeptWindow
+from feedmill.errors import UsageError
+from feedmill.interfaces.mcp.shapes import CollectedWindow
+from feedmill.interfaces.mcp.state import Call, doorway_of
+from feedmill.interfaces.mcp.tool import tool
+from feedmill.interfaces.mcp.untrusted import source_shape
+from feedmill.model.candidate import Window
+
+_FAILED_SHOWN: Final = 50
+_PROGRESS_SEC: Final = 1.0
+
+
+@tool("Collect a window", "write", open_world=True)
+async def collect_window_(
+    call: Call,
+    start: Annotated[
+        str | None, Field(description="A day or an instant in UTC, as 2026-01-05.", max_length=40)
+    ] = None,
+    end: Annotated[
+        str | None,
+        Field(description="A day, which is included, or an instant, which is not.", max_length=40),
+    ] = None,
+    last_days: Annotated[
+        int | None, Field(ge=1, le=3_660, description="Instead of start and end: up to now.")
+    ] = None,
+    feeds: Annotated[
+        list[str] | None,
+        Field(
+            description="Addresses of feeds; without it and a tag every subscription is asked, but "
+            "for paused ones that an earlier insertion left behind (tag collected)."
+        ),
+    ] = None,
+    tag: Annotated[str | None, Field(description="Only subscriptions with this tag.")] = None,
+    topics: Annotated[
+        list[str] | None, Field(description="Ids of topics that it is collected for.")
+    ] = None,
+    prompt: Annotated[str, Field(description="What is looked for, in words.")] = "",
+) -> CollectedWindow:
+    """Step 1: fetch everything that sources published in a span of time, as candidates.
+
+    Nothing is stored as an entry. Sources are asked politely, so this may take minutes. A source
+    that fails is reported, and the rest goes on.
+    """
+    doorway = doorway_of(call)
+    window = _window(start, end, last_days, doorway.world)
+    sources = await _sources(feeds, tag, doorway.world)
+    async with _progress(call, len(sources)) as done:
+        file = await collect_window(
+            sources,
+            window,
+            doorway.world,
+            topics=tuple(topics or ()),
+            prompt=prompt,
+            step=done.append,
+        )
+    return _collected(await doorway.shelf.put(file))
+
+
+COLLECTING: Final = (collect_window_,)
+
+
+def _window(start: str | None, end: str | None, last_days: int | None, world: World) -> Window:
+    now = world.clock.now()
+    if (start is None) == (last_days is None) or (end is not None and start is None):
+        message = "a window has a start and perhaps an end, or it has last_days"
+        raise UsageError(message)
+    if last_days is not None:
+        return window_of_last(timedelta(days=last_days), now=now)
+    return window_between(start or "", end, now=now)
+
+
+async def _sources(feeds: Sequence[str] | None, tag: str | None, world: World) -> list[Source]:
+    if feeds:
+        found = [
+            await source_of(url, world) for url in feeds[: world.config.mcp.window_sources + 1]
+        ]
+    else:
+        found = [
+            source_of_feed(feed)
+            async for feed in every_feed(world, tag)
+            if tag is not None or not is_left_behind(feed)
+        ]
+    if not found:
+        message = "there is no source to collect from; name feeds, or a tag that a subscription has"
+        raise UsageError(message)
+    if len(found) > world.config.mcp.window_sources:
+        message = f"more than {world.config.mcp.window_sources} sources for one window"
+        raise UsageError(message)
+    return found
+
+
+@asynccontextmanager
+async def _progress(call: Call, total: int) -> AsyncIterator[list[object]]:
+    """Tell the caller now and then how many sources are done; it may want to wait longer."""
+    done: list[object] = []
+
+    async def tell() -> None:
+        while True:
+            await asyncio.sleep(_PROGRESS_SEC)
+            await call.report_progress(len(done), total)
+
+    telling = asyncio.create_task(tell())
+    try:
+        yield done
+    finally:
+        telling.cancel()
+        with suppress(asyncio.CancelledError):
+            await telling
+
+
+def _collected(kept: KeptWindow) -> CollectedWindow:
+    file = kept.file
+    failed = [one for one in file.sources if one.outcome == "failed"]
+    return CollectedWindow(
+        window_id=kept.id,
+        digest=file.digest,
+        start=file.window.start,
+        end=file.window.end,
+        candidates=len(file.candidates),
+        undated=sum(one.is_undated for one in file.candidates),
+        known=sum(one.is_known for one in file.candidates),
+        sources_ok=len(file.sources) - len(failed),
+        sources_failed=len(failed),
+        failed=[source_shape(one) for one in failed[:_FAILED_SHOWN]],
+    )

@@ -1,0 +1,201 @@
+"""The two last steps: a person is asked, and what the person confirmed is inserted.
+
+A client that can show a question to its person is asked to (elicitation). Any other gets `pending`
+and the name of the question; the ticket is then shown to the person alone, by `feedmill confirm`
+on a terminal. Either way the question closes with its answer: sending an old answer again asks
+again.
+"""
+
+from typing import Annotated, Final, Literal, NamedTuple
+
+from mcp.server.mcpserver import (
+    AcceptedElicitation,
+    DeclinedElicitation,
+    Elicit,
+    ElicitationResult,
+    Resolve,
+)
+from pydantic import BaseModel, Field
+
+from feedmill.engine.service.auth import require
+from feedmill.engine.two_phase.candidate_file import chosen
+from feedmill.engine.two_phase.confirmation import accept, ask, decline, spend
+from feedmill.engine.two_phase.insert_selected import insert_selected
+from feedmill.engine.two_phase.sidecar_files import record_confirmation
+from feedmill.engine.two_phase.window_library import KeptWindow
+from feedmill.interfaces.mcp.shapes import Confirmed, Inserted
+from feedmill.interfaces.mcp.state import Call, caller_of, doorway_of, program_of
+from feedmill.interfaces.mcp.tool import told, tool
+from feedmill.interfaces.mcp.tools.candidates import WindowId
+from feedmill.model.candidate import WindowCandidate
+from feedmill.model.confirmation import Question
+from feedmill.screen.texts import scrub
+
+Ids = Annotated[
+    list[int],
+    Field(min_length=1, max_length=5_000, description="Ids of candidates of this window."),
+]
+
+_MOST_SHOWN: Final = 30  # candidates that a question can show; more are shown on a terminal
+_TITLE_CHARS: Final = 120
+_FEED_CHARS: Final = 60
+_URL_CHARS: Final = 200
+_PERSON: Final = "the person at"
+_AT_THE_TERMINAL: Final = (
+    "Nothing is inserted yet. Ask the person to run `feedmill confirm --code {code}` on a terminal "
+    "of their own and to give you the ticket that it shows. You cannot confirm for them."
+)
+
+
+class Answer(BaseModel):
+    """What the person fills in."""
+
+    insert: bool = Field(title="Insert these entries", description="Yes stores all of them.")
+    name: str = Field(default="", title="Your name", description="For the record.", max_length=100)
+
+
+class NotAsked(NamedTuple):
+    """The client cannot show the question, or may not: it waits for a person on a terminal."""
+
+    code: str
+
+
+async def question_to_ask(call: Call, window_id: str, candidate_ids: list[int]) -> Question:
+    """The open question about this selection; the whole window is proven first."""
+    with told("confirm"):
+        require(caller_of(call), "write")
+        doorway = doorway_of(call)
+        kept = await doorway.shelf.window(window_id, checked=True)
+        chosen(kept.file, candidate_ids)
+        return await ask(
+            kept.id,
+            kept.file.digest,
+            candidate_ids,
+            doorway.world,
+            asked_by=program_of(call),
+        )
+
+
+async def answer_of_person(
+    call: Call, question: Annotated[Question, Resolve(question_to_ask)]
+) -> Elicit[Answer] | NotAsked:
+    """Let the client ask its person, if it can; all that would be inserted is in the question."""
+    with told("confirm"):
+        doorway = doorway_of(call)
+        is_allowed = doorway.world.config.mcp.ask == "client"
+        if not is_allowed or not _can_ask(call) or len(question.candidate_ids) > _MOST_SHOWN:
+            return NotAsked(question.code)
+        kept = await doorway.shelf.window(question.window_id)
+        return Elicit(_words(question, kept), Answer)
+
+
+@tool("Ask the person to confirm", "write")
+async def confirm(
+    call: Call,
+    window_id: WindowId,
+    candidate_ids: Ids,
+    question: Annotated[Question, Resolve(question_to_ask)],
+    answer: Annotated[ElicitationResult[Answer], Resolve(answer_of_person)],
+) -> Confirmed:
+    """Step 4: ask the person whether exactly these candidates may be inserted.
+
+    `confirmed` brings a ticket that is good once, for this selection, for some minutes. `pending`
+    means that the person has to answer on a terminal: pass `what_now` on to them, and wait.
+    """
+    del window_id, candidate_ids  # the question holds them, sorted
+    said: object = answer.data if isinstance(answer, AcceptedElicitation) else answer
+    match said:
+        case Answer(insert=True):
+            return await _yes(call, question, said)
+        case Answer() | DeclinedElicitation():
+            return await _no(call, question)
+        case _:  # not asked, or not answered: the question stays open
+            return _confirmed("pending", question, _AT_THE_TERMINAL.format(code=question.code))
+
+
+@tool("Insert what was confirmed", "write", repeats=True)
+async def insert_selected_(
+    call: Call,
+    window_id: WindowId,
+    candidate_ids: Ids,
+    ticket: Annotated[str, Field(min_length=1, max_length=200, description="From the person.")],
+) -> Inserted:
+    """Step 5: insert the candidates that the person confirmed, with the ticket of that answer.
+
+    The ticket is good once and only for exactly this selection. What is stored already is not
+    inserted again.
+    """
+    doorway = doorway_of(call)
+    kept = await doorway.shelf.window(window_id, checked=True)
+    chosen(kept.file, candidate_ids)
+    confirmation = await spend(ticket, kept.file.digest, candidate_ids, doorway.world)
+    record_confirmation(kept.path, confirmation)
+    done = await insert_selected(kept.file, candidate_ids, confirmation, doorway.world)
+    return Inserted(
+        window_id=kept.id,
+        candidate_ids=list(confirmation.candidate_ids),
+        new=done.new,
+        updated=done.updated,
+        unchanged=done.unchanged,
+        skipped=done.skipped,
+        feeds_added=done.feeds_added,
+        entry_uids=list(done.entry_uids),
+        confirmed_by=confirmation.confirmed_by,
+        confirmed_at=confirmation.confirmed_at,
+    )
+
+
+DECIDING: Final = (confirm, insert_selected_)
+
+
+def _can_ask(call: Call) -> bool:
+    """True when the client says that it shows forms to its person."""
+    capabilities = call.client_capabilities
+    able = None if capabilities is None else capabilities.elicitation
+    return able is not None and (able.form is not None or able.url is None)
+
+
+async def _yes(call: Call, question: Question, said: Answer) -> Confirmed:
+    by = said.name.strip() or f"{_PERSON} {program_of(call)}"
+    made = await accept(question.code, doorway_of(call).world, by=by, shown="mcp")
+    words = "Call insert_selected with this ticket and exactly these ids."
+    shape = _confirmed("confirmed", made.question, words)
+    return shape.model_copy(
+        update={"ticket": made.ticket, "expires_at": made.question.ticket_expires_at}
+    )
+
+
+async def _no(call: Call, question: Question) -> Confirmed:
+    by = f"{_PERSON} {program_of(call)}"
+    closed = await decline(question.code, doorway_of(call).world, by=by, shown="mcp")
+    words = "The person said no. Insert nothing of this selection; ask them what they want."
+    return _confirmed("declined", closed, words)
+
+
+def _confirmed(
+    status: Literal["confirmed", "declined", "pending"], question: Question, what_now: str
+) -> Confirmed:
+    return Confirmed(
+        status=status,
+        question=question.code,
+        window_id=question.window_id,
+        candidate_ids=list(question.candidate_ids),
+        what_now=what_now,
+    )
+
+
+def _words(question: Question, kept: KeptWindow) -> str:
+    """The question as the person reads it; the same words each time it is put together."""
+    rows = "\n".join(_line(one) for one in chosen(kept.file, question.candidate_ids))
+    return (
+        f"{question.asked_by} asks to insert {len(question.candidate_ids)} entries "
+        f"(question {question.code}). The titles are the publishers' own words:\n{rows}"
+    )
+
+
+def _line(candidate: WindowCandidate) -> str:
+    day = "undated" if candidate.published_at is None else f"{candidate.published_at:%Y-%m-%d}"
+    title = scrub(candidate.title or "(no title)", _TITLE_CHARS)
+    feed = scrub(candidate.feed_title or "", _FEED_CHARS)
+    url = scrub(candidate.url or "", _URL_CHARS)
+    return f"{candidate.candidate_id}. {day} | {title} | {feed} | {url}"

@@ -1,0 +1,122 @@
+"""Tools for screening by meaning: what is looked for, and what the methods suggest."""
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from pydantic import BaseModel, Field
+
+from feedmill.app.services import default_topics, open_screeners
+from feedmill.engine.two_phase.screen import screen
+from feedmill.engine.two_phase.sidecar_files import read_screenings, write_screenings
+from feedmill.engine.two_phase.window_library import KeptWindow
+from feedmill.interfaces.mcp.shapes import Screened, Topics, TopicShape
+from feedmill.interfaces.mcp.state import Call, doorway_of
+from feedmill.interfaces.mcp.tool import tool
+from feedmill.interfaces.mcp.tools.candidates import WindowId
+from feedmill.model.screening import Screening, TopicSet
+from feedmill.screen.texts import text_of
+from feedmill.screen.topics import choose_topics, merge_topics, read_topics, weaknesses
+
+Line = Annotated[str, Field(max_length=1_000)]
+
+_EXAMPLES_SHOWN: Final = 6
+
+
+class OwnTopic(BaseModel):
+    """A topic of the person's own; it is recognised by its examples, not by its name."""
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")
+    name: str = Field(max_length=100)
+    description: Line = ""
+    examples: list[Line] = Field(
+        default=[], max_length=50, description="Three or more sentences that are about it."
+    )
+    not_examples: list[Line] = Field(default=[], max_length=50)
+    keywords: list[Line] = Field(default=[], max_length=50)
+
+
+@tool("List topics", "read", reads=True)
+async def list_topics(call: Call) -> Topics:
+    """List the topics that come with feedmill; `screen` takes others as well."""
+    del call
+    topics = default_topics()
+    return Topics(
+        name=topics.name,
+        version=topics.version,
+        topics=[
+            TopicShape(
+                id=one.id,
+                name=one.name,
+                description=one.description,
+                examples=list(one.examples[:_EXAMPLES_SHOWN]),
+            )
+            for one in topics.topics
+        ],
+    )
+
+
+@tool("Screen a window", "write", repeats=True, open_world=True)
+async def screen_(
+    call: Call,
+    window_id: WindowId,
+    topics: Annotated[
+        list[str] | None, Field(description="Ids; without it all topics count.", max_length=100)
+    ] = None,
+    own_topics: Annotated[
+        list[OwnTopic] | None, Field(description="Extend or override the default topics.")
+    ] = None,
+    method: Annotated[
+        Literal["lexical", "embedding", "hybrid", "llm"],
+        Field(description="hybrid: words and meaning together, as far as they are installed."),
+    ] = "hybrid",
+) -> Screened:
+    """Step 2: score every candidate of a window by topics: keep, unsure or drop, with reasons.
+
+    A suggestion inserts nothing. Candidates that record_decisions judged keep that judgement.
+    """
+    doorway = doorway_of(call)
+    kept = await doorway.shelf.window(window_id)
+    wanted = choose_topics(_topics(own_topics or []), topics or [])
+    before = {one.candidate_id: one for one in read_screenings(kept.path, kept.file)}
+    judged = {number for number, one in before.items() if "agent" in one.methods}
+    texts = [text_of(one) for one in kept.file.candidates if one.candidate_id not in judged]
+    warnings = list(weaknesses(wanted))
+    config = doorway.world.config
+    async with open_screeners(config, method) as opened:
+        warnings += opened.warnings
+        made = await screen(
+            texts,
+            wanted,
+            opened.screeners,
+            config.screen,
+            asked=opened.asked,
+            warn=warnings.append,
+        )
+    write_screenings(kept.path, kept.file, made, at=doorway.world.clock.now())
+    return _screened(kept, [*made, *(before[one] for one in sorted(judged))], wanted, warnings)
+
+
+SCREENING: Final = (list_topics, screen_)
+
+
+def _topics(own: list[OwnTopic]) -> TopicSet:
+    if not own:
+        return default_topics()
+    text = msgspec.json.encode({"name": "own", "topics": [one.model_dump() for one in own]})
+    return merge_topics(default_topics(), read_topics(text.decode()))
+
+
+def _screened(
+    kept: KeptWindow, made: list[Screening], topics: TopicSet, warnings: list[str]
+) -> Screened:
+    kinds = [one.suggestion for one in made]
+    return Screened(
+        window_id=kept.id,
+        keep=kinds.count("keep"),
+        unsure=kinds.count("unsure"),
+        drop=kinds.count("drop"),
+        methods=sorted({method for one in made for method in one.methods}),
+        is_degraded=any(one.is_degraded for one in made),
+        warnings=[words[:500] for words in warnings[:20]],
+        topic_set=topics.version,
+    )

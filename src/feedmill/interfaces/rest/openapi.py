@@ -1,0 +1,173 @@
+"""The interface as OpenAPI 3.1, made of the routes themselves.
+
+The framework lists addresses and parameters; shapes come from msgspec, which also checks them; and
+what each route describes says the rest: bodies, answers, problems and scopes. So the document
+cannot say anything that the code does not do, and `tests` ask the server whether it holds.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final, get_origin
+
+import msgspec
+from litestar import Litestar
+from litestar.handlers import HTTPRouteHandler
+
+from feedmill.interfaces.rest.auth import BASIC, SCOPE
+from feedmill.interfaces.rest.described import DESCRIBED, Described
+from feedmill.interfaces.rest.problems import KINDS, MEDIA_TYPE
+from feedmill.interfaces.rest.responses import NDJSON
+from feedmill.publish.shapes import Problem
+from feedmill.version import __version__
+
+_REF: Final = "#/components/schemas/{name}"
+_BINARY: Final = {"type": "string", "format": "binary"}
+_TEXT: Final = {"type": "string"}
+_PLAIN: Final[dict[Any, dict[str, Any]]] = {bytes: _BINARY, str: _TEXT, dict: {"type": "object"}}
+_ABOUT: Final = (
+    "What the mill has taken in. Every list is paged by an opaque cursor, or comes whole as NDJSON"
+    " with `Accept: application/x-ndjson`. Every problem is an RFC 9457 document with a stable"
+    " type. Tokens are made by `feedmill token create`."
+)
+# Any route may answer with these, whatever it describes.
+_ALWAYS: Final = ("bad-request", "bad-parameter", "bad-host", "surprise", "store-unavailable")
+_WITH_TOKEN: Final = ("unauthenticated", "forbidden", "rate-limited")
+_WITH_BODY: Final = ("too-slow", "too-large", "unsupported-media-type", "cross-origin")
+
+
+def open_api(app: Litestar) -> dict[str, Any]:
+    """The whole document."""
+    found = app.openapi_schema.to_schema()
+    shapes: list[Any] = [Problem]
+    for handler, operation in _operations(app, found):
+        described: Described = handler.opt[DESCRIBED]
+        shapes += [one for one in (described.gives, described.body) if _is_shape(one)]
+        _complete(operation, described, handler)
+    _, schemas = msgspec.json.schema_components(shapes, ref_template=_REF)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "feedmill",
+            "version": __version__,
+            "description": _ABOUT,
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+        "paths": found["paths"],
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer", "bearerFormat": "fm_…"},
+                "reader": {"type": "http", "scheme": "basic"},
+            },
+        },
+    }
+
+
+def _operations(
+    app: Litestar, found: dict[str, Any]
+) -> Iterator[tuple[HTTPRouteHandler, dict[str, Any]]]:
+    """Each route that describes itself, with what the framework found out about it."""
+    by_id = {
+        operation["operationId"]: operation
+        for path in found["paths"].values()
+        for operation in path.values()
+        if isinstance(operation, dict)
+    }
+    for route in app.routes:
+        for handler in getattr(route, "route_handlers", ()):
+            name = getattr(handler, "operation_id", None)
+            if DESCRIBED in handler.opt and isinstance(name, str) and name in by_id:
+                yield handler, by_id.pop(name)
+
+
+def _complete(operation: dict[str, Any], described: Described, handler: HTTPRouteHandler) -> None:
+    scope = handler.opt.get(SCOPE)
+    operation["responses"] = _responses(described, has_scope=scope is not None)
+    operation["parameters"] = [_parameter(one) for one in operation.get("parameters", ())]
+    if described.body is not None:
+        schema = _schema(described.body)
+        content = {kind: {"schema": _schema_for(kind, schema)} for kind in described.takes}
+        operation["requestBody"] = {"required": True, "content": content}
+    if scope is None:
+        operation["security"] = []
+    else:
+        ways = ["token", "reader"] if handler.opt.get(BASIC) else ["token"]
+        operation["security"] = [{way: []} for way in ways]
+        operation["x-scope"] = scope
+    for noise in ("deprecated", "description"):
+        operation.pop(noise, None)
+
+
+def _responses(described: Described, *, has_scope: bool) -> dict[str, Any]:
+    answers: dict[str, Any] = {str(described.status): _answer(described)}
+    if described.status == 201:
+        answers["200"] = {**_answer(described), "description": "It was here already."}
+    if described.conditional:
+        answers["304"] = {"description": "You have it already."}
+    codes = [
+        *_ALWAYS,
+        *(_WITH_TOKEN if has_scope else ()),
+        *(_WITH_BODY if described.body is not None else ("cross-origin",)),
+        *described.problems,
+    ]
+    if "not-found" not in codes:
+        codes.append("no-such-route")
+    by_status: dict[int, list[str]] = {}
+    for code in dict.fromkeys(codes):
+        by_status.setdefault(KINDS[code].status, []).append(code)
+    for status in sorted(by_status):
+        answers[str(status)] = _problem(by_status[status])
+    return answers
+
+
+def _answer(described: Described) -> dict[str, Any]:
+    words = {201: "Made.", 202: "It will be done.", 204: "Done."}
+    answer: dict[str, Any] = {"description": words.get(described.status, "Here it is.")}
+    if described.gives is None:
+        return answer
+    kind = described.media_type.partition(";")[0]
+    answer["content"] = {kind: {"schema": _schema(described.gives)}}
+    if described.lines:
+        answer["content"][NDJSON] = {"schema": _TEXT}
+    return answer
+
+
+def _problem(codes: list[str]) -> dict[str, Any]:
+    said = "; ".join(f"`{code}`: {KINDS[code].title}" for code in codes)
+    problem: dict[str, Any] = {
+        "description": f"{said}.",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": _REF.format(name="Problem")}}},
+    }
+    wait = {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 0}}
+    if KINDS[codes[0]].status in (429, 503):
+        problem["headers"] = {"Retry-After": wait}
+    return problem
+
+
+def _parameter(found: dict[str, Any]) -> dict[str, Any]:
+    """A parameter without what only JSON can say: a query cannot hold null."""
+    schema = dict(found["schema"])
+    schema.pop("description", None)
+    kinds = [one for one in schema.pop("oneOf", ()) if one.get("type") != "null"]
+    shape = {**(kinds[0] if kinds else {}), **schema}
+    if shape.get("type") == "array" and "maxLength" in shape:
+        shape["maxItems"] = shape.pop("maxLength")
+    told = {"name": found["name"], "in": found["in"], "required": found["required"]}
+    if "description" in found:
+        told["description"] = found["description"]
+    return {**told, "schema": shape}
+
+
+def _schema(shape: Any) -> dict[str, Any]:  # noqa: ANN401  # any type
+    if shape in _PLAIN:
+        return _PLAIN[shape]
+    return {"$ref": _REF.format(name=shape.__name__)}
+
+
+def _schema_for(media_type: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """A list of subscriptions is bytes, but in JSON it has some shape."""
+    return {} if schema is _BINARY and media_type == "application/json" else schema
+
+
+def _is_shape(one: Any) -> bool:  # noqa: ANN401  # any type
+    return isinstance(one, type) and get_origin(one) is None and issubclass(one, msgspec.Struct)

@@ -1,0 +1,186 @@
+"""How an answer is written: JSON with validators, 304 when nothing changed, NDJSON for a whole list.
+
+An ETag is a digest of the bytes, so it never lies; it costs a microsecond a kilobyte. A stream of lines
+reads one page at a time and waits for its reader, so it needs the same memory for ten entries and
+for ten million.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import format_datetime, parsedate_to_datetime
+from hashlib import sha256
+from typing import Any, Final, Protocol
+
+import msgspec
+from litestar import Request, Response
+from litestar.response import Stream
+
+from feedmill.interfaces.rest.auth import SCOPE, may_still
+from feedmill.interfaces.rest.middleware import break_off
+from feedmill.interfaces.rest.problems import RequestError
+from feedmill.interfaces.rest.state import doorway_of
+from feedmill.publish.ndjson import json_lines
+
+JSON: Final = "application/json"
+NDJSON: Final = "application/x-ndjson"
+# Whatever is served may be kept by the one who asked, and has to be asked for again.
+REVALIDATE: Final = "private, no-cache"
+
+AnyRequest = Request[Any, Any, Any]
+
+
+class Listed(Protocol):
+    """A page of any list."""
+
+    @property
+    def items(self) -> tuple[Any, ...]: ...
+    @property
+    def next(self) -> str | None: ...
+
+
+Turn = Callable[[str | None], Awaitable[Listed]]  # the page after a cursor
+
+
+def answer(
+    request: AnyRequest,
+    value: object,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    modified: datetime | None = None,
+) -> Response[bytes]:
+    """The value as JSON, or 304 when the caller has it already."""
+    return answer_bytes(
+        request,
+        msgspec.json.encode(value),
+        JSON,
+        status=status,
+        headers=headers,
+        modified=modified,
+    )
+
+
+def answer_bytes(
+    request: AnyRequest,
+    body: bytes,
+    media_type: str,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    modified: datetime | None = None,
+    etag: str | None = None,
+) -> Response[bytes]:
+    """Bytes with validators, or 304 when the caller has them already (RFC 9110 13)."""
+    tag = etag or f'"{sha256(body).hexdigest()[:32]}"'
+    fields = {
+        "ETag": tag,
+        "Cache-Control": REVALIDATE,
+        "Vary": "Accept, Authorization",
+        **({"Last-Modified": format_datetime(modified, usegmt=True)} if modified else {}),
+        **(headers or {}),
+    }
+    if status == 200 and is_known(request, tag, modified):
+        return Response(b"", status_code=304, headers=fields, media_type=media_type)
+    return Response(body, status_code=status, headers=fields, media_type=media_type)
+
+
+def is_known(request: AnyRequest, tag: str, modified: datetime | None) -> bool:
+    """True when the conditions of the request say that the caller has this (RFC 9110 13.2.2)."""
+    known = request.headers.get("if-none-match")
+    if known is not None:
+        tags = [one.strip().removeprefix("W/") for one in known.split(",")]
+        return "*" in tags or tag.removeprefix("W/") in tags
+    since = request.headers.get("if-modified-since")
+    if since is None or modified is None:
+        return False
+    try:
+        moment = parsedate_to_datetime(since)
+    except (ValueError, OverflowError):  # no date, or one that no calendar has
+        return False
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return modified.replace(microsecond=0) <= moment
+
+
+def wants_lines(request: AnyRequest) -> bool:
+    """True when the caller asks for NDJSON."""
+    wanted = request.headers.get("accept", "")
+    return any(one.partition(";")[0].strip().lower() == NDJSON for one in wanted.split(","))
+
+
+async def answer_list(
+    request: AnyRequest, turn: Turn, cursor: str | None
+) -> Response[bytes] | Stream:
+    """One page as JSON, or every page from the cursor on as lines."""
+    first = await turn(cursor)  # a bad cursor is a problem, not a stream that ends too early
+    if wants_lines(request):
+        return stream(while_allowed(request, _lines(first, turn)), NDJSON)
+    return answer(request, first)
+
+
+def stream(chunks: AsyncIterator[bytes], media_type: str) -> Stream:
+    """Chunks as they come; nothing between here and the reader may keep them back."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Accept"}
+    return Stream(chunks, media_type=media_type, headers=headers)
+
+
+async def while_allowed(request: AnyRequest, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The chunks; broken off, not ended, once the token does not hold: this was not all of them."""
+    doorway = doorway_of(request)
+    clock, every = doorway.world.clock, doorway.config.heartbeat_sec
+    checked = clock.monotonic()
+    async for chunk in chunks:
+        yield chunk
+        if clock.monotonic() - checked < every:
+            continue
+        checked = clock.monotonic()
+        if not await may_still(request, request.route_handler.opt[SCOPE]):
+            break_off(request.scope)
+            return
+
+
+async def read_json(request: AnyRequest, shape: type[Any]) -> Any:  # noqa: ANN401  # an instance of `shape`
+    """The body as the shape; problems of 413, 415, 400 and 422 otherwise."""
+    check_type(request, (JSON,))
+    body = await read_body(request, doorway_of(request).config.body_bytes)
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except msgspec.ValidationError as problem:
+        raise RequestError(code="invalid-body", detail=str(problem)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        raise RequestError(code="bad-request", detail=f"the body is no JSON: {problem}") from None
+
+
+async def read_body(request: AnyRequest, most: int) -> bytes:
+    """The body; a problem of 413 as soon as it is known to be longer than that."""
+    pieces, length = list[bytes](), int(request.headers.get("content-length", "0"))
+    if length <= most:
+        length = 0
+        async for piece in request.stream():
+            pieces.append(piece)
+            length += len(piece)
+            if length > most:
+                break
+    if length > most:
+        raise RequestError(code="too-large", detail=f"at most {most:,} bytes are read here")
+    return b"".join(pieces)
+
+
+def check_type(request: AnyRequest, known: tuple[str, ...]) -> None:
+    """A problem of 415 unless the body says that it is of one of these types.
+
+    A form of a web page cannot send JSON, so no page can make a browser change anything here.
+    """
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given not in known:
+        detail = f"send one of: {', '.join(known)}"
+        raise RequestError(code="unsupported-media-type", detail=detail)
+
+
+async def _lines(page: Listed, turn: Turn) -> AsyncIterator[bytes]:
+    while True:
+        if page.items:
+            yield json_lines(page.items)
+        if page.next is None:
+            return
+        page = await turn(page.next)

@@ -1,0 +1,184 @@
+"""/entries, /articles and /raw: what was published, and the very bytes that said so."""
+
+from litestar import Response, Router, get
+from litestar.response import Stream
+
+from feedmill.engine.service import queries
+from feedmill.engine.service.queries import Raw
+from feedmill.interfaces.rest.described import (
+    Cursor,
+    Described,
+    EntryUid,
+    FetchId,
+    Limit,
+    TagIs,
+    route,
+)
+from feedmill.interfaces.rest.responses import AnyRequest, Listed, answer, answer_bytes, answer_list
+from feedmill.interfaces.rest.routes.entry_filter import (
+    Category,
+    Feeds,
+    Since,
+    Text,
+    Until,
+    entry_filter,
+)
+from feedmill.interfaces.rest.state import world_of
+from feedmill.publish.shapes import ArticlePage, EntryPage, EntryShape, FetchShape, RevisionPage
+
+BINARY = "application/octet-stream"
+# A stranger's document is never shown by a browser as if it were ours.
+_HARMLESS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cache-Control": "private, max-age=86400, immutable",
+}
+_RAW = Described(
+    gives=bytes, media_type=BINARY, conditional=True, problems=("not-found", "not-kept")
+)
+
+
+@get(
+    "/entries",
+    operation_id="listEntries",
+    summary="Entries that the filters let through, the latest arrivals first.",
+    opt=route(
+        "read",
+        Described(
+            gives=EntryPage,
+            lines=True,
+            conditional=True,
+            problems=("bad-cursor", "bad-parameter"),
+        ),
+    ),
+)
+async def list_entries(
+    request: AnyRequest,
+    feed: Feeds = None,
+    tag: TagIs = None,
+    category: Category = None,
+    since: Since = None,
+    until: Until = None,
+    text: Text = None,
+    cursor: Cursor = None,
+    limit: Limit = None,
+) -> Response[bytes] | Stream:
+    world = world_of(request)
+    where = entry_filter(
+        feeds=feed, tag=tag, category=category, since=since, until=until, text=text
+    )
+
+    async def turn(after: str | None) -> Listed:
+        return await queries.entry_texts(where, world, cursor=after, limit=limit)
+
+    return await answer_list(request, turn, cursor)
+
+
+@get(
+    "/entries/{entry_uid:str}",
+    operation_id="getEntry",
+    summary="One entry.",
+    opt=route("read", Described(gives=EntryShape, conditional=True, problems=("not-found",))),
+)
+async def get_entry(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]:
+    found = await queries.entry(entry_uid, world_of(request))
+    return answer(
+        request, found, modified=max(found.last_seen, found.removed_at or found.last_seen)
+    )
+
+
+@get(
+    "/entries/{entry_uid:str}/revisions",
+    operation_id="listRevisions",
+    summary="Earlier states of an entry, the oldest first.",
+    opt=route(
+        "read",
+        Described(gives=RevisionPage, lines=True, conditional=True, problems=("not-found",)),
+    ),
+)
+async def list_revisions(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes] | Stream:
+    world = world_of(request)
+
+    async def turn(_: str | None) -> Listed:
+        return await queries.revisions(entry_uid, world)
+
+    return await answer_list(request, turn, None)
+
+
+@get(
+    "/entries/{entry_uid:str}/raw",
+    operation_id="getEntryRaw",
+    summary="The exact bytes of an entry as they stood in the publisher's document.",
+    opt=route("read", _RAW),
+)
+async def get_entry_raw(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]:
+    raw = await queries.entry_raw(entry_uid, world_of(request))
+    return _bytes(request, raw, f"{raw.fetch.fetch_id}-{raw.offset}.bin")
+
+
+@get(
+    "/raw/{fetch_id:str}",
+    operation_id="getRaw",
+    summary="The exact bytes that a fetch brought.",
+    opt=route("read", _RAW),
+)
+async def get_raw(request: AnyRequest, fetch_id: FetchId) -> Response[bytes]:
+    raw = await queries.raw(fetch_id, world_of(request))
+    return _bytes(request, raw, f"{raw.fetch.fetch_id}.bin")
+
+
+@get(
+    "/raw/{fetch_id:str}/headers",
+    operation_id="getRawHeaders",
+    summary="A fetch with its headers as they were sent and came, credentials left out.",
+    opt=route("read", Described(gives=FetchShape, conditional=True, problems=("not-found",))),
+)
+async def get_raw_headers(request: AnyRequest, fetch_id: FetchId) -> Response[bytes]:
+    found = await queries.fetch(fetch_id, world_of(request))
+    return answer(request, found, modified=found.fetched_at)
+
+
+@get(
+    "/articles",
+    operation_id="listArticles",
+    summary="What was published, each once however many feeds carried it.",
+    opt=route(
+        "read",
+        Described(gives=ArticlePage, lines=True, conditional=True, problems=("bad-cursor",)),
+    ),
+)
+async def list_articles(
+    request: AnyRequest, cursor: Cursor = None, limit: Limit = None
+) -> Response[bytes] | Stream:
+    world = world_of(request)
+
+    async def turn(after: str | None) -> Listed:
+        return await queries.articles(world, cursor=after, limit=limit)
+
+    return await answer_list(request, turn, cursor)
+
+
+def _bytes(request: AnyRequest, raw: Raw, name: str) -> Response[bytes]:
+    fetch = raw.fetch
+    facts = {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Feedmill-Fetch": fetch.fetch_id,
+        "Feedmill-Offset": str(raw.offset),
+    }
+    return answer_bytes(
+        request, raw.body, BINARY, headers=_HARMLESS | facts, modified=fetch.fetched_at
+    )
+
+
+entry_routes = Router(
+    "/",
+    tags=["entries"],
+    route_handlers=[
+        list_entries,
+        get_entry,
+        list_revisions,
+        get_entry_raw,
+        get_raw,
+        get_raw_headers,
+        list_articles,
+    ],
+)

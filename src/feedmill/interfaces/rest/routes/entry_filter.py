@@ -1,0 +1,62 @@
+"""The filters of a list of entries, as they stand in a query."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+
+from litestar.params import QueryParameter
+
+from feedmill.engine.ports import EntryFilter
+from feedmill.interfaces.rest.problems import RequestError
+from feedmill.normalise.dates.parse import parse_date
+
+_MOMENT = "RFC 3339, or a day."
+
+Since = Annotated[
+    str | None, QueryParameter(description=f"First seen at or after this moment: {_MOMENT}")
+]
+Until = Annotated[
+    str | None, QueryParameter(description=f"First seen before this moment: {_MOMENT}")
+]
+Text = Annotated[
+    str | None, QueryParameter(description="A word of the title begins like this.", max_length=200)
+]
+Category = Annotated[
+    str | None, QueryParameter(description="Only entries with this category.", max_length=200)
+]
+Feeds = Annotated[
+    list[str] | None, QueryParameter(description="Only entries of this feed; repeatable.")
+]
+_MOST_FEEDS = 500
+
+
+def entry_filter(
+    *,
+    feeds: Sequence[str] | None = None,
+    tag: str | None = None,
+    category: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    text: str | None = None,
+) -> EntryFilter:
+    """The filter that a query asks for; a problem of 400 for a moment that is none."""
+    if feeds is not None and len(feeds) > _MOST_FEEDS:
+        raise RequestError(code="bad-parameter", detail=f"feed: at most {_MOST_FEEDS} of them")
+    return EntryFilter(
+        feed_ids=None if feeds is None else tuple(feeds),
+        tag=tag,
+        category=category,
+        since=_moment(since, "since"),
+        until=_moment(until, "until"),
+        text=text,
+    )
+
+
+def _moment(text: str | None, name: str) -> datetime | None:
+    if text is None:
+        return None
+    moment = parse_date(text[:100])
+    if moment is None:
+        detail = f"{name}: {text[:100]!r} is no time; write one like 2025-10-14T09:30:00Z"
+        raise RequestError(code="bad-parameter", detail=detail)
+    return moment

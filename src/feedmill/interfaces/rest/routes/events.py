@@ -1,0 +1,173 @@
+"""/events: the one log, page by page, by long poll, or as it grows (D29).
+
+A stream hands on whole batches, waits for its reader, and keeps nothing: a reader that takes
+nothing is cut off by the server and comes back with the number of the last event that it saw.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final, get_args
+
+from litestar import Response, Router, get
+from litestar.params import QueryParameter
+from litestar.response import Stream
+
+from feedmill.engine.service import queries
+from feedmill.errors import CrowdedError
+from feedmill.interfaces.rest.auth import may_still
+from feedmill.interfaces.rest.described import After, Described, Limit, route
+from feedmill.interfaces.rest.problems import RequestError
+from feedmill.interfaces.rest.responses import (
+    NDJSON,
+    AnyRequest,
+    answer,
+    stream,
+    wants_lines,
+    while_allowed,
+)
+from feedmill.interfaces.rest.routes.entry_filter import Feeds
+from feedmill.interfaces.rest.state import Doorway, doorway_of
+from feedmill.model.event import EventType
+from feedmill.publish.ndjson import event_line
+from feedmill.publish.shapes import MOST_SEQ, EventPage, EventShape
+
+SSE: Final = "text/event-stream"
+_MOST_WAIT_SEC: Final = 60.0
+_BATCH: Final = 500
+_RETRY_MS: Final = 2_000
+_MOST_DIGITS: Final = 40  # of a number, with zeros in front
+
+Types = Annotated[
+    str | None,
+    QueryParameter(description="Only these types, separated by commas.", max_length=1_000),
+]
+Wait = Annotated[
+    float | None,
+    QueryParameter(description="Wait so many seconds for the first event; clamped to 0 to 60."),
+]
+
+
+@get(
+    "/",
+    operation_id="listEvents",
+    summary="Events after a number, in order; with `wait`, as soon as there are any.",
+    opt=route("read", Described(gives=EventPage, lines=True, problems=("bad-parameter",))),
+)
+async def list_events(
+    request: AnyRequest,
+    after: After = 0,
+    types: Types = None,
+    feed: Feeds = None,
+    wait: Wait = None,
+    limit: Limit = None,
+) -> Response[bytes] | Stream:
+    doorway, wanted = doorway_of(request), _types(types)
+    choice = {"types": wanted, "feed_ids": tuple(feed or ())}
+    if wants_lines(request):
+        return stream(while_allowed(request, _all(doorway, after, choice)), NDJSON)
+    page = await _first(doorway, after, choice, limit=limit, wait=_seconds(wait))
+    return answer(request, page)
+
+
+@get(
+    "/stream",
+    operation_id="streamEvents",
+    summary="The log as it grows, as server-sent events; `Last-Event-ID` goes on where it broke.",
+    opt=route(
+        "read",
+        Described(gives=str, media_type=SSE, problems=("bad-parameter", "too-many-streams")),
+    ),
+)
+async def stream_events(
+    request: AnyRequest, after: After = 0, types: Types = None, feed: Feeds = None
+) -> Stream:
+    doorway, wanted = doorway_of(request), _types(types)
+    begin = _last_event_id(request.headers.get("last-event-id"), after)
+    if not doorway.streams.take(request):
+        message = "as many streams are open as the settings allow"
+        raise CrowdedError(message, reason="too-many-streams", retry_after_sec=10.0)
+    choice = {"types": wanted, "feed_ids": tuple(feed or ())}
+    return stream(_follow(request, begin, choice), SSE)
+
+
+async def _first(
+    doorway: Doorway, after: int, choice: dict[str, Any], *, limit: int | None, wait: float
+) -> EventPage:
+    """The first page that is not empty, or an empty one when time is up."""
+    world, clock = doorway.world, doorway.world.clock
+    until = clock.monotonic() + wait
+    while True:
+        page = await queries.events(world, after=after, limit=limit, **choice)
+        left = until - clock.monotonic()
+        if page.items or left <= 0 or doorway.watch.is_stopping():
+            return page
+        after = page.next
+        if page.next >= page.last_seq:
+            await doorway.bell.beyond(after, timeout_sec=left)
+
+
+async def _all(doorway: Doorway, after: int, choice: dict[str, Any]) -> AsyncIterator[bytes]:
+    """Every event up to the end of the log, as lines."""
+    while True:
+        page = await queries.events(doorway.world, after=after, limit=_BATCH, **choice)
+        if page.items:
+            yield b"".join(event_line(event) for event in page.items)
+        if page.next >= page.last_seq or page.next == after:
+            return
+        after = page.next
+
+
+async def _follow(request: AnyRequest, after: int, choice: dict[str, Any]) -> AsyncIterator[bytes]:
+    """The log from there on, for ever: a batch as one chunk, a sign of life when nothing happens."""
+    doorway = doorway_of(request)
+    clock, every = doorway.world.clock, doorway.config.heartbeat_sec
+    checked = clock.monotonic()
+    yield f"retry: {_RETRY_MS}\n\n".encode()
+    while not doorway.watch.is_stopping():
+        page = await queries.events(doorway.world, after=after, limit=_BATCH, **choice)
+        if page.items:
+            yield b"".join(map(_sse, page.items))
+        after = page.next
+        if clock.monotonic() - checked >= every:
+            checked = clock.monotonic()
+            if not await may_still(request):
+                return
+        if after >= page.last_seq:
+            has_news = await doorway.bell.beyond(after, timeout_sec=every)
+            if not has_news and not doorway.watch.is_stopping():
+                yield b": still here\n\n"
+
+
+def _sse(event: EventShape) -> bytes:
+    # The type comes from our own list and the data is one line, so no field can be forged.
+    return b"id: %d\nevent: %s\ndata: %s\n" % (event.seq, event.type.encode(), event_line(event))
+
+
+def _seconds(wait: float | None) -> float:
+    """How long to wait; what is no number is no wait."""
+    return min(wait, _MOST_WAIT_SEC) if wait is not None and wait > 0 else 0.0
+
+
+def _types(given: str | None) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    wanted = tuple(one.strip() for one in given.split(",") if one.strip())
+    known = get_args(EventType)
+    unknown = [one for one in wanted if one not in known]
+    if unknown or not wanted:
+        detail = f"types: {given[:100]!r}; they are: {', '.join(known)}"
+        raise RequestError(code="bad-parameter", detail=detail)
+    return wanted
+
+
+def _last_event_id(header: str | None, after: int) -> int:
+    """Where to go on: what the browser remembers wins over the address it began with."""
+    if header is None or header == "":
+        return after
+    if not (header.isascii() and header.isdigit() and len(header) <= _MOST_DIGITS):
+        raise RequestError(code="bad-parameter", detail="Last-Event-ID: a number is wanted")
+    if int(header) > MOST_SEQ:
+        raise RequestError(code="bad-parameter", detail="Last-Event-ID: a number is wanted")
+    return int(header)
+
+
+event_routes = Router("/events", tags=["events"], route_handlers=[list_events, stream_events])

@@ -1,0 +1,247 @@
+"""Collections as feeds: Atom, RSS and JSON Feed of a tag, of one feed or of any question.
+
+Every page names itself, its neighbours and the hub, in the document and in `Link` (RFC 8288), and
+can be asked for conditionally. A feed reader has no field for a token: here it may also come as
+the password of Basic, never in the address.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC
+from hashlib import blake2b
+from typing import Annotated, Any, Final, NamedTuple
+from urllib.parse import quote, urlencode
+
+from litestar import Response, Router, get
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import PathParameter, QueryParameter
+
+from feedmill.engine.service.collections import Collection, CollectionPage, key_of, page
+from feedmill.engine.service.queries import feed_of
+from feedmill.errors import AccessError
+from feedmill.interfaces.rest.auth import BASIC
+from feedmill.interfaces.rest.described import Described, TagIs
+from feedmill.interfaces.rest.described import route as described_route
+from feedmill.interfaces.rest.problems import RequestError, on_error
+from feedmill.interfaces.rest.responses import AnyRequest, answer_bytes
+from feedmill.interfaces.rest.routes.entry_filter import (
+    Category,
+    Feeds,
+    Since,
+    Text,
+    Until,
+    entry_filter,
+)
+from feedmill.interfaces.rest.routes.noticed import Noticed
+from feedmill.interfaces.rest.state import world_of
+from feedmill.publish.metafeeds import FORMATS, Format, MetaFeed
+from feedmill.publish.metafeeds.items import web_address
+
+Handler = Callable[..., Awaitable[Response[bytes]]]
+
+MOST_ENTRIES: Final = 200
+_CHALLENGE: Final = 'Bearer realm="feedmill", Basic realm="feedmill", charset="UTF-8"'
+_NOTICED: Final = "metafeeds_noticed"
+
+Limit = Annotated[
+    int | None, QueryParameter(description="Entries of a page; clamped to 1 to 200. Left out: 50.")
+]
+Cursor = Annotated[
+    str | None,
+    QueryParameter(description="Another page: from the links of this one.", max_length=200),
+]
+Tag = Annotated[str, PathParameter(description="A tag of feeds.", max_length=100)]
+FeedId = Annotated[str, PathParameter(description="The id of a feed.")]
+
+
+class Wanted(NamedTuple):
+    """Which page of which collection, in which format, and at which address it is found."""
+
+    kind: Format
+    query: Collection
+    path: str
+    parameters: tuple[tuple[str, str], ...]
+    cursor: str | None
+    limit: int
+
+
+async def serve(request: AnyRequest, wanted: Wanted) -> Response[bytes]:
+    """The page, or 304 when the reader has it already."""
+    world = world_of(request)
+    config = world.config.metafeed
+    found = await page(wanted.query, world, wanted.cursor, wanted.limit)
+    base = web_address(config.base_url or str(request.base_url))
+    if base is None:  # a Host that no address can have
+        raise RequestError(code="bad-host")
+    feed = _described(found, wanted, base.rstrip("/"), config.hub_url)
+    form = FORMATS[wanted.kind]
+    body = await asyncio.to_thread(form.write, feed, found.entries, found.sources)
+    tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
+    noticed = request.app.state.setdefault(_NOTICED, Noticed())
+    modified = noticed.since(feed.self_url, tag, world.clock.now().astimezone(UTC))
+    headers = {
+        "Link": _links(feed, form.media_type),
+        "Cache-Control": f"private, max-age={config.max_age_sec}",
+        "Vary": "Authorization",
+    }
+    return answer_bytes(
+        request, body, form.content_type, headers=headers, modified=modified, etag=tag
+    )
+
+
+def _described(found: CollectionPage, wanted: Wanted, base: str, hub: str | None) -> MetaFeed:
+    def address(cursor: str | None) -> str:
+        pairs = [*wanted.parameters, *([("cursor", cursor)] if cursor else [])]
+        return f"{base}{wanted.path}{'?' if pairs else ''}{urlencode(pairs)}"
+
+    return MetaFeed(
+        key=key_of(wanted.query),
+        title=found.title,
+        updated=found.updated,
+        self_url=address(wanted.cursor),
+        home_url=_home(found) or f"{base}/",
+        first_url=address(None),
+        next_url=address(found.next) if found.next else None,
+        previous_url=address(found.previous) if found.previous else None,
+        hub_url=hub,
+        language=found.language,
+    )
+
+
+def _home(found: CollectionPage) -> str | None:
+    """The site that the entries are about, when they all come from one."""
+    sites = {source.site_url for source in found.sources.values()}
+    return web_address(sites.pop()) if len(sites) == 1 else None
+
+
+def _links(feed: MetaFeed, media_type: str) -> str:
+    """The field of RFC 8288; addresses were encoded, so nothing in them can end one."""
+    own = (
+        ("self", feed.self_url),
+        ("first", feed.first_url),
+        ("next", feed.next_url),
+        ("prev", feed.previous_url),
+    )
+    links = [f'<{url}>; rel="{rel}"; type="{media_type}"' for rel, url in own if url]
+    return ", ".join([*links, *([f'<{feed.hub_url}>; rel="hub"'] if feed.hub_url else [])])
+
+
+def _clamped(limit: int | None, usual: int) -> int:
+    return min(max(usual if limit is None else limit, 1), MOST_ENTRIES)
+
+
+def _collection(kind: Format) -> Handler:
+    async def collection_feed(
+        request: AnyRequest,
+        feed: Feeds = None,
+        tag: TagIs = None,
+        category: Category = None,
+        since: Since = None,
+        until: Until = None,
+        q: Text = None,
+        cursor: Cursor = None,
+        limit: Limit = None,
+    ) -> Response[bytes]:
+        feeds = None if feed is None else list(dict.fromkeys(feed))
+        where = entry_filter(
+            feeds=feeds, tag=tag, category=category, since=since, until=until, text=q
+        )
+        query = Collection(
+            feed_ids=where.feed_ids,
+            tag=where.tag,
+            category=where.category,
+            text=where.text,
+            since=where.since,
+            until=where.until,
+        )
+        asked = (
+            *(("feed", one) for one in feeds or ()),
+            ("tag", tag),
+            ("category", category),
+            ("since", since),
+            ("until", until),
+            ("q", q),
+        )
+        path = f"/collections/feed.{kind}"
+        return await serve(request, _wanted(request, kind, query, path, asked, limit, cursor))
+
+    return collection_feed
+
+
+def _of_feed(kind: Format) -> Handler:
+    async def feed_feed(
+        request: AnyRequest, feed_id: FeedId, limit: Limit = None, cursor: Cursor = None
+    ) -> Response[bytes]:
+        feed = await feed_of(feed_id, world_of(request))
+        query = Collection(feed_ids=(feed.id,))
+        path = f"/feeds/{quote(feed.id, safe='')}/feed.{kind}"
+        return await serve(request, _wanted(request, kind, query, path, (), limit, cursor))
+
+    return feed_feed
+
+
+def _of_tag(kind: Format) -> Handler:
+    async def tag_feed(
+        request: AnyRequest, tag: Tag, limit: Limit = None, cursor: Cursor = None
+    ) -> Response[bytes]:
+        query = Collection(tag=tag)
+        path = f"/tags/{quote(tag, safe='')}/feed.{kind}"
+        return await serve(request, _wanted(request, kind, query, path, (), limit, cursor))
+
+    return tag_feed
+
+
+def _wanted(
+    request: AnyRequest,
+    kind: Format,
+    query: Collection,
+    path: str,
+    asked: Sequence[tuple[str, str | None]],
+    limit: int | None,
+    cursor: str | None,
+) -> Wanted:
+    size = _clamped(limit, world_of(request).config.metafeed.page_entries)
+    pairs = [*asked, ("limit", None if limit is None else str(size))]
+    parameters = tuple((name, value) for name, value in pairs if value is not None)
+    return Wanted(kind, query, path, parameters, cursor, size)
+
+
+def _on_access(request: AnyRequest, error: AccessError) -> Response[bytes]:
+    """As elsewhere, and the challenge also names the way in that feed readers know."""
+    response = on_error(request, error)
+    if response.status_code == 401:
+        response.headers["WWW-Authenticate"] = _CHALLENGE
+    return response
+
+
+def _routes(
+    path: str, make: Callable[[Format], Handler], name: str, summary: str
+) -> list[HTTPRouteHandler]:
+    """One route for each format."""
+    return [
+        get(
+            f"{path}/feed.{kind}",
+            operation_id=f"{name}{form.label}",
+            summary=f"{summary}, as {form.name}.",
+            opt=_opt(form.media_type, dict if kind == "json" else str),
+        )(make(kind))
+        for kind, form in FORMATS.items()
+    ]
+
+
+def _opt(media_type: str, gives: type[object]) -> dict[str, Any]:
+    problems = ("bad-cursor", "bad-parameter", "not-found")
+    described = Described(gives=gives, media_type=media_type, conditional=True, problems=problems)
+    return described_route("read", described) | {BASIC: True}
+
+
+metafeed_routes: Final = Router(
+    "/",
+    tags=["feeds for readers"],
+    route_handlers=[
+        *_routes("/collections", _collection, "collection", "The newest entries that fit"),
+        *_routes("/feeds/{feed_id:str}", _of_feed, "feed", "The newest entries of one feed"),
+        *_routes("/tags/{tag:str}", _of_tag, "tag", "The newest entries of feeds with a tag"),
+    ],
+    exception_handlers={AccessError: _on_access},
+)

@@ -1,0 +1,61 @@
+"""What every route reaches for: the world, the log's bell, the numbers and the settings."""
+
+from typing import Any, Final, NamedTuple, cast
+
+from litestar.connection import ASGIConnection
+
+from feedmill.config import ServeConfig
+from feedmill.engine.deliver.log_notifier import Bell
+from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.services import World
+from feedmill.engine.service.auth import RateLimiter
+from feedmill.engine.subscribe.subscriber import Desk
+from feedmill.observe.metrics import Metrics
+
+AT_END: Final = "feedmill.at_end"  # in a scope's state: called when the request is over
+
+
+class Streams:
+    """How many streams are open, and whether there is room for one more."""
+
+    def __init__(self, most: int) -> None:
+        self._free = most
+
+    def take(self, connection: ASGIConnection[Any, Any, Any, Any]) -> bool:
+        """True when there was room; it is given back when the request ends, however that comes."""
+        if self._free <= 0:
+            return False
+        self._free -= 1
+        connection.scope["state"][AT_END] = self._give_back
+        return True
+
+    def _give_back(self) -> None:
+        self._free += 1
+
+
+class Doorway(NamedTuple):
+    """One open door: made when a server starts, gone when it ends."""
+
+    world: World
+    watch: Watch
+    bell: Bell
+    limiter: RateLimiter
+    metrics: Metrics
+    streams: Streams
+    desk: Desk
+    is_local: bool  # bound to loopback: without any token, everybody on this machine may come in
+
+    @property
+    def config(self) -> ServeConfig:
+        """The settings of this door."""
+        return self.world.config.serve
+
+
+def doorway_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Doorway:
+    """The doorway that a request came through."""
+    return cast("Doorway", connection.app.state.doorway)
+
+
+def world_of(connection: ASGIConnection[Any, Any, Any, Any]) -> World:
+    """The world behind it."""
+    return doorway_of(connection).world

@@ -1,0 +1,141 @@
+"""Markup made cheap to sanitise before any sanitiser sees it (D18, D28).
+
+A tree builder's work is not bounded by the size of its input: it is quadratic in nesting and in
+the attributes of one tag, and one unclosed <b> is rebuilt inside every following paragraph.
+`tame` lets ordinary markup through untouched after a linear look, cuts over-long tags down to
+what the allow-list keeps, and has the rest rewritten as balanced, shallow markup.
+"""
+
+import re
+from collections.abc import Iterable
+
+from feedmill.model.base import Value
+from feedmill.normalise.html.flatten import FORMATTING, flatten, rewritten_tag
+from feedmill.normalise.html.tokens import BLOCKS, DROPPED, TOKEN, VOID, tag_name, tokens
+
+# Below these, the worst markup that fits costs a tenth of a second: no look is needed.
+SMALL_CHARS = 32_768
+SMALL_TAGS = 1_000
+
+_LONG_TAG_CHARS = 4_096
+_REBUILD_BUDGET = 1_000_000  # characters that unclosed formatting may add again
+
+# What the next of its kind closes without an end tag, and so does the end of these holders. Not
+# the cells of a table: outside of a table their tags mean nothing.
+_IMPLIED = frozenset({"p", "li", "dt", "dd", "tr", "td", "th"})
+_HOLDERS = frozenset({
+    "article", "aside", "blockquote", "center", "dd", "div", "dl", "dt", "figure", "footer",
+    "header", "li", "nav", "ol", "section", "ul",
+})  # fmt: skip
+
+# Where tokens do not mean what they mean elsewhere (foreign content, select, elements that are
+# raw text only in some settings): no promise about depth is possible.
+_UNSURE = frozenset({
+    "svg", "math", "select", "noscript", "template", "object", "applet", "frameset",
+})  # fmt: skip
+
+
+class Tamed(Value):
+    """Markup that is safe to hand to a tree builder, and whether it had to be flattened."""
+
+    html: str
+    flattened: bool = False
+
+
+def tame(html: str, max_depth: int) -> Tamed:
+    """Markup whose tree is about as deep as `max_depth` at most; often the very same text."""
+    if len(html) <= SMALL_CHARS and html.count("<") <= SMALL_TAGS:
+        return Tamed(html=html)
+    if _is_tidy(html, max_depth):
+        return Tamed(html=html)
+    gauge = _Gauge(max_depth)
+    if gauge.accepts(html):
+        return Tamed(html=_shorten(html, gauge.long_tags) if gauge.long_tags else html)
+    return Tamed(html=flatten(html, max_depth), flattened=True)
+
+
+def _is_tidy(html: str, max_depth: int) -> bool:
+    """Whether all is closed in the order in which it was opened: most markup, told quickly."""
+    stack: list[str] = []
+    formatting = 0
+    for token in TOKEN.finditer(html):
+        slash, name, attributes, _, _, cdata, _ = token.groups("")
+        if slash:
+            if not stack or stack.pop() != name:
+                return False
+            formatting -= name in FORMATTING
+        elif name and name not in VOID:
+            if name in DROPPED or (formatting and name in BLOCKS) or not name.islower():
+                return False
+            stack.append(name)
+            formatting += name in FORMATTING
+        if cdata or len(stack) > max_depth or len(attributes) > _LONG_TAG_CHARS:
+            return False
+    return True
+
+
+class _Gauge:
+    """An upper bound of the work that markup causes, without building its tree.
+
+    Only an end tag that fits the innermost open element closes anything, so that the count never
+    falls below what a tree builder holds open, whatever it makes of wrong nesting.
+    """
+
+    def __init__(self, max_depth: int) -> None:
+        self.long_tags: list[re.Match[str]] = []
+        self._max_depth = max_depth
+        self._open: list[str] = []
+        self._sizes: list[int] = []
+        self._formatting_chars = 0  # of the formatting tags now open
+        self._rebuilt_chars = 0
+
+    def accepts(self, html: str) -> bool:
+        """Whether depth and rebuilding stay below their limits to the end; collects long tags."""
+        for token, resume in tokens(html):
+            name = tag_name(token)
+            if token["cdata"] or name in _UNSURE or _hides_script(html, name, token.end(), resume):
+                return False
+            if name:
+                self._count(token, name)
+            if len(self._open) > self._max_depth or self._rebuilt_chars > _REBUILD_BUDGET:
+                return False
+        return True
+
+    def _count(self, token: re.Match[str], name: str) -> None:
+        self._rebuilt_chars += self._formatting_chars
+        size = token.end() - token.start()
+        if size > _LONG_TAG_CHARS:
+            self.long_tags.append(token)
+        if token["slash"]:
+            self._end(name)
+        elif name not in VOID and not (name in _IMPLIED and self._innermost(1) == name):
+            self._open.append(name)
+            self._sizes.append(min(size, _LONG_TAG_CHARS) if name in FORMATTING else 0)
+            self._formatting_chars += self._sizes[-1]
+
+    def _end(self, name: str) -> None:
+        if name in _HOLDERS and self._innermost(1) in _IMPLIED and self._innermost(2) == name:
+            self._pop()
+        if self._innermost(1) == name:
+            self._pop()
+
+    def _innermost(self, distance: int) -> str:
+        return self._open[-distance] if len(self._open) >= distance else ""
+
+    def _pop(self) -> None:
+        self._open.pop()
+        self._formatting_chars -= self._sizes.pop()
+
+
+def _hides_script(html: str, name: str, start: int, end: int) -> bool:
+    # <script><!--<script></script> is still inside the first script (HTML §13.2.5.20).
+    return name == "script" and html.find("<!--", start, end) >= 0
+
+
+def _shorten(html: str, long_tags: Iterable[re.Match[str]]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for token in long_tags:
+        pieces += (html[position : token.start()], rewritten_tag(token))
+        position = token.end()
+    return "".join((*pieces, html[position:]))

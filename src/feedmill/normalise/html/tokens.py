@@ -1,0 +1,86 @@
+"""What in a string an HTML tokenizer would call markup, found in linear time.
+
+The grammar is that of the WHATWG tokenizer (HTML §13.2.5), because a reader that disagrees with
+browsers about where a tag ends is a reader that can be fooled. Every pattern is possessive, and a
+token that nothing closes ends with the text, so that no input is looked at twice.
+"""
+
+import re
+from collections.abc import Iterator
+
+from feedmill.normalise.html.allowlist import REMOVED
+
+# What is removed together with what stands in it. `script` and `style` swallow the rest of the
+# text when nothing closes them; of the others an unclosed one is only a tag. A form is not among
+# them: some sites wrap the whole page into one.
+DROPPED = REMOVED - {"form"}
+
+# Elements that stand on lines of their own.
+BLOCKS = frozenset({
+    "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details",
+    "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1",
+    "h2", "h3", "h4", "h5", "h6", "head", "header", "hr", "html", "legend", "li", "main", "menu",
+    "nav", "ol", "optgroup", "option", "p", "pre", "section", "summary", "table", "tbody", "td",
+    "tfoot", "th", "thead", "title", "tr", "ul",
+})  # fmt: skip
+
+VOID = frozenset({
+    "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "image", "img",
+    "input", "keygen", "link", "meta", "param", "source", "track", "wbr",
+})  # fmt: skip
+
+_SPACE = r"[\t\n\f\r ]"
+ATTRIBUTE_NAME = r"[^\t\n\f\r />][^\t\n\f\r />=]*+"
+ATTRIBUTE_VALUE = (
+    rf"(?:{_SPACE}*+={_SPACE}*+"
+    r"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\t\n\f\r >"'][^\t\n\f\r >]*+|(?=>)|\Z))?+"""
+)
+_TAG_NAME = r"[A-Za-z][^\t\n\f\r />]*+"
+_ATTRIBUTES = rf"(?:[\t\n\f\r /]++|{ATTRIBUTE_NAME}{ATTRIBUTE_VALUE})*+"
+TOKEN = re.compile(
+    rf"<(?:(?P<slash>/?)(?P<name>{_TAG_NAME})(?P<attributes>{_ATTRIBUTES})(?P<end>>|\Z)"
+    # An empty comment may be written <!--> or <!--->, and --!> closes one too.
+    r"|!--(?:-?>|(?s:.)*?(?P<comment_end>--!?>|\Z))"
+    r"|(?P<cdata>!\[CDATA\[)"
+    r"|(?:[!?]|/(?![A-Za-z]))[^>]*+(?P<bogus_end>>|\Z))"
+)
+# Tags only, for splitting a text at them in one go: the name and the end of each are captured.
+TAG = re.compile(rf"</?({_TAG_NAME}){_ATTRIBUTES}(>|\Z)")
+
+_CLOSERS = {
+    name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE | re.ASCII) for name in DROPPED
+}
+
+
+def tokens(text: str) -> Iterator[tuple[re.Match[str], int]]:
+    """The markup of a text in order, each with the place where the text goes on.
+
+    That place is the end of the match, or the end tag of an element that is DROPPED.
+    """
+    unclosed: set[str] = set()
+    position = 0
+    while found := TOKEN.search(text, position):
+        position = found.end()
+        if not found["slash"] and (name := tag_name(found)) in DROPPED:
+            position = _end_of_content(text, name, position, unclosed)
+        yield found, position
+
+
+def tag_name(token: re.Match[str]) -> str:
+    """The lower-case name of a start or end tag; empty for other markup.
+
+    Only ASCII letters have a case here: a Kelvin sign in `lin\u212a` does not make it a `link`.
+    """
+    name = token["name"] or ""
+    return name.lower() if name.isascii() else name
+
+
+def _end_of_content(text: str, name: str, start: int, unclosed: set[str]) -> int:
+    if name in VOID or name in unclosed:
+        return start
+    if closer := _CLOSERS[name].search(text, start):
+        return closer.start()
+    if name in ("script", "style"):
+        return len(text)
+    unclosed.add(name)  # once it is known that nothing closes it, never look again
+    return start

@@ -1,0 +1,226 @@
+"""From bytes to text: which encoding a document is in, and what had to be mended (D15).
+
+BOM, then the HTTP charset, then the XML declaration, each only if it is a label the web knows
+and the whole body decodes strictly; then detection on a sample, with 003's confidence; then
+replacement. Refinements, written down in docs/decisions/0002: a label of UTF-16 on bytes that are
+plainly not UTF-16 is ignored; bytes that are valid multi-byte UTF-8 beat a declared single-byte
+Western label; a label of ASCII is asked last when the bytes are not ASCII; a handful of lone high
+bytes is Western; detection is held to 003's list only in strict mode; and replacement happens in
+the declared encoding when that loses less than UTF-8.
+"""
+
+import re
+from typing import Final, Literal
+
+from feedmill.config import ParseLimits
+from feedmill.model.base import Value
+from feedmill.model.parsed import Repair
+from feedmill.parse.input.encoding_detection import detect, is_damaged_utf8
+from feedmill.parse.input.encoding_labels import (
+    ASCII_LABELS,
+    WIDE,
+    codecs_of,
+    ebcdic_of_label,
+    encoding_of_label,
+    is_allowed,
+)
+from feedmill.parse.input.sniff import EBCDIC_MARK, declaration_start
+
+EncodingSource = Literal["bom", "http", "declaration", "utf-8", "detected", "replaced"]
+_Claim = tuple[Literal["http", "declaration"], str, str | None]
+
+_BOMS: Final = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe\x00\x00", "utf-32le"),
+    (b"\x00\x00\xfe\xff", "utf-32be"),
+    (b"\xff\xfe", "utf-16le"),
+    (b"\xfe\xff", "utf-16be"),
+)
+# XML 1.0 appendix F: what the first two characters look like before anything was declared.
+_PATTERNS: Final = (
+    (re.compile(rb"[<{\s]\x00\x00\x00[^\x00]\x00\x00\x00"), "utf-32le"),
+    (re.compile(rb"\x00\x00\x00[<{\s]\x00\x00\x00[^\x00]"), "utf-32be"),
+    (re.compile(rb"[<{\s]\x00[^\x00]\x00"), "utf-16le"),
+    (re.compile(rb"\x00[<{\s]\x00[^\x00]"), "utf-16be"),
+)
+_CHARSET: Final = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.IGNORECASE)
+_DECLARATION: Final = re.compile(
+    rb"""<\?xml[^>]{0,200}?\sencoding\s*=\s*["']\s*([A-Za-z0-9._:+-]{1,40})\s*["']"""
+)
+_WESTERN: Final = frozenset({"windows-1252", "iso-8859-15"})
+# The standard gives the five holes of windows-1252 their C1 characters.
+_WINDOWS_C1: Final = {
+    code: bytes([code]).decode("cp1252")
+    for code in range(0x80, 0xA0)
+    if code not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
+}
+
+
+class Decoded(Value):
+    """The document as UTF-8, which encoding it was in, and how we know."""
+
+    utf8: bytes
+    encoding: str
+    source: EncodingSource
+    codec: str = "utf-8"
+    bom_length: int = 0
+    lossless: bool = True
+    repairs: tuple[Repair, ...] = ()
+
+
+def decode(body: bytes, content_type: str | None, limits: ParseLimits) -> Decoded:
+    """Read the bytes as text; always gives an answer, and says when it had to guess."""
+    marked = _by_mark(body)
+    if marked is not None:
+        return marked
+    claims = _claims(body, content_type, limits)
+    refused: list[Repair] = []
+    for source, label, encoding in claims:
+        if encoding is None:
+            refused.append(_mismatch(f"{source} says {label!r}, which is no encoding of the web"))
+            continue
+        found = _strictly(body, encoding)
+        if found is not None and not _is_disguised_utf8(body, encoding):
+            utf8, codec = found
+            return Decoded(
+                utf8=utf8, encoding=encoding, source=source, codec=codec, repairs=tuple(refused)
+            )
+        refused.append(_mismatch(f"{source} says {label!r}, but the bytes say otherwise"))
+    return _unclaimed(body, claims, tuple(refused), limits)
+
+
+def _by_mark(body: bytes) -> Decoded | None:
+    for mark, encoding in _BOMS:
+        if body.startswith(mark):
+            return _marked(body, mark, encoding)
+    for pattern, encoding in _PATTERNS:
+        if pattern.match(body):
+            return _as_told(body, encoding, "detected", 0)
+    return _from_ebcdic(body) if body.startswith(EBCDIC_MARK) else None
+
+
+def _marked(body: bytes, mark: bytes, encoding: str) -> Decoded:
+    length = len(mark)
+    while body.startswith(mark, length):  # concatenated PHP files carry one each
+        length += len(mark)
+    return _as_told(body, encoding, "bom", length)
+
+
+def _as_told(body: bytes, encoding: str, source: EncodingSource, skipped: int) -> Decoded:
+    """Text in an encoding that is beyond doubt; what does not fit it is replaced."""
+    text = body[skipped:]
+    found = _strictly(text, encoding)
+    utf8, codec = found or (_replaced(text, encoding), codecs_of(encoding)[0])
+    repair = Repair(code="encoding-replaced", detail=f"bytes that are not {encoding}")
+    return Decoded(
+        utf8=utf8,
+        encoding=encoding,
+        source=source,
+        codec=codec,
+        bom_length=skipped,
+        lossless=found is not None,
+        repairs=() if found is not None else (repair,),
+    )
+
+
+def _from_ebcdic(body: bytes) -> Decoded:
+    head = body[:300].decode("cp037").encode()
+    declared = _DECLARATION.match(head)
+    encoding = ebcdic_of_label(declared[1].decode("ascii")) if declared else "cp037"
+    text = body.decode(encoding).replace("\x85", "\n")  # its own line end is no white space in XML
+    return Decoded(utf8=text.encode(), encoding=encoding, source="declaration", codec=encoding)
+
+
+def _claims(body: bytes, content_type: str | None, limits: ParseLimits) -> list[_Claim]:
+    claims: list[_Claim] = []
+    header = _CHARSET.search(content_type[:1000]) if content_type else None
+    if header:
+        claims.append(("http", header[1], _usable(header[1], limits)))
+    declared = _DECLARATION.match(body, declaration_start(body))
+    if declared:
+        label = declared[1].decode("ascii")
+        claims.append(("declaration", label, _usable(label, limits)))
+    if len(claims) > 1 and claims[0][1].lower() in ASCII_LABELS and not body.isascii():
+        claims.reverse()
+    return claims
+
+
+def _usable(label: str, limits: ParseLimits) -> str | None:
+    """The encoding meant by a label, unless it is unknown, wide or (strictly) not allowed.
+
+    A document whose first characters could be read as ASCII is not UTF-16, whatever it says.
+    """
+    encoding = encoding_of_label(label)
+    if encoding is None or encoding in WIDE:
+        return None
+    if limits.strict_encodings and not is_allowed(encoding, limits.allowed_encodings):
+        return None
+    return encoding
+
+
+def _is_disguised_utf8(body: bytes, encoding: str) -> bool:
+    """UTF-8 under a Western label: valid multi-byte sequences do not happen by accident."""
+    return encoding in _WESTERN and not body.isascii() and _strictly(body, "utf-8") is not None
+
+
+def _unclaimed(
+    body: bytes, claims: list[_Claim], refused: tuple[Repair, ...], limits: ParseLimits
+) -> Decoded:
+    plain = Decoded(utf8=body, encoding="utf-8", source="utf-8", repairs=refused)
+    valid = _strictly(body, "utf-8") is not None
+    if valid and b"\x1b$" not in body:  # the escape of ISO-2022-JP, which is all ASCII
+        return plain
+    claimed = [encoding for _, _, encoding in claims if encoding is not None]
+    damaged = not valid and is_damaged_utf8(body, claimed="utf-8" in claimed)
+    guess = None if damaged else detect(body, limits)
+    found = _strictly(body, guess) if guess is not None else None
+    if valid and (found is None or guess != "iso-2022-jp"):
+        return plain
+    if guess is None or found is None:
+        return _best_replaced(body, claimed, refused)
+    repair = Repair(code="encoding-detected", detail=f"the bytes look like {guess}")
+    return Decoded(
+        utf8=found[0],
+        encoding=guess,
+        source="detected",
+        codec=found[1],
+        repairs=(*refused, repair),
+    )
+
+
+def _best_replaced(body: bytes, claimed: list[str], refused: tuple[Repair, ...]) -> Decoded:
+    """UTF-8 with replacement characters, or what was claimed where that needs fewer of them."""
+    choices = [(_replaced(body, encoding), encoding) for encoding in ("utf-8", *claimed)]
+    utf8, encoding = min(choices, key=lambda choice: choice[0].count(b"\xef\xbf\xbd"))
+    repair = Repair(code="encoding-replaced", detail=f"bytes that are not {encoding}")
+    return Decoded(
+        utf8=utf8,
+        encoding=encoding,
+        source="replaced",
+        codec=codecs_of(encoding)[0],
+        lossless=False,
+        repairs=(*refused, repair),
+    )
+
+
+def _strictly(body: bytes, encoding: str) -> tuple[bytes, str] | None:
+    """The body as UTF-8, and the codec that read every byte of it."""
+    if encoding == "utf-8" and body.isascii():
+        return body, encoding
+    for codec in codecs_of(encoding):
+        try:
+            text = body.decode(codec)
+            return (body if codec == "utf-8" else text.encode("utf-8")), codec
+        except UnicodeError:
+            continue
+    if encoding == "windows-1252":
+        return body.decode("latin-1").translate(_WINDOWS_C1).encode("utf-8"), "cp1252"
+    return None
+
+
+def _replaced(body: bytes, encoding: str) -> bytes:
+    return body.decode(codecs_of(encoding)[0], "replace").encode("utf-8", "replace")
+
+
+def _mismatch(detail: str) -> Repair:
+    return Repair(code="encoding-mismatch", detail=detail)

@@ -1,0 +1,152 @@
+"""itunes: and googleplay: — what podcast directories read."""
+
+from itertools import islice
+from typing import Final
+
+from lxml import etree
+
+from feedmill.model.parsed import Category, Image, Person
+from feedmill.parse.formats.atom import Handler, read_person
+from feedmill.parse.formats.rss import read_html
+from feedmill.parse.xml.elements import Draft, Scope, flag, integer, seconds, text_of
+from feedmill.parse.xml.names import name_of
+
+
+def _text(field: str, stand_in: str | None = None) -> Handler:
+    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:
+        draft.put_in("itunes", field, text_of(element))
+        if stand_in is not None:
+            draft.offer(stand_in, read_html(element, scope))
+
+    return handle
+
+
+def _author(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    name = text_of(element)
+    draft.put_in("itunes", "author", name)
+    if name is not None and not draft.other.get("authors"):
+        draft.add_other("authors", Person(name=name), scope)
+
+
+def _picture(draft: Draft, element: etree._Element, scope: Scope) -> str | None:
+    url = scope.enter(element).link(element.get("href") or element.get("url") or text_of(element))
+    draft.put_in("itunes", "image", url)
+    return url
+
+
+def _feed_image(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    url = _picture(draft, element, scope)
+    if url is not None:
+        draft.offer("image", Image(url=url))
+
+
+def _entry_image(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    draft.offer("image", _picture(draft, element, scope))
+
+
+def _old_image(handle: Handler) -> Handler:
+    """itunes:link with rel="image" is how the first podcasts named their picture."""
+
+    def handle_link(draft: Draft, element: etree._Element, scope: Scope) -> None:
+        if (element.get("rel") or "").strip().lower() == "image":
+            handle(draft, element, scope)
+
+    return handle_link
+
+
+def _duration(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    draft.put_in("itunes", "duration", seconds(text_of(element)))
+
+
+def _explicit(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    draft.put_in("itunes", "explicit", flag(text_of(element)))
+
+
+def _block(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    draft.put_in("itunes", "block", flag(text_of(element)) or False)
+
+
+def _complete(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    draft.put_in("itunes", "complete", flag(text_of(element)))
+
+
+def _number(field: str) -> Handler:
+    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+        draft.put_in("itunes", field, integer(text_of(element)))
+
+    return handle
+
+
+def _keywords(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    text, most = text_of(element) or "", scope.limits.max_values
+    parts = text.replace("\n", ",").split(",", most)
+    if len(parts) > most:
+        scope.notes.add("values-capped")
+    words = tuple([word for part in parts[:most] if (word := part.strip())])
+    draft.put_in("itunes", "keywords", words or None)
+
+
+def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    for one in islice(element.iter(), scope.limits.max_values):
+        if name_of(one).endswith(":category"):
+            # Only its own text: that of a category inside it is not its name.
+            name = (one.get("text") or "").strip() or (one.text or "").strip()
+            if name:
+                _add_category(draft, name, scope)
+
+
+def _add_category(draft: Draft, name: str, scope: Scope) -> None:
+    facts = draft.part("itunes")
+    known = facts.get("categories", ())
+    if len(known) < scope.limits.max_values:
+        facts["categories"] = (*known, name)
+    draft.add("categories", Category(term=name, scheme=_SCHEME), scope)
+
+
+def _owner(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    owner = read_person(element, scope)
+    draft.put_in("itunes", "owner", owner)
+    draft.offer("publisher", owner)
+
+
+def _new_feed_url(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    draft.put("new_feed_url", scope.link(text_of(element)))
+
+
+_SCHEME: Final = "http://www.itunes.com/"
+_SHARED: Final[dict[str, Handler]] = {
+    "itunes:title": _text("title", "title"),
+    "itunes:author": _author,
+    "itunes:explicit": _explicit,
+    "itunes:block": _block,
+    "itunes:keywords": _keywords,
+    "itunes:category": _category,
+    "googleplay:author": _author,
+    "googleplay:explicit": _explicit,
+    "googleplay:block": _block,
+}
+ENTRY: Final[dict[str, Handler]] = _SHARED | {
+    "itunes:subtitle": _text("subtitle"),
+    "itunes:summary": _text("summary", "summary"),
+    "itunes:image": _entry_image,
+    "itunes:link": _old_image(_entry_image),
+    "itunes:duration": _duration,
+    "itunes:episode": _number("episode"),
+    "itunes:season": _number("season"),
+    "itunes:episodetype": _text("episode_type"),
+    "googleplay:description": _text("summary", "summary"),
+    "googleplay:image": _entry_image,
+}
+FEED: Final[dict[str, Handler]] = _SHARED | {
+    "itunes:subtitle": _text("subtitle", "subtitle"),
+    "itunes:summary": _text("summary", "subtitle"),
+    "itunes:image": _feed_image,
+    "itunes:link": _old_image(_feed_image),
+    "itunes:type": _text("type"),
+    "itunes:complete": _complete,
+    "itunes:owner": _owner,
+    "itunes:new-feed-url": _new_feed_url,
+    "googleplay:description": _text("summary", "subtitle"),
+    "googleplay:image": _feed_image,
+    "googleplay:category": _category,
+}

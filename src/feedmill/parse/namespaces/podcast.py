@@ -1,0 +1,89 @@
+"""podcast: — the podcastindex namespace 1.0."""
+
+from typing import Final
+
+from lxml import etree
+
+from feedmill.model.parsed import PodcastPerson, PodcastTranscript
+from feedmill.parse.formats.atom import Handler
+from feedmill.parse.xml.elements import Draft, Scope, decimal, flag, text_of
+
+
+def _append(draft: Draft, field: str, value: object, scope: Scope) -> None:
+    facts = draft.part("podcast")
+    values = facts.get(field, ())
+    if len(values) < scope.limits.max_values:
+        facts[field] = (*values, value)
+    else:
+        scope.notes.add("values-capped")
+
+
+def _text(field: str) -> Handler:
+    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+        draft.put_in("podcast", field, text_of(element))
+
+    return handle
+
+
+def _locked(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    draft.put_in("podcast", "locked", flag(text_of(element)))
+
+
+def _chapters(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    draft.put_in("podcast", "chapters_url", scope.link(element.get("url")))
+    draft.put_in("podcast", "chapters_type", element.get("type"))
+
+
+def _transcript(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    url = scope.link(element.get("url"))
+    if url is not None:
+        transcript = PodcastTranscript(
+            url=url,
+            type=element.get("type"),
+            language=element.get("language"),
+            rel=element.get("rel"),
+        )
+        _append(draft, "transcripts", transcript, scope)
+
+
+def _person(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    name = text_of(element)
+    if name is not None:
+        person = PodcastPerson(
+            name=name,
+            role=element.get("role"),
+            group=element.get("group"),
+            img=scope.link(element.get("img")),
+            href=scope.link(element.get("href")),
+        )
+        _append(draft, "persons", person, scope)
+
+
+def _soundbite(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    start, length = decimal(element.get("startTime")), decimal(element.get("duration"))
+    if start is not None and length is not None:
+        _append(draft, "soundbites", (start, length, text_of(element) or ""), scope)
+
+
+def _funding(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    url = scope.link(element.get("url"))
+    if url is not None:
+        _append(draft, "funding", (url, text_of(element) or ""), scope)
+
+
+_SHARED: Final[dict[str, Handler]] = {
+    "podcast:person": _person,
+    "podcast:transcript": _transcript,
+    "podcast:funding": _funding,
+}
+ENTRY: Final[dict[str, Handler]] = _SHARED | {
+    "podcast:season": _text("season"),
+    "podcast:episode": _text("episode"),
+    "podcast:chapters": _chapters,
+    "podcast:soundbite": _soundbite,
+}
+FEED: Final[dict[str, Handler]] = _SHARED | {
+    "podcast:guid": _text("guid"),
+    "podcast:medium": _text("medium"),
+    "podcast:locked": _locked,
+}

@@ -1,0 +1,236 @@
+"""RSS and Atom documents: the tree, the entries' slices, and the values of both.
+
+A sound tree gives the entries; a broken document gives them slice by slice. Entries that the
+caller knows are cut out before the tree is built (D31).
+"""
+
+import re
+from typing import Any, Final
+
+from lxml import etree
+from msgspec.structs import replace
+
+from feedmill.config import ParseLimits
+from feedmill.model.base import Value
+from feedmill.model.document import RawDocument
+from feedmill.model.parsed import ParsedEntry, ParsedFeed, Repair, RepairCode, Unreadable
+from feedmill.parse.input import sniff
+from feedmill.parse.input.encoding import Decoded
+from feedmill.parse.xml import handlers
+from feedmill.parse.xml.elements import Scope
+from feedmill.parse.xml.salvage import Salvaged, read_head, read_slices
+from feedmill.parse.xml.source import Source, prepare, realigned
+from feedmill.parse.xml.tree import Tree, read_tree
+
+_ROOT_NAME: Final = re.compile(rb"<([^\s/>]+)")
+_INHERITED: Final = re.compile(rb"xml:(?:base|lang)")
+_NOTES: Final[dict[RepairCode, str]] = {
+    "values-capped": "an entry repeats an element more often than the limit",
+    "namespace-guessed": "a well-known prefix is bound to an unknown namespace",
+    "items-salvaged": "entries were read one by one from a broken document",
+}
+
+
+class _Job(Value):
+    """A document to read, and how."""
+
+    document: RawDocument
+    decoded: Decoded
+    limits: ParseLimits
+    known: frozenset[str]
+
+
+class _Reading(Value):
+    """A document that turned out to be a feed: its tree, its entries, and which of them to read."""
+
+    job: _Job
+    source: Source
+    tree: Tree
+    containers: list[etree._Element]
+    elements: list[etree._Element]
+    fresh: list[int]
+
+
+def parse_markup(
+    document: RawDocument, decoded: Decoded, limits: ParseLimits, known: frozenset[str]
+) -> ParsedFeed | Unreadable:
+    """Read an XML feed, well-formed or not."""
+    source = prepare(document, decoded, limits.max_items)
+    if source is None:
+        return Unreadable(reason="malformed", detail="markup without an element")
+    job = _Job(document=document, decoded=decoded, limits=limits, known=known)
+    reading = _without_known(job, source) or _whole(job, source)
+    return _read(reading) if isinstance(reading, _Reading) else reading
+
+
+def _without_known(job: _Job, source: Source) -> _Reading | None:
+    """The reading of new entries alone; None when the tree does not bear out the scan."""
+    fresh = source.unknown(job.known)
+    if len(fresh) == len(source.spans) or not source.scan.regular:
+        return None
+    tree = read_tree(source.text_with(fresh))
+    if tree is None or handlers.format_of(tree.root) is None:
+        return None
+    containers, elements = handlers.split(tree.root)
+    if tree.sound and not _agree(source, elements, len(fresh)):
+        return None
+    return _reading(job, source, tree, containers, elements, fresh)
+
+
+def _whole(job: _Job, source: Source) -> _Reading | Unreadable:
+    """The reading of a whole document; entries that are known are still not read again."""
+    tree = read_tree(source.utf8[source.start :])
+    if tree is None:
+        return Unreadable(reason="malformed", detail="no element could be read")
+    if handlers.format_of(tree.root) is None:
+        head = source.utf8[source.start : source.start + 200_000]
+        return sniff.name_root(tree.root.tag, head.decode("utf-8", "replace"))
+    containers, elements = handlers.split(tree.root)
+    if tree.sound and not _agree(source, elements, len(source.spans)):
+        most = job.limits.max_items
+        source = realigned(source, tree.root, elements, job.decoded, job.document, most)
+    fresh = source.unknown(job.known)
+    if tree.sound and source.spans:
+        elements = [elements[number] for number in fresh]
+    return _reading(job, source, tree, containers, elements, fresh)
+
+
+def _reading(
+    job: _Job,
+    source: Source,
+    tree: Tree,
+    containers: list[etree._Element],
+    elements: list[etree._Element],
+    fresh: list[int],
+) -> _Reading:
+    """A broken document's head takes the place of its tree, which would stay in memory."""
+    head = read_head(source) if source.spans and not tree.sound else None
+    if head is not None:
+        tree, containers, elements = replace(tree, root=head), handlers.split(head)[0], []
+    return _Reading(
+        job=job, source=source, tree=tree, containers=containers, elements=elements, fresh=fresh
+    )
+
+
+def _agree(source: Source, elements: list[etree._Element], count: int) -> bool:
+    """True when a sound tree's entries are those that the scan saw, in number and in spelling."""
+    scan = source.scan
+    fits = len(elements) > count if scan.more else len(elements) == count
+    if not fits or not scan.regular:
+        return False
+    prefix, _, local = scan.name.decode().rpartition(":")
+    elements = elements[:count]
+    tags = {element.tag for element in elements}
+    return {element.prefix for element in elements} <= {prefix or None} and {
+        tag.rpartition("}")[2] for tag in tags
+    } <= {local}
+
+
+def _read(reading: _Reading) -> ParsedFeed:
+    job, source, tree = reading.job, reading.source, reading.tree
+    notes: set[RepairCode] = set()
+    scope = Scope(
+        base=job.document.url,
+        lang=None,
+        inherits=_INHERITED.search(source.utf8) is not None,
+        limits=job.limits,
+        notes=notes,
+    )
+    cut = _is_cut(tree, source)
+    fields, read = _values(reading, scope, cut=cut)
+    entries = read.entries
+    form = handlers.format_of(tree.root) or "rss20"
+    if form.startswith("atom"):
+        entries = _with_feed_authors(entries, fields)
+    capped = source.scan.more or len(entries) < len(reading.elements) > job.limits.max_items
+    return ParsedFeed(
+        **fields,
+        format=form,
+        encoding=job.decoded.encoding,
+        encoding_source=job.decoded.source,
+        entries=entries,
+        touched=source.touched(reading.fresh),
+        repairs=_repairs(source, tree, notes, job.limits, hasty=read.hasty, cut=cut, capped=capped),
+        truncated=cut or capped,
+    )
+
+
+def _values(reading: _Reading, scope: Scope, *, cut: bool) -> tuple[dict[str, Any], Salvaged]:
+    """The feed's fields, and the entries within the limit."""
+    source = reading.source
+    if reading.tree.sound or not source.spans:
+        fields, inside = handlers.read_feed(reading.containers, scope)
+        # Without slices nobody knows where a broken document was cut: in its last entry.
+        elements = reading.elements[:-1] if cut else reading.elements
+        return fields, Salvaged(entries=_read_elements(reading, elements, inside))
+    scope.notes.add("items-salvaged")
+    fields, inside = handlers.read_feed(reading.containers, scope)
+    return fields, read_slices(source, reading.fresh, inside)
+
+
+def _read_elements(
+    reading: _Reading, elements: list[etree._Element], scope: Scope
+) -> tuple[ParsedEntry, ...]:
+    source = reading.source
+    if not source.spans:
+        elements = elements[: scope.limits.max_items]
+        return tuple([handlers.read_entry(element, scope, None) for element in elements])
+    return tuple(
+        [
+            handlers.read_entry(element, scope, source.place(number))
+            for element, number in zip(elements, reading.fresh, strict=False)
+        ]
+    )
+
+
+def _with_feed_authors(
+    entries: tuple[ParsedEntry, ...], fields: dict[str, Any]
+) -> tuple[ParsedEntry, ...]:
+    """RFC 4287 §4.2.1: an entry without an author has its source's, else the feed's."""
+    authors = fields.get("authors", ())
+    return tuple(
+        [
+            entry
+            if entry.authors or not (inherited := _source_authors(entry) or authors)
+            else replace(entry, authors=inherited)
+            for entry in entries
+        ]
+    )
+
+
+def _source_authors(entry: ParsedEntry) -> tuple[object, ...]:
+    return entry.source.authors if entry.source is not None else ()
+
+
+def _is_cut(tree: Tree, source: Source) -> bool:
+    """The document ended too early: the parser says so, and the root's end tag is missing."""
+    if not (tree.cut or tree.deep or source.scan.cut):
+        return False
+    name = _ROOT_NAME.match(source.utf8, source.root)
+    last = source.spans[-1][1] if source.spans else source.root
+    return tree.deep or name is None or source.utf8.rfind(b"</" + name[1], last) < 0
+
+
+def _repairs(
+    source: Source,
+    tree: Tree,
+    notes: set[RepairCode],
+    limits: ParseLimits,
+    *,
+    hasty: int,
+    cut: bool,
+    capped: bool,
+) -> tuple[Repair, ...]:
+    repairs = [*source.repairs, *tree.repairs]
+    repairs += [Repair(code=note, detail=_NOTES[note]) for note in sorted(notes)]
+    if hasty:
+        detail = (
+            f"{hasty:,} after more broken ones than are mended: as far as they could be recovered"
+        )
+        repairs.append(Repair(code="items-salvaged", detail=detail))
+    if cut:
+        detail = "the document ends in the middle; an entry that was cut is not kept"
+        repairs.append(Repair(code="truncated", detail=detail))
+    if capped:
+        repairs.append(Repair(code="items-capped", detail=f"only {limits.max_items:,} are read"))
+    return tuple(repairs)

@@ -1,0 +1,202 @@
+"""From a tree to values: one table of handlers for entries, one for the feed.
+
+Every format and namespace contributes to the two tables; walking is looking a name up and
+calling what is found. What nobody knows is kept as text in `ext`.
+"""
+
+from itertools import islice
+from typing import Any, Final
+
+from lxml import etree
+
+from feedmill.model.parsed import FeedFormat, Itunes, Link, ParsedEntry, Podcast, Slice
+from feedmill.parse.formats import atom, rss
+from feedmill.parse.formats.atom import Handler, best_alternate
+from feedmill.parse.namespaces import (
+    dublin_core,
+    georss,
+    itunes,
+    media,
+    modules,
+    podcast,
+    syndication,
+)
+from feedmill.parse.xml.elements import Draft, Scope, text_of
+from feedmill.parse.xml.names import is_settled, name_of
+
+_ENTRY: Final[dict[str, Handler]] = {
+    **rss.ENTRY,
+    **atom.ENTRY,
+    **dublin_core.ENTRY,
+    **modules.ENTRY,
+    **itunes.ENTRY,
+    **podcast.ENTRY,
+    **media.ENTRY,
+    **georss.BOTH,
+}
+_FEED: Final[dict[str, Handler]] = {
+    **rss.FEED,
+    **atom.FEED,
+    **dublin_core.FEED,
+    **modules.FEED,
+    **syndication.FEED,
+    **itunes.FEED,
+    **podcast.FEED,
+    **georss.BOTH,
+}
+_PARTS: Final[dict[str, type[Any]]] = {"itunes": Itunes, "podcast": Podcast}
+_MAX_HANDLERS: Final = 2_000
+_handlers: dict[str, Handler] = {}  # by tag, for tags whose name is settled
+_RDF: Final = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
+_MAX_EXT: Final = 64
+_MAX_CHILDREN: Final = 20_000  # of one entry or feed that are looked at
+_MAX_SIBLINGS: Final = 100_000  # among which entries are looked for
+_MAX_EXT_CHARS: Final = 1_000
+_RSS_VERSIONS: Final[dict[str, FeedFormat]] = {
+    "0.90": "rss090",
+    "0.9": "rss090",
+    "0.91": "rss091",
+    "0.92": "rss092",
+    "0.93": "rss093",
+    "0.94": "rss094",
+    "1.0": "rss10",
+}
+
+
+def format_of(root: etree._Element) -> FeedFormat | None:
+    """Which format the root element announces; None when it is no feed."""
+    name = name_of(root)
+    local = name.rpartition(":")[2].rpartition("}")[2].lower()
+    if local == "rss":
+        return _RSS_VERSIONS.get((root.get("version") or "").strip(), "rss20")
+    if local == "rdf":
+        old = any("/rdf/simple/0.9" in (uri or "") for uri in root.nsmap.values())
+        return "rss090" if old else "rss10"
+    if local == "channel":
+        return "rss11" if "rss1.1" in root.tag else "rss20"
+    if name in ("atom:feed", "atom:entry"):
+        return "atom10" if "2005/atom" in root.tag.lower() else "atom03"
+    if name == "rss:feed":
+        return "atom03" if (root.get("version") or "").strip() == "0.3" else "atom10"
+    return None
+
+
+def split(root: etree._Element) -> tuple[list[etree._Element], list[etree._Element]]:
+    """The containers of feed-level elements, and the entries, in document order."""
+    name = name_of(root)
+    if name in _ENTRY_NAMES:
+        return [], [root]
+    containers, entries = [root], []
+    for child in islice(root, _MAX_SIBLINGS):
+        kind = name_of(child)
+        if kind == "rss:channel":
+            containers.append(child)
+            entries += _entries_in(child)
+        elif kind in _ENTRY_NAMES:
+            entries.append(child)
+        elif kind == "rss:items":
+            entries += _entries_in(child)
+    return containers, entries
+
+
+def read_entry(element: etree._Element, scope: Scope, place: Slice | None) -> ParsedEntry:
+    """One item or entry in the publisher's words."""
+    scope = scope.enter(element)
+    draft = Draft()
+    known = _handlers.get
+    for child in islice(element, _MAX_CHILDREN):
+        handler = known(child.tag) or _handler_of(child)
+        handler(draft, child, scope)
+    about = element.get(_RDF + "about")
+    if about is not None:
+        draft.put("id", about.strip() or None)
+    return _entry(draft, scope, place)
+
+
+def read_feed(containers: list[etree._Element], scope: Scope) -> tuple[dict[str, Any], Scope]:
+    """The feed's own fields, and the scope in which its entries stand."""
+    draft = Draft()
+    for container in containers:
+        scope = scope.enter(container)
+        left = _MAX_CHILDREN
+        for child in islice(container, _MAX_SIBLINGS):
+            name = name_of(child)
+            if name in _CONTAINERS:
+                continue
+            left -= 1
+            if left < 0:
+                scope.notes.add("values-capped")
+                break
+            handler = _FEED.get(name)
+            if handler is not None:
+                handler(draft, child, scope)
+            else:
+                _keep_unknown(draft, child, scope)
+        about = container.get(_RDF + "about")
+        if about is not None:
+            draft.put("id", about.strip() or None)
+    fields = dict(draft.settled())
+    for name, facts in draft.parts.items():
+        fields[name] = _PARTS[name](**facts)
+    if "link" not in fields:
+        fields["link"] = best_alternate(fields.get("links", ()))
+    if scope.lang is not None and "language" not in fields:
+        fields["language"] = scope.lang
+    fields["base"] = scope.base
+    return fields, scope
+
+
+def _handler_of(element: etree._Element) -> Handler:
+    """Who reads this element of an entry; remembered by its tag where the tag decides."""
+    handler = _ENTRY.get(name_of(element), _keep_unknown)
+    if is_settled(element.tag) and len(_handlers) < _MAX_HANDLERS:
+        _handlers[element.tag] = handler
+    return handler
+
+
+def _entry(draft: Draft, scope: Scope, place: Slice | None) -> ParsedEntry:
+    fields = draft.settled()
+    if "link" not in fields:
+        link = best_alternate(fields.get("links", ()))
+        if link is not None:
+            fields["link"] = link
+        elif fields.get("id_is_permalink") and _is_address(fields["id"]):
+            fields["link"] = fields["id"]
+            fields["links"] = (*fields.get("links", ()), Link(href=fields["id"]))
+    for name, facts in draft.parts.items():
+        fields[name] = _PARTS[name](**facts)
+    fields["base"] = scope.base
+    fields["slice"] = place
+    if scope.lang is not None:
+        fields["lang"] = scope.lang
+    return ParsedEntry(**fields)
+
+
+def _keep_unknown(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    """Keep what nobody knows as text, so that nothing the publisher said is lost."""
+    known = draft.get("ext", ())
+    if len(known) >= _MAX_EXT:
+        scope.notes.add("values-capped")
+        return
+    text = text_of(element)
+    if text is not None:
+        draft["ext"] = (*known, (element.tag[:200], text[:_MAX_EXT_CHARS]))
+
+
+def _entries_in(container: etree._Element) -> list[etree._Element]:
+    found: list[etree._Element] = []
+    for child in islice(container, _MAX_SIBLINGS):
+        kind = name_of(child)
+        if kind in _ENTRY_NAMES:
+            found.append(child)
+        elif kind == "rss:items":
+            found += _entries_in(child)
+    return found
+
+
+def _is_address(text: str) -> bool:
+    return text[:8].lower().startswith(("http://", "https://"))
+
+
+_ENTRY_NAMES: Final = frozenset({"rss:item", "atom:entry", "rss:entry", "atom:item"})
+_CONTAINERS: Final = _ENTRY_NAMES | {"rss:channel"}

@@ -1,0 +1,124 @@
+"""A markup document made ready for reading: where it begins, and where its entries stand."""
+
+from functools import partial
+from typing import Final
+
+from lxml import etree
+from msgspec.structs import replace
+
+from feedmill.model.base import Value
+from feedmill.model.document import RawDocument
+from feedmill.model.parsed import Repair, Slice
+from feedmill.parse.input.encoding import Decoded
+from feedmill.parse.input.offsets import Spans
+from feedmill.parse.input.sniff import find_feed
+from feedmill.parse.xml import slices
+from feedmill.parse.xml.prolog import without_doctype
+
+_NONE: Final[tuple[Slice, ...]] = ()
+
+
+class Source(Value):
+    """The bytes to parse, and the entries that a scan found in them."""
+
+    utf8: bytes
+    start: int
+    root: int
+    scan: slices.Scan
+    places: tuple[Slice, ...] | None
+    marks: tuple[str, ...]
+    repairs: tuple[Repair, ...]
+
+    @property
+    def spans(self) -> Spans:
+        return self.scan.spans
+
+    def unknown(self, known: frozenset[str]) -> list[int]:
+        """The numbers of the entries to read; all of them when none could be pointed at."""
+        if self.places is None or not known:
+            return list(range(len(self.marks)))
+        return [number for number, mark in enumerate(self.marks) if mark not in known]
+
+    def touched(self, unknown: list[int]) -> tuple[Slice, ...]:
+        """The slices of the entries that are not read."""
+        if self.places is None or len(unknown) == len(self.marks):
+            return _NONE
+        numbers = frozenset(unknown)
+        return tuple([place for number, place in enumerate(self.places) if number not in numbers])
+
+    def place(self, number: int) -> Slice | None:
+        return self.places[number] if self.places is not None else None
+
+    def text_with(self, numbers: list[int]) -> bytes:
+        """The document with only some of its entries."""
+        kept = frozenset(numbers)
+        pieces: list[bytes] = []
+        position = self.start
+        for number, (start, end) in enumerate(self.spans):
+            if number not in kept:
+                pieces.append(self.utf8[position:start])
+                position = end
+        pieces.append(self.utf8[position:])
+        return b"".join(pieces)
+
+
+def prepare(document: RawDocument, decoded: Decoded, max_items: int) -> Source | None:
+    """Find the root and the entries; None when there is no element at all."""
+    start, prolog = find_feed(decoded.utf8)
+    if prolog.root < 0:
+        return None
+    repairs = list(decoded.repairs)
+    if decoded.utf8[:start].strip(b"\x00 \t\r\n\xef\xbb\xbf"):
+        repairs.append(Repair(code="leading-junk", detail=f"{start} bytes before the document"))
+    elif start and decoded.utf8.startswith(b"<?xml", start):
+        repairs.append(Repair(code="leading-junk", detail="white space before the declaration"))
+    if prolog.doctypes:
+        repairs.append(Repair(code="doctype-ignored"))
+    utf8 = without_doctype(decoded.utf8, prolog)
+    scan = slices.scan_entries(utf8, prolog.root, max_items)
+    marks = _marks(utf8, prolog.root, scan.spans)
+    return Source(
+        utf8=utf8,
+        start=start,
+        root=prolog.root,
+        scan=scan,
+        places=slices.raw_slices(scan.spans, marks, decoded, document.body),
+        marks=marks,
+        repairs=tuple(repairs),
+    )
+
+
+def realigned(
+    source: Source,
+    tree: etree._Element,
+    elements: list[etree._Element],
+    decoded: Decoded,
+    document: RawDocument,
+    max_items: int,
+) -> Source:
+    """The source with the spans of a sound tree's own entries, in place of those of the scan."""
+    entries = frozenset(elements[:max_items])
+    wanted = [number for number, element in enumerate(tree.iter("*")) if element in entries]
+    spans = slices.spans_of(source.utf8, source.root, wanted) or ()
+    if not all(map(partial(_begins_with, source.utf8), spans, elements)):
+        spans = ()
+    marks = _marks(source.utf8, source.root, spans)
+    return replace(
+        source,
+        scan=slices.Scan(name=source.scan.name, spans=spans, more=len(elements) > max_items),
+        places=slices.raw_slices(spans, marks, decoded, document.body),
+        marks=marks,
+    )
+
+
+def _begins_with(utf8: bytes, span: tuple[int, int], element: etree._Element) -> bool:
+    """True when the element's own name stands there, which it does not where tags were mended."""
+    local = element.tag.rpartition("}")[2]
+    name = f"{element.prefix}:{local}" if element.prefix else local
+    return utf8.startswith(b"<" + name.encode(), span[0])
+
+
+def _marks(utf8: bytes, root: int, spans: Spans) -> tuple[str, ...]:
+    if not spans:
+        return ()
+    return slices.digests(utf8, spans, slices.context_of(utf8, root, spans[0][0]))

@@ -1,0 +1,122 @@
+"""A collection as RSS 2.0, with the modules that its readers know: atom, content, dc, media."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from lxml import etree
+
+from feedmill.model.entry import EntryEnclosure
+from feedmill.model.event import StoredEntry
+from feedmill.publish.metafeeds.items import (
+    GENERATOR,
+    Item,
+    MetaFeed,
+    Source,
+    inert,
+    items_of,
+    language_tag,
+    legal,
+    rfc3339,
+    title_of,
+)
+from feedmill.publish.metafeeds.xml import (
+    ATOM,
+    CONTENT,
+    DC,
+    MEDIA,
+    add,
+    octets,
+    paging,
+    thumbnail,
+)
+
+_NAMES: Final = {"atom": ATOM, "content": CONTENT, "dc": DC, "media": MEDIA}
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS: Final = (
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+)  # fmt: skip
+_UNKNOWN_TYPE: Final = "application/octet-stream"
+
+
+def rss(
+    feed: MetaFeed, entries: Sequence[StoredEntry], sources: Mapping[str, Source] | None = None
+) -> bytes:
+    """The document; the same entries always give the same bytes."""
+    root = etree.Element("rss", {"version": "2.0"}, nsmap=_NAMES)
+    channel = add(root, "channel")
+    title = inert(title_of(feed))
+    add(channel, "title", title)
+    add(channel, "link", feed.home_url)
+    add(channel, "description", inert(legal(feed.description)) or title)
+    if language := language_tag(feed.language):
+        add(channel, "language", language)
+    add(channel, "lastBuildDate", rfc822(feed.updated))
+    add(channel, "generator", GENERATOR)
+    paging(channel, feed, "application/rss+xml")
+    for item in items_of(entries, sources or {}):
+        _item(channel, item)
+    return octets(root)
+
+
+def rfc822(moment: datetime) -> str:
+    """The date as RSS wants it: RFC 822 with a year of four digits, in GMT."""
+    at = moment.astimezone(UTC)
+    return (
+        f"{_DAYS[at.weekday()]}, {at.day:02d} {_MONTHS[at.month - 1]} {at.year:04d}"
+        f" {at.hour:02d}:{at.minute:02d}:{at.second:02d} GMT"
+    )
+
+
+def _item(channel: etree._Element, item: Item) -> None:
+    element = add(channel, "item")
+    _words(element, item)
+    if item.link:
+        add(element, "link", item.link)
+    add(element, "guid", item.id, isPermaLink="false")
+    add(element, "pubDate", rfc822(item.published))
+    if item.updated != item.published:
+        add(element, f"{{{ATOM}}}updated", rfc3339(item.updated))
+    for author in item.authors:
+        add(element, f"{{{DC}}}creator", inert(author.name or ""))
+    for category in item.categories:
+        add(element, "category", inert(category))
+    if item.comments_url:
+        add(element, "comments", item.comments_url)
+    if item.language:
+        add(element, f"{{{DC}}}language", item.language)
+    _enclosures(element, item.enclosures)
+    thumbnail(element, item)
+    if item.source is not None and item.source.url:
+        add(element, "source", inert(item.source.title or item.source.url), url=item.source.url)
+
+
+def _words(element: etree._Element, item: Item) -> None:
+    """Title, description and content; of the first two RSS wants at least one."""
+    if item.title or not (item.summary or item.content):
+        add(element, "title", inert(item.title) or item.link or item.id)
+    if item.summary:
+        add(element, "description", _html(item.summary))
+    if item.content:
+        add(element, f"{{{CONTENT}}}encoded" if item.summary else "description", item.content)
+
+
+def _enclosures(element: etree._Element, enclosures: tuple[EntryEnclosure, ...]) -> None:
+    """The first as RSS has it, with all three of its attributes; of a second, readers lose one."""
+    for enclosure in enclosures[:1]:
+        add(
+            element,
+            "enclosure",
+            url=enclosure.url,
+            length=str(enclosure.length or 0),
+            type=enclosure.type or _UNKNOWN_TYPE,
+        )
+    for enclosure in enclosures[1:]:
+        size = {} if enclosure.length is None else {"fileSize": str(enclosure.length)}
+        kind = {} if enclosure.type is None else {"type": enclosure.type}
+        add(element, f"{{{MEDIA}}}content", url=enclosure.url, **size, **kind)
+
+
+def _html(text: str) -> str:
+    """Plain text where RSS expects HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,51 @@
+"""What the two XML formats share: names, elements, paging links, octets.
+
+Elements are built, never written as text, so that nothing in an entry can end one.
+"""
+
+from typing import Final
+
+from lxml import etree
+
+from feedmill.publish.metafeeds.items import Item, MetaFeed
+
+ATOM: Final = "http://www.w3.org/2005/Atom"
+CONTENT: Final = "http://purl.org/rss/1.0/modules/content/"
+DC: Final = "http://purl.org/dc/elements/1.1/"
+MEDIA: Final = "http://search.yahoo.com/mrss/"
+XML_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def add(
+    parent: etree._Element, name: str, text: str | None = None, **attributes: str
+) -> etree._Element:
+    """A new last child; attributes stand in the order in which they are given."""
+    element = etree.SubElement(parent, name, attributes)
+    element.text = text
+    return element
+
+
+def paging(parent: etree._Element, feed: MetaFeed, media_type: str) -> None:
+    """The feed's own address, its neighbours (RFC 5005 section 3) and its hub."""
+    own = (
+        ("self", feed.self_url),
+        ("first", feed.first_url),
+        ("next", feed.next_url),
+        ("previous", feed.previous_url),
+    )
+    for rel, href in own:
+        if href:
+            add(parent, f"{{{ATOM}}}link", rel=rel, href=href, type=media_type)
+    if feed.hub_url:
+        add(parent, f"{{{ATOM}}}link", rel="hub", href=feed.hub_url)
+
+
+def thumbnail(parent: etree._Element, item: Item) -> None:
+    """The entry's picture, in the one vocabulary that readers of both formats know."""
+    if item.image:
+        add(parent, f"{{{MEDIA}}}thumbnail", url=item.image)
+
+
+def octets(root: etree._Element) -> bytes:
+    """The document in UTF-8, with its declaration."""
+    return etree.tostring(root, encoding="utf-8", xml_declaration=True)

@@ -1,0 +1,139 @@
+"""One wire shape for every door: REST, gRPC, NDJSON, the command line (002 §5).
+
+Values are plain builtins; instants are RFC 3339 in UTC. No credential ever gets here: overrides
+are shown by what they change, not by what they hold.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from feedmill.config import MovesConfig, ScheduleConfig
+from feedmill.model.base import Value
+from feedmill.model.event import Event, Revision, StoredEntry
+from feedmill.model.feed import Feed, FetchRecord
+from feedmill.model.schedule import Decision
+from feedmill.model.token import Token
+from feedmill.model.webhook import DeadLetter, Webhook
+from feedmill.publish.move_shapes import DEFAULT_MOVES
+from feedmill.publish.to_shapes import decision_shape, feed_shape
+
+
+def feed_wire(
+    feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_MOVES
+) -> dict[str, Any]:
+    """A feed as 002 §5.1 writes it, with what we know beyond it."""
+    return _plain(feed_shape(feed, config, moves))
+
+
+def entry_wire(entry: StoredEntry) -> dict[str, Any]:
+    """An entry as 002 §5.2 writes it."""
+    shape: dict[str, Any] = msgspec.to_builtins(entry)
+    return shape
+
+
+def revision_wire(revision: Revision) -> dict[str, Any]:
+    """An earlier state of an entry."""
+    shape: dict[str, Any] = msgspec.to_builtins(revision)
+    return shape
+
+
+def fetch_wire(fetch: FetchRecord) -> dict[str, Any]:
+    """A fetch as 002 §5.3 writes it; headers stay a list of pairs, in order, duplicates kept."""
+    shape: dict[str, Any] = msgspec.to_builtins(fetch)
+    return shape
+
+
+def refresh_wire(feed: Feed, fetch: FetchRecord) -> dict[str, Any]:
+    """One refresh in short: what came, when the next one is due and why."""
+    return {
+        "fetch_id": fetch.fetch_id,
+        "feed_id": feed.id,
+        "url": feed.url,
+        "title": feed.title,
+        "fetched_at": instant(fetch.fetched_at),
+        "outcome": fetch.outcome,
+        "http_status": fetch.http_status,
+        "detail": fetch.detail,
+        "entries_new": fetch.entries_new,
+        "entries_updated": fetch.entries_updated,
+        "repairs": list(fetch.repairs),
+        "health": feed.schedule.health,
+        "reason": feed.reason,
+        "interval_sec": round(feed.schedule.interval_sec),
+        "next_poll_at": instant(feed.next_poll_at),
+    }
+
+
+def decision_wire(decision: Decision, words: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A schedule decision with its chain of reasons."""
+    return _plain(decision_shape(decision, words))
+
+
+def event_wire(event: Event) -> dict[str, Any]:
+    """An event of the log."""
+    shape: dict[str, Any] = msgspec.to_builtins(event)
+    return shape
+
+
+def token_wire(token: Token) -> dict[str, Any]:
+    """A token without its secret, which nobody has."""
+    return {
+        "id": token.id,
+        "name": token.name,
+        "scopes": list(token.scopes),
+        "created_at": instant(token.created_at),
+        "expires_at": instant(token.expires_at),
+        "revoked_at": instant(token.revoked_at),
+        "last_used_at": instant(token.last_used_at),
+    }
+
+
+def webhook_wire(webhook: Webhook) -> dict[str, Any]:
+    """A webhook without its secrets: only how many are valid, and until when."""
+    return {
+        "id": webhook.id,
+        "url": webhook.url,
+        "created_at": instant(webhook.created_at),
+        "types": list(webhook.types),
+        "feed_id": webhook.feed_id,
+        "tag": webhook.tag,
+        "format": webhook.format,
+        "state": webhook.state,
+        "paused_reason": webhook.paused_reason,
+        "cursor": webhook.cursor,
+        "attempts": webhook.attempts,
+        "next_attempt_at": instant(webhook.next_attempt_at),
+        "last_delivery_at": instant(webhook.last_delivery_at),
+        "last_result": webhook.last_result,
+        "last_status": webhook.last_status,
+        "secrets": [{"valid_until": instant(secret.valid_until)} for secret in webhook.secrets],
+    }
+
+
+def dead_letter_wire(letter: DeadLetter) -> dict[str, Any]:
+    """A batch that was given up, with its events."""
+    return {
+        "id": letter.id,
+        "webhook_id": letter.webhook_id,
+        "reason": letter.reason,
+        "status": letter.status,
+        "detail": letter.detail or None,
+        "attempts": letter.attempts,
+        "died_at": instant(letter.died_at),
+        "events": [event_wire(event) for event in letter.events],
+    }
+
+
+def instant(moment: datetime | None) -> str | None:
+    """RFC 3339 in UTC, ending in Z."""
+    if moment is None:
+        return None
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _plain(shape: Value) -> dict[str, Any]:
+    """The shape as a JSON reader sees it."""
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(shape))
+    return plain

@@ -1,0 +1,186 @@
+"""From what is stored to what is shown: one function per shape that is not stored as it is."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from feedmill.config import MovesConfig, ScheduleConfig
+from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
+from feedmill.model.schedule import Decision, Hint, Hints
+from feedmill.model.webhook import Webhook
+from feedmill.publish.move_shapes import DEFAULT_MOVES, candidate_shape
+from feedmill.publish.shapes import (
+    AddedFeed,
+    Attempt,
+    DecisionShape,
+    FeedDetail,
+    FeedSchedule,
+    FeedShape,
+    FeedStats,
+    FeedValidators,
+    HintShape,
+    NewWebhook,
+    OutcomeShape,
+    OverridesShape,
+    PublisherHints,
+    StepShape,
+    WebhookShape,
+)
+
+
+def feed_shape(feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_MOVES) -> FeedShape:
+    """A feed as 002 §5.1 writes it, with what we know beyond it."""
+    return FeedShape(
+        id=feed.id,
+        url=feed.url,
+        type=feed.type,
+        title=feed.title,
+        site_url=feed.site_url,
+        tags=feed.tags,
+        paused=feed.paused,
+        health=feed.schedule.health,
+        created_at=utc(feed.created_at),
+        validators=FeedValidators(
+            etag=feed.validators.etag if feed.validators else None,
+            last_modified=feed.validators.last_modified if feed.validators else None,
+        ),
+        schedule=_schedule(feed, config),
+        publisher_hints=_publisher_hints(feed.hints),
+        stats=_stats(feed),
+        self_url=feed.self_url,
+        hubs=feed.hubs,
+        validators_ineffective=feed.same_bodies >= 3,
+        overrides=overrides_shape(feed.overrides),
+        move=None if feed.move is None else candidate_shape(feed.move, moves),
+    )
+
+
+def feed_detail(feed: Feed, aliases: tuple[str, ...], config: ScheduleConfig) -> FeedDetail:
+    """The feed with its addresses."""
+    return FeedDetail(**_fields(feed_shape(feed, config)), aliases=aliases)
+
+
+def added_feed(feed: Feed, config: ScheduleConfig, *, created: bool) -> AddedFeed:
+    """The feed that an address led to."""
+    return AddedFeed(**_fields(feed_shape(feed, config)), created=created)
+
+
+def overrides_shape(own: FeedOverrides) -> OverridesShape:
+    """What the feed does differently, without what is nobody's business."""
+    return OverridesShape(
+        min_interval_sec=own.min_interval_sec,
+        max_interval_sec=own.max_interval_sec,
+        user_agent=own.user_agent,
+        header_names=tuple(name for name, _ in own.headers),
+        has_credentials=own.username is not None or own.password is not None,
+        has_proxy=own.proxy is not None,
+        verify_tls=own.verify_tls,
+        push_only=own.push_only,
+        archive_backfill=own.archive_backfill,
+        disable_autodiscovery=own.disable_autodiscovery,
+    )
+
+
+def decision_shape(decision: Decision, words: tuple[str, ...] = ()) -> DecisionShape:
+    """A decision with its chain of reasons; `words` are the same in sentences."""
+    inputs, outcome = decision.inputs, decision.inputs.outcome
+    return DecisionShape(
+        decided_at=utc(inputs.now),
+        reason=decision.reason,
+        outcome=OutcomeShape(
+            kind=outcome.kind,
+            http_status=outcome.http_status,
+            new_entries=outcome.new_entries,
+            retry_after_sec=outcome.retry_after_sec,
+            reason=outcome.reason,
+        ),
+        interval_before_sec=round(inputs.state.interval_sec, 3),
+        interval_sec=round(decision.interval_sec, 3),
+        delay_sec=round(decision.delay_sec, 3),
+        next_poll_at=utc(decision.next_poll_at),
+        steps=tuple(
+            StepShape(code=step.code, of=step.of, before=step.before, after=step.after)
+            for step in decision.steps
+        ),
+        hints=_hints(inputs.hints),
+        words=words,
+    )
+
+
+def attempt(fetch: FetchRecord) -> Attempt:
+    """One poll in short."""
+    return Attempt(
+        fetch_id=fetch.fetch_id,
+        fetched_at=utc(fetch.fetched_at),
+        outcome=fetch.outcome,
+        http_status=fetch.http_status,
+        detail=fetch.detail or None,
+        elapsed_ms=fetch.elapsed_ms,
+    )
+
+
+def webhook_shape(webhook: Webhook) -> WebhookShape:
+    """The webhook without its secrets."""
+    return WebhookShape(**{n: getattr(webhook, n) for n in WebhookShape.__struct_fields__})
+
+
+def new_webhook(webhook: Webhook) -> NewWebhook:
+    """The webhook with the secret that its deliveries are signed with: once, for who made it."""
+    return NewWebhook(**_fields(webhook_shape(webhook)), secret=webhook.secrets[0].value)
+
+
+def utc(moment: datetime) -> datetime:
+    """The same instant in UTC, so that it is written with a Z."""
+    return moment.astimezone(UTC)
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return None if moment is None else utc(moment)
+
+
+def _fields(shape: FeedShape | WebhookShape) -> dict[str, Any]:
+    return {name: getattr(shape, name) for name in shape.__struct_fields__}
+
+
+def _schedule(feed: Feed, config: ScheduleConfig) -> FeedSchedule:
+    own, pause = feed.overrides, feed.hints.retry_after_sec
+    return FeedSchedule(
+        interval_sec=round(feed.schedule.interval_sec),
+        min_interval_sec=own.min_interval_sec or config.min_interval_sec,
+        max_interval_sec=own.max_interval_sec or config.max_interval_sec,
+        last_decision_at=_utc(feed.last_decision_at),
+        next_poll_at=utc(feed.next_poll_at),
+        reason=feed.reason,
+        retry_after_sec=pause.value if pause else None,
+    )
+
+
+def _publisher_hints(hints: Hints) -> PublisherHints:
+    return PublisherHints(
+        ttl_minutes=hints.ttl_sec.value // 60 if hints.ttl_sec else None,
+        skip_hours=hints.skip_hours.value if hints.skip_hours else None,
+        skip_days=hints.skip_days.value if hints.skip_days else None,
+    )
+
+
+def _stats(feed: Feed) -> FeedStats:
+    cadence = feed.schedule.cadence
+    return FeedStats(
+        last_fetch_at=_utc(feed.last_fetch_at),
+        last_success_at=_utc(feed.last_success_at),
+        last_result=feed.last_result,
+        last_status=feed.last_status,
+        last_detail=feed.last_detail or None,
+        consecutive_failures=feed.schedule.consecutive_failures,
+        ewma_interarrival_sec=round(cadence.ewma_sec) if cadence else None,
+        new_entries_last_fetch=feed.new_entries_last_fetch,
+    )
+
+
+def _hints(hints: Hints) -> dict[str, HintShape | None]:
+    return {name: _hint(getattr(hints, name)) for name in hints.__struct_fields__}
+
+
+def _hint(hint: Hint[Any] | None) -> HintShape | None:
+    if hint is None:
+        return None
+    return HintShape(value=hint.value, source=hint.source, seen_at=utc(hint.seen_at))
