@@ -11,7 +11,7 @@ from typing import Final, Self
 
 from benchmarks.footprint import process_cpu_sec
 
-from feedmill.engine.ports import Store
+from feedmill.engine.ports.store import Store
 
 _ROLES: Final = {"worker": ("worker",), "run": ("run", "--quiet", "--no-taps", "--no-webhooks")}
 _COMMAND: Final = Path(sys.executable).with_name("feedmill")

@@ -25,12 +25,12 @@ from msgspec.structs import replace
 from feedmill.app.services import open_world, owner_name, set_up_logging
 from feedmill.config import Config, FetchConfig, HostConfig, RunConfig, StoreConfig
 from feedmill.engine.poll.scheduler import run_once
-from feedmill.engine.ports import Committed, Refresh
 from feedmill.engine.run.lifecycle import Watch
 from feedmill.engine.run.refresh_report import Report
 from feedmill.engine.run.services import World
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.model.feed import Feed, NewFeed
+from feedmill.model.refresh import Committed, Refresh
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 from feedmill.schedule.feed_state import initial_state

@@ -27,8 +27,8 @@ from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.commit_batcher import GROUP_SIZE, IN_FLIGHT, Committer
 from feedmill.adapters.store.postgres.pool import Connection, Database, Job, T
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.engine.ports import Refresh
 from feedmill.model.feed import Feed, Lane
+from feedmill.model.refresh import Refresh
 
 LANES: Final = 500  # that commit at once
 ENTRIES: Final = 30

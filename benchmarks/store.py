@@ -28,8 +28,8 @@ from tests.integration.store.refreshes import (
 )
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
-from feedmill.engine.ports import Refresh
 from feedmill.model.feed import Feed, Lane, NewFeed
+from feedmill.model.refresh import Refresh
 
 WAVE = 5_000  # refreshes made at a time
 LANES = 500  # that commit at once

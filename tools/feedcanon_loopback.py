@@ -15,7 +15,7 @@ from tools.loopback_web import LoopbackWeb
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.config import Config, FetchConfig, HostConfig
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.engine.subscribe.canonicalise import Look, Reply
 from feedmill.engine.subscribe.host_queue import Manners
 from feedmill.engine.subscribe.probe import Prober

@@ -32,7 +32,11 @@ from feedmill.adapters.store import open as opening
 from feedmill.adapters.systemd import Notifier
 from feedmill.config import Config
 from feedmill.engine.maintain.raw_documents import raw_document
-from feedmill.engine.ports import Blobs, Bus, Clock, Fetcher, Screener, Sink
+from feedmill.engine.ports.blobs import Blobs
+from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.screener import Screener
+from feedmill.engine.ports.sink import Bus, Sink
 from feedmill.engine.run.heartbeat import until_others
 from feedmill.engine.run.lifecycle import Watch
 from feedmill.engine.run.readiness import Probe, lately

@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import Literal
 
+import msgspec
+
 from feedmill.model.base import Value
 from feedmill.model.screening import Screening, TopicSet
 
@@ -35,3 +37,11 @@ class HeldEntry(Value):
     title: str | None = None
     is_dropped: bool = False  # somebody looked at it and does not want it
     screening: Screening | None = None  # candidate_id 0: it has none before it is exported
+
+
+class Standing(Value):
+    """What stands between a feed's new entries and the store (001)."""
+
+    screens: tuple[StandingScreen, ...] = ()  # all there are, the oldest first
+    # entry_uid: content_hash, of what waits and of what was dropped
+    held: dict[str, str] = msgspec.field(default_factory=dict)

@@ -19,7 +19,8 @@ from feedmill.adapters.blobs.bucket.store import ObjectBlobs
 from feedmill.adapters.blobs.disk.store import SegmentBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import BlobsConfig, StoreConfig
-from feedmill.engine.ports import Blobs, Clock
+from feedmill.engine.ports.blobs import Blobs
+from feedmill.engine.ports.clock import Clock
 from feedmill.errors import BlobMoved
 from feedmill.model.feed import BlobRef
 

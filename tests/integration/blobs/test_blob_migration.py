@@ -32,7 +32,7 @@ from feedmill.engine.maintain.move_blobs import carry, drop_old
 from feedmill.engine.maintain.raw_documents import body_of
 from feedmill.engine.maintain.retention import pack_raw
 from feedmill.engine.poll.ingest_one import ingest_document
-from feedmill.engine.ports import Store
+from feedmill.engine.ports.store import Store
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import ConflictError
 from feedmill.interfaces.cli.main import cli

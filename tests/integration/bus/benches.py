@@ -18,7 +18,7 @@ from tests.integration.bus.readers import (
 
 from feedmill.app.services import bus_of
 from feedmill.config import BusConfig, Config
-from feedmill.engine.ports import Bus
+from feedmill.engine.ports.sink import Bus
 from feedmill.model.event import Event
 from feedmill.publish.ndjson import event_line
 

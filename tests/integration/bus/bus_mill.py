@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from feedmill.app.services import bus_of, open_world
 from feedmill.config import BusConfig, Config, StoreConfig
 from feedmill.engine.deliver.to_bus import Relayed, keep_relaying
-from feedmill.engine.ports import Bus
+from feedmill.engine.ports.sink import Bus
 from feedmill.engine.run.lifecycle import Watch
 from feedmill.engine.run.services import World
 from feedmill.model.event import NewEvent

@@ -18,7 +18,7 @@ from tests.servers.valkey import ValkeyServer
 
 from feedmill.app.services import bus_of
 from feedmill.config import BusConfig, Config
-from feedmill.engine.ports import Bus
+from feedmill.engine.ports.sink import Bus
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
 

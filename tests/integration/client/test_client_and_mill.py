@@ -15,7 +15,7 @@ from tests.integration.store.refreshes import new_feed
 from feedmill.app.services import open_world
 from feedmill.client import Client, follow
 from feedmill.config import Config, StoreConfig
-from feedmill.engine.ports import Store
+from feedmill.engine.ports.store import Store
 from feedmill.engine.run.lifecycle import Watch
 from feedmill.engine.service.auth import issue_token
 from feedmill.errors import MissingError, RefusedError, TokenError

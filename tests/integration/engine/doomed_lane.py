@@ -12,8 +12,8 @@ from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.app.services import open_world
 from feedmill.config import StoreConfig
 from feedmill.engine.poll.scheduler import run_once
-from feedmill.engine.ports import Committed, Refresh
 from feedmill.engine.run.lifecycle import Watch
+from feedmill.model.refresh import Committed, Refresh
 
 
 async def die(self: SqliteStore, refresh: Refresh) -> Committed:  # noqa: ARG001  # as a commit

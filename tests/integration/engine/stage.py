@@ -18,12 +18,14 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.app.services import open_world
 from feedmill.config import Config, FetchConfig, HostConfig, RunConfig, ScheduleConfig, StoreConfig
 from feedmill.engine.poll.scheduler import run_once
-from feedmill.engine.ports import Clock, Committed, EntryFilter, Refresh
+from feedmill.engine.ports.clock import Clock
 from feedmill.engine.run.lifecycle import Watch
 from feedmill.engine.run.services import World
 from feedmill.engine.subscribe.add_feed import subscribe
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import Event, StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
+from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.schedule import Decision
 from feedmill_demo.server.script import Answering, Request
 from feedmill_demo.server.server import Publisher

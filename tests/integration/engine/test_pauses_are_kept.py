@@ -12,8 +12,8 @@ from tests.integration.engine.stage import HASTY, Play, Stage, opened
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.engine.poll.lane_worker import LaneWork
-from feedmill.engine.ports import Committed, Refresh
 from feedmill.model.feed import Claim, HostPace, Lane
+from feedmill.model.refresh import Committed, Refresh
 from feedmill.schedule.host_pace import initial_pace
 
 ROOT = Path(__file__).parents[3]

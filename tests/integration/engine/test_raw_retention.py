@@ -16,7 +16,7 @@ from feedmill.config import Config, RetentionConfig, StoreConfig
 from feedmill.engine.maintain.raw_documents import body_of
 from feedmill.engine.maintain.retention import pack_raw, purge, verify
 from feedmill.engine.poll.ingest_one import ingest_document
-from feedmill.engine.ports import Store
+from feedmill.engine.ports.store import Store
 from feedmill.engine.run.services import World
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.model.document import RawDocument

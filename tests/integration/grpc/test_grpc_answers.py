@@ -12,7 +12,7 @@ from tests.integration.grpc.conftest import Serve
 from tests.integration.grpc.outside import PACKAGE, Visitor, reason_of, told, visiting
 
 from feedmill.config import GrpcConfig
-from feedmill.engine.ports import Store
+from feedmill.engine.ports.store import Store
 from feedmill.errors import StoreError
 from feedmill.interfaces.grpc.server import grpc_server
 from feedmill_demo.server.script import document

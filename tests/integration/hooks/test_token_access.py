@@ -9,7 +9,7 @@ from tests.integration.engine.stage import NOON, SteppedClock
 
 from feedmill.app.services import open_world
 from feedmill.config import Config, StoreConfig
-from feedmill.engine.ports import Store
+from feedmill.engine.ports.store import Store
 from feedmill.engine.run.services import World
 from feedmill.engine.service.auth import (
     check_binding,

@@ -11,7 +11,7 @@ from tests.integration.http.fetchers import LOOPBACK, fetching
 from tests.integration.http.hostile import answer, by_path, run, serving
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.engine.ports import Fetcher
+from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.errors import UsageError
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import plan_fetch

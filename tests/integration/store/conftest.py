@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from feedmill.adapters.store.sqlite.store import SqliteStore, in_memory_store
-from feedmill.engine.ports import Store
+from feedmill.engine.ports.store import Store
 
 Story = Callable[[Store], Awaitable[None]]
 Tell = Callable[[Story], None]

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from tests.integration.store.refreshes import HOUR, NOON, a_refresh, an_entry, read
 
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.engine.ports import Refresh
 from feedmill.model.entry import Entry
 from feedmill.model.feed import Feed, Lane
+from feedmill.model.refresh import Refresh
 
 RUNS = 6
 ENTRIES = 5

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace
 
 from feedmill.config import IdentifyConfig, ScheduleConfig
-from feedmill.engine.ports import Refresh, Store
+from feedmill.engine.ports.store import Store
 from feedmill.identify.diff import diff
 from feedmill.identify.identify import articles_of, identify, keys_of
 from feedmill.identify.unchanged import digests_of, touch
@@ -17,6 +17,7 @@ from feedmill.model.feed import BlobRef, Claim, Feed, FetchRecord, Lane, NewFeed
 from feedmill.model.fetch import Validators
 from feedmill.model.identity import Added, Changes, FeedIdentity
 from feedmill.model.parsed import Slice
+from feedmill.model.refresh import Refresh
 from feedmill.model.schedule import Decision, Hints, Outcome, ScheduleState
 from feedmill.schedule.decide import decide_next_poll
 

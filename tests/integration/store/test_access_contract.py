@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from tests.integration.store.conftest import Tell
 from tests.integration.store.refreshes import DAY, HOUR, NOON, new_feed
 
-from feedmill.engine.ports import Store
+from feedmill.engine.ports.store import Store
 from feedmill.errors import UsageError
 from feedmill.model.event import Event, NewEvent
 from feedmill.model.token import Token

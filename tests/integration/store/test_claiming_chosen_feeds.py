@@ -5,7 +5,7 @@ from datetime import timedelta
 from tests.integration.store.conftest import Tell
 from tests.integration.store.refreshes import NOON, claim_all, new_feed
 
-from feedmill.engine.ports import Store
+from feedmill.engine.ports.store import Store
 from feedmill.model.feed import Claim, HostPace
 
 

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 from tests.integration.store.conftest import Tell
 from tests.integration.store.refreshes import DAY, HOUR, NOON
 
-from feedmill.engine.ports import Store
+from feedmill.engine.ports.store import Store
 from feedmill.model.confirmation import Question
 
 QUESTION = Question(

@@ -6,7 +6,7 @@ import pytest
 from tests.integration.store.conftest import Tell
 from tests.integration.store.refreshes import NOON, new_feed
 
-from feedmill.engine.ports import Store
+from feedmill.engine.ports.store import Store
 from feedmill.model.feed import Claim, HostPace
 
 LEASE_SEC = 20.0

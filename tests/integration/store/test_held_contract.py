@@ -13,10 +13,10 @@ from tests.integration.store.refreshes import (
     read,
 )
 
-from feedmill.engine.ports import Standing, Store
+from feedmill.engine.ports.store import Store
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import Feed
-from feedmill.model.live_screen import HeldEntry, StandingScreen
+from feedmill.model.live_screen import HeldEntry, Standing, StandingScreen
 from feedmill.model.screening import Screening, Topic, TopicSet
 
 SCREENING = Screening(

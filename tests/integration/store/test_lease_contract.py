@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from tests.integration.store.conftest import Tell
 
-from feedmill.engine.ports import Store
+from feedmill.engine.ports.store import Store
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

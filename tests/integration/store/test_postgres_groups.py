@@ -22,9 +22,10 @@ from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.commit_batcher import Committer
 from feedmill.adapters.store.postgres.pool import Connection, Database, Job, T
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.engine.ports import EntryFilter, Refresh
 from feedmill.errors import StoreError
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.feed import Feed, Lane
+from feedmill.model.refresh import Refresh
 
 Story = Callable[[PostgresStore], Awaitable[None]]
 

@@ -22,8 +22,9 @@ from feedmill.adapters.store.postgres import queries
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.adapters.store.tables.paging import begins_word
-from feedmill.engine.ports import EntryFilter, Store
+from feedmill.engine.ports.store import Store
 from feedmill.model.candidate import CollectedDocument
+from feedmill.model.entry_filter import EntryFilter
 
 TITLES = [
     "Straße und Maße",

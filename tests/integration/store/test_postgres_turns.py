@@ -23,8 +23,8 @@ from tests.integration.store.rivals import LIMIT_SEC, Held, stores, until_it_wai
 from feedmill.adapters.store.postgres import confirmations, hooks, merging, moving
 from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.engine.ports import EntryFilter
 from feedmill.model.confirmation import Question
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, ImportedOutline, Move
 from feedmill.model.live_screen import HeldEntry

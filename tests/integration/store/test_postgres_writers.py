@@ -14,7 +14,7 @@ from tests.integration.store.refreshes import new_feed
 
 from feedmill.adapters.failpoints import VARIABLE
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.engine.ports import EntryFilter
+from feedmill.model.entry_filter import EntryFilter
 
 ROOT = Path(__file__).parents[3]
 FEEDS = 14  # the first of the second half is odd: it begins with the other end

@@ -19,9 +19,10 @@ from tests.integration.store.refreshes import (
     read,
 )
 
-from feedmill.engine.ports import EntryFilter, Store
+from feedmill.engine.ports.store import Store
 from feedmill.errors import UsageError
 from feedmill.model.entry import Author, Entry, EntryEnclosure
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, FeedOverrides, HostPace, Lane, MoveCandidate
 from feedmill.model.fetch import Hop, Validators

@@ -8,9 +8,10 @@ import pytest
 from tests.integration.store.refreshes import NOON, a_refresh, an_entry, claim_all, new_feed, read
 
 from feedmill.adapters.store.sqlite.store import SqliteStore, in_memory_store
-from feedmill.engine.ports import EntryFilter, Refresh
 from feedmill.errors import StoreError
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.feed import Feed
+from feedmill.model.refresh import Refresh
 
 
 async def a_large_refresh(store: SqliteStore, feed: Feed) -> Refresh:

@@ -16,8 +16,9 @@ from tests.integration.store.refreshes import (
     read,
 )
 
-from feedmill.engine.ports import EntryFilter, Store
+from feedmill.engine.ports.store import Store
 from feedmill.model.entry import Entry
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, HostPace, ImportedOutline, Move, MoveCandidate
 from feedmill.model.identity import Added

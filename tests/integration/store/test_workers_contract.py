@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from tests.integration.store.conftest import Tell
 from tests.integration.store.refreshes import HOUR, NOON, claim_all, new_feed
 
-from feedmill.engine.ports import Store
+from feedmill.engine.ports.store import Store
 from feedmill.model.worker import HeldLane, Worker, WorkerView
 
 MINUTE = timedelta(minutes=1)

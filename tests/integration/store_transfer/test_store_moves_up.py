@@ -22,8 +22,8 @@ from feedmill.adapters.store.transfer.tables import LEFT_BEHIND, TABLES
 from feedmill.app.services import open_world
 from feedmill.config import StoreConfig
 from feedmill.engine.maintain.raw_documents import body_of
-from feedmill.engine.ports import EntryFilter
 from feedmill.errors import ConflictError
+from feedmill.model.entry_filter import EntryFilter
 
 OWN_TABLES = {"outbox", "log_head", "cell", "gathered", "transfers", "transfer_parts"}
 

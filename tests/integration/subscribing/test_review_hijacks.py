@@ -4,7 +4,7 @@ import pytest
 from tests.integration.subscribing.conftest import Visit
 from tests.integration.subscribing.counter import Counter, feed_document, page
 
-from feedmill.engine.ports import Fetcher
+from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.subscribe.add_feed import Subscribed
 from feedmill.engine.subscribe.subscriber import Desk
 from feedmill.model.feed import FeedOverrides

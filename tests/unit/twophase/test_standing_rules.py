@@ -10,11 +10,11 @@ from tests.unit.twophase.window_files import said
 from feedmill.config import Config
 from feedmill.engine.poll.live_screening import governing, held_apart, lets_through
 from feedmill.engine.poll.read_document import Document, Read, compare, read_document
-from feedmill.engine.ports import Recalled
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed
 from feedmill.model.identity import Added
 from feedmill.model.live_screen import StandingScreen
+from feedmill.model.refresh import Recalled
 from feedmill.model.schedule import ScheduleState
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -19,7 +19,7 @@ from feedmill.adapters.blobs.repack import Bodies, reencode
 from feedmill.adapters.blobs.segment_source import PACKED, Depot, Source
 from feedmill.adapters.blobs.sweep import sweep
 from feedmill.adapters.blobs.verify import verify
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.errors import UsageError
 from feedmill.model.feed import BlobRef
 from feedmill.model.raw_segment import BlobProblem, Fate, Segment

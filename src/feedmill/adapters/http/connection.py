@@ -11,7 +11,7 @@ from feedmill.adapters.http.response_buffer import Answer, Transfer
 from feedmill.adapters.http.stall_watch import PaceWatch
 from feedmill.adapters.http.tls import SessionCaches, trust_store
 from feedmill.config import FetchConfig
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.model.fetch import FetchLimits
 
 _MAX_IDLE_HANDLES = 512

@@ -15,7 +15,7 @@ from feedmill.adapters.http.proxy import Proxy, read_proxy
 from feedmill.adapters.http.resolver import Resolver, SystemResolver
 from feedmill.adapters.http.response_buffer import REDIRECTS, Answer
 from feedmill.config import FetchConfig
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.errors import UsageError
 from feedmill.fetch.headers import header_value
 from feedmill.fetch.plan import headers_for_hop

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Protocol
 
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 
 Lookup = Callable[[str], tuple[str, ...]]
 

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 
 from feedmill.adapters.http.response_buffer import Transfer
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.model.fetch import FetchLimits
 
 _ROUNDS_PER_LIMIT = 10

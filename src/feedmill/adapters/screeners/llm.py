@@ -15,7 +15,8 @@ import msgspec
 from feedmill.adapters.screeners.cache import ScreenMemory
 from feedmill.adapters.screeners.llm_client import Completions, Trouble
 from feedmill.config import ScreenConfig
-from feedmill.engine.ports import Clock, Fetcher
+from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.errors import ScreenerError
 from feedmill.model.screening import Judgement, Method, Score, Text, TopicSet
 from feedmill.screen.llm_prompt import PROMPT_VERSION, judgements, question, scores_of

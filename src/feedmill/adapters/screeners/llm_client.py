@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 from feedmill.config import ScreenConfig
-from feedmill.engine.ports import Clock, Fetcher
+from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.model.base import Value
 from feedmill.model.fetch import FetchLimits, Headers, Post, RawResponse

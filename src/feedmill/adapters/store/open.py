@@ -15,7 +15,8 @@ from feedmill.adapters.store import migrate as files
 from feedmill.adapters.store.sqlite.connection import connect, translated
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.config import Config
-from feedmill.engine.ports import Clock, Store
+from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.store import Store
 from feedmill.errors import MissingExtraError, StoreError
 from feedmill.schedule.host_pace import gap_ms, lanes_by_host
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from feedmill.engine.ports import Bus
+from feedmill.engine.ports.sink import Bus
 from feedmill.engine.run.lifecycle import Watch
 from feedmill.engine.run.retry import Trouble
 from feedmill.engine.run.services import World

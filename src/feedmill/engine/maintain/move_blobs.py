@@ -12,7 +12,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.ports import Blobs, Store
+from feedmill.engine.ports.blobs import Blobs
+from feedmill.engine.ports.store import Store
 from feedmill.errors import BlobMoved, ConflictError
 from feedmill.model.base import Value
 from feedmill.model.feed import BlobRef

@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from feedmill.engine.poll.read_document import Document, NotAFeed, read_document
 from feedmill.engine.poll.recall import compare_with_store
 from feedmill.engine.poll.refresh import refresh
-from feedmill.engine.ports import Refresh
 from feedmill.engine.run.services import World
 from feedmill.model.base import Value
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.identity import Added, Change, Changes, Revised
+from feedmill.model.refresh import Refresh
 from feedmill.publish.events import events_of_changes
 
 

@@ -15,12 +15,12 @@ from feedmill.engine.moves.detect import is_same_host
 from feedmill.engine.moves.follow import follow_move
 from feedmill.engine.moves.probe import Answered, ask, ask_outside
 from feedmill.engine.poll.refresh import refresh
-from feedmill.engine.ports import Refresh
 from feedmill.engine.run.lifecycle import Watch
 from feedmill.engine.run.retry import Trouble, persist
 from feedmill.engine.run.services import World
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Claim, Feed, HostPace
+from feedmill.model.refresh import Refresh
 from feedmill.model.schedule import Outcome
 from feedmill.schedule.host_pace import (
     is_incident,

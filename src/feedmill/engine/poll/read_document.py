@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any, Final
 
 from feedmill.config import Config
-from feedmill.engine.ports import Recalled
 from feedmill.identify.diff import diff
 from feedmill.identify.identify import articles_of, identify, keys_of
 from feedmill.identify.keys import identity_keys
@@ -29,6 +28,7 @@ from feedmill.model.identity import (
     Touched,
 )
 from feedmill.model.parsed import ParsedFeed, Tombstone, Unreadable
+from feedmill.model.refresh import Recalled
 from feedmill.model.screening import Screening
 from feedmill.normalise.feed import normalise
 from feedmill.parse.document import parse_document

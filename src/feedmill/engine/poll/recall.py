@@ -1,9 +1,9 @@
 """The one look into the store between reading a document and saying what it changes."""
 
 from feedmill.engine.poll.read_document import Document, Read, compare
-from feedmill.engine.ports import Recalled
 from feedmill.engine.run.services import World
 from feedmill.model.feed import Feed
+from feedmill.model.refresh import Recalled
 
 
 async def compare_with_store(document: Document, feed: Feed, world: World) -> Read:

@@ -33,7 +33,6 @@ from feedmill.engine.poll.read_document import (
     reader_of,
 )
 from feedmill.engine.poll.recall import compare_with_store
-from feedmill.engine.ports import Refresh
 from feedmill.engine.run.services import World
 from feedmill.fetch.feed_credentials import own_plan
 from feedmill.fetch.headers import without_secrets
@@ -42,6 +41,7 @@ from feedmill.fetch.redirects import permanence
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import BlobRef, Feed, FeedOverrides, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Headers, RawResponse, Unchanged, Verdict
+from feedmill.model.refresh import Refresh
 from feedmill.model.schedule import Outcome
 from feedmill.publish.events import event_of_state, events_of_changes
 from feedmill.schedule.decide import decide_next_poll

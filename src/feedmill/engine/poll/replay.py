@@ -6,12 +6,12 @@ from feedmill.engine.maintain.raw_documents import body_of
 from feedmill.engine.poll.live_screening import held_rows, hold_back
 from feedmill.engine.poll.read_document import NotAFeed, Read, read_document
 from feedmill.engine.poll.recall import compare_with_store
-from feedmill.engine.ports import Refresh
 from feedmill.engine.run.services import World
 from feedmill.model.base import Value
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.identity import Added, Change, Identified, KnownEntry, Revised, Touched
+from feedmill.model.refresh import Refresh
 from feedmill.publish.events import events_of_changes
 
 

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from feedmill.engine.ports import Committed, Refresh
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Feed
+from feedmill.model.refresh import Committed, Refresh
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ A run that waits for a full disk is alive and not ready; one that neither looks 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.errors import FeedmillError
 from feedmill.model.readiness import Unready
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.engine.run.lifecycle import Watch
 from feedmill.engine.run.liveness import Pulse
 from feedmill.engine.run.services import World

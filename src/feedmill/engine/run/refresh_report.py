@@ -6,12 +6,12 @@ from typing import Any, Final
 from prometheus_client import Counter
 
 from feedmill.engine.deliver.to_bus import Relayed
-from feedmill.engine.ports import Committed, Refresh
 from feedmill.engine.run.lifecycle import Watch
 from feedmill.engine.run.services import World
 from feedmill.errors import FeedmillError
 from feedmill.fetch.guard import shown
 from feedmill.model.feed import Feed
+from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.webhook import Delivery
 from feedmill.observe.metrics import Metrics
 

@@ -4,7 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from feedmill.config import Config
-from feedmill.engine.ports import Blobs, Clock, Fetcher, Store
+from feedmill.engine.ports.blobs import Blobs
+from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.store import Store
 from feedmill.model.live_screen import StandingMethod
 from feedmill.model.screening import Screening, Text, TopicSet
 

@@ -16,7 +16,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from feedmill.config import AccessConfig
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.engine.run.services import World
 from feedmill.errors import AccessError, NotFoundError, StoreError, UsageError
 from feedmill.fetch.public_addresses import read_address

@@ -14,10 +14,10 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from feedmill.engine.maintain.raw_documents import body_of
-from feedmill.engine.ports import EntryFilter
 from feedmill.engine.run.services import World
 from feedmill.engine.service.feed_health import tell_health
 from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.events import event_of_removed_feed

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import http_url, split
 from feedmill.config import HostConfig
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.model.feed import HostPace
 from feedmill.model.fetch import Failed, Gone, Verdict
 from feedmill.model.schedule import Outcome

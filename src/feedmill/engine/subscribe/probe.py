@@ -7,7 +7,8 @@ from feedmill.canonicalise.pasted_url import resolve_url
 from feedmill.canonicalise.signature import body_digest, feed_signature
 from feedmill.canonicalise.urls import bare, split
 from feedmill.config import Config
-from feedmill.engine.ports import Clock, Fetcher
+from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.subscribe.canonicalise import Face, Hash, Parse, settled
 from feedmill.engine.subscribe.host_queue import Manners
 from feedmill.fetch.feed_credentials import is_trusted, own_plan, without_secrets

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import http_url, join, split
 from feedmill.config import FetchConfig
-from feedmill.engine.ports import Clock, Fetcher
+from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.subscribe.host_queue import Manners
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import ACCEPT_ROBOTS, plan_fetch

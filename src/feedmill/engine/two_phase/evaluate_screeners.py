@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 from feedmill.config import ScreenConfig
-from feedmill.engine.ports import Screener
+from feedmill.engine.ports.screener import Screener
 from feedmill.errors import ScreenerError
 from feedmill.model.base import Value
 from feedmill.model.screening import Gold, Method, Score, TopicSet

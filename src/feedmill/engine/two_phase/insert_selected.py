@@ -16,7 +16,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.ports import Refresh
 from feedmill.engine.run.services import World
 from feedmill.engine.subscribe.add_feed import checked_address
 from feedmill.engine.two_phase.candidate_file import chosen, refuse
@@ -43,6 +42,7 @@ from feedmill.model.identity import (
     Changes,
     ChangeSummary,
 )
+from feedmill.model.refresh import Refresh
 from feedmill.model.screening import Confirmation
 from feedmill.publish.events import event_of_new_feed, events_of_changes
 from feedmill.schedule.feed_state import initial_state

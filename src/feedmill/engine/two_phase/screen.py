@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 
 from feedmill.config import ScreenConfig
-from feedmill.engine.ports import Screener
+from feedmill.engine.ports.screener import Screener
 from feedmill.errors import FeedmillError, UsageError
 from feedmill.model.screening import Calibration, Method, Score, Screening, Text, TopicSet
 from feedmill.observe import log

@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, Final, Protocol, TypeVar
 
-from feedmill.engine.ports import EntryFilter
 from feedmill.engine.service import queries, subscriptions
 from feedmill.errors import SeveralFeedsError, UsageError
 from feedmill.interfaces.grpc.event_stream import checked_events, watch_events
@@ -22,6 +21,7 @@ from feedmill.interfaces.grpc.messages import (
     read_change,
     read_wish,
 )
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.publish.shapes import CanonicalWish, EntryPage, FeedChange, FeedWish
 
 _PART_BYTES: Final = 64 * 1024

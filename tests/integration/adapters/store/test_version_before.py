@@ -25,9 +25,10 @@ from feedmill.engine.maintain.raw_documents import body_of
 from feedmill.engine.maintain.retention import verify
 from feedmill.engine.poll.replay import replay
 from feedmill.engine.poll.scheduler import run_once
-from feedmill.engine.ports import EntryFilter, Store
+from feedmill.engine.ports.store import Store
 from feedmill.engine.run.lifecycle import Watch
 from feedmill.engine.run.services import World
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.feed import Feed
 
 HOMES = Path(__file__).parents[3] / "fixtures" / "homes"

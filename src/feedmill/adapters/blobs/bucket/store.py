@@ -26,7 +26,7 @@ from feedmill.adapters.blobs.record import ReadAt
 from feedmill.adapters.blobs.repack import Bodies
 from feedmill.adapters.blobs.segment_source import PACKED, Source
 from feedmill.config import BlobsConfig, StoreConfig
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.errors import BlobError
 from feedmill.model.feed import BlobRef
 

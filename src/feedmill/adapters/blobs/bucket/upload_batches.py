@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Final
 
 from feedmill.adapters.blobs.errors import closed, too_slow
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.model.feed import BlobRef
 
 Keep = Callable[[Sequence[tuple[str, bytes]]], Sequence[BlobRef]]

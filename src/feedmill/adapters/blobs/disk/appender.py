@@ -12,7 +12,7 @@ from feedmill.adapters.blobs.disk.folder import Folder, write_all
 from feedmill.adapters.blobs.disk.group import Group
 from feedmill.adapters.blobs.errors import blob_error
 from feedmill.adapters.failpoints import reach
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.model.feed import BlobRef
 
 _ATTEMPTS = 3  # at a name that nobody takes for a dead process's

@@ -21,7 +21,7 @@ from feedmill.adapters.blobs.disk.recovery import Recovered, recover
 from feedmill.adapters.blobs.disk.writer_thread import Scribe
 from feedmill.adapters.blobs.errors import blob_error
 from feedmill.config import StoreConfig
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.model.feed import BlobRef
 from feedmill.model.raw_segment import Segment
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from feedmill.adapters.store.postgres.pool import Connection, Database
 from feedmill.adapters.store.tables.codec import instant
-from feedmill.engine.ports import Clock
+from feedmill.engine.ports.clock import Clock
 from feedmill.errors import StoreError
 
 _ROUND_TRIPS: Final = 5
@@ -20,7 +20,7 @@ _STEP: Final = timedelta(seconds=1)
 
 
 class DatabaseClock:
-    """Implements `engine.ports.Clock`; what `local` says of the wall is used for ids only."""
+    """Implements `engine.ports.clock.Clock`; what `local` says of the wall is used for ids only."""
 
     def __init__(self, local: Clock) -> None:
         self._local = local

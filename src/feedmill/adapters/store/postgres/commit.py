@@ -21,8 +21,8 @@ from feedmill.adapters.store.postgres.subscriptions import relocate, reschedule
 from feedmill.adapters.store.postgres.unnest import quoted, rows_of, write_rows
 from feedmill.adapters.store.tables.codec import STATE_COLUMNS, Row, blob_row, micros, state_row
 from feedmill.adapters.store.tables.fetch_codec import Blocks
-from feedmill.engine.ports import Committed, Refresh
 from feedmill.model.event import NewEvent
+from feedmill.model.refresh import Committed, Refresh
 
 # A lane that is only looked at may be looked at by others too, but not leased anew meanwhile. One that
 # was given back is nobody's: it sleeps until the runs that were known then, and would miss this one.

@@ -21,8 +21,8 @@ from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.commit import commit_group
 from feedmill.adapters.store.postgres.pool import Connection, Database, LostCommitError
 from feedmill.adapters.store.postgres.text_sanitising import weighed
-from feedmill.engine.ports import Committed, Refresh
 from feedmill.errors import StoreError
+from feedmill.model.refresh import Committed, Refresh
 
 GROUP_SIZE: Final = 200
 GROUP_BYTES: Final = 8 * 1024 * 1024

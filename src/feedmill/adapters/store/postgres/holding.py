@@ -19,10 +19,10 @@ from feedmill.adapters.store.tables.held_entries import (
     screen_of,
     screen_row,
 )
-from feedmill.engine.ports import Page, Standing
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import BlobRef
-from feedmill.model.live_screen import HeldEntry, StandingScreen
+from feedmill.model.live_screen import HeldEntry, Standing, StandingScreen
+from feedmill.model.page import Page
 
 _BLOB: Final = (
     'INSERT INTO blobs (sha256, segment, "offset", length, coding, raw_length, prefix_sha256)'

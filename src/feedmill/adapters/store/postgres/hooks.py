@@ -23,7 +23,7 @@ from feedmill.adapters.store.tables.webhooks import (
     owners_row,
     webhook_of,
 )
-from feedmill.engine.ports import Page
+from feedmill.model.page import Page
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook
 
 _CHANGE: Final = (

@@ -17,8 +17,8 @@ from feedmill.adapters.store.postgres.text_sanitising import storable
 from feedmill.adapters.store.postgres.unnest import rows_of
 from feedmill.adapters.store.tables.codec import instant
 from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
-from feedmill.engine.ports import Recalled
 from feedmill.model.identity import IdentityKey, KnownEntry
+from feedmill.model.refresh import Recalled
 
 _FEED: Final = "JOIN feeds f ON f.feed_no = e.feed_no"
 # Always in the same order, so that the same row is the same value whoever asks for it.

@@ -24,9 +24,10 @@ from feedmill.adapters.store.tables.paging import (
     page_of,
     position,
 )
-from feedmill.engine.ports import EntryFilter, Page
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import BlobRef, Feed, FetchRecord
+from feedmill.model.page import Page
 from feedmill.model.schedule import Decision
 
 _TABLES: Final = {

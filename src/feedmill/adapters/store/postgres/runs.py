@@ -24,7 +24,7 @@ from feedmill.adapters.store.tables.fetch_codec import (
     request_of,
     response_of,
 )
-from feedmill.engine.ports import Refresh
+from feedmill.model.refresh import Refresh
 
 _KEEP_BLOCKS: Final = (
     f"INSERT INTO header_blocks (feed_no, block) SELECT * FROM {rows_of(('feed_no', 'block'))}"

@@ -36,10 +36,10 @@ from feedmill.adapters.store.postgres.lane_layout import relane
 from feedmill.adapters.store.postgres.migrate import check_schema
 from feedmill.adapters.store.postgres.pool import Database, Job, LostCommitError
 from feedmill.adapters.store.postgres.release_batcher import GivenBack, Releaser
-from feedmill.engine.ports import Committed, EntryFilter, Page, Recalled, Refresh, Standing
 from feedmill.errors import StoreError
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.confirmation import Question
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import Event, NewEvent, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import (
     BlobRef,
@@ -55,7 +55,9 @@ from feedmill.model.feed import (
     NewFeed,
 )
 from feedmill.model.identity import IdentityKey, KnownEntry
-from feedmill.model.live_screen import HeldEntry, StandingScreen
+from feedmill.model.live_screen import HeldEntry, Standing, StandingScreen
+from feedmill.model.page import Page
+from feedmill.model.refresh import Committed, Recalled, Refresh
 from feedmill.model.schedule import Decision
 from feedmill.model.token import Token, TokenSecret
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook
@@ -65,7 +67,7 @@ T = TypeVar("T")
 
 
 class PostgresStore:
-    """Implements `engine.ports.Store`; made by `open`, ended by `close`."""
+    """Implements `engine.ports.store.Store`; made by `open`, ended by `close`."""
 
     def __init__(self, database: Database, pacing: Pacing) -> None:
         self._database, self._pacing = database, pacing

@@ -10,7 +10,7 @@ from feedmill.adapters.store.sqlite.changes import Document, write_changes
 from feedmill.adapters.store.sqlite.subscriptions import add_aliases, relocate, reschedule
 from feedmill.adapters.store.tables.codec import STATE_COLUMNS, blob_row, micros, state_row
 from feedmill.adapters.store.tables.fetch_codec import Blocks, insert_fetch
-from feedmill.engine.ports import Committed, Refresh
+from feedmill.model.refresh import Committed, Refresh
 
 _LOOK: Final = """
 SELECT f.feed_no, f.confirmations, coalesce(f.confirmed_at, 0),

@@ -18,10 +18,10 @@ from feedmill.adapters.store.tables.held_entries import (
     screen_of,
     screen_row,
 )
-from feedmill.engine.ports import Page, Standing
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import BlobRef
-from feedmill.model.live_screen import HeldEntry, StandingScreen
+from feedmill.model.live_screen import HeldEntry, Standing, StandingScreen
+from feedmill.model.page import Page
 
 _KEEP: Final = f"INSERT INTO collected_documents ({COLLECTED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
 # Another version of a held entry takes its place; one that was dropped stays dropped.

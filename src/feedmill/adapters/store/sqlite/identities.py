@@ -11,8 +11,8 @@ from feedmill.adapters.store.sqlite.connection import PARAMETERS
 from feedmill.adapters.store.sqlite.subscriptions import chunks
 from feedmill.adapters.store.tables.codec import instant
 from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
-from feedmill.engine.ports import Recalled
 from feedmill.model.identity import IdentityKey, KnownEntry
+from feedmill.model.refresh import Recalled
 
 _IN_DOCUMENT: Final = (
     " FROM entries e JOIN feeds f ON f.feed_no = e.feed_no WHERE f.id = ? AND e.in_document = 1"

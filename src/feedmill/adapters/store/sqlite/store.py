@@ -44,10 +44,10 @@ from feedmill.adapters.store.sqlite.connection import (
 from feedmill.adapters.store.sqlite.readers import Readers
 from feedmill.adapters.store.sqlite.writer import PATIENCE_SEC, Writer
 from feedmill.adapters.store.tables.codec import blob_row, micros
-from feedmill.engine.ports import Committed, EntryFilter, Page, Recalled, Refresh, Standing
 from feedmill.errors import StoreError
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.confirmation import Question
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import Event, NewEvent, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import (
     BlobRef,
@@ -63,7 +63,9 @@ from feedmill.model.feed import (
     NewFeed,
 )
 from feedmill.model.identity import IdentityKey, KnownEntry
-from feedmill.model.live_screen import HeldEntry, StandingScreen
+from feedmill.model.live_screen import HeldEntry, Standing, StandingScreen
+from feedmill.model.page import Page
+from feedmill.model.refresh import Committed, Recalled, Refresh
 from feedmill.model.schedule import Decision
 from feedmill.model.token import Token, TokenSecret
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook
@@ -73,7 +75,7 @@ T = TypeVar("T")
 
 
 class SqliteStore:
-    """Implements `engine.ports.Store`; made by `open`, ended by `close`."""
+    """Implements `engine.ports.store.Store`; made by `open`, ended by `close`."""
 
     def __init__(self, writer: Writer, readers: Readers | None, *, gap_ms: int) -> None:
         self._writer, self._readers, self._gap_ms = writer, readers, gap_ms

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from feedmill.adapters.store.tables.codec import NEVER, Row, instant
-from feedmill.engine.ports import Page
 from feedmill.errors import UsageError
 from feedmill.model.event import StoredArticle
+from feedmill.model.page import Page
 
 T = TypeVar("T")
 

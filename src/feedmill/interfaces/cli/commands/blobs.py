@@ -11,7 +11,7 @@ from feedmill.app import services
 from feedmill.config import Config
 from feedmill.engine.maintain.move_blobs import Carried, carry, to_carry
 from feedmill.engine.maintain.move_blobs import drop_old as drop_all
-from feedmill.engine.ports import Blobs
+from feedmill.engine.ports.blobs import Blobs
 from feedmill.engine.run.services import World
 from feedmill.errors import ConflictError
 from feedmill.interfaces.cli.output import counted, json_option, paint, progress, shorten, show_json

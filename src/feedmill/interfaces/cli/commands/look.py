@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from feedmill.engine.maintain.raw_documents import body_of
-from feedmill.engine.ports import EntryFilter
 from feedmill.engine.run.services import World
 from feedmill.errors import NotFoundError
 from feedmill.interfaces.cli.output import (
@@ -18,6 +17,7 @@ from feedmill.interfaces.cli.output import (
     show_table,
 )
 from feedmill.interfaces.cli.run_command import config_of, feed_named, in_world
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed
 from feedmill.normalise.dates.parse import parse_date

@@ -10,7 +10,7 @@ from feedmill.app.services import announce_egress, bus_of, owner_name
 from feedmill.config import Config
 from feedmill.engine.deliver.to_bus import Relayed, keep_relaying, refill
 from feedmill.engine.deliver.to_webhooks import keep_webhooks
-from feedmill.engine.ports import Bus
+from feedmill.engine.ports.sink import Bus
 from feedmill.engine.run.lifecycle import Watch
 from feedmill.engine.run.refresh_report import Report
 from feedmill.engine.run.services import World

@@ -13,7 +13,6 @@ from feedmill.engine.deliver.to_sinks import keep_delivering
 from feedmill.engine.deliver.to_webhooks import keep_webhooks
 from feedmill.engine.maintain.retention import keep_tidy
 from feedmill.engine.poll.scheduler import run_forever
-from feedmill.engine.ports import Committed, Refresh
 from feedmill.engine.run.lifecycle import Listener, Watch
 from feedmill.engine.run.refresh_report import GOOD, Report
 from feedmill.engine.run.services import World
@@ -24,6 +23,7 @@ from feedmill.interfaces.cli.output import json_option, paint, shorten, show_jso
 from feedmill.interfaces.cli.run_command import config_of, run_story
 from feedmill.interfaces.cli.signals import Stopping, stop_on_signals
 from feedmill.model.feed import Feed
+from feedmill.model.refresh import Committed, Refresh
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 from feedmill.publish.to_json import refresh_wire

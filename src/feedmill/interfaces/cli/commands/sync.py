@@ -13,7 +13,6 @@ from feedmill.config import Config
 from feedmill.engine.deliver.to_sinks import deliver_pending
 from feedmill.engine.deliver.to_webhooks import tell_once
 from feedmill.engine.poll.scheduler import run_once
-from feedmill.engine.ports import Committed, Refresh
 from feedmill.engine.run.lifecycle import Watch
 from feedmill.engine.run.refresh_report import GOOD, Report
 from feedmill.engine.run.services import World
@@ -32,6 +31,7 @@ from feedmill.interfaces.cli.output import (
 from feedmill.interfaces.cli.run_command import config_of, feeds_named, run_story
 from feedmill.interfaces.cli.signals import stop_on_signals
 from feedmill.model.feed import Feed
+from feedmill.model.refresh import Committed, Refresh
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 from feedmill.publish.to_json import instant

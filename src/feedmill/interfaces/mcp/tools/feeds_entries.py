@@ -5,7 +5,6 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from feedmill.engine.ports import EntryFilter
 from feedmill.engine.run.services import World
 from feedmill.engine.service import queries
 from feedmill.errors import NotFoundError, UsageError
@@ -20,6 +19,7 @@ from feedmill.interfaces.mcp.shapes import (
 from feedmill.interfaces.mcp.state import Call, doorway_of
 from feedmill.interfaces.mcp.tool import tool
 from feedmill.interfaces.mcp.untrusted import TITLE_CHARS, URL_CHARS, entry_shape
+from feedmill.model.entry_filter import EntryFilter
 from feedmill.publish.shapes import FeedShape
 from feedmill.screen.texts import scrub
 

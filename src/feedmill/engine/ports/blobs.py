@@ -1,0 +1,33 @@
+"""Port: raw bytes, durable before anything reads them."""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from feedmill.model.feed import BlobRef
+from feedmill.model.raw_segment import BlobProblem, Fate, Segment
+
+
+class Blobs(Protocol):
+    """Raw bytes by content: append-only segments, hash-checked on every read (D14)."""
+
+    async def put(self, body: bytes, *, sha256: str) -> BlobRef: ...  # durable when it returns
+    async def get(self, ref: BlobRef, prefix: bytes | None = None) -> bytes: ...
+
+    # housekeeping: re-encode → move the index → sweep the old segment until it is dropped
+    async def seal(self) -> str | None: ...  # the segment that this process was filling
+    async def segments(self) -> tuple[Segment, ...]: ...
+    async def reencode(
+        self,
+        bodies: Sequence[tuple[BlobRef, str | None]],  # with the feed's previous body, oldest first
+    ) -> tuple[BlobRef, ...]: ...  # without those that cannot be read any more
+    async def sweep(self, segment: str, live: Sequence[BlobRef]) -> Fate: ...
+    async def drop(self, segment: str) -> None: ...  # at once, whoever still reads it
+    async def verify(
+        self,
+        refs: Sequence[BlobRef],
+        *,
+        only: Collection[str] | None = None,  # these segments; else all, and things not ours
+    ) -> tuple[BlobProblem, ...]: ...
+    async def carry_out(self, segment: str) -> bytes: ...  # whole, to another raw store
+    async def carry_in(self, segment: str, data: bytes) -> None: ...  # durable when it returns
+    async def close(self) -> None: ...

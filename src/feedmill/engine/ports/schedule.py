@@ -1,0 +1,41 @@
+"""Store protocol: claim, renew and release lanes; what is due and when."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from feedmill.model.feed import Claim, HostPace, Lane
+
+
+class ScheduleStore(Protocol):
+    """Lanes: claim, renew, release; what is due and when."""
+
+    async def claim(
+        self,
+        owner: str,
+        *,
+        now: datetime,
+        lease_sec: float,
+        max_lanes: int,
+        max_feeds: int,
+        only: Sequence[str] | None = None,  # these feeds and no others
+    ) -> tuple[Claim, ...]: ...
+    async def renew(
+        self,
+        lane: Lane,
+        *,
+        owner: str,
+        until: datetime,
+        feeds: Sequence[str] = (),  # still to be polled: their next run moves along (D25)
+    ) -> bool: ...
+    async def release(
+        self,
+        lane: Lane,
+        pace: HostPace,
+        *,
+        now: datetime,
+        deferred: Sequence[tuple[str, datetime]] = (),  # feeds not polled after all: (id, due at)
+    ) -> None: ...
+    async def next_due_at(self, only: Sequence[str] | None = None) -> datetime | None: ...
+    async def due_lanes(self, now: datetime) -> int: ...  # that could be claimed
+    async def follow_clock(self, now: datetime, *, lease_sec: float) -> int: ...

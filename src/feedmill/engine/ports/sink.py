@@ -1,0 +1,29 @@
+"""Port: where events are delivered."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from feedmill.model.base import Value
+from feedmill.model.event import Event
+
+
+class Sink(Protocol):
+    """Where events go: at least once, in order, resumable by their number."""
+
+    name: str
+
+    async def deliver(self, events: Sequence[Event]) -> None: ...
+    async def close(self) -> None: ...
+
+
+class Newest(Value):
+    """The newest event that a bus holds."""
+
+    seq: int  # 0: it has never held any
+    id: str | None = None  # None: it was let go meanwhile
+
+
+class Bus(Sink, Protocol):
+    """A sink that other programs read; it may know what it holds."""
+
+    async def newest(self) -> Newest | None: ...  # None: it cannot tell

@@ -1,0 +1,45 @@
+"""What one refresh commits, and what the store answers."""
+
+from datetime import datetime
+
+from feedmill.model.base import Value
+from feedmill.model.event import NewEvent
+from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane
+from feedmill.model.identity import Changes, KnownEntry, Removed
+from feedmill.model.live_screen import HeldEntry
+from feedmill.model.schedule import Decision
+
+
+class Refresh(Value):
+    """Everything one refresh decided, to be committed as one: all of it or nothing."""
+
+    lane: Lane | None  # None: outside the schedule (ingest-one, insert-selected)
+    feed: Feed  # as it is after the refresh
+    fetch: FetchRecord
+    decision: Decision | None = None
+    blob: BlobRef | None = None
+    changes: Changes | None = None  # None: no document was read
+    removed: tuple[Removed, ...] = ()
+    in_document: bool = False  # the changes are the feed's whole current document (D13)
+    events: tuple[NewEvent, ...] = ()
+    aliases: tuple[str, ...] = ()
+    backfill: bool = False
+    entries_only: bool = False  # the feed's own state is left alone: nobody polled it
+    held: tuple[HeldEntry, ...] = ()  # new entries that wait for somebody's word instead
+    released: tuple[str, ...] = ()  # entry_uids that waited, and are stored with this
+
+
+class Committed(Value):
+    """What a commit did; `fenced` when the lane was lost and nothing was written."""
+
+    fenced: bool = False
+    duplicate: bool = False  # (feed_id, scheduled_at) had been committed before (D26)
+    last_seq: int = 0  # 0 also where events get their numbers later (PostgreSQL)
+
+
+class Recalled(Value):
+    """What the store knows about the entries of a document that was just read."""
+
+    known: tuple[KnownEntry, ...] = ()
+    articles: frozenset[str] = frozenset()
+    publications: tuple[datetime, ...] = ()
