@@ -64,7 +64,7 @@ def normalise_entry(
         title=(field_text if config.enabled else published_text)(
             parsed.title, config.title_max_chars
         ),
-        summary=_summary(parsed, content, fallback, config),
+        summary=_summary(parsed, content, config),
         content=html,
         content_from=None if html is None else "summary" if fallback else "content",
         authors=_authors(parsed.authors, config.max_authors),
@@ -80,12 +80,7 @@ def normalise_entry(
         slice=parsed.slice,
         findings=(
             *field_findings("title", parsed.title, config.title_max_chars),
-            *field_findings(
-                "summary",
-                parsed.summary,
-                config.summary_max_chars,
-                harmless=fallback is not None and fallback.harmless,
-            ),
+            *field_findings("summary", parsed.summary, config.summary_max_chars),
             *_content_findings(content, config),
             *(fallback.findings if fallback else ()),
             *links.findings,
@@ -124,24 +119,22 @@ def _bodies(
     return content, summary_body(parsed.summary, base, config)
 
 
-def _summary(
-    parsed: ParsedEntry, content: Body | None, fallback: Body | None, config: NormaliseConfig
-) -> str | None:
+def _summary(parsed: ParsedEntry, content: Body | None, config: NormaliseConfig) -> str | None:
     """The publisher's summary, else the beginning of the content as text."""
     max_chars = config.summary_max_chars
     if not config.enabled:
         return published_text(parsed.summary, max_chars)
-    summary = field_text(parsed.summary, max_chars, fallback.text if fallback else None)
+    summary = field_text(parsed.summary, max_chars)
     if summary is not None or content is None:
         return summary
-    return field_text(Text(value=content.html, kind="html"), max_chars, content.text)
+    return field_text(Text(value=content.html, kind="html"), max_chars)
 
 
 def _content_findings(content: Body | None, config: NormaliseConfig) -> tuple[Finding, ...]:
     if content is None:
         return ()
     written = content.written[: config.content_max_chars]
-    findings = find_suspicious("content", written, harmless=content.harmless)
+    findings = find_suspicious("content", written)
     return (*findings, *content.findings)
 
 

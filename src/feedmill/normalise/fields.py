@@ -13,17 +13,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}")  # the shape of RFC 5646 tags
 
 
-def field_text(text: Text | None, max_chars: int, stripped: str | None = None) -> str | None:
-    """The clean text of a field, whatever kind it claims to be; None when nothing is left.
-
-    Whoever has the text without its tags already hands it over as `stripped`.
-    """
+def field_text(text: Text | None, max_chars: int) -> str | None:
+    """The clean text of a field, whatever kind it claims to be; None when nothing is left."""
     if text is None:
         return None
-    limit = max_chars * _MARKUP_FACTOR
-    if stripped is None or len(text.value) > limit:
-        stripped = text.value[:limit]
-    return clean_text(stripped, max_chars) or None
+    return clean_text(text.value[: max_chars * _MARKUP_FACTOR], max_chars) or None
 
 
 def published_text(text: Text | None, max_chars: int) -> str | None:
@@ -34,14 +28,12 @@ def published_text(text: Text | None, max_chars: int) -> str | None:
     return value.strip() or None
 
 
-def field_findings(
-    field_name: str, text: Text | None, max_chars: int, *, harmless: bool = False
-) -> tuple[Finding, ...]:
+def field_findings(field_name: str, text: Text | None, max_chars: int) -> tuple[Finding, ...]:
     """What is suspicious in a field, and whether it was too long to be read whole."""
     if text is None:
         return ()
     limit = max_chars * _MARKUP_FACTOR
-    findings = find_suspicious(field_name, text.value[:limit], harmless=harmless)
+    findings = find_suspicious(field_name, text.value[:limit])
     if len(text.value) <= limit:
         return findings
     detail = f"{len(text.value)} characters, limit {limit}"

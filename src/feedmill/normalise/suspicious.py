@@ -55,12 +55,9 @@ _REORDERING = re.compile(f"[{_EMBEDDINGS}]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 
-def find_suspicious(field_name: str, value: str, *, harmless: bool = False) -> tuple[Finding, ...]:
-    """One finding for each kind of thing seen in the field, as its publisher wrote it.
-
-    In markup that is known to be harmless only characters are looked at.
-    """
-    findings = _find_markup(field_name, value) if "<" in value and not harmless else ()
+def find_suspicious(field_name: str, value: str) -> tuple[Finding, ...]:
+    """One finding for each kind of thing seen in the field, as its publisher wrote it."""
+    findings = _find_markup(field_name, value) if "<" in value else ()
     # What hides is never printable, so that most titles are done here.
     if value.isascii() or (len(value) <= _SHORT_CHARS and value.isprintable()):
         return findings

@@ -19,6 +19,7 @@ UNTIMED = settings(deadline=None)  # the machine may be busy; laws are not timed
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "xss.json").read_text("utf-8"))
 HTML_CASES = [case for case in VECTORS["cases"] if case["context"] == "content_html"]
 BASE = "https://example.com/blog/post"
+REL = ' rel="noopener noreferrer nofollow"'
 
 SOUP = st.lists(
     st.sampled_from(
@@ -204,3 +205,46 @@ def test_clean_html_changes_no_more_when_it_is_cleaned_again(soup: str) -> None:
     settled = clean_html(clean_html(soup, base=BASE), base=BASE)
 
     assert clean_html(settled, base=BASE) == settled
+
+
+@pytest.mark.parametrize(
+    ("written", "html"),
+    [
+        pytest.param("", "", id="nothing"),
+        pytest.param("<p>a</p>\n<hr><hr />", "<p>a</p>\n<hr><hr>", id="blocks and a rule"),
+        pytest.param("a<br>b<br />c<br/>d", "a<br>b<br>c<br>d", id="line breaks"),
+        pytest.param('<p class="x" lang="de">a</p>', '<p lang="de">a</p>', id="attributes go"),
+        pytest.param(
+            '<a href="https://e.com/?a=1&amp;b=2" target="x" title="t">a</a>',
+            f'<a href="https://e.com/?a=1&amp;b=2" title="t"{REL}>a</a>',
+            id="a link with an ampersand and a title",
+        ),
+        pytest.param(
+            '<a href="https://e.com/x" class="y">a</a>',
+            f'<a href="https://e.com/x"{REL}>a</a>',
+            id="a link with nothing to keep but its address",
+        ),
+        pytest.param(
+            '<img alt="a &quot;b&quot; &hellip;" src="https://e.com/a.png" width="1" />',
+            '<img alt="a &quot;b&quot; …" src="https://e.com/a.png" width="1">',
+            id="a picture",
+        ),
+        pytest.param("&#8217;&#x2019;&#128512;&lt;&gt;", "’’😀&lt;&gt;", id="references"),
+        pytest.param("a\xa0b&nbsp;&amp;", "a&nbsp;b&nbsp;&amp;", id="no-break spaces"),
+        pytest.param("<h1>a</h1><h2>b</h2>", "<h1>a</h1><h2>b</h2>", id="headings in a row"),
+        pytest.param(
+            "<ul>\n<li>a<ol><li>b</li></ol></li></ul><dl><dt>a</dt><dd>b</dd></dl>",
+            "<ul>\n<li>a<ol><li>b</li></ol></li></ul><dl><dt>a</dt><dd>b</dd></dl>",
+            id="lists",
+        ),
+        pytest.param(
+            '<table border="1">\n<tbody><tr> <td colspan="2">a<br><b>c</b></td></tr></tbody></table>',
+            '<table>\n<tbody><tr> <td colspan="2">a<br><b>c</b></td></tr></tbody></table>',
+            id="a table with all of its parts",
+        ),
+        pytest.param("<b><p>a</p></b>", "<b><p>a</p></b>", id="a block in bold letters"),
+        pytest.param("<pre>a\n</pre>", "<pre>a\n</pre>", id="lines that count"),
+    ],
+)
+def test_simple_markup_keeps_its_structure(written: str, html: str) -> None:
+    assert clean_html(written) == html

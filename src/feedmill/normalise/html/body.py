@@ -20,8 +20,6 @@ class Body(Value):
     html: str  # empty when nothing of it may be shown
     written: str
     findings: tuple[Finding, ...] = ()
-    text: str | None = None  # without tags, where sanitising told it
-    harmless: bool = False  # what was written surely holds nothing suspicious but characters
 
 
 def content_body(entry: ParsedEntry, base: str | None, config: NormaliseConfig) -> Body | None:
@@ -72,10 +70,4 @@ def _body(markup: str, written: str, base: str | None, config: NormaliseConfig) 
     if clean.flattened:
         detail = f"flattened to {config.html_max_depth} levels"
         findings.append(Finding(code="too-deep", field="content", detail=detail))
-    return Body(
-        html=clean.html.strip(),
-        written=written,
-        findings=tuple(findings),
-        text=clean.text,
-        harmless=clean.harmless and markup == written,
-    )
+    return Body(html=clean.html.strip(), written=written, findings=tuple(findings))

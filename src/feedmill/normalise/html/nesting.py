@@ -14,8 +14,8 @@ from feedmill.normalise.html.flatten import FORMATTING, flatten, rewritten_tag
 from feedmill.normalise.html.tokens import BLOCKS, DROPPED, TOKEN, VOID, tag_name, tokens
 
 # Below these, the worst markup that fits costs a tenth of a second: no look is needed.
-SMALL_CHARS = 32_768
-SMALL_TAGS = 1_000
+_SMALL_CHARS = 32_768
+_SMALL_TAGS = 1_000
 
 _LONG_TAG_CHARS = 4_096
 _REBUILD_BUDGET = 1_000_000  # characters that unclosed formatting may add again
@@ -44,7 +44,7 @@ class Tamed(Value):
 
 def tame(html: str, max_depth: int) -> Tamed:
     """Markup whose tree is about as deep as `max_depth` at most; often the very same text."""
-    if len(html) <= SMALL_CHARS and html.count("<") <= SMALL_TAGS:
+    if len(html) <= _SMALL_CHARS and html.count("<") <= _SMALL_TAGS:
         return Tamed(html=html)
     if _is_tidy(html, max_depth):
         return Tamed(html=html)

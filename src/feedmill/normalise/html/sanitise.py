@@ -1,8 +1,7 @@
 """Clean HTML: only what the allow-list names, links absolute, bounded work (D18).
 
 The order is fixed: cap the size, cap the nesting, sanitise last. Nothing may touch the markup
-after the sanitiser but the removal of characters that cannot be part of any. Markup so ordinary
-that the sanitiser's answer is known beforehand is not put to it.
+after the sanitiser but the removal of characters that cannot be part of any.
 """
 
 import re
@@ -17,7 +16,6 @@ from feedmill.normalise.html.allowlist import ATTRIBUTES, LINK_REL, REMOVED, TAG
 from feedmill.normalise.html.flatten import flatten
 from feedmill.normalise.html.nesting import tame
 from feedmill.normalise.html.tokens import VOID
-from feedmill.normalise.ordinary import sanitise_ordinary
 from feedmill.normalise.text import remove_surrogates
 
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
@@ -46,8 +44,6 @@ class Sanitised(Value):
     html: str
     cut: bool = False
     flattened: bool = False
-    text: str | None = None  # without tags, where it cost nothing to tell; references are there
-    harmless: bool = False  # known to hold nothing that looks like an attack
 
 
 def clean_html(
@@ -64,25 +60,11 @@ def sanitise(html: str, *, base: str | None, max_chars: int, max_depth: int) -> 
     that the publisher never meant.
     """
     cut = len(html) > max_chars
-    if not cut and (ordinary := sanitise_ordinary(html)) is not None:
-        return Sanitised(html=ordinary.html, text=ordinary.text, harmless=ordinary.harmless)
     tamed = tame(_cut(html, max_chars) if cut else html, max_depth)
-    cleaned, flattened = clean_tree(tamed.html, base), tamed.flattened
+    cleaned, flattened = _clean_tree(tamed.html, base), tamed.flattened
     if len(cleaned) > _MAX_GROWTH * len(tamed.html) + _GROWTH_ALLOWANCE:
-        cleaned, flattened = clean_tree(flatten(tamed.html, max_depth), base), True
+        cleaned, flattened = _clean_tree(flatten(tamed.html, max_depth), base), True
     return Sanitised(html=cleaned, cut=cut, flattened=flattened)
-
-
-def clean_tree(html: str, base: str | None) -> str:
-    """What nh3 makes of the markup, without the characters that cannot be part of any."""
-    cleaner = _cleaner(base if base and _HTTP.match(base) else None)
-    try:
-        cleaned = cleaner.clean(html)
-    except UnicodeEncodeError:  # looking for surrogates in every text would cost more
-        cleaned = cleaner.clean(remove_surrogates(html))
-    if _LOADED_MAILTO.search(cleaned):
-        cleaned = _mail_free_cleaner().clean(cleaned)
-    return _without_controls(cleaned)
 
 
 def from_xhtml(markup: str) -> str:
@@ -108,6 +90,18 @@ def _cut(html: str, max_chars: int) -> str:
     html = html[:max_chars]
     edge = max(html.rfind(" "), html.rfind(">") + 1)
     return html[:edge] if edge > max(max_chars - _LONGEST_WORD, 0) else html
+
+
+def _clean_tree(html: str, base: str | None) -> str:
+    """What nh3 makes of the markup, without the characters that cannot be part of any."""
+    cleaner = _cleaner(base if base and _HTTP.match(base) else None)
+    try:
+        cleaned = cleaner.clean(html)
+    except UnicodeEncodeError:  # looking for surrogates in every text would cost more
+        cleaned = cleaner.clean(remove_surrogates(html))
+    if _LOADED_MAILTO.search(cleaned):
+        cleaned = _mail_free_cleaner().clean(cleaned)
+    return _without_controls(cleaned)
 
 
 @lru_cache(maxsize=256)
