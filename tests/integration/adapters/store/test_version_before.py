@@ -34,6 +34,17 @@ from feedmill.model.feed import Feed
 HOMES = Path(__file__).parents[3] / "fixtures" / "homes"
 LIMIT_SEC = 300.0
 BEFORE_ALL = datetime(2025, 1, 1, tzinfo=UTC)  # every question was still open then
+ITEMS = (
+    b"<item><title>Title 1</title><link>https://paper.example/1</link>"
+    b'<guid isPermaLink="false">urn:item:1</guid></item>'
+    b"<item><title>Written today</title><link>https://paper.example/today</link>"
+    b'<guid isPermaLink="false">urn:item:today</guid></item>'
+)
+CHANGES = (
+    (b"<title>", b"<title> "),
+    (b'"title": "', b'"title": " '),
+    (b"</channel>", ITEMS + b"</channel>"),
+)
 
 
 class OldHome(NamedTuple):
@@ -108,9 +119,11 @@ def test_next_poll_stores_what_is_new_and_nothing_twice(old_home: OldHome) -> No
         polled = [feeds["news"], feeds["journal"], feeds["radio"]]
         fetcher = ScriptedFetcher()
         for feed in polled:
-            # Another body, so that it is parsed and compared; the first of them has one more item.
+            # Other bytes of every item, so that each is parsed and found by its identities; the
+            # first feed has a new item, and one of which retention has left the identities only.
             body = await last_body(feed, world)
-            body = body.replace(b"</channel>", ITEM + b"</channel>") + b"\n"
+            for old, new in CHANGES:
+                body = body.replace(old, new)
             fetcher.script(feed.url, said(feed.url, body=body))
         before = await world.store.last_seq()
 
@@ -118,21 +131,19 @@ def test_next_poll_stores_what_is_new_and_nothing_twice(old_home: OldHome) -> No
 
         fetches = [(await world.store.fetches(feed.id, limit=1)).items[0] for feed in polled]
         counts = [(one.outcome, one.entries_new, one.entries_updated) for one in fetches]
-        assert counts == [("fresh", 1, 0), ("fresh", 0, 0), ("fresh", 0, 0)]
+        assert counts == [("fresh", 1, 1), ("fresh", 0, 0), ("fresh", 0, 0)]
         events = await world.store.events(after=before)
-        assert [(one.type, one.seq) for one in events] == [("new_entry", before + 1)]
+        assert [one.seq for one in events] == [before + 1, before + 2]
+        told = {one.type: one for one in events}
+        assert set(told) == {"entry.updated", "new_entry"}
+        restored, added = told["entry.updated"], told["new_entry"]
+        assert (restored.data["restored"], restored.data["title"]) == (True, "Title 1")
         found = (await world.store.entries(EntryFilter(include_removed=True), limit=1000)).items
         known = {one["uid"] for one in old_home.expected["figures"]["entries"]}
-        assert {one.entry_uid for one in found} - known == {events[0].entry_uid}
+        assert {one.entry_uid for one in found} - known == {restored.entry_uid, added.entry_uid}
         assert (await verify(world))["problems"] == []
 
     in_migrated(old_home, story)
-
-
-ITEM = (
-    b"<item><title>Written today</title><link>https://paper.example/today</link>"
-    b'<guid isPermaLink="false">urn:item:today</guid></item>'
-)
 
 
 async def figures(store: Store, *, list_id: str) -> dict[str, Any]:
