@@ -21,7 +21,7 @@ from typing import Final
 
 import zstandard
 
-from feedmill.adapters.blobs.disk.store import SegmentBlobs
+from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.model.feed import BlobRef
 
@@ -54,7 +54,7 @@ async def _measure(folder: Path, feeds: int, count: int) -> None:
 
 
 async def _puts(folder: Path, bodies: Sequence[bytes], callers: int, what: str) -> list[BlobRef]:
-    blobs = await SegmentBlobs.open(folder, SystemClock())
+    blobs = await DiskBlobs.open(folder, SystemClock())
     named = iter([(body, sha256(body).hexdigest()) for body in bodies])
     refs: list[BlobRef] = []
 
@@ -75,7 +75,7 @@ async def _puts(folder: Path, bodies: Sequence[bytes], callers: int, what: str) 
     return refs
 
 
-async def _gets(blobs: SegmentBlobs, refs: Sequence[BlobRef], what: str) -> None:
+async def _gets(blobs: DiskBlobs, refs: Sequence[BlobRef], what: str) -> None:
     began, spent = perf_counter(), process_time()
     for at in range(0, len(refs), 16):
         await asyncio.gather(*map(blobs.get, refs[at : at + 16]))
@@ -85,7 +85,7 @@ async def _gets(blobs: SegmentBlobs, refs: Sequence[BlobRef], what: str) -> None
 async def _packing(folder: Path, successions: Sequence[Sequence[bytes]]) -> None:
     bodies = [body for feed in successions for body in feed]
     refs = {ref.sha256: ref for ref in await _puts(folder, bodies, 64, "feeds")}
-    blobs = await SegmentBlobs.open(folder, SystemClock())
+    blobs = await DiskBlobs.open(folder, SystemClock())
     names = [[sha256(body).hexdigest() for body in feed] for feed in successions]
     plan = [
         (refs[name], feed[at - 1] if at else None) for feed in names for at, name in enumerate(feed)

@@ -24,10 +24,10 @@ from tests.integration.bus.readers import mock_kafka
 from tests.servers.nats import NatsServer
 from tests.servers.valkey import ValkeyServer
 
-from feedmill.app.services import bus_of, open_world
+from feedmill.app.services import make_bus, open_services
 from feedmill.config import BusConfig, Config, StoreConfig
 from feedmill.engine.deliver.to_bus import relay_pending
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
@@ -65,20 +65,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _measure(home: Path, bus: BusConfig, count: int) -> tuple[float, float]:
-    async with open_world(Config(bus=bus, store=StoreConfig(home=str(home)))) as world:
+    async with open_services(Config(bus=bus, store=StoreConfig(home=str(home)))) as services:
         for _ in range(0, count, _BLOCK):
-            await _write(world, min(_BLOCK, count))
-        sink = bus_of(world.config)
+            await _write(services, min(_BLOCK, count))
+        sink = make_bus(services.config)
         began, spent = perf_counter(), process_time()
-        done = await relay_pending(world, sink)
+        done = await relay_pending(services, sink)
         took, cpu = perf_counter() - began, process_time() - spent
         await sink.close()
     return done / took, cpu / done
 
 
-async def _write(world: World, count: int) -> None:
+async def _write(services: Services, count: int) -> None:
     """Events like those of new entries: about 600 octets with their envelope."""
-    now, feed_id = world.clock.now(), world.clock.new_id()
+    now, feed_id = services.clock.now(), services.clock.new_id()
     new = NewFeed(
         id=feed_id,
         url=f"https://paper.example/{feed_id}",
@@ -105,7 +105,7 @@ async def _write(world: World, count: int) -> None:
         )
         for number, feed in enumerate(islice(cycle(_FEEDS), count))
     ]
-    await world.store.add_feed(new, told)
+    await services.store.add_feed(new, told)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from benchmarks.contestants import CORES, Publisher, mill
 from benchmarks.many_entries import fill
 from benchmarks.mill import Line, _print
 
-from feedmill.app.services import DATABASE, load_config, open_world
+from feedmill.app.services import DATABASE_NAME, load_config, open_services
 from feedmill.engine.service.auth import issue_token
 
 _COMMAND: Final = str(Path(sys.executable).with_name("feedmill"))
@@ -179,14 +179,14 @@ def ours(home: Path, core: int | None = 0) -> Iterator[Server]:
 def rival(home: Path) -> Iterator[Server]:
     """FastAPI on the same file."""
     port = _free_port()
-    command = [sys.executable, "-m", "benchmarks.rival_door", str(home / DATABASE), str(port)]
+    command = [sys.executable, "-m", "benchmarks.rival_door", str(home / DATABASE_NAME), str(port)]
     with _running(command, port, {}, 0) as process:
         yield Server(process, port)
 
 
 async def _token(home: Path) -> str:
-    async with open_world(load_config(None, str(home))) as world:
-        return (await issue_token("the benchmark", ["read"], world)).secret
+    async with open_services(load_config(None, str(home))) as services:
+        return (await issue_token("the benchmark", ["read"], services)).secret
 
 
 @contextmanager

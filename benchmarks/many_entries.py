@@ -17,7 +17,7 @@ from benchmarks.prose import PEOPLE, SENTENCES, TOPICS
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.adapters.store.tables.codec import micros
-from feedmill.app.services import DATABASE
+from feedmill.app.services import DATABASE_NAME
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
 
@@ -41,7 +41,7 @@ def fill(home: Path, count: int) -> None:
     marks = ", ".join("?" * len(_COLUMNS))
     statement = f"INSERT INTO entries ({', '.join(_COLUMNS)}) VALUES ({marks})"
     rows = (_row(number) for number in range(count))
-    with closing(sqlite3.connect(home / DATABASE, isolation_level=None)) as connection:
+    with closing(sqlite3.connect(home / DATABASE_NAME, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = OFF")
         for bite in _bites(rows):
             connection.execute("BEGIN")
@@ -51,7 +51,7 @@ def fill(home: Path, count: int) -> None:
 
 
 async def _subscribe(home: Path) -> None:
-    store = await SqliteStore.open(home / DATABASE)
+    store = await SqliteStore.open(home / DATABASE_NAME)
     for number in range(_FEEDS):
         await store.add_feed(
             NewFeed(

@@ -22,12 +22,12 @@ from typing import Any, Final
 import uvloop
 from msgspec.structs import replace
 
-from feedmill.app.services import open_world, owner_name, set_up_logging
+from feedmill.app.services import open_services, owner_name, set_up_logging
 from feedmill.config import Config, FetchConfig, HostConfig, RunConfig, StoreConfig
 from feedmill.engine.poll.scheduler import run_once
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.refresh_report import Report
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.refresh_report import RefreshReport
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.model.feed import Feed, NewFeed
 from feedmill.model.refresh import Committed, Refresh
@@ -48,8 +48,8 @@ def main() -> None:
 
 
 async def _serve(options: dict[str, Any]) -> None:
-    async with open_world(_config(options)) as world:
-        mill = Mill(world)
+    async with open_services(_config(options)) as services:
+        mill = Mill(services)
         while line := await asyncio.to_thread(sys.stdin.readline):
             command = json.loads(line)
             answer = await getattr(mill, command.pop("do"))(**command)
@@ -75,9 +75,9 @@ def _config(options: dict[str, Any]) -> Config:
 class Mill:
     """The commands; every one is a coroutine that answers with plain data."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.report = Report(logger("refresh"), Metrics())
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self.report = RefreshReport(logger("refresh"), Metrics())
         self.profile = cProfile.Profile()
         self.feed_ids: list[str] = []
         self.outcomes: Counter[str] = Counter()
@@ -85,7 +85,7 @@ class Mill:
     async def subscribe(self, urls: list[str]) -> dict[str, Any]:
         """Subscribe as `feedmill add` does."""
         for wave in _waves(urls):
-            made = await asyncio.gather(*(subscribe(url, self.world) for url in wave))
+            made = await asyncio.gather(*(subscribe(url, self.services) for url in wave))
             self.feed_ids += [one.feed.id for one in made]
         return {"feeds": len(self.feed_ids)}
 
@@ -93,25 +93,25 @@ class Mill:
         """Other feeds on other hosts that are not due for a long time."""
         began = time.perf_counter()
         for numbers in _waves(range(count)):
-            feeds = (_sleeper(number, self.world) for number in numbers)
-            await asyncio.gather(*(self.world.store.add_feed(feed) for feed in feeds))
+            feeds = (_sleeper(number, self.services) for number in numbers)
+            await asyncio.gather(*(self.services.store.add_feed(feed) for feed in feeds))
         return {"filled": count, "wall": time.perf_counter() - began}
 
     async def due(self) -> dict[str, Any]:
         """Make our feeds due, for whoever claims them."""
-        now = self.world.clock.now()
-        return {"due": await self.world.store.make_due(self.feed_ids, now)}
+        now = self.services.clock.now()
+        return {"due": await self.services.store.make_due(self.feed_ids, now)}
 
     async def work(self, due: bool = True, profiled: bool = False) -> dict[str, Any]:
         """One complete pass: our feeds are made due, then polled and committed."""
         self.outcomes.clear()
-        watch = Watch(owner_name(), (self.report.refreshed, self._count))
+        watch = Lifecycle(owner_name(), (self.report.refreshed, self._count))
         meter = Meter()
         if profiled:
             self.profile.enable()
         if due:
             await self.due()
-        await run_once(self.world, watch)
+        await run_once(self.services, watch)
         self.profile.disable()
         polls = sum(self.outcomes.values())
         return meter.read() | {"polls": polls, "outcomes": dict(self.outcomes)}
@@ -124,7 +124,7 @@ class Mill:
 
     async def totals(self) -> dict[str, Any]:
         """What is in the store now."""
-        return dict(await self.world.store.counts())
+        return dict(await self.services.store.counts())
 
     def _count(self, _before: Feed, result: Refresh, committed: Committed) -> None:
         lost = "fenced" if committed.fenced else "duplicate" if committed.duplicate else ""
@@ -157,15 +157,15 @@ def _busy_sec(core: int | None) -> float:
     return busy / os.sysconf("SC_CLK_TCK")
 
 
-def _sleeper(number: int, world: World) -> NewFeed:
-    now = world.clock.now()
+def _sleeper(number: int, services: Services) -> NewFeed:
+    now = services.clock.now()
     url = f"https://host{number % 20_000}.example/feed/{number}"
     return NewFeed(
-        id=world.clock.new_id(),
+        id=services.clock.new_id(),
         url=url,
         created_at=now,
         next_poll_at=now + timedelta(days=30, seconds=number),
-        schedule=initial_state(world.config.schedule),
+        schedule=initial_state(services.config.schedule),
         aliases=(url,),
     )
 

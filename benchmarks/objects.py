@@ -23,8 +23,8 @@ from typing import Final, NamedTuple
 from obstore.store import MemoryStore
 from tests.servers.seaweed import S3Server
 
-from feedmill.adapters.blobs.bucket.store import ObjectBlobs
-from feedmill.adapters.blobs.disk.store import SegmentBlobs
+from feedmill.adapters.blobs.bucket.store import BucketBlobs
+from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import BlobsConfig, StoreConfig
 from feedmill.engine.ports.blobs import Blobs
@@ -87,20 +87,20 @@ async def _measure(folder: Path, count: int, rounds: int) -> None:
 
 
 async def _local(folder: Path) -> Blobs:
-    return await SegmentBlobs.open(folder, SystemClock())
+    return await DiskBlobs.open(folder, SystemClock())
 
 
 def _in_bucket(linger_ms: float) -> Opener:
     async def opener(folder: Path) -> Blobs:
         url = f"s3://{S3Server.bucket}/{sha256(str(folder).encode()).hexdigest()[:16]}"
         config = BlobsConfig(linger_ms=linger_ms)
-        return ObjectBlobs.at(url, SystemClock(), StoreConfig(), config)
+        return BucketBlobs.at(url, SystemClock(), StoreConfig(), config)
 
     return opener
 
 
 async def _in_memory(_: Path) -> Blobs:
-    return ObjectBlobs(MemoryStore(), "memory", SystemClock(), None, BlobsConfig(linger_ms=0))
+    return BucketBlobs(MemoryStore(), "memory", SystemClock(), None, BlobsConfig(linger_ms=0))
 
 
 async def _puts(blobs: Blobs, bodies: Sequence[bytes]) -> tuple[list[BlobRef], Figures]:

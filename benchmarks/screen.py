@@ -16,18 +16,18 @@ from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
-from feedmill.app import services
+from feedmill.app import services as app
 from feedmill.config import Config, ScreenConfig, StoreConfig
-from feedmill.engine.two_phase.screen import screen
-from feedmill.model.screening import Text
+from feedmill.engine.two_phase.screen import screen_texts
+from feedmill.model.screening import ScreenText
 from feedmill.screen.evaluate import read_gold
 
 DEFAULT_MODELS = Path(sys.prefix) / ".feedmill-models"
 
 
-def texts_for(count: int) -> list[Text]:
+def texts_for(count: int) -> list[ScreenText]:
     """So many different texts: entries of the set, shuffled together in pairs."""
-    gold = [one.text for one in read_gold(services.evaluation_set(), services.default_topics())]
+    gold = [one.text for one in read_gold(app.evaluation_set(), app.default_topics())]
     found = []
     for number in range(count):
         one = gold[number % len(gold)]
@@ -47,12 +47,12 @@ async def measure(count: int, models: Path) -> None:
             config = Config(
                 store=StoreConfig(home=home), screen=ScreenConfig(model_dir=str(models))
             )
-            await services.install_model(config, "use-m")
-            async with services.open_screeners(config, method) as opened:
+            await app.install_model(config, "use-m")
+            async with app.open_screeners(config, method) as opened:
                 began, cpu = time.perf_counter(), time.process_time()
-                done = await screen(
+                done = await screen_texts(
                     texts,
-                    services.default_topics(),
+                    app.default_topics(),
                     opened.screeners,
                     config.screen,
                     asked=opened.asked,

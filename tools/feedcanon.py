@@ -28,9 +28,13 @@ from tools.feedcanon_cases import (  # noqa: E402
     search_of,
 )
 
-from feedmill.canonicalise.urls import http_url, split  # noqa: E402
+from feedmill.canonicalise.urls import http_url, split_url  # noqa: E402
 from feedmill.config import Config  # noqa: E402
-from feedmill.engine.subscribe.canonicalise import Look, canonicalise_with, look_by  # noqa: E402
+from feedmill.engine.subscribe.canonicalise import (  # noqa: E402
+    ProbeUrl,
+    canonicalise_with,
+    prober_from_functions,
+)
 from feedmill.model.canonical import Canonical, Seen  # noqa: E402
 
 _ASKS_MORE: Final = (
@@ -114,7 +118,7 @@ def _on_purpose(case: Case, ran: Ran) -> str | None:
     """Which of the documented reasons a difference has; None: none of them."""
     expected = case["expected"]["url"]
     href = http_url(expected or "")
-    if href is not None and split(href).userinfo:
+    if href is not None and split_url(href).userinfo:
         return "credentials never become part of a canonical URL"
     if href is not None and href.startswith("http:") and (ran.url or "").startswith("https:"):
         return "https is not given up for an address that only answers by http"
@@ -139,10 +143,12 @@ async def _ran(case: Case, revision: str, vectors: dict[str, Any], mode: str) ->
     if mode == "loopback":
         from tools.feedcanon_loopback import looking
 
-        opened: AbstractAsyncContextManager[Look] = looking(case, answer, hash_fn)
+        opened: AbstractAsyncContextManager[ProbeUrl] = looking(case, answer, hash_fn)
     else:
         parse_fn = parser_of(case, vectors["bodies"], mode)
-        opened = nullcontext(look_by(answer, Config(), parse_fn=parse_fn, hash_fn=hash_fn))
+        opened = nullcontext(
+            prober_from_functions(answer, Config(), parse_fn=parse_fn, hash_fn=hash_fn)
+        )
     async with opened as look:
 
         async def noted(url: str) -> Seen:

@@ -9,7 +9,7 @@ from feedmill.canonicalise.policies import FEED_PRESETS, UrlPolicy
 from feedmill.canonicalise.rewrites import Rewrite, blogger, feedburner, wordpress_candidates
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.canonicalise.tracking import FEED_PARAMS
-from feedmill.canonicalise.urls import http_url, join, split
+from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.engine.subscribe.canonicalise import Face, Hooks, Reply
 from feedmill.model.canonical import Existing
 
@@ -129,13 +129,13 @@ def _probe(told: str | dict[str, Any]) -> Callable[[str], Sequence[str]]:
     paths = told.get("paths") or [told["path"]]
 
     def probe(url: str) -> list[str]:
-        parts = split(http_url(url) or "")
+        parts = split_url(http_url(url) or "")
         pieces = (parts.query or "").split("&")
         kept = [piece for piece in pieces if piece.partition("=")[0] != told["param"]]
         if len(kept) == len(pieces):
             return []
         query = "&".join(kept) or None
-        return [join(replace(parts, path=path, query=query)) for path in paths]
+        return [join_url(replace(parts, path=path, query=query)) for path in paths]
 
     return probe
 

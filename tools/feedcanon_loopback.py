@@ -16,8 +16,8 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.config import Config, FetchConfig, HostConfig
 from feedmill.engine.ports.clock import Clock
-from feedmill.engine.subscribe.canonicalise import Look, Reply
-from feedmill.engine.subscribe.host_queue import Manners
+from feedmill.engine.subscribe.canonicalise import ProbeUrl, Reply
+from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.engine.subscribe.probe import Prober
 from feedmill.model.fetch import FetchPlan, RawResponse
 from feedmill_demo.server.script import Answer, Request, document, hang_up, redirect
@@ -33,7 +33,7 @@ async def looking(
     case: dict[str, Any],
     answer: Callable[[str], Reply],
     hash_fn: Callable[[bytes], str] | None,
-) -> AsyncIterator[Look]:
+) -> AsyncIterator[ProbeUrl]:
     """A way of looking at a case that passes through sockets, TLS and the fetcher."""
     wire = _Wire()
     served = _with_destinations(case, answer)
@@ -47,10 +47,10 @@ async def looking(
             host=HostConfig(min_gap_ms=0, rps=0),
         )
         fetcher = _Renamed(config.fetch, clock, web, wire)
-        manners = Manners(clock, config.host)
+        manners = HostQueue(clock, config.host)
         prober = Prober(fetcher, clock, config, manners, hash_fn=hash_fn)
         try:
-            yield prober.look
+            yield prober.probe
         finally:
             await fetcher.close()
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Self, TypeAlias
 import html5lib
 
 from feedmill.canonicalise.urls import http_url
-from feedmill.normalise.html.allowlist import REMOVED
+from feedmill.normalise.html.allowlist import REMOVED_TAGS
 from feedmill.normalise.html.sanitise import clean_html
 from feedmill.parse.input.encoding_labels import encoding_of_label
 from feedmill.parse.xml.elements import seconds
@@ -33,7 +33,7 @@ _ALIASES: Final = {
     "url": "href",
     "uri": "href",
 }
-_REMOVED: Final = re.compile(rf"<(?:{'|'.join(sorted(REMOVED))})\b", re.IGNORECASE)
+_REMOVED: Final = re.compile(rf"<(?:{'|'.join(sorted(REMOVED_TAGS))})\b", re.IGNORECASE)
 _TEXTS: Final = frozenset({"title", "summary", "subtitle", "rights", "value"})
 
 

@@ -23,7 +23,7 @@ from feedmill.model.parsed import (
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.normalise.fields import clean_language
 from feedmill.normalise.html.sanitise import clean_html, from_xhtml
-from feedmill.normalise.people import read_person
+from feedmill.normalise.people import parse_person
 
 
 def document_view(parsed: ParsedFeed | Unreadable, notes: Notes) -> View:
@@ -208,7 +208,7 @@ def _person_view(person: Person, notes: Notes) -> View:
     if person.name is None or person.email is not None:
         name, email, uri = person.name, person.email, person.uri
     else:
-        read = read_person(person.name)
+        read = parse_person(person.name)
         name, email, uri = read.name, read.email, person.uri or read.uri
     return View(notes, "person", name=name, email=email, href=uri)
 

@@ -26,7 +26,7 @@ from xml.sax.saxutils import quoteattr
 
 import msgspec
 
-from feedmill_demo.server.script import Answer, Request, document, redirect, silence
+from feedmill_demo.server.script import Answer, Request, document, no_answer, redirect
 from feedmill_demo.server.server import Publisher
 from feedmill_demo.server.site import Site
 
@@ -179,7 +179,7 @@ class Town(Site):
             case "moved":
                 return redirect(f"/now/{number}")
             case "silent":
-                return silence()
+                return no_answer()
             case _:
                 return None
 

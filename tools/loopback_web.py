@@ -18,7 +18,7 @@ from typing import Final, Self
 
 import trustme
 
-from feedmill.canonicalise.urls import http_url, split
+from feedmill.canonicalise.urls import http_url, split_url
 from feedmill.config import FetchConfig
 from feedmill.model.base import Value
 from feedmill_demo.server.script import Answering, Request
@@ -92,7 +92,7 @@ class LoopbackWeb:
 
     def put(self, url: str, *answers: Answering) -> None:
         """Answer an address, given without the port, in this way from now on."""
-        parts = split(url)
+        parts = split_url(url)
         publisher = self._secure if parts.scheme == "https" else self._plain
         query = "" if parts.query is None else f"?{parts.query}"
         publisher.script(f"{parts.path}{query}", *answers, host=parts.host)

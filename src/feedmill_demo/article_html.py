@@ -4,7 +4,7 @@ from html import escape
 from typing import Final
 
 from feedmill_demo.prose import Language, sentences
-from feedmill_demo.seeded_random import draw
+from feedmill_demo.seeded_random import seeded_random
 
 _HOSTILE: Final = (
     "<script>steal(document.cookie)</script>",
@@ -20,7 +20,7 @@ _HOSTILE: Final = (
 
 def article_html(language: Language, home: str, seed: str, number: int, revision: int) -> str:
     """Two to five blocks: paragraphs, and now and then a picture, a list or a quotation."""
-    count = 2 + int(draw(seed, number, "blocks") * 4)
+    count = 2 + int(seeded_random(seed, number, "blocks") * 4)
     return "\n".join(
         _block(language, home, seed, number, f"{revision}/{place}") for place in range(count)
     )
@@ -33,7 +33,7 @@ def hostile_html(number: int) -> str:
 
 def _block(language: Language, home: str, seed: str, number: int, place: str) -> str:
     text = escape(sentences(language, 3, seed, number, place), quote=False)
-    roll = draw(seed, number, place, "kind")
+    roll = seeded_random(seed, number, place, "kind")
     if roll < 0.15:
         picture = f"{home}pictures/{number}.png"
         return f'<figure><img src="{picture}" alt="" width="640" height="360"/><figcaption>{text}</figcaption></figure>'

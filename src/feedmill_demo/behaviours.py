@@ -9,52 +9,52 @@ import msgspec
 
 from feedmill.model.fetch import Headers
 from feedmill_demo.defects import Defect
-from feedmill_demo.server.script import Answer, Coding, Request, document, redirect
-from feedmill_demo.site_with_habits import House, Manner
+from feedmill_demo.server.script import Answer, ContentCoding, Request, document, redirect
+from feedmill_demo.site_with_habits import Behaviour, DemoSite
 
 
-def plain(house: House, request: Request) -> Answer:  # noqa: ARG001
+def plain(house: DemoSite, request: Request) -> Answer:  # noqa: ARG001
     """The whole document every time: no validators at all."""
     return document(house.document().body, house.document().content_type)
 
 
-def validated(house: House, request: Request) -> Answer:  # noqa: ARG001
+def validated(house: DemoSite, request: Request) -> Answer:  # noqa: ARG001
     """ETag and Last-Modified, as a good server sends them."""
     now = house.document()
     return document(now.body, now.content_type, etag=now.etag, last_modified=now.last_modified)
 
 
-def etag_only(house: House, request: Request) -> Answer:  # noqa: ARG001
+def etag_only(house: DemoSite, request: Request) -> Answer:  # noqa: ARG001
     """A strong ETag and nothing else."""
     now = house.document()
     return document(now.body, now.content_type, etag=now.etag)
 
 
-def weak_etag(house: House, request: Request) -> Answer:  # noqa: ARG001
+def weak_etag(house: DemoSite, request: Request) -> Answer:  # noqa: ARG001
     """A weak ETag."""
     now = house.document()
     return document(now.body, now.content_type, etag=f"W/{now.etag}")
 
 
-def last_modified_only(house: House, request: Request) -> Answer:  # noqa: ARG001
+def last_modified_only(house: DemoSite, request: Request) -> Answer:  # noqa: ARG001
     """Last-Modified and nothing else."""
     now = house.document()
     return document(now.body, now.content_type, last_modified=now.last_modified)
 
 
-def with_headers(*headers: tuple[str, str]) -> Manner:
+def with_headers(*headers: tuple[str, str]) -> Behaviour:
     """Validators, and these headers too."""
 
-    def manner(house: House, request: Request) -> Answer:
+    def manner(house: DemoSite, request: Request) -> Answer:
         return _more(validated(house, request), headers)
 
     return manner
 
 
-def coded(coding: Coding) -> Manner:
+def coded(coding: ContentCoding) -> Behaviour:
     """In a content coding, for clients that accept it."""
 
-    def manner(house: House, request: Request) -> Answer:
+    def manner(house: DemoSite, request: Request) -> Answer:
         answer = _more(validated(house, request), (("Vary", "Accept-Encoding"),))
         accepted = request.header("accept-encoding") or ""
         return msgspec.structs.replace(answer, codings=(coding,) if coding in accepted else ())
@@ -62,31 +62,31 @@ def coded(coding: Coding) -> Manner:
     return manner
 
 
-def chunked(house: House, request: Request) -> Answer:
+def chunked(house: DemoSite, request: Request) -> Answer:
     """In chunks, without a length."""
     answer = validated(house, request)
     return msgspec.structs.replace(answer, framing="chunked", piece_bytes=700)
 
 
-def slow(house: House, request: Request) -> Answer:
+def slow(house: DemoSite, request: Request) -> Answer:
     """After a second of thought, and then in pieces."""
     answer = validated(house, request)
     return msgspec.structs.replace(answer, delay_sec=1.0, piece_bytes=2048, pause_sec=0.05)
 
 
-def to(way: str, status: int = 301) -> Manner:
+def redirect_to(way: str, status: int = 301) -> Behaviour:
     """A redirect to another path of the house."""
 
-    def manner(house: House, request: Request) -> Answer:  # noqa: ARG001
+    def manner(house: DemoSite, request: Request) -> Answer:  # noqa: ARG001
         return redirect(f"{house.address}{way}", status)
 
     return manner
 
 
-def moved_after(age_sec: float, way: str) -> Manner:
+def moved_after(age_sec: float, way: str) -> Behaviour:
     """At home until that age, then for ever at another address."""
 
-    def manner(house: House, request: Request) -> Answer:
+    def manner(house: DemoSite, request: Request) -> Answer:
         if house.age_sec < age_sec:
             return validated(house, request)
         if house.feed.address != f"{house.address}{way}":
@@ -96,10 +96,10 @@ def moved_after(age_sec: float, way: str) -> Manner:
     return manner
 
 
-def toll_gate(rest_sec: float) -> Manner:
+def rate_limited(rest_sec: float) -> Behaviour:
     """429 with Retry-After for whoever comes back before that many seconds of demo time."""
 
-    def manner(house: House, request: Request) -> Answer:
+    def manner(house: DemoSite, request: Request) -> Answer:
         again = house.memory.get("again", 0.0)
         if house.age_sec < again:
             wait = str(math.ceil((again - house.age_sec) / house.pace))
@@ -110,10 +110,10 @@ def toll_gate(rest_sec: float) -> Manner:
     return manner
 
 
-def flapping(up_sec: float, down_sec: float) -> Manner:
+def flapping(up_sec: float, down_sec: float) -> Behaviour:
     """Up for a while, then 503 for a while, and so on."""
 
-    def manner(house: House, request: Request) -> Answer:
+    def manner(house: DemoSite, request: Request) -> Answer:
         if house.age_sec % (up_sec + down_sec) < up_sec:
             return validated(house, request)
         return Answer(status=503, headers=(("Content-Type", "text/plain"),), body=b"restarting\n")
@@ -121,27 +121,27 @@ def flapping(up_sec: float, down_sec: float) -> Manner:
     return manner
 
 
-def refused(status: int, page: bytes = b"", *headers: tuple[str, str]) -> Manner:
+def refused(status: int, page: bytes = b"", *headers: tuple[str, str]) -> Behaviour:
     """Always this status, with this page."""
 
-    def manner(house: House, request: Request) -> Answer:  # noqa: ARG001
+    def manner(house: DemoSite, request: Request) -> Answer:  # noqa: ARG001
         fields = (("Content-Type", "text/html; charset=utf-8"), *headers)
         return Answer(status=status, headers=fields, body=page)
 
     return manner
 
 
-def broken(defect: Defect) -> Manner:
+def broken(defect: Defect) -> Behaviour:
     """The document with a defect."""
 
-    def manner(house: House, request: Request) -> Answer:
+    def manner(house: DemoSite, request: Request) -> Answer:
         answer = validated(house, request)
         return msgspec.structs.replace(answer, body=defect(answer.body))
 
     return manner
 
 
-def interrupted(house: House, request: Request) -> Answer:
+def interrupted(house: DemoSite, request: Request) -> Answer:
     """Every other answer breaks off half-way: fewer octets than Content-Length promised."""
     answer = validated(house, request)
     if house.asked % 2 == 0:
@@ -150,7 +150,7 @@ def interrupted(house: House, request: Request) -> Answer:
     return msgspec.structs.replace(answer, fault="cut", fault_at=half, conditional=False)
 
 
-def stamped(house: House, request: Request) -> Answer:
+def never_identical(house: DemoSite, request: Request) -> Answer:
     """A comment with a counter in every answer: never the same octets, never a 304."""
     answer = plain(house, request)
     stamp = b"<!-- served %d times -->\n" % house.asked

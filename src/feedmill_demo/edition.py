@@ -5,18 +5,18 @@ from typing import Literal
 
 from feedmill.model.base import Value
 
-Kind = Literal["rss20", "rss10", "atom10", "json11"]
-Ids = Literal["permalink", "tag", "number", "constant", "none"]
-Dates = Literal["published", "none", "future"]
-Markup = Literal["html", "xhtml", "text", "hostile"]
+DemoFormat = Literal["rss20", "rss10", "atom10", "json11"]
+GuidStyle = Literal["permalink", "tag", "number", "constant", "none"]
+DateStyle = Literal["published", "none", "future"]
+MarkupStyle = Literal["html", "xhtml", "text", "hostile"]
 
 
 class Style(Value):
     """The habits of a feed's software."""
 
-    ids: Ids = "permalink"
-    dates: Dates = "published"
-    markup: Markup = "html"
+    ids: GuidStyle = "permalink"
+    dates: DateStyle = "published"
+    markup: MarkupStyle = "html"
     encoding: str = "utf-8"
     declares: str | None = None  # the name in the XML declaration; None: the encoding's own
     base: bool = False  # relative links under xml:base
@@ -50,7 +50,7 @@ class Withdrawal(Value):
 class Edition(Value):
     """Everything that a document shows; the same edition always gives the same octets."""
 
-    kind: Kind
+    kind: DemoFormat
     title: str
     about: str
     home: str  # ends in a slash

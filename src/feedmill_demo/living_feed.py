@@ -14,20 +14,20 @@ from typing import Final, assert_never
 import msgspec
 
 from feedmill_demo.article_html import article_html, hostile_html
-from feedmill_demo.edition import Article, Edition, Ids, Kind, Style, Withdrawal
+from feedmill_demo.edition import Article, DemoFormat, Edition, GuidStyle, Style, Withdrawal
 from feedmill_demo.prose import PEOPLE, PROSE, Language, headline, sentences, tags
-from feedmill_demo.render import write
-from feedmill_demo.seeded_random import pick
+from feedmill_demo.render import render_feed
+from feedmill_demo.seeded_random import seeded_choice
 
 EPOCH: Final = datetime(2026, 1, 5, 6, 0, tzinfo=UTC)
 
-CONTENT_TYPES: Final[dict[Kind, str]] = {
+CONTENT_TYPES: Final[dict[DemoFormat, str]] = {
     "rss20": "application/rss+xml",
     "rss10": "application/rdf+xml",
     "atom10": "application/atom+xml",
     "json11": "application/feed+json",
 }
-_REKEYED: Final[dict[Ids, Ids]] = {
+_REKEYED: Final[dict[GuidStyle, GuidStyle]] = {
     "permalink": "tag", "tag": "permalink", "number": "permalink", "constant": "permalink",
     "none": "permalink",
 }  # fmt: skip
@@ -38,7 +38,7 @@ class LivingFeed:
 
     def __init__(
         self,
-        kind: Kind = "rss20",
+        kind: DemoFormat = "rss20",
         *,
         seed: str,
         home: str,
@@ -50,7 +50,7 @@ class LivingFeed:
         gap: timedelta = timedelta(hours=1),
         born_at: datetime = EPOCH,
     ) -> None:
-        self.kind: Kind = kind
+        self.kind: DemoFormat = kind
         self.home = home
         self.address = f"{home}feed"
         self.title = title or headline(language, seed, 0)
@@ -134,7 +134,7 @@ class LivingFeed:
 
     def body(self) -> bytes:
         """The document as its octets."""
-        return write(self.edition())
+        return render_feed(self.edition())
 
     @property
     def content_type(self) -> str:
@@ -156,7 +156,7 @@ class LivingFeed:
             title=headline(self._language, self._seed, number),
             summary=sentences(self._language, 2, self._seed, "summary", *key),
             html=self._html(number, revision),
-            author=pick(PEOPLE, self._seed, number),
+            author=seeded_choice(PEOPLE, self._seed, number),
             tags=tags(self._language, self._seed, number),
             published_at=before.published_at if before else self._dated(),
             updated_at=self.changed_at,

@@ -7,7 +7,7 @@ sentence in its language; a hundred pairings come before the first repetition.
 from typing import Final, Literal
 
 from feedmill.model.base import Value
-from feedmill_demo.seeded_random import draw, pick
+from feedmill_demo.seeded_random import seeded_choice, seeded_random
 
 Language = Literal["en", "de", "fr", "es", "ru", "ja", "zh", "zh-green", "ar"]
 
@@ -26,8 +26,8 @@ class Prose(Value):
 def headline(language: Language, seed: str, number: int) -> str:
     """The title of the number-th article; no two of one seed are the same."""
     stock = PROSE[language]
-    step = pick((1, 3, 7, 9), seed, "step")
-    first, second = (int(10 * draw(seed, "headline", part)) for part in "ab")
+    step = seeded_choice((1, 3, 7, 9), seed, "step")
+    first, second = (int(10 * seeded_random(seed, "headline", part)) for part in "ab")
     # One actor per last digit and one deed per (tens, last digit): a bijection on a hundred.
     actor = stock.actors[(step * number + first) % 10]
     deed = stock.deeds[(number // 10 + 3 * number + second) % 10]
@@ -38,14 +38,14 @@ def headline(language: Language, seed: str, number: int) -> str:
 def sentences(language: Language, count: int, seed: str, *what: object) -> str:
     """Plain text of that many sentences."""
     stock = PROSE[language]
-    chosen = (pick(stock.sentences, seed, *what, place) for place in range(count))
+    chosen = (seeded_choice(stock.sentences, seed, *what, place) for place in range(count))
     return stock.space.join(chosen)
 
 
 def tags(language: Language, seed: str, *what: object) -> tuple[str, ...]:
     """One or two tags."""
     stock = PROSE[language]
-    return tuple(dict.fromkeys(pick(stock.tags, seed, *what, place) for place in range(2)))
+    return tuple(dict.fromkeys(seeded_choice(stock.tags, seed, *what, place) for place in range(2)))
 
 
 PEOPLE: Final = (

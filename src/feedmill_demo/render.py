@@ -8,10 +8,10 @@ from typing import Final, assert_never
 
 import msgspec
 
-from feedmill_demo.edition import Article, Edition, Kind
+from feedmill_demo.edition import Article, DemoFormat, Edition
 
 
-def write(edition: Edition) -> bytes:
+def render_feed(edition: Edition) -> bytes:
     """The document's octets, in the encoding of its style."""
     text = _WRITERS[edition.kind](edition)
     return text.encode(edition.style.encoding, "xmlcharrefreplace")
@@ -196,7 +196,7 @@ def _text(value: str) -> str:
     return escape(value)
 
 
-_WRITERS: Final[dict[Kind, Callable[[Edition], str]]] = {
+_WRITERS: Final[dict[DemoFormat, Callable[[Edition], str]]] = {
     "rss20": _rss20,
     "rss10": _rss10,
     "atom10": _atom10,

@@ -1,6 +1,6 @@
 """One house of the village: a living feed, what happens to it with time, and how it answers.
 
-A `Plot` is the plan; a `House` is what was built on it once the village knows its address.
+A `SitePlan` is the plan; a `DemoSite` is what was built on it once the village knows its address.
 """
 
 import heapq
@@ -11,11 +11,11 @@ from html import escape
 from typing import Final
 
 from feedmill.model.base import Value
-from feedmill_demo.edition import Article, Kind, Style
+from feedmill_demo.edition import Article, DemoFormat, Style
 from feedmill_demo.living_feed import LivingFeed
 from feedmill_demo.prose import Language
 from feedmill_demo.render import http_date
-from feedmill_demo.seeded_random import draw
+from feedmill_demo.seeded_random import seeded_random
 from feedmill_demo.server.script import Answer, Request
 
 _DAY_SEC: Final = 86_400.0
@@ -30,7 +30,7 @@ class Habit(Value):
     once: bool = False
 
 
-class Document(Value):
+class ServedDocument(Value):
     """What a house would serve now."""
 
     body: bytes
@@ -39,14 +39,14 @@ class Document(Value):
     last_modified: str
 
 
-class Plot(Value):
+class SitePlan(Value):
     """The plan of a house: a name, a character in one line, and where it comes from."""
 
     name: str
     title: str
     about: str
-    ways: "Mapping[str, Manner]"  # path under the house -> how it is answered
-    kind: Kind = "rss20"
+    ways: "Mapping[str, Behaviour]"  # path under the house -> how it is answered
+    kind: DemoFormat = "rss20"
     language: Language = "en"
     style: Style = Style()
     window: int = 20
@@ -55,10 +55,12 @@ class Plot(Value):
     same_as: str | None = None  # the house whose articles it shows too
 
 
-class House:
+class DemoSite:
     """A built plot; `age_sec` is how old the demonstration is, in its own compressed time."""
 
-    def __init__(self, plot: Plot, homes: Mapping[str, str], start: datetime, pace: float) -> None:
+    def __init__(
+        self, plot: SitePlan, homes: Mapping[str, str], start: datetime, pace: float
+    ) -> None:
         self.plot = plot
         self.address = homes[plot.name]
         self.asked = 0
@@ -70,7 +72,7 @@ class House:
         self.feed = self._build(homes[self._seed])
         self._due = [(self._gap(n, 0), n, 0) for n in range(len(plot.habits))]
         heapq.heapify(self._due)
-        self._cached: tuple[int, Document] | None = None
+        self._cached: tuple[int, ServedDocument] | None = None
 
     def answer(self, way: str, request: Request, elapsed_sec: float) -> Answer | None:
         """How the house answers at a path of its own; None when there is nothing."""
@@ -91,11 +93,11 @@ class House:
             if not habit.once:
                 heapq.heappush(self._due, (due + self._gap(number, turn + 1), number, turn + 1))
 
-    def document(self) -> Document:
+    def document(self) -> ServedDocument:
         """The document of this moment, written once per change."""
         if self._cached is None or self._cached[0] != self.feed.version:
             body = self.feed.body()
-            document = Document(
+            document = ServedDocument(
                 body=body,
                 content_type=self.feed.content_type,
                 etag=f'"{sha256(body).hexdigest()[:16]}"',
@@ -130,7 +132,7 @@ class House:
 
     def _gap(self, number: int, turn: int) -> float:
         habit = self.plot.habits[number]
-        return habit.every_sec * (0.7 + 0.6 * draw(self._seed, "gap", number, turn))
+        return habit.every_sec * (0.7 + 0.6 * seeded_random(self._seed, "gap", number, turn))
 
     def _page(self, way: str) -> Answer | None:
         if way == "":
@@ -155,7 +157,7 @@ class House:
         return Answer(headers=_HTML, body=page.encode())
 
 
-Manner = Callable[[House, Request], Answer]
+Behaviour = Callable[[DemoSite, Request], Answer]
 
 
 def _article_page(article: Article) -> Answer:

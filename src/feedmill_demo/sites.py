@@ -17,13 +17,13 @@ from typing import Final
 from feedmill_demo.living_feed import EPOCH
 from feedmill_demo.server.script import Answer, Request
 from feedmill_demo.server.site import Site
-from feedmill_demo.site_list import PLOTS
-from feedmill_demo.site_with_habits import House, Plot
+from feedmill_demo.site_list import SITE_PLANS
+from feedmill_demo.site_with_habits import DemoSite, SitePlan
 
-_BY_NAME: Final = {plot.name: plot for plot in PLOTS}
+_BY_NAME: Final = {plot.name: plot for plot in SITE_PLANS}
 
 
-class Village(Site):
+class DemoWeb(Site):
     """The demonstration's site. A house is built when it is first asked for."""
 
     def __init__(self, *, start: datetime = EPOCH, pace: float = 1.0, hosts: int = 0) -> None:
@@ -32,13 +32,13 @@ class Village(Site):
         self._pace = pace
         self._skipped_sec = 0.0
         self._homes: dict[str, str] = {}
-        self._houses: dict[str, House] = {}
+        self._houses: dict[str, DemoSite] = {}
         self._opml = b""
 
     def opened(self, origin: str) -> None:
         self._homes = _homes(origin, self._hosts)
         self._houses = {}
-        self._opml = village_opml(origin, self._hosts).encode()
+        self._opml = demo_opml(origin, self._hosts).encode()
 
     def skip(self, seconds: float) -> None:
         """Let time pass at once."""
@@ -54,10 +54,10 @@ class Village(Site):
             return None
         return self.house(name).answer(way, request, request.offset_sec + self._skipped_sec)
 
-    def house(self, name: str) -> House:
+    def house(self, name: str) -> DemoSite:
         """The house of that name, with its feed as it is at the last request."""
         if name not in self._houses:
-            self._houses[name] = House(_BY_NAME[name], self._homes, self._start, self._pace)
+            self._houses[name] = DemoSite(_BY_NAME[name], self._homes, self._start, self._pace)
         return self._houses[name]
 
     def addresses(self) -> dict[str, str]:
@@ -65,15 +65,15 @@ class Village(Site):
         return {name: f"{home}feed" for name, home in self._homes.items()}
 
 
-def about() -> dict[str, str]:
+def site_descriptions() -> dict[str, str]:
     """What every house shows, in one line, by its name."""
-    return {plot.name: plot.about for plot in PLOTS}
+    return {plot.name: plot.about for plot in SITE_PLANS}
 
 
-def village_opml(origin: str, hosts: int = 0) -> str:
+def demo_opml(origin: str, hosts: int = 0) -> str:
     """The list of all feeds, for `feedmill import`."""
     homes = _homes(origin, hosts)
-    rows = "".join(_outline(plot, homes[plot.name]) for plot in PLOTS)
+    rows = "".join(_outline(plot, homes[plot.name]) for plot in SITE_PLANS)
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n<opml version="2.0">\n'
         f"<head><title>The feedmill village</title></head>\n<body>\n{rows}</body>\n</opml>\n"
@@ -84,7 +84,7 @@ def _homes(origin: str, hosts: int) -> dict[str, str]:
     """The address of every house by its name; each ends in a slash."""
     return {
         plot.name: f"{_origin_of(number, origin, hosts)}/{plot.name}/"
-        for number, plot in enumerate(PLOTS)
+        for number, plot in enumerate(SITE_PLANS)
     }
 
 
@@ -92,7 +92,7 @@ def _origin_of(number: int, origin: str, hosts: int) -> str:
     return origin.replace("127.0.0.1", f"127.0.1.{1 + number % hosts}") if hosts else origin
 
 
-def _outline(plot: Plot, home: str) -> str:
+def _outline(plot: SitePlan, home: str) -> str:
     return (
         f'<outline type="rss" text="{escape(plot.title)}" title="{escape(plot.title)}"'
         f' description="{escape(plot.about)}" htmlUrl="{home}" xmlUrl="{home}feed"/>\n'

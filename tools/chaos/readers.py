@@ -59,15 +59,15 @@ async def by_nats(folder: Path) -> None:
 async def by_store(folder: Path) -> None:
     """The cursor of the port itself."""
     from feedmill.adapters.settings import load_config
-    from feedmill.app.services import open_world
+    from feedmill.app.services import open_services
     from feedmill.errors import FeedmillError
 
     journal = Journal(folder, "store")
     while True:
         with suppress(FeedmillError):
-            async with open_world(load_config(None, os.environ), schema="await") as world:
+            async with open_services(load_config(None, os.environ), schema="await") as services:
                 while True:
-                    events = await world.store.events(after=journal.cursor, limit=_PAGE)
+                    events = await services.store.events(after=journal.cursor, limit=_PAGE)
                     journal.take({"seq": one.seq, "id": one.id} for one in events)
                     if len(events) < _PAGE:
                         await asyncio.sleep(_REST_SEC)
@@ -77,16 +77,16 @@ async def by_store(folder: Path) -> None:
 async def by_tap(_: Path) -> None:
     """NDJSON files in the home folder; the cursor is in the store."""
     from feedmill.adapters.settings import load_config
-    from feedmill.app.services import open_world, taps_of
-    from feedmill.engine.deliver.to_sinks import keep_delivering
-    from feedmill.engine.run.lifecycle import Watch
+    from feedmill.app.services import file_sinks, open_services
+    from feedmill.engine.deliver.to_sinks import run_delivery
+    from feedmill.engine.run.lifecycle import Lifecycle
     from feedmill.errors import FeedmillError
 
     while True:
         with suppress(FeedmillError):
-            async with open_world(load_config(None, os.environ), schema="await") as world:
-                (sink,) = taps_of(world)
-                await keep_delivering(world, sink, Watch("tap"), every_sec=_REST_SEC)
+            async with open_services(load_config(None, os.environ), schema="await") as services:
+                (sink,) = file_sinks(services)
+                await run_delivery(services, sink, Lifecycle("tap"), every_sec=_REST_SEC)
         await asyncio.sleep(_REST_SEC)
 
 

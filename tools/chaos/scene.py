@@ -24,7 +24,7 @@ from tools.chaos.diary import Diary, Moment
 from tools.chaos.plan import Plan
 
 from feedmill.adapters.settings import load_config
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.engine.service.auth import issue_token
 from feedmill.engine.service.webhooks import add_webhook
 from feedmill.model.feed import NewFeed
@@ -271,14 +271,14 @@ class Scene:
     async def _subscribe(self) -> None:
         """Feeds as if they had been subscribed to an interval ago: they come due one after another."""
         plan = self.plan
-        async with open_world(load_config(None, self.settings)) as world:
-            now = world.clock.now()
+        async with open_services(load_config(None, self.settings)) as services:
+            now = services.clock.now()
             for first in range(0, plan.feeds, _AT_ONCE):
                 feeds = range(first, min(first + _AT_ONCE, plan.feeds))
                 spread = plan.interval_sec / plan.feeds
                 await asyncio.gather(
                     *(
-                        world.store.add_feed(
+                        services.store.add_feed(
                             NewFeed(
                                 id=f"feed-{feed:05d}",
                                 url=f"http://{plan.host_of(feed)}:{self._press_port}/feed/{feed}",
@@ -290,10 +290,10 @@ class Scene:
                         for feed in feeds
                     )
                 )
-            token = await issue_token("the readers", ["read"], world)
+            token = await issue_token("the readers", ["read"], services)
             self.settings["MILL_TOKEN"] = token.secret
             if "webhook" in self.readers:
-                hook = await add_webhook(f"http://127.0.0.1:{self.ports[2]}/", world, from_seq=1)
+                hook = await add_webhook(f"http://127.0.0.1:{self.ports[2]}/", services, from_seq=1)
                 self.settings["HOOK_SECRET"] = hook.secrets[0].value
 
     async def _ask(self, question: str, *values: object) -> int:

@@ -24,7 +24,7 @@ class Check(Value):
     detail: str
 
 
-async def examine(home: Path, *, now: datetime, host: str = "example.com") -> tuple[Check, ...]:
+async def run_checks(home: Path, *, now: datetime, host: str = "example.com") -> tuple[Check, ...]:
     """Look at everything a run depends on."""
     local = await asyncio.to_thread(lambda: (_clock(now), _disk(home), _permissions(home), _tls()))
     return (*local, await _names(host), _descriptors())

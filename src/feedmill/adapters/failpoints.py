@@ -78,7 +78,7 @@ class Failpoint:
         raise OSError(code, f"{os.strerror(code)} at the failpoint {self.name}")
 
 
-def armed(environment: Mapping[str, str]) -> Callable[[str], None]:
+def make_failpoint(environment: Mapping[str, str]) -> Callable[[str], None]:
     """What passing a place does in this environment: mostly nothing."""
     spelling = environment.get(VARIABLE)
     return Failpoint(spelling) if spelling else _pass_by
@@ -88,4 +88,4 @@ def _pass_by(_: str) -> None:
     """Nothing is armed."""
 
 
-reach: Final = armed(os.environ)
+reach: Final = make_failpoint(os.environ)

@@ -16,12 +16,12 @@ import msgspec
 from feedmill.config import Config
 from feedmill.errors import ConfigError
 from feedmill.fetch.public_addresses import check_address
-from feedmill.observe.log import LEVELS
-from feedmill.observe.masking import masked
+from feedmill.observe.log import LOG_LEVELS
+from feedmill.observe.masking import mask_secrets
 from feedmill.schedule.host_pace import lanes_by_host
 
 CONFIG_NAME: Final = "feedmill.toml"
-PREFIX: Final = "FEEDMILL_"
+ENVIRONMENT_PREFIX: Final = "FEEDMILL_"
 
 # Names that the seeds gave, and short ones; all others are FEEDMILL_<PART>_<FIELD>.
 ENVIRONMENT: Final[dict[str, tuple[str, str]]] = {
@@ -43,7 +43,7 @@ ENVIRONMENT: Final[dict[str, tuple[str, str]]] = {
     "ENCODING_SAMPLE_SIZE": ("parse", "encoding_sample_size"),
 }
 # What platforms set for every program; our own name for the same thing wins.
-ALSO: Final[dict[str, tuple[str, str]]] = {"DATABASE_URL": ("store", "url")}
+OTHER_ENVIRONMENT: Final[dict[str, tuple[str, str]]] = {"DATABASE_URL": ("store", "url")}
 _NO_CELLS: Final = (
     "cells are no longer supported: feedmill uses one PostgreSQL database. Remove this setting and"
     " name that database in [store] url (FEEDMILL_STORE_URL). To move the subscriptions, run"
@@ -84,7 +84,7 @@ def environment_name(part: str, field: str) -> str:
     for name, target in ENVIRONMENT.items():
         if target == (part, field):
             return name
-    return f"{PREFIX}{part.upper()}_{field.upper()}"
+    return f"{ENVIRONMENT_PREFIX}{part.upper()}_{field.upper()}"
 
 
 def fields_of(part: str) -> tuple[msgspec.structs.FieldInfo, ...]:
@@ -92,7 +92,7 @@ def fields_of(part: str) -> tuple[msgspec.structs.FieldInfo, ...]:
     return msgspec.structs.fields(_part_type(part))
 
 
-def parts() -> tuple[str, ...]:
+def section_names() -> tuple[str, ...]:
     """The names of all parts, in the order of the file."""
     return tuple(field.name for field in msgspec.structs.fields(Config))
 
@@ -114,7 +114,7 @@ def _from_file(
     for part, fields in tables.items():
         if not isinstance(fields, dict):
             mistakes.append(
-                f"{chosen}: {part} stands outside any table; put it under one of: {', '.join(parts())}"
+                f"{chosen}: {part} stands outside any table; put it under one of: {', '.join(section_names())}"
             )
             continue
         for field, value in fields.items():
@@ -158,26 +158,26 @@ def _with_files(environment: Mapping[str, str], mistakes: list[str]) -> dict[str
 
 def _is_variable(name: str) -> bool:
     """True for a variable that sets a field."""
-    if name in ENVIRONMENT or name in ALSO:
+    if name in ENVIRONMENT or name in OTHER_ENVIRONMENT:
         return True
-    part, _, field = name.removeprefix(PREFIX).lower().partition("_")
-    is_known = part in parts() and any(info.name == field for info in fields_of(part))
-    return name.startswith(PREFIX) and is_known
+    part, _, field = name.removeprefix(ENVIRONMENT_PREFIX).lower().partition("_")
+    is_known = part in section_names() and any(info.name == field for info in fields_of(part))
+    return name.startswith(ENVIRONMENT_PREFIX) and is_known
 
 
 def _from_environment(
     environment: Mapping[str, str],
 ) -> Iterator[tuple[str, str, str, object]]:
-    for name, (part, field) in ALSO.items():
+    for name, (part, field) in OTHER_ENVIRONMENT.items():
         if environment.get(name):
             yield name, part, field, environment[name]
     for name, (part, field) in ENVIRONMENT.items():
         if name in environment:
             yield name, part, field, _spelled(environment[name], part, field)
     for name, value in environment.items():
-        if not name.startswith(PREFIX) or name in ENVIRONMENT or name in _OTHER:
+        if not name.startswith(ENVIRONMENT_PREFIX) or name in ENVIRONMENT or name in _OTHER:
             continue
-        part, _, field = name.removeprefix(PREFIX).lower().partition("_")
+        part, _, field = name.removeprefix(ENVIRONMENT_PREFIX).lower().partition("_")
         yield name, part, field, _spelled(value, part, field)
 
 
@@ -221,8 +221,10 @@ def _take(
     field: str,
     value: object,
 ) -> None:
-    if part not in parts():
-        mistakes.append(f"{place}: there is no part {part!r}; the parts are: {', '.join(parts())}")
+    if part not in section_names():
+        mistakes.append(
+            f"{place}: there is no part {part!r}; the parts are: {', '.join(section_names())}"
+        )
         return
     if (part, field) in REMOVED:
         mistakes.append(f"{place}: {REMOVED[part, field]}")
@@ -234,7 +236,7 @@ def _take(
     try:
         msgspec.convert({field: value}, _part_type(part))
     except msgspec.ValidationError as problem:
-        shown = masked(repr(value))
+        shown = mask_secrets(repr(value))
         mistakes.append(f"{place}: {shown} will not do: {str(problem).split(' - at')[0]}")
         return
     given.setdefault(part, {})[field] = value
@@ -263,7 +265,7 @@ def _contradictions(config: Config) -> list[str]:
         found.append("[store] connections must be at least 1")
     if config.store.url is not None and not config.store.url.startswith(_STORES):
         found.append(
-            f"[store] url {masked(config.store.url)!r} will not do: "
+            f"[store] url {mask_secrets(config.store.url)!r} will not do: "
             "Expected postgresql://user:password@host/name, or nothing for SQLite"
         )
     for part, port in (("health", config.health.port), ("serve", config.serve.port)):
@@ -284,9 +286,9 @@ def _contradictions(config: Config) -> list[str]:
 
 def _unknown_level(environment: Mapping[str, str]) -> list[str]:
     level = environment.get("FEEDMILL_LOG") or "info"
-    if level in LEVELS:
+    if level in LOG_LEVELS:
         return []
-    return [f"FEEDMILL_LOG: {level!r} will not do: Expected one of {', '.join(LEVELS)}"]
+    return [f"FEEDMILL_LOG: {level!r} will not do: Expected one of {', '.join(LOG_LEVELS)}"]
 
 
 def _part_type(part: str) -> type[Any]:

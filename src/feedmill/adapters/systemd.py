@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 
-class Notifier:
+class SystemdNotifier:
     """One process's line to its supervisor; `watchdog_sec` is how often it wants a sign of life."""
 
     def __init__(self, environment: Mapping[str, str], pid: int) -> None:
@@ -20,7 +20,7 @@ class Notifier:
         if self.is_heard and asked.isdecimal() and int(asked) > 0 and of in (None, str(pid)):
             self.watchdog_sec = int(asked) / 1_000_000
 
-    def say(self, *words: str) -> bool:
+    def notify(self, *words: str) -> bool:
         """Send words such as READY=1 in one datagram; False when nobody took them."""
         if not self.is_heard:
             return False

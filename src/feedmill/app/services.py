@@ -15,33 +15,33 @@ from msgspec import json, to_builtins
 from msgspec.structs import replace
 
 from feedmill.adapters import doctor, settings
-from feedmill.adapters.blobs.disk.store import SegmentBlobs
+from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.blobs.errors import blob_error
-from feedmill.adapters.bus.address import BusAddress, check_files, parse_address
+from feedmill.adapters.bus.address import BusAddress, check_bus_files, parse_bus_address
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.adapters.screeners import bundled_data, model_files
 from feedmill.adapters.screeners.agent import AgentScreener
-from feedmill.adapters.screeners.cache import ScreenMemory
+from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.lexical import LexicalScreener
 from feedmill.adapters.screeners.llm import LlmScreener
-from feedmill.adapters.sinks.ndjson import NdjsonTap
-from feedmill.adapters.sinks.raw_copies import RawCopies
-from feedmill.adapters.sinks.stdout import StdoutTap
+from feedmill.adapters.sinks.ndjson import NdjsonSink
+from feedmill.adapters.sinks.raw_copies import RawCopySink
+from feedmill.adapters.sinks.stdout import StdoutSink
 from feedmill.adapters.store import open as opening
-from feedmill.adapters.systemd import Notifier
+from feedmill.adapters.systemd import SystemdNotifier
 from feedmill.config import Config
-from feedmill.engine.maintain.raw_documents import raw_document
+from feedmill.engine.maintain.raw_documents import load_raw_document
 from feedmill.engine.ports.blobs import Blobs
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.ports.screener import Screener
 from feedmill.engine.ports.sink import Bus, Sink
-from feedmill.engine.run.heartbeat import until_others
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.readiness import Probe, lately
-from feedmill.engine.run.services import World
-from feedmill.engine.two_phase.screen import screen as screen_texts
+from feedmill.engine.run.heartbeat import wait_for_other_machines
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.readiness import ReadinessCheck, cached_check
+from feedmill.engine.run.services import Services
+from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.errors import (
     ConfigError,
     FeedmillError,
@@ -56,31 +56,31 @@ from feedmill.model.screening import (
     Judgement,
     Method,
     Screening,
-    Text,
+    ScreenText,
     TopicSet,
 )
 from feedmill.model.store_transfer import Transfer
-from feedmill.model.worker import Role
+from feedmill.model.worker import WorkerRole
 from feedmill.observe import log
-from feedmill.observe.masking import masked
+from feedmill.observe.masking import mask_secrets
 from feedmill.publish.ndjson import cloudevent_line, event_line
 from feedmill_demo.server.server import Publisher
-from feedmill_demo.sites import Village, about
+from feedmill_demo.sites import DemoWeb, site_descriptions
 
 if TYPE_CHECKING:
-    from feedmill.adapters.blobs.bucket.store import ObjectBlobs
+    from feedmill.adapters.blobs.bucket.store import BucketBlobs
     from feedmill.adapters.store.transfer.copy import Move as StoreMove
     from feedmill.adapters.store.transfer.copy import Progress
 
 Schema = opening.Schema
-DATABASE: Final = "feedmill.db"
-RAW: Final = "raw"
-OUT: Final = "out"
-MODELS: Final = "models"
-SCREENING: Final = "screening.db"
+DATABASE_NAME: Final = "feedmill.db"
+RAW_FOLDER: Final = "raw"
+OUT_FOLDER: Final = "out"
+MODELS_FOLDER: Final = "models"
+SCREENING_CACHE_NAME: Final = "screening.db"
 BATCH_ROWS: Final = 5_000  # of one transaction, when a store moves
 ScreenMethod = Literal["lexical", "embedding", "hybrid", "llm", "agent"]
-METHODS: Final[dict[ScreenMethod, tuple[Method, ...]]] = {
+SCREEN_METHODS: Final[dict[ScreenMethod, tuple[Method, ...]]] = {
     "lexical": ("lexical",),
     "embedding": ("embedding",),
     "hybrid": ("lexical", "embedding"),
@@ -100,18 +100,18 @@ def load_config(path: Path | None = None, home: str | None = None) -> Config:
 def set_up_logging(verbose: int, *, as_json: bool) -> None:
     """Warnings by default, one line per refresh with -v, everything with -vv, errors with -1."""
     named = os.environ.get("FEEDMILL_LOG", "")
-    level = named if named in log.LEVELS else _LEVELS[min(verbose, 2)]
+    level = named if named in log.LOG_LEVELS else _LEVELS[min(verbose, 2)]
     log.set_up(level, as_json=as_json or os.environ.get("FEEDMILL_LOG_JSON") == "1")
 
 
 @asynccontextmanager
-async def open_world(
+async def open_services(
     config: Config,
     *,
     memory: bool = False,
     clock: Clock | None = None,
     schema: Schema = "check",
-) -> AsyncIterator[World]:
+) -> AsyncIterator[Services]:
     """Store, raw bytes and fetcher where the settings say, closed again whatever happens.
 
     With `memory` nothing outlives the world: the degraded mode of seed 000. `schema` says what
@@ -124,7 +124,7 @@ async def open_world(
             config = replace(config, store=replace(config.store, url=None))
         _make_home(home)
         now = (clock or SystemClock()).now()
-        store = await opening.open_store(config, home / DATABASE, now, schema=schema)
+        store = await opening.open_store(config, home / DATABASE_NAME, now, schema=schema)
         stack.push_async_callback(store.close)
         if clock is None:
             clock = await stack.enter_async_context(opening.clock_of(store, SystemClock()))
@@ -133,7 +133,7 @@ async def open_world(
         fetcher = CurlFetcher(config.fetch, clock)
         stack.push_async_callback(fetcher.close)
         judge = _StandingJudge(config, stack)
-        yield World(
+        yield Services(
             clock=clock, fetcher=fetcher, blobs=blobs, store=store, config=config, screen=judge
         )
 
@@ -145,7 +145,7 @@ async def open_blobs(
     url = url or (None if home else config.blobs.url)
     if url is None:
         folder = home or Path(config.store.home)
-        return await SegmentBlobs.open(folder / RAW, clock, config.store)
+        return await DiskBlobs.open(folder / RAW_FOLDER, clock, config.store)
     return _objects(config, clock, url)
 
 
@@ -158,7 +158,7 @@ class _StandingJudge:
         self._making = asyncio.Lock()
 
     async def __call__(
-        self, texts: Sequence[Text], topics: TopicSet, method: StandingMethod
+        self, texts: Sequence[ScreenText], topics: TopicSet, method: StandingMethod
     ) -> tuple[Screening, ...]:
         """What the method says of these texts; a part that is missing makes it degraded."""
         async with self._making:
@@ -184,7 +184,7 @@ async def open_fetcher(config: Config) -> AsyncIterator[tuple[Fetcher, Clock]]:
         await fetcher.close()
 
 
-class VillageOnLoopback(NamedTuple):
+class DemoOnLoopback(NamedTuple):
     """The demonstration's feeds: their addresses, and what each of them shows."""
 
     addresses: Callable[[], dict[str, str]]
@@ -192,16 +192,16 @@ class VillageOnLoopback(NamedTuple):
 
 
 @asynccontextmanager
-async def open_village() -> AsyncIterator[VillageOnLoopback]:
+async def open_demo() -> AsyncIterator[DemoOnLoopback]:
     """The demonstration publisher with its living feeds, on loopback."""
-    village = Village(start=SystemClock().now(), pace=1.0, hosts=40)
+    village = DemoWeb(start=SystemClock().now(), pace=1.0, hosts=40)
     async with Publisher(village, addresses=40):
-        yield VillageOnLoopback(addresses=village.addresses, about=about)
+        yield DemoOnLoopback(addresses=village.addresses, about=site_descriptions)
 
 
-async def examine(config: Config) -> list[dict[str, Any]]:
+async def run_doctor(config: Config) -> list[dict[str, Any]]:
     """What `feedmill doctor` found; a bad configuration has been refused before."""
-    checks = await doctor.examine(Path(config.store.home), now=SystemClock().now())
+    checks = await doctor.run_checks(Path(config.store.home), now=SystemClock().now())
     first = {"name": "configuration", "ok": True, "detail": "every setting can be used"}
     raw = [] if config.blobs.url is None else [await _examine_objects(config, config.blobs.url)]
     raw += [] if config.store.url is None else [await _examine_store(config, config.store.url)]
@@ -217,7 +217,7 @@ def config_reference() -> list[dict[str, str]]:
             "variable": settings.environment_name(part, field.name),
             "default": json.encode(field.default).decode(),
         }
-        for part in settings.parts()
+        for part in settings.section_names()
         for field in settings.fields_of(part)
     ]
 
@@ -230,24 +230,24 @@ def owner_name() -> str:
     return f"{socket.gethostname()}/{SystemClock().new_secret()[:4]}:{os.getpid()}"
 
 
-def notifier() -> Notifier:
+def systemd_notifier() -> SystemdNotifier:
     """The line to systemd, silent where it does not listen."""
-    return Notifier(os.environ, os.getpid())
+    return SystemdNotifier(os.environ, os.getpid())
 
 
-def probes_of(world: World, role: Role) -> dict[str, Probe]:
+def readiness_checks_for(services: Services, role: WorkerRole) -> dict[str, ReadinessCheck]:
     """What else a role cannot work without, to be asked now and then: whoever polls keeps raw bytes."""
     if role not in ("run", "worker"):
         return {}
-    return {"raw": lately(_raw_probe(world), world.clock)}
+    return {"raw": cached_check(_raw_probe(services), services.clock)}
 
 
-async def warn_if_apart(world: World, watch: Watch) -> None:
+async def warn_if_raw_not_shared(services: Services, watch: Lifecycle) -> None:
     """Say once that machines which share a store do not share raw bytes, when they do not."""
-    config = world.config
+    config = services.config
     if config.store.url is None or config.blobs.url is not None:
         return
-    machines = await until_others(world, watch)
+    machines = await wait_for_other_machines(services, watch)
     if machines:
         log.logger("raw").warning(
             "raw bytes are not shared: each machine keeps its own; set FEEDMILL_BLOBS_URL on all",
@@ -260,15 +260,15 @@ async def migrate_store(config: Config) -> tuple[str, ...]:
     home = Path(config.store.home)
     if config.store.url is None:
         _make_home(home)
-    return await opening.apply_migrations(config, home / DATABASE, SystemClock().now())
+    return await opening.apply_migrations(config, home / DATABASE_NAME, SystemClock().now())
 
 
 async def missing_migrations(config: Config) -> tuple[str, ...]:
     """The names of what the store lacks; nothing is changed."""
-    return await opening.missing_migrations(config, Path(config.store.home) / DATABASE)
+    return await opening.missing_migrations(config, Path(config.store.home) / DATABASE_NAME)
 
 
-async def carry_store(
+async def transfer_store(
     config: Config,
     source: str,
     target: str,
@@ -310,28 +310,28 @@ def announce_egress(config: Config) -> None:
         )
 
 
-def taps_of(world: World) -> tuple[Sink, ...]:
+def file_sinks(services: Services) -> tuple[Sink, ...]:
     """The file taps of 002 §9.3: events, and the raw documents they speak of when that is wanted."""
-    folder = Path(world.config.store.home) / OUT
-    events = NdjsonTap(folder, line=_line_of(world.config))
-    if not world.config.store.raw_copies:
+    folder = Path(services.config.store.home) / OUT_FOLDER
+    events = NdjsonSink(folder, line=_line_of(services.config))
+    if not services.config.store.raw_copies:
         return (events,)
 
     async def read(fetch_id: str) -> bytes | None:
-        return await raw_document(fetch_id, world)
+        return await load_raw_document(fetch_id, services)
 
-    return (events, RawCopies(folder, read))
+    return (events, RawCopySink(folder, read))
 
 
-def stdout_tap(config: Config | None = None) -> Sink:
+def stdout_sink(config: Config | None = None) -> Sink:
     """Events on standard output, in the form that the settings choose."""
-    return StdoutTap(line=_line_of(config or Config()))
+    return StdoutSink(line=_line_of(config or Config()))
 
 
-def bus_of(config: Config) -> Bus:
+def make_bus(config: Config) -> Bus:
     """The bus that the settings name, not yet connected; whoever takes it closes it."""
-    address = parse_address(config.bus.url)
-    check_files(config.bus)
+    address = parse_bus_address(config.bus.url)
+    check_bus_files(config.bus)
     try:
         return _bus(address, config)
     except ImportError as problem:
@@ -352,15 +352,17 @@ async def open_screeners(
     config: Config, method: ScreenMethod = "hybrid", judgements: Sequence[Judgement] = ()
 ) -> AsyncIterator[OpenScreeners]:
     """The screeners of a method; without the embedding model, hybrid and llm go on degraded."""
-    asked = METHODS[method]
+    asked = SCREEN_METHODS[method]
     warnings: list[str] = []
     async with AsyncExitStack() as stack:
         is_lasting = bool({"embedding", "llm"} & set(asked))
-        memory = ScreenMemory(Path(config.store.home) / SCREENING if is_lasting else None)
+        memory = ScreeningCache(
+            Path(config.store.home) / SCREENING_CACHE_NAME if is_lasting else None
+        )
         stack.push_async_callback(memory.close)
         screeners: list[Screener] = []
         if "lexical" in asked:
-            screeners.append(LexicalScreener(bundled_data.reference()))
+            screeners.append(LexicalScreener(bundled_data.reference_texts()))
         if "embedding" in asked:
             try:
                 screeners.append(_embedding(config, memory))
@@ -377,7 +379,7 @@ async def open_screeners(
         yield OpenScreeners(tuple(screeners), asked, tuple(warnings))
 
 
-def now() -> datetime:
+def current_time() -> datetime:
     """What time it is, for doors that open no world."""
     return SystemClock().now()
 
@@ -389,7 +391,7 @@ def default_topics() -> TopicSet:
 
 def background() -> tuple[str, ...]:
     """Sentences about anything else, for topic sets that do not extend the bundled one."""
-    return bundled_data.background()
+    return bundled_data.bundled_background()
 
 
 def evaluation_set(name: EvaluationSet = "sustainability") -> str:
@@ -397,7 +399,7 @@ def evaluation_set(name: EvaluationSet = "sustainability") -> str:
     return bundled_data.evaluation_set(name)
 
 
-def models(config: Config) -> tuple[model_files.InstalledModel, ...]:
+def installed_models(config: Config) -> tuple[model_files.InstalledModel, ...]:
     """Every model that feedmill knows, here or not."""
     return model_files.list_models(_model_dir(config))
 
@@ -427,7 +429,7 @@ async def _move(
     opening.check_postgres()
     from feedmill.adapters.store.transfer import copy, places  # noqa: PLC0415  # an extra
 
-    two = places.read_places(source, target, DATABASE)
+    two = places.read_places(source, target, DATABASE_NAME)
     async with copy.opened(two, config.store, batch_rows=batch_rows) as move:
         yield move
 
@@ -451,13 +453,13 @@ def _bus(address: BusAddress, config: Config) -> Bus:
             assert_never(address.kind)
 
 
-def _objects(config: Config, clock: Clock, url: str) -> "ObjectBlobs":
+def _objects(config: Config, clock: Clock, url: str) -> "BucketBlobs":
     try:
-        from feedmill.adapters.blobs.bucket.store import ObjectBlobs  # noqa: PLC0415  # an extra
+        from feedmill.adapters.blobs.bucket.store import BucketBlobs  # noqa: PLC0415  # an extra
     except ImportError as problem:
         extra, part = "objects", "the raw store on object storage"
         raise MissingExtraError(extra, part) from problem
-    return ObjectBlobs.at(url, clock, config.store, config.blobs)
+    return BucketBlobs.at(url, clock, config.store, config.blobs)
 
 
 async def _examine_store(config: Config, url: str) -> dict[str, Any]:
@@ -465,7 +467,7 @@ async def _examine_store(config: Config, url: str) -> dict[str, Any]:
         missing = await missing_migrations(config)
     except FeedmillError as problem:
         return {"name": "store", "ok": False, "detail": f"{problem} {problem.hint}".strip()}
-    detail = f"{masked(url)} answers"
+    detail = f"{mask_secrets(url)} answers"
     if missing:
         detail += f"; {len(missing)} migrations are missing, run `feedmill migrate`"
     return {"name": "store", "ok": not missing, "detail": detail}
@@ -483,15 +485,15 @@ async def _examine_objects(config: Config, url: str) -> dict[str, Any]:
     return {"name": "raw store", "ok": True, "detail": f"{url} answers"}
 
 
-def _raw_probe(world: World) -> Probe:
+def _raw_probe(services: Services) -> ReadinessCheck:
     """Whether a body could be kept now: a file in the folder, a look at the bucket."""
 
     async def ask() -> None:
-        check = getattr(world.blobs, "check", None)
+        check = getattr(services.blobs, "check", None)
         if check is not None:
             await check()
             return
-        folder = Path(world.config.store.home) / RAW
+        folder = Path(services.config.store.home) / RAW_FOLDER
         try:
             await asyncio.to_thread(doctor.prove_writable, folder)
         except OSError as problem:
@@ -500,7 +502,7 @@ def _raw_probe(world: World) -> Probe:
     return ask
 
 
-def _embedding(config: Config, memory: ScreenMemory) -> Screener:
+def _embedding(config: Config, memory: ScreeningCache) -> Screener:
     path = model_files.model_path(_model_dir(config))
     try:
         from feedmill.adapters.screeners.embedding import (  # noqa: PLC0415  # an extra
@@ -510,10 +512,12 @@ def _embedding(config: Config, memory: ScreenMemory) -> Screener:
         extra, part = "semantic", "screening by meaning"
         raise MissingExtraError(extra, part) from problem
     model_files.check_model(path, model_files.USE_M)
-    return EmbeddingScreener(path, memory, bundled_data.reference(), threads=config.screen.threads)
+    return EmbeddingScreener(
+        path, memory, bundled_data.reference_texts(), threads=config.screen.threads
+    )
 
 
-def _llm(config: Config, memory: ScreenMemory, stack: AsyncExitStack) -> Screener:
+def _llm(config: Config, memory: ScreeningCache, stack: AsyncExitStack) -> Screener:
     if not config.screen.llm_url:
         mistake = (
             "there is no language model to ask; set llm_url under [screen], or "
@@ -539,7 +543,7 @@ def _llm_key() -> str | None:
 
 
 def _model_dir(config: Config) -> Path:
-    return Path(config.screen.model_dir or Path(config.store.home) / MODELS)
+    return Path(config.screen.model_dir or Path(config.store.home) / MODELS_FOLDER)
 
 
 def _line_of(config: Config) -> Callable[[Event], bytes]:

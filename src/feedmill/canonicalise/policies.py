@@ -22,7 +22,7 @@ from feedmill.canonicalise.tracking import (
     is_tracking,
     tracking_list,
 )
-from feedmill.canonicalise.urls import HttpUrl, http_url, split
+from feedmill.canonicalise.urls import HttpUrl, http_url, split_url
 from feedmill.errors import UnknownPolicyError
 from feedmill.model.base import Value
 
@@ -66,7 +66,7 @@ POLICIES = {
     for policy in (_IDENTITY, _ARTICLE, _BARE, _AGGRESSIVE, _MODERATE, _CONSERVATIVE)
 }
 # How seed 004 numbers them; 0 is an address as it was found.
-LEVELS = {"feed-bare": 5, "feed-aggressive": 4, "feed-moderate": 3, "feed-conservative": 2}
+PRESET_LEVELS = {"feed-bare": 5, "feed-aggressive": 4, "feed-moderate": 3, "feed-conservative": 2}
 
 # Second-level names under which country registries sell domains: `www.gov.uk` is a site, and
 # `gov.uk` is not its name. Short on purpose; a variant that fails is simply not adopted.
@@ -99,7 +99,7 @@ def canonical_link(
     if href is None:
         return None
     params = chosen.params if tracking_params is None else tracking_params
-    return _canonical(split(href), chosen, tracking_list(params))
+    return _canonical(split_url(href), chosen, tracking_list(params))
 
 
 def entry_spellings(href: str, article_params: Iterable[str]) -> tuple[str, str]:
@@ -108,7 +108,7 @@ def entry_spellings(href: str, article_params: Iterable[str]) -> tuple[str, str]
     The same as two calls of `canonical_link`, from one parse.
     """
     if "?" in href or "@" in href:
-        url = split(href)
+        url = split_url(href)
         return (
             _canonical(url, _IDENTITY, _IDENTITY_LIST),
             _canonical(url, _ARTICLE, tracking_list(article_params)),

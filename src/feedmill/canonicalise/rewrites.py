@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.paths import tidy_path
 from feedmill.canonicalise.query import drop_params, param_name, param_value, sort_params
-from feedmill.canonicalise.urls import HttpUrl, http_url, join, split
+from feedmill.canonicalise.urls import HttpUrl, http_url, join_url, split_url
 
 # A URL that a rewrite does not know is answered with None.
 Rewrite = Callable[[str], str | None]
@@ -36,7 +36,7 @@ def feedburner(url: str) -> str | None:
     parts = _parts(url)
     if parts is None or parts.host not in _FEEDBURNER:
         return None
-    return join(replace(_plain(parts), host="feeds.feedburner.com", query=None))
+    return join_url(replace(_plain(parts), host="feeds.feedburner.com", query=None))
 
 
 def blogger(url: str) -> str | None:
@@ -48,7 +48,9 @@ def blogger(url: str) -> str | None:
     if host is None:
         return None
     path, query = _blogger_feed(_plain(parts), is_blog=host != "www.blogger.com")
-    return join(replace(_plain(parts), scheme="https", host=host, path=path, query=query or None))
+    return join_url(
+        replace(_plain(parts), scheme="https", host=host, path=path, query=query or None)
+    )
 
 
 def rewrite_feed_url(url: str, rewrites: Sequence[Rewrite] = (feedburner,)) -> str:
@@ -73,12 +75,12 @@ def wordpress_candidates(url: str) -> tuple[str, ...]:
         path += suffix
     query = drop_params(parts.query, lambda name: name == "feed") or None
     bare = replace(parts, userinfo="", query=query, fragment=None)
-    return join(replace(bare, path=path)), join(replace(bare, path=f"{path}/"))
+    return join_url(replace(bare, path=path)), join_url(replace(bare, path=f"{path}/"))
 
 
 def _parts(url: str) -> HttpUrl | None:
     href = http_url(url)
-    return None if href is None else split(href)
+    return None if href is None else split_url(href)
 
 
 def _plain(parts: HttpUrl) -> HttpUrl:

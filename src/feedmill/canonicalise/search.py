@@ -24,36 +24,42 @@ from feedmill.canonicalise.answers import destination, is_answered
 from feedmill.canonicalise.pasted_url import resolve_url
 from feedmill.canonicalise.policies import (
     FEED_PRESETS,
-    LEVELS,
     POLICIES,
+    PRESET_LEVELS,
     FeedVariant,
     UrlPolicy,
     feed_variants,
 )
 from feedmill.canonicalise.rewrites import Rewrite
-from feedmill.canonicalise.search_log import Journal
+from feedmill.canonicalise.search_log import SearchLog
 from feedmill.canonicalise.signature import same_feed
 from feedmill.canonicalise.start_urls import ProbeRule, probed_urls, rewritten_url, starting_urls
 from feedmill.canonicalise.tracking import FEED_PARAMS
-from feedmill.canonicalise.urls import bare, http_url, is_secure_twin, split, twin
+from feedmill.canonicalise.urls import (
+    http_url,
+    is_https_version,
+    other_scheme,
+    split_url,
+    strip_userinfo_and_fragment,
+)
 from feedmill.model.base import Value
 from feedmill.model.canonical import (
     Ask,
     Canonical,
     CanonicalReason,
+    CanonicalSource,
     Existing,
     Lookup,
     NotCanonical,
     Proof,
-    Role,
+    RequestRole,
     Seen,
-    Source,
 )
 
-Question = Ask | Lookup
-Answer = Seen | Existing | None
+SearchQuestion = Ask | Lookup
+SearchAnswer = Seen | Existing | None
 T = TypeVar("T")
-Steps = Generator[Question, Answer, T]
+SearchSteps = Generator[SearchQuestion, SearchAnswer, T]
 
 _SLOW_DOWN = 429
 _USERINFO = re.compile(r"//[^/?#]*@")
@@ -80,7 +86,7 @@ class _Place(Value):
     """An address that serves the feed, and how that is known."""
 
     url: str
-    source: Source
+    source: CanonicalSource
     reason: CanonicalReason | None = None  # None: where the server answered
     preset: str = ""
 
@@ -90,7 +96,7 @@ _DEFAULTS = CanonicalOptions()
 
 def canonicalise(
     address: str, options: CanonicalOptions = _DEFAULTS
-) -> Steps[Canonical | NotCanonical]:
+) -> SearchSteps[Canonical | NotCanonical]:
     """Search for the canonical address of the feed that an address leads to."""
     walk = _Walk(options)
     starts = starting_urls(address, options.rewrites)
@@ -111,9 +117,9 @@ def canonicalise(
     return (yield from _search(walk, home))
 
 
-def _search(walk: "_Walk", home: str) -> Steps[Canonical | NotCanonical]:
+def _search(walk: "_Walk", home: str) -> SearchSteps[Canonical | NotCanonical]:
     """Everything after the first answer: what else the feed is called, and which name is best."""
-    found: list[tuple[str, Source]] = [(home, "response")]
+    found: list[tuple[str, CanonicalSource]] = [(home, "response")]
     found += [(url, "self") for url in walk.declared_urls()]
     spellings = walk.spellings(found)
     if known := (yield from walk.look_up((*spellings, walk.first.url), after_fetch=True)):
@@ -131,7 +137,7 @@ def _search(walk: "_Walk", home: str) -> Steps[Canonical | NotCanonical]:
         secure.reason or walk.reason_of_staying(),
         source=secure.source,
         preset=secure.preset,
-        level=LEVELS.get(secure.preset, 0),
+        level=PRESET_LEVELS.get(secure.preset, 0),
     )
 
 
@@ -140,7 +146,7 @@ class _Walk:
 
     def __init__(self, options: CanonicalOptions) -> None:
         self.options = options
-        self.journal = Journal(options.tracking_params or FEED_PARAMS)
+        self.journal = SearchLog(options.tracking_params or FEED_PARAMS)
         self.presets = tuple(_presets(options))
         self.home = ""
         self.redirects_home = False
@@ -151,7 +157,7 @@ class _Walk:
     def first(self) -> Seen:
         return self.journal.first
 
-    def spellings(self, urls: Iterable[tuple[str, Source]]) -> tuple[str, ...]:
+    def spellings(self, urls: Iterable[tuple[str, CanonicalSource]]) -> tuple[str, ...]:
         """Every spelling of the addresses, the cleanest of the best source first."""
         spelt: dict[str, None] = {}
         for url, source in urls:
@@ -164,12 +170,12 @@ class _Walk:
     def variants(self, url: str) -> tuple[FeedVariant, ...]:
         return feed_variants(url, self.presets, tracking_params=self.options.tracking_params)
 
-    def look_up(self, urls: Sequence[str], *, after_fetch: bool) -> Steps[Existing | None]:
+    def look_up(self, urls: Sequence[str], *, after_fetch: bool) -> SearchSteps[Existing | None]:
         """The first of the addresses that the caller knows."""
         answer = yield Lookup(urls=tuple(dict.fromkeys(urls)), after_fetch=after_fetch)
         return answer if isinstance(answer, Existing) else None
 
-    def begin(self, starts: Sequence[tuple[str, Role]]) -> Steps[Seen | NotCanonical]:
+    def begin(self, starts: Sequence[tuple[str, RequestRole]]) -> SearchSteps[Seen | NotCanonical]:
         """The first answer that is a feed.
 
         A rewritten address that is dead gives way to the original, and https to http where the
@@ -188,7 +194,7 @@ class _Walk:
             return seen
         return self.journal.failure(seen, seen.reason or "not-a-feed", seen.detail)
 
-    def ask(self, url: str, role: Role) -> Steps[Seen | None]:
+    def ask(self, url: str, role: RequestRole) -> SearchSteps[Seen | None]:
         """What the URL answers; None when nothing may be asked any more."""
         if (known := self.journal.answer_of(url)) is not None:
             return known
@@ -203,7 +209,7 @@ class _Walk:
     def may_spend(self, reserve: int = 0) -> bool:
         return self.journal.requests + reserve < self.options.budget
 
-    def settle(self, first: Seen) -> Steps[str | None]:
+    def settle(self, first: Seen) -> SearchSteps[str | None]:
         """Where the feed lives as far as the first answer says; None when that is no address.
 
         Credentials never become part of an address, so an address that was only reached with
@@ -213,9 +219,9 @@ class _Walk:
         final = http_url(first.final_url)
         if final is None:
             return None
-        plain = bare(final)
+        plain = strip_userinfo_and_fragment(final)
         self.home = destination(first)
-        if split(final).userinfo and (yield from self.proves(plain, "bare")):
+        if split_url(final).userinfo and (yield from self.proves(plain, "bare")):
             self.home = plain
         self.journal.response_url = self.home
         return self.home
@@ -226,14 +232,14 @@ class _Walk:
         for text in self.first.self_urls:
             url = resolve_url(text, self.first.final_url)
             if url is not None and text.strip():
-                urls[bare(url)] = None
+                urls[strip_userinfo_and_fragment(url)] = None
         return tuple(urls)
 
-    def declared(self, home: _Place) -> Steps[_Place]:
+    def declared(self, home: _Place) -> SearchSteps[_Place]:
         """The publisher's own word, when it is the same feed there (phase 3)."""
         for url in self.declared_urls():
             self.journal.self_url = self.journal.self_url or url
-            if url == home.url or (self.options.prefer_https and is_secure_twin(url, home.url)):
+            if url == home.url or (self.options.prefer_https and is_https_version(url, home.url)):
                 return home
             for address in self.ways_to(url):
                 seen = yield from self.ask(address, "self")
@@ -250,7 +256,7 @@ class _Walk:
         if rewritten is not None and rewritten != url:
             yield rewritten
         yield url
-        yield twin(url)
+        yield other_scheme(url)
 
     def place_of(self, seen: Seen | None, home: _Place) -> _Place | None:
         """Where a declared address leads to, if that is this feed and no step back from https."""
@@ -267,14 +273,14 @@ class _Walk:
         reason = _REASONS[proof] if target == seen.url else "redirect_verified"
         return _Place(url=target, source="self", reason=reason)
 
-    def rewritten(self, place: _Place) -> Steps[_Place]:
+    def rewritten(self, place: _Place) -> SearchSteps[_Place]:
         """The platform's preferred name, if it serves the feed."""
         url = rewritten_url(place.url, self.options.rewrites)
         if url is None or url == place.url:
             return place
         return (yield from self.adopted(place, (url,), "rewrite"))
 
-    def probed(self, place: _Place) -> Steps[_Place]:
+    def probed(self, place: _Place) -> SearchSteps[_Place]:
         """The first address that the platform is known for and that serves the feed."""
         for probe in self.options.probes:
             for url in probed_urls(probe, place.url):
@@ -284,7 +290,7 @@ class _Walk:
                         return found
         return place
 
-    def adopted(self, place: _Place, urls: Iterable[str], role: Role) -> Steps[_Place]:
+    def adopted(self, place: _Place, urls: Iterable[str], role: RequestRole) -> SearchSteps[_Place]:
         """The first of the addresses that is this feed and neither leads back nor leaves https."""
         for url in urls:
             seen = yield from self.ask(url, role)
@@ -297,7 +303,7 @@ class _Walk:
             return _Place(url=url, source=place.source, reason=_REASONS[proof])
         return place
 
-    def cleaned(self, place: _Place) -> Steps[_Place]:
+    def cleaned(self, place: _Place) -> SearchSteps[_Place]:
         """The cleanest spelling that is proven (phases 4 and 5).
 
         What is left of the budget keeps one request for https, which is worth more.
@@ -320,12 +326,12 @@ class _Walk:
                 return replace(found, preset=variant.policy)
         return place
 
-    def upgraded(self, place: _Place) -> Steps[_Place]:
+    def upgraded(self, place: _Place) -> SearchSteps[_Place]:
         """The same by https (phase 6); what redirects to http again is not there by https."""
         if not self.wants_upgrade(place.url):
             return place
         self.tried = True
-        secure = twin(place.url)
+        secure = other_scheme(place.url)
         seen = yield from self.ask(secure, "upgrade")
         if seen is None or self.proof(seen) is None or not seen.final_url.startswith("https:"):
             return place
@@ -334,7 +340,7 @@ class _Walk:
     def wants_upgrade(self, url: str) -> bool:
         return self.options.prefer_https and url.startswith("http:")
 
-    def proves(self, url: str, role: Role) -> Steps[bool]:
+    def proves(self, url: str, role: RequestRole) -> SearchSteps[bool]:
         seen = yield from self.ask(url, role)
         return self.proof(seen) is not None
 

@@ -6,18 +6,18 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.cleanliness import cleanliness
 from feedmill.canonicalise.policies import FeedVariant
-from feedmill.canonicalise.urls import http_url, join, split
+from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.model.canonical import (
     Asked,
     Candidate,
     Canonical,
     CanonicalReason,
+    CanonicalSource,
     Existing,
     NotCanonical,
     Proof,
-    Role,
+    RequestRole,
     Seen,
-    Source,
 )
 
 _PROVEN: dict[Proof | None, str] = {
@@ -27,10 +27,10 @@ _PROVEN: dict[Proof | None, str] = {
 }
 
 
-_SOURCES: tuple[Source, ...] = ("input", "response", "self")  # the weakest first
+_SOURCES: tuple[CanonicalSource, ...] = ("input", "response", "self")  # the weakest first
 
 
-class Journal:
+class SearchLog:
     """Filled by one search; every verdict is made out of it."""
 
     def __init__(self, tracking_params: Iterable[str]) -> None:
@@ -53,7 +53,7 @@ class Journal:
     def score(self, url: str) -> float:
         return cleanliness(url, self._tracking_params)
 
-    def thought_of(self, variant: FeedVariant, source: Source) -> None:
+    def thought_of(self, variant: FeedVariant, source: CanonicalSource) -> None:
         """Note a spelling that is worth a try, under the best source that proposed it."""
         known = self._candidates.get(variant.url)
         if known is None or _SOURCES.index(source) > _SOURCES.index(known.source):
@@ -68,7 +68,7 @@ class Journal:
         """What the URL answered before, so that nobody is asked twice."""
         return self._answers.get(url)
 
-    def heard(self, url: str, role: Role, seen: Seen) -> None:
+    def heard(self, url: str, role: RequestRole, seen: Seen) -> None:
         """Note a request and its answer."""
         self._answers[url] = seen
         self._asked.append(
@@ -108,7 +108,7 @@ class Journal:
         ]
 
     def verdict(
-        self, url: str, reason: CanonicalReason, *, source: Source, preset: str, level: int
+        self, url: str, reason: CanonicalReason, *, source: CanonicalSource, preset: str, level: int
     ) -> Canonical:
         """The end of a search that found what it looked for."""
         return Canonical(
@@ -126,7 +126,7 @@ class Journal:
             asked=tuple(self._asked),
         )
 
-    def existing(self, known: Existing, source: Source) -> Canonical:
+    def existing(self, known: Existing, source: CanonicalSource) -> Canonical:
         """The end of a search whose answer the caller knew."""
         found = self.verdict(known.url, "exists_in_db", source=source, preset="", level=0)
         return replace(found, existing=known)
@@ -150,11 +150,11 @@ class Journal:
             if href is not None:
                 self._proven[href] = None
 
-    def _judged_candidates(self, chosen: str, source: Source) -> tuple[Candidate, ...]:
+    def _judged_candidates(self, chosen: str, source: CanonicalSource) -> tuple[Candidate, ...]:
         """All spellings with what became of them, the cleanest first."""
         words = {one.url: one.verdict for one in self._asked}
         found = dict(self._candidates)
-        as_found: tuple[tuple[str, Source], ...] = (
+        as_found: tuple[tuple[str, CanonicalSource], ...] = (
             (self.response_url, "response"),
             (chosen, source),
         )
@@ -167,7 +167,7 @@ class Journal:
         ]
         return tuple(sorted(judged, key=lambda one: -one.cleanliness))
 
-    def _word(self, one: Candidate, words: dict[str, str], source: Source) -> str:
+    def _word(self, one: Candidate, words: dict[str, str], source: CanonicalSource) -> str:
         if one.url == self.response_url:
             return "serves the feed; a better one was found"
         # Only the spellings of one source are tried (seed 004).
@@ -179,6 +179,6 @@ class Journal:
 def _open_url(url: str) -> str | None:
     """The URL without its fragment; None where only credentials opened it."""
     href = http_url(url)
-    if href is None or split(href).userinfo:
+    if href is None or split_url(href).userinfo:
         return None
-    return join(replace(split(href), fragment=None))
+    return join_url(replace(split_url(href), fragment=None))

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import msgspec
 
-from feedmill.canonicalise.urls import http_url, split
+from feedmill.canonicalise.urls import http_url, split_url
 from feedmill.model.canonical import Proof, Seen
 from feedmill.model.parsed import ParsedEntry, ParsedFeed
 
@@ -93,7 +93,7 @@ def _own_host(url: str) -> str | None:
     href = http_url(url)
     if href is None:
         return None
-    parts = split(href)
+    parts = split_url(href)
     host = parts.host.removeprefix("www.")
     return f"{host}:{parts.port}" if parts.port else host
 

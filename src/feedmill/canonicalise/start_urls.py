@@ -5,26 +5,26 @@ from collections.abc import Callable, Sequence
 from feedmill.canonicalise.pasted_url import resolve_url
 from feedmill.canonicalise.rewrites import Rewrite
 from feedmill.canonicalise.schemes import convert_feed_scheme
-from feedmill.canonicalise.urls import bare, http_url, twin
-from feedmill.model.canonical import Role
+from feedmill.canonicalise.urls import http_url, other_scheme, strip_userinfo_and_fragment
+from feedmill.model.canonical import RequestRole
 
 # Other addresses that may serve the feed at this one, the likeliest first.
 ProbeRule = Callable[[str], Sequence[str]]
 
 
-def starting_urls(address: str, rewrites: Sequence[Rewrite]) -> list[tuple[str, Role]]:
+def starting_urls(address: str, rewrites: Sequence[Rewrite]) -> list[tuple[str, RequestRole]]:
     """Where to begin, in order: () for what is no address."""
     url = resolve_url(address)
     if url is None:
         return []
-    url = bare(url)
-    starts: dict[str, Role] = {}
+    url = strip_userinfo_and_fragment(url)
+    starts: dict[str, RequestRole] = {}
     rewritten = rewritten_url(url, rewrites)
     if rewritten is not None:
         starts[rewritten] = "rewrite"
     starts[url] = "input"
     if url.startswith("https:") and not _names_protocol(address.strip()):
-        starts[twin(url)] = "input"
+        starts[other_scheme(url)] = "input"
     return list(starts.items())
 
 
@@ -40,7 +40,7 @@ def rewritten_url(url: str, rewrites: Sequence[Rewrite]) -> str | None:
             continue
         if answer is not None:
             href = http_url(answer)
-            return None if href is None else bare(href)
+            return None if href is None else strip_userinfo_and_fragment(href)
     return None
 
 
@@ -50,7 +50,7 @@ def probed_urls(probe: ProbeRule, url: str) -> tuple[str, ...]:
         hrefs = [http_url(one) for one in probe(url)]
     except Exception:  # noqa: BLE001  # foreign code; nothing is probed
         return ()
-    return tuple(bare(href) for href in hrefs if href is not None)
+    return tuple(strip_userinfo_and_fragment(href) for href in hrefs if href is not None)
 
 
 def _names_protocol(text: str) -> bool:

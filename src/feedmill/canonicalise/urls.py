@@ -81,7 +81,7 @@ def http_url(text: str, base: str | None = None) -> str | None:
     return href if href is not None and href.startswith(_HTTP) else None
 
 
-def split(href: str) -> HttpUrl:
+def split_url(href: str) -> HttpUrl:
     """The parts of a URL that `http_url` returned."""
     rest, hash_mark, fragment = href.partition("#")
     rest, question_mark, query = rest.partition("?")
@@ -100,7 +100,7 @@ def split(href: str) -> HttpUrl:
     )
 
 
-def join(url: HttpUrl) -> str:
+def join_url(url: HttpUrl) -> str:
     """The serialisation of the parts."""
     userinfo = f"{url.userinfo}@" if url.userinfo else ""
     port = f":{url.port}" if url.port else ""
@@ -109,20 +109,20 @@ def join(url: HttpUrl) -> str:
     return f"{url.scheme}://{userinfo}{url.host}{port}{url.path}{query}{fragment}"
 
 
-def bare(href: str) -> str:
+def strip_userinfo_and_fragment(href: str) -> str:
     """What `http_url` returned, without user information and fragment."""
-    return join(replace(split(href), userinfo="", fragment=None))
+    return join_url(replace(split_url(href), userinfo="", fragment=None))
 
 
-def twin(url: str) -> str:
+def other_scheme(url: str) -> str:
     """The same on the other scheme."""
     scheme, _, rest = url.partition(":")
     return f"{'http' if scheme == 'https' else 'https'}:{rest}"
 
 
-def is_secure_twin(url: str, home: str) -> bool:
+def is_https_version(url: str, home: str) -> bool:
     """Whether the two differ only in the scheme, and home is the secure one."""
-    return home.startswith("https:") and twin(url) == home
+    return home.startswith("https:") and other_scheme(url) == home
 
 
 def is_same_site(url: str, other: str) -> bool:
@@ -131,7 +131,7 @@ def is_same_site(url: str, other: str) -> bool:
 
 
 def _site(href: str) -> tuple[str, str]:
-    parts = split(href)
+    parts = split_url(href)
     return parts.host.removeprefix("www."), parts.port
 
 

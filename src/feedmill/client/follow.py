@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from feedmill.client.sse import EventStream, Message
+from feedmill.client.sse import SseMessage, SseParser
 from feedmill.client.transport import Transport
 from feedmill.errors import AnswerError, BusyError, GapError, ProblemError, UnreachableError
 from feedmill.publish.shapes import EventShape
@@ -28,7 +28,7 @@ async def follow(
     seq, wait = after, _FIRST_WAIT_SEC
     while True:
         pause: float | None = None
-        stream = EventStream()
+        stream = SseParser()
         try:
             async for event in _connection(transport, stream, seq, silence_sec):
                 if event.seq <= seq:
@@ -48,7 +48,7 @@ async def follow(
 
 
 async def _connection(
-    transport: Transport, stream: EventStream, seq: int, silence_sec: float
+    transport: Transport, stream: SseParser, seq: int, silence_sec: float
 ) -> AsyncIterator[EventShape]:
     """The events of one connection, until it ends."""
     # Number 0 stands before the first event; the field must not be left out, or a server
@@ -62,7 +62,7 @@ async def _connection(
                 yield _event(message)
 
 
-def _event(message: Message) -> EventShape:
+def _event(message: SseMessage) -> EventShape:
     try:
         return msgspec.json.decode(message.data, type=EventShape)
     except msgspec.DecodeError as problem:

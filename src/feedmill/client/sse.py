@@ -11,7 +11,7 @@ _RETRY_DIGITS: Final = 9  # of milliseconds: days; nobody waits longer, whatever
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 
 
-class Message(Value):
+class SseMessage(Value):
     """One message; `id` is the last one that the stream has named."""
 
     id: str
@@ -19,7 +19,7 @@ class Message(Value):
     data: str
 
 
-class EventStream:
+class SseParser:
     """Reads a stream as it comes, cut anywhere."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class EventStream:
         self._data: list[str] = []
         self._size = 0
 
-    def feed(self, octets: bytes) -> list[Message]:
+    def feed(self, octets: bytes) -> list[SseMessage]:
         """The messages that these octets complete."""
         whole = self._rest + octets
         # A carriage return at the very end may be the first half of a line end.
@@ -39,7 +39,7 @@ class EventStream:
         self._bound(len(self._rest))
         return [message for line in lines if (message := self._read(line)) is not None]
 
-    def _read(self, line: bytes) -> Message | None:
+    def _read(self, line: bytes) -> SseMessage | None:
         if not line:
             return self._dispatch()
         name, _, value = line.decode("utf-8", "replace").partition(":")
@@ -59,12 +59,12 @@ class EventStream:
                 pass
         return None
 
-    def _dispatch(self) -> Message | None:
+    def _dispatch(self) -> SseMessage | None:
         data, event = self._data, self._event
         self._data, self._event, self._size = [], "", 0
         if not data:
             return None
-        return Message(id=self._id, event=event or "message", data="\n".join(data))
+        return SseMessage(id=self._id, event=event or "message", data="\n".join(data))
 
     def _bound(self, more: int) -> None:
         if self._size + more > _MOST_BYTES:

@@ -67,7 +67,7 @@ _CHALLENGE_MARKS = (
 )
 
 
-def bot_wall(status: int, headers: Headers, body: bytes) -> str | None:
+def detect_bot_wall(status: int, headers: Headers, body: bytes) -> str | None:
     """The product whose wall this is ('unknown' for a nameless one), or None."""
     refusing = status in _BLOCKING
     fields = _CHALLENGE_FIELDS + (_GUARD_FIELDS if refusing else ())

@@ -2,14 +2,14 @@
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.urls import split
+from feedmill.canonicalise.urls import split_url
 from feedmill.config import FetchConfig
 from feedmill.fetch.plan import plan_fetch
 from feedmill.model.feed import FeedOverrides
 from feedmill.model.fetch import FetchPlan, Validators
 
 
-def own_plan(
+def plan_feed_fetch(
     url: str,
     own: FeedOverrides,
     config: FetchConfig,
@@ -34,11 +34,11 @@ def is_trusted(url: str, given_url: str) -> bool:
     """Whether the address may see what was meant for the given one: its host, and no less secret."""
     if not given_url:
         return False
-    target, given = split(url), split(given_url)
+    target, given = split_url(url), split_url(given_url)
     is_downgrade = given.scheme == "https" and target.scheme != "https"
     return (target.host, target.port) == (given.host, given.port) and not is_downgrade
 
 
-def without_secrets(own: FeedOverrides) -> FeedOverrides:
+def without_credentials(own: FeedOverrides) -> FeedOverrides:
     """The feed's own settings for another host than the one that its secrets were meant for."""
     return replace(own, username=None, password=None, headers=(), verify_tls=True)

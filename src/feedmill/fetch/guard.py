@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import ada_url
 
 from feedmill.fetch.blocked_ports import BAD_PORTS
-from feedmill.fetch.public_addresses import check_address, is_opened, read_address
+from feedmill.fetch.public_addresses import check_address, is_in_allowed_network, parse_ip_address
 from feedmill.model.base import Value
 from feedmill.model.fetch import Allowed, RefusalReason, Refused
 
@@ -65,7 +65,7 @@ def check_url(
     return _with_addresses(target, known, closed, allow_cidrs)
 
 
-def shown(url: str) -> str:
+def printable_url(url: str) -> str:
     """The beginning of a URL for a person to read: no credentials, no lone surrogates."""
     return _USERINFO.sub("//", url[:_MAX_URL_CHARS]).encode("utf-8", "replace").decode()[:200]
 
@@ -153,8 +153,8 @@ def _with_addresses(
 
 
 def _all_opened(known: tuple[str, ...], allow_cidrs: Sequence[str]) -> bool:
-    read = [read_address(address) for address in known]
-    return bool(read) and all(a is not None and is_opened(a, allow_cidrs) for a in read)
+    read = [parse_ip_address(address) for address in known]
+    return bool(read) and all(a is not None and is_in_allowed_network(a, allow_cidrs) for a in read)
 
 
 def _allowed(
@@ -170,4 +170,4 @@ def _allowed(
 
 
 def _refused(reason: RefusalReason, detail: str) -> Refused:
-    return Refused(reason=reason, detail=shown(detail))
+    return Refused(reason=reason, detail=printable_url(detail))

@@ -41,7 +41,7 @@ def header_text(value: str) -> str:
         return value
 
 
-def without_secrets(headers: Headers) -> Headers:
+def redact_headers(headers: Headers) -> Headers:
     """The fields as they may be stored and shown, credentials replaced by a mark."""
     return tuple(
         [(name, "[redacted]" if name.lower() in _SECRET else value) for name, value in headers]

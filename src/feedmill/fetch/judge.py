@@ -6,12 +6,12 @@ status, its framing or its very first bytes say so.
 
 from datetime import datetime
 
-from feedmill.fetch.bot_walls import bot_wall
+from feedmill.fetch.bot_walls import detect_bot_wall
 from feedmill.fetch.freshness import freshness_sec
 from feedmill.fetch.headers import header_list, header_value, header_values
 from feedmill.fetch.link_headers import link_headers
 from feedmill.fetch.media_types import begins_as_page, is_html_type
-from feedmill.fetch.redirects import permanence
+from feedmill.fetch.redirects import permanent_target
 from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.fetch.validators import learn_validators, renew_validators
 from feedmill.model.document import RawDocument
@@ -75,7 +75,7 @@ def _judge_document(
         document=_document(response),
         validators=learn_validators(response.headers, _sent(response, plan), response.final_url),
         freshness_sec=freshness_sec(response.headers, received_at),
-        moved_to=permanence(response.hops),
+        moved_to=permanent_target(response.hops),
         links=link_headers(response.headers, response.final_url),
     )
 
@@ -91,7 +91,7 @@ def _judge_unchanged(
     return Unchanged(
         validators=renew_validators(stored, response.headers, sent, response.final_url),
         freshness_sec=freshness_sec(response.headers, received_at),
-        moved_to=permanence(response.hops),
+        moved_to=permanent_target(response.hops),
         links=link_headers(response.headers, response.final_url),
     )
 
@@ -102,7 +102,7 @@ def _judge_refusal(response: RawResponse, status: int, received_at: datetime) ->
 
 
 def _wall(response: RawResponse, status: int, received_at: datetime) -> Failed | None:
-    product = bot_wall(status, response.headers, response.body)
+    product = detect_bot_wall(status, response.headers, response.body)
     if product is None:
         return None
     return _failed(response, "bot-wall", received_at, detail=product)

@@ -10,7 +10,7 @@ import ada_url
 from feedmill.config import FetchConfig
 from feedmill.fetch.headers import is_sendable
 from feedmill.fetch.redirects import same_origin
-from feedmill.fetch.validators import conditional_fields, still_hold
+from feedmill.fetch.validators import are_valid_for, conditional_fields
 from feedmill.model.fetch import FetchLimits, FetchPlan, Headers, Validators
 
 # Feed types by name, because some servers answer with a page to whoever takes anything; then
@@ -132,7 +132,7 @@ def _is_field(name: str, value: str) -> bool:
 
 
 def _usable_validators(validators: Validators | None, fields: Headers) -> Validators | None:
-    if validators is None or not still_hold(validators, fields):
+    if validators is None or not are_valid_for(validators, fields):
         return None
     return validators if conditional_fields(validators) else None
 

@@ -20,8 +20,8 @@ from ipaddress import (
 from feedmill.errors import ConfigError
 from feedmill.model.fetch import Refused
 
-Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
+IpAddress = IPv4Address | IPv6Address
+IpNetwork = IPv4Network | IPv6Network
 
 _IPV4_DENIED = tuple(
     IPv4Network(block)
@@ -69,15 +69,15 @@ def check_address(address: str, *, allow_cidrs: Sequence[str] = ()) -> Refused |
 
     Made for the address that is really dialled, not only for what a resolver said before.
     """
-    read = read_address(address)
+    read = parse_ip_address(address)
     if read is None:
         return Refused(reason="bad-address", detail=address[:100])
-    if is_opened(read, allow_cidrs) or is_public(read):
+    if is_in_allowed_network(read, allow_cidrs) or is_public(read):
         return None
     return Refused(reason="private-address", detail=str(read))
 
 
-def read_address(text: str) -> Address | None:
+def parse_ip_address(text: str) -> IpAddress | None:
     """The address in the one spelling that means the same to everybody; no zone ids."""
     try:
         return None if "%" in text else ip_address(text)
@@ -85,14 +85,14 @@ def read_address(text: str) -> Address | None:
         return None
 
 
-def is_public(address: Address) -> bool:
+def is_public(address: IpAddress) -> bool:
     """Whether the address is one that publishers have."""
     if isinstance(address, IPv4Address):
         return not any(address in block for block in _IPV4_DENIED)
     return address in _IPV6_PUBLIC and not any(address in block for block in _IPV6_DENIED)
 
 
-def is_opened(address: Address, allow_cidrs: Sequence[str]) -> bool:
+def is_in_allowed_network(address: IpAddress, allow_cidrs: Sequence[str]) -> bool:
     """Whether the configuration opened a network that holds the address."""
     return any(
         address.version == network.version and address in network
@@ -101,8 +101,8 @@ def is_opened(address: Address, allow_cidrs: Sequence[str]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _networks(cidrs: tuple[str, ...]) -> tuple[Network, ...]:
-    networks: list[Network] = []
+def _networks(cidrs: tuple[str, ...]) -> tuple[IpNetwork, ...]:
+    networks: list[IpNetwork] = []
     mistakes: list[str] = []
     for cidr in cidrs:
         try:

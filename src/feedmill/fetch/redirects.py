@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import ada_url
 
-from feedmill.fetch.guard import check_url, shown
+from feedmill.fetch.guard import check_url, printable_url
 from feedmill.fetch.headers import header_text
 from feedmill.model.fetch import Follow, Hop, Refused
 
@@ -40,14 +40,14 @@ def next_hop(
         return Refused(reason="too-many-redirects", detail=str(max_redirects))
     target = resolve_location(current_url, location)
     if target is None:
-        return Refused(reason="bad-location", detail=shown(location))
+        return Refused(reason="bad-location", detail=printable_url(location))
     verdict = check_url(target, allow_cidrs=allow_cidrs)
     if isinstance(verdict, Refused):
         return verdict
     return _follow(current_url, status, target, hops, allow_downgrade=allow_downgrade)
 
 
-def permanence(hops: Sequence[Hop]) -> str | None:
+def permanent_target(hops: Sequence[Hop]) -> str | None:
     """Where the resource has moved for good, or None.
 
     Every hop has to be 301 or 308 (RFC 9110 15.4.2, 15.4.9): behind a temporary hop the
@@ -96,10 +96,10 @@ def _follow(
 ) -> Follow | Refused:
     seen = {_without_fragment(url) for url in (current_url, *(hop.url for hop in hops))}
     if _without_fragment(target) in seen:
-        return Refused(reason="redirect-loop", detail=shown(target))
+        return Refused(reason="redirect-loop", detail=printable_url(target))
     # What was asked over a private line is not repeated in the open.
     if _is_downgrade(current_url, target) and not allow_downgrade:
-        return Refused(reason="downgrade", detail=shown(target))
+        return Refused(reason="downgrade", detail=printable_url(target))
     return Follow(
         url=target,
         same_origin=same_origin(current_url, target),

@@ -51,7 +51,7 @@ def renew_validators(
     )
 
 
-def still_hold(validators: Validators, request_headers: Headers) -> bool:
+def are_valid_for(validators: Validators, request_headers: Headers) -> bool:
     """Whether the request is the one they were given for, as far as Vary goes (RFC 9111 4.1).
 
     After an upgrade that changes our User-Agent or Accept, the server may have another

@@ -7,7 +7,7 @@ from feedmill.identify.document_profile import profile_document
 from feedmill.identify.keys import item_key
 from feedmill.identify.match import Match, Matching, match
 from feedmill.identify.new_keys import new_keys, new_uid, same_elsewhere
-from feedmill.identify.rekey import rekeyed
+from feedmill.identify.rekey import rekey_change
 from feedmill.model.identity import (
     Added,
     ArticleFate,
@@ -161,7 +161,7 @@ def _rekey(
     if not matching.renamed:
         return ()
     pairs = [(seen[position], matching.matches[position].row) for position in matching.renamed]
-    return (rekeyed(pairs, feed),)
+    return (rekey_change(pairs, feed),)
 
 
 def _in_document_order(found: list[Change], touched: Sequence[Touched]) -> Sequence[Change]:

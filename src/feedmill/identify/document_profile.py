@@ -49,7 +49,7 @@ def profile_document(
     )
 
 
-def repeats(
+def find_repeats(
     seen: Sequence[Identified], known: Collection[tuple[str | None, str | None]] = ()
 ) -> dict[int, int]:
     """For each item that repeats another of its document, the position of the one that is kept.
@@ -70,7 +70,7 @@ def repeats(
     return found
 
 
-def overlaid(
+def find_newer_versions(
     seen: Sequence[Identified], touched: Sequence[Touched]
 ) -> dict[int, tuple[KnownEntry, bool]]:
     """For each item that is another version of a touched row: that row, and if the item is to win.

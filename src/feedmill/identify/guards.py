@@ -19,7 +19,7 @@ Keys = Callable[[Identified], Iterable[IdentityKey]]
 Guard = Callable[[Identified, KnownEntry], bool]
 
 
-class Step(Value):
+class MatchStep(Value):
     """One kind of evidence: the keys that lead to rows, and when such a hit counts."""
 
     by: MatchedBy
@@ -41,22 +41,22 @@ class Guards:
         self.feed, self.config, self.ignored = feed, config, profile.ignored_guids
         self.standing = {item.guid for item in seen} | {self.guid_of(t.known) for t in touched}
 
-    def strong_steps(self) -> tuple[Step, ...]:
+    def strong_steps(self) -> tuple[MatchStep, ...]:
         """The publisher's id and its other spellings, strongest first."""
         return (
-            Step(by="guid", keys=_keys("guid"), guard=_is_scoped),
-            Step(by="alias", keys=_keys("alias", "address:"), guard=self.is_not_standing),
-            Step(by="alias", keys=_keys("alias", "path:"), guard=self.has_same_title),
+            MatchStep(by="guid", keys=_keys("guid"), guard=_is_scoped),
+            MatchStep(by="alias", keys=_keys("alias", "address:"), guard=self.is_not_standing),
+            MatchStep(by="alias", keys=_keys("alias", "path:"), guard=self.has_same_title),
         )
 
-    def weak_steps(self) -> tuple[Step, ...]:
+    def weak_steps(self) -> tuple[MatchStep, ...]:
         """Everything else, strongest first."""
         return (
-            Step(by="alias", keys=_uid_key, guard=self.is_our_row),
-            Step(by="canonical_url", keys=_url_keys, guard=self.may_share_link),
-            Step(by="legacy_guid", keys=_keys("legacy_guid"), guard=self.may_be_legacy),
-            Step(by="fallback_hash", keys=_keys("fallback_hash"), guard=self.is_our_row),
-            Step(by="item", keys=_item_key, guard=self.is_our_row),
+            MatchStep(by="alias", keys=_uid_key, guard=self.is_our_row),
+            MatchStep(by="canonical_url", keys=_url_keys, guard=self.may_share_link),
+            MatchStep(by="legacy_guid", keys=_keys("legacy_guid"), guard=self.may_be_legacy),
+            MatchStep(by="fallback_hash", keys=_keys("fallback_hash"), guard=self.is_our_row),
+            MatchStep(by="item", keys=_item_key, guard=self.is_our_row),
         )
 
     def guid_of(self, row: KnownEntry) -> str | None:

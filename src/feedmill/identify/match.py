@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from feedmill.config import IdentifyConfig
-from feedmill.identify.document_profile import DocumentProfile, overlaid, repeats
-from feedmill.identify.guards import Guards, Step
+from feedmill.identify.document_profile import DocumentProfile, find_newer_versions, find_repeats
+from feedmill.identify.guards import Guards, MatchStep
 from feedmill.identify.rekey import (
     is_mass_rekey,
     is_renamed,
@@ -73,7 +73,7 @@ def match(
     )
 
 
-def standing_order(item: Identified) -> tuple[str, ...]:
+def stable_order(item: Identified) -> tuple[str, ...]:
     """An order of items that does not depend on where they stand."""
     return (item.guid or "", item.link or "", item.item_hash, item.content_hash)
 
@@ -101,7 +101,7 @@ class _Matcher:
         self.matches: dict[int, Match] = {}
         self.ours = [row for row in self.rows if self.guards.is_ours(row)]
         self.pairs = {(self.guards.guid_of(row), row.canonical_link): row for row in self.ours}
-        self.repeats = repeats(seen, self.pairs)
+        self.repeats = find_repeats(seen, self.pairs)
         self.repeats_known: dict[int, KnownEntry] = {}
         self.renamed: tuple[int, ...] = ()
 
@@ -112,7 +112,7 @@ class _Matcher:
         self.settle("guid", lambda item: pairs.get((item.guid, item.link)))
         self.settle("item", lambda item: items.get(item.item_hash))
         # The newest version of an entry may have another link than the version that is known.
-        for position in sorted(self.repeats, key=lambda at: standing_order(self.seen[at])):
+        for position in sorted(self.repeats, key=lambda at: stable_order(self.seen[at])):
             row = pairs.get((self.seen[position].guid, self.seen[position].link))
             kept = self.repeats[position]
             if row is not None and row.entry_id not in self.claimed and kept not in self.matches:
@@ -120,10 +120,10 @@ class _Matcher:
 
     def set_versions_aside(self) -> None:
         """Items that repeat a touched row: the younger version is the entry, the older is not."""
-        versions = overlaid(self.seen, self.touched)
+        versions = find_newer_versions(self.seen, self.touched)
         overtaken: set[int] = set()
         loose = [at for at in self.open() if at in versions]
-        for position in sorted(loose, key=lambda at: standing_order(self.seen[at])):
+        for position in sorted(loose, key=lambda at: stable_order(self.seen[at])):
             row, wins = versions[position]
             if wins and row.entry_id not in overtaken:
                 overtaken.add(row.entry_id)
@@ -131,7 +131,7 @@ class _Matcher:
             else:
                 self.repeats_known[position] = row
 
-    def match_keys(self, step: Step) -> None:
+    def match_keys(self, step: MatchStep) -> None:
         """The rows that one kind of key leads to, as far as its guard allows."""
         self.settle(step.by, lambda item: next((row for _, row in self.hits(item, step)), None))
 
@@ -203,7 +203,7 @@ class _Matcher:
             and (self.guards.guid_of(row) is None or row.guid not in self.guards.standing)
         ]
 
-    def hits(self, item: Identified, step: Step) -> Iterable[tuple[IdentityKey, KnownEntry]]:
+    def hits(self, item: Identified, step: MatchStep) -> Iterable[tuple[IdentityKey, KnownEntry]]:
         for key in step.keys(item):
             row = self.owners.get(key)
             if row is not None and row.entry_id not in self.claimed and step.guard(item, row):
@@ -222,5 +222,5 @@ def _unlikeness(item: Identified, row: KnownEntry) -> tuple[bool, bool, bool, tu
         item.title_hash != row.title_hash,
         item.link != row.canonical_link,
         item.content_hash != row.content_hash,
-        standing_order(item),
+        stable_order(item),
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from feedmill.identify.hashes import text_hash
 from feedmill.identify.keys import item_key, scoped_url_key
-from feedmill.identify.match import Matching, standing_order
+from feedmill.identify.match import Matching, stable_order
 from feedmill.model.identity import FeedIdentity, Identified, IdentityKey, KnownEntry
 
 
@@ -87,4 +87,4 @@ def _unmatched(seen: Sequence[Identified], matching: Matching) -> list[int]:
 
 
 def _in_order(seen: Sequence[Identified], positions: Iterable[int]) -> list[int]:
-    return sorted(positions, key=lambda at: standing_order(seen[at]))
+    return sorted(positions, key=lambda at: stable_order(seen[at]))

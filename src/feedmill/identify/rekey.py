@@ -63,7 +63,7 @@ def is_mass_rekey(renamed: int, guids: int, config: IdentifyConfig) -> bool:
     return renamed >= max(config.rekey_min_items, config.rekey_ratio * guids)
 
 
-def rekeyed(pairs: Iterable[tuple[Identified, KnownEntry]], feed: FeedIdentity) -> Rekeyed:
+def rekey_change(pairs: Iterable[tuple[Identified, KnownEntry]], feed: FeedIdentity) -> Rekeyed:
     """The one change that stands for all the new guids."""
     return Rekeyed(
         feed_id=feed.feed_id,

@@ -7,7 +7,7 @@ from feedmill.model.identity import KnownEntry, Touched
 from feedmill.model.parsed import Slice
 
 
-def digests_of(known: Iterable[KnownEntry], reader: str = "") -> frozenset[str]:
+def known_slice_digests(known: Iterable[KnownEntry], reader: str = "") -> frozenset[str]:
     """The slice digests that the parser may pass over.
 
     Not those of removed or expired rows, which must be read again to come back, nor those that
@@ -20,7 +20,7 @@ def digests_of(known: Iterable[KnownEntry], reader: str = "") -> frozenset[str]:
     )
 
 
-def touch(known: Iterable[KnownEntry], slices: Iterable[Slice]) -> tuple[Touched, ...]:
+def match_unchanged(known: Iterable[KnownEntry], slices: Iterable[Slice]) -> tuple[Touched, ...]:
     """The rows whose slice stands in the document again, in document order, each once."""
     rows = {row.slice_digest: row for row in sorted(known, key=_entry_id, reverse=True)}
     found: dict[int, Touched] = {}

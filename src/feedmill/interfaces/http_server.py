@@ -16,13 +16,13 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from feedmill.config import ServeConfig
-from feedmill.engine.deliver.log_notifier import Bell
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
+from feedmill.engine.deliver.log_notifier import LogNotifier
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import check_binding
 from feedmill.errors import UsageError
-from feedmill.interfaces.rest.app import make_app, open_doorway
-from feedmill.interfaces.rest.middleware import CROWDED, CUT
+from feedmill.interfaces.rest.app import make_app, open_app_state
+from feedmill.interfaces.rest.middleware import ABORT, CROWDED
 from feedmill.interfaces.rest.problems import MEDIA_TYPE, problem_bytes
 from feedmill.observe.metrics import Metrics
 
@@ -31,30 +31,30 @@ _MOST_HEADER_BYTES = 32_768
 
 @asynccontextmanager
 async def rest_server(
-    world: World,
-    watch: Watch,
+    services: Services,
+    watch: Lifecycle,
     *,
     host: str | None = None,
     port: int | None = None,
     metrics: Metrics | None = None,
-    bell: Bell | None = None,
+    bell: LogNotifier | None = None,
 ) -> AsyncIterator[str]:
     """Serve while the block runs; its base address. Whoever is answered at the end is answered.
 
     UsageError when the address is open to others and no token was made (D30), or when it cannot
     be had. The watch has to be stopping by the end of the block: streams end with it.
     """
-    config = world.config.serve
+    config = services.config.serve
     name = config.host if host is None else host
-    await check_binding(name, world)
+    await check_binding(name, services)
     listening = _listen(name, config.port if port is None else port)
-    own_bell = bell or Bell(world, watch, every_sec=config.look_ms / 1000)
-    doorway = open_doorway(world, watch, own_bell, metrics=metrics, host=name)
-    server = _Server(_uvicorn_config(make_app(doorway), config, world.config.run.drain_sec))
+    own_bell = bell or LogNotifier(services, watch, every_sec=config.look_ms / 1000)
+    doorway = open_app_state(services, watch, own_bell, metrics=metrics, host=name)
+    server = _Server(_uvicorn_config(make_app(doorway), config, services.config.run.drain_sec))
     async with asyncio.TaskGroup() as group:
         serving = group.create_task(server.serve(sockets=[listening]))
         if bell is None:
-            group.create_task(own_bell.keep_looking())
+            group.create_task(own_bell.run())
         try:
             yield _address(listening)
         finally:
@@ -111,7 +111,7 @@ class _Connection(H11Protocol):
 
         async def app(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401  # ASGI's own types
             is_crowded = len(self.connections) > self.most
-            scope["extensions"] = {CUT: transport.abort, CROWDED: is_crowded}
+            scope["extensions"] = {ABORT: transport.abort, CROWDED: is_crowded}
             await inner(scope, receive, send)
 
         self.app = app

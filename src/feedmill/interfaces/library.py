@@ -12,24 +12,24 @@ from functools import partial
 from typing import Final, TypeVar
 
 from feedmill.app.services import load_config, open_fetcher
-from feedmill.canonicalise.policies import FEED_PRESETS, LEVELS, UrlPolicy
+from feedmill.canonicalise.policies import FEED_PRESETS, PRESET_LEVELS, UrlPolicy
 from feedmill.canonicalise.rewrites import Rewrite, blogger, feedburner, wordpress_candidates
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.canonicalise.start_urls import ProbeRule
 from feedmill.canonicalise.urls import http_url, is_same_site
 from feedmill.config import Config
 from feedmill.engine.subscribe.canonicalise import (
-    Exists,
-    Fetch,
-    Hash,
+    ExistsFunction,
+    FetchFunction,
+    HashFunction,
     Hooks,
-    Parse,
-    Verify,
+    ParseFunction,
+    VerifyFunction,
     canonicalise_with,
-    look_by,
+    prober_from_functions,
 )
-from feedmill.engine.subscribe.host_queue import Manners
-from feedmill.engine.subscribe.probe import Prober, given_parts
+from feedmill.engine.subscribe.host_queue import HostQueue
+from feedmill.engine.subscribe.probe import Prober, split_credentials
 from feedmill.errors import UsageError
 from feedmill.fetch.guard import check_url
 from feedmill.model.canonical import Canonical, Existing, NotCanonical, Seen
@@ -53,11 +53,11 @@ async def canonicalize(
     tracking_params: Iterable[str] | None = None,
     prefer_https: bool = True,
     prefer_no_www: bool = True,
-    exists_fn: Exists | None = None,
-    verify_fn: Verify | None = None,
-    fetch_fn: Fetch | None = None,
-    hash_fn: Hash | None = None,
-    parse_fn: Parse | None = None,
+    exists_fn: ExistsFunction | None = None,
+    verify_fn: VerifyFunction | None = None,
+    fetch_fn: FetchFunction | None = None,
+    hash_fn: HashFunction | None = None,
+    parse_fn: ParseFunction | None = None,
     on_fetch: Callable[[str, Seen], object] | None = None,
     on_match: Callable[[str, Seen], object] | None = None,
     on_exists: Callable[[Existing], object] | None = None,
@@ -83,7 +83,7 @@ async def canonicalize(
         prefer_no_www=prefer_no_www,
     )
     settings = config or load_config()
-    given_url, overrides = given_parts(url)
+    given_url, overrides = split_credentials(url)
     if fetch_fn is not None and verify_fn is None:
         verify_fn = partial(_is_open, given_url=given_url, config=settings)
     hooks = Hooks(
@@ -94,20 +94,20 @@ async def canonicalize(
         on_exists=on_exists,
     )
     if fetch_fn is not None:
-        look = look_by(fetch_fn, settings, hash_fn=hash_fn, parse_fn=parse_fn)
+        look = prober_from_functions(fetch_fn, settings, hash_fn=hash_fn, parse_fn=parse_fn)
         return await canonicalise_with(look, url, options, hooks)
     async with open_fetcher(settings) as (fetcher, clock):
         prober = Prober(
             fetcher,
             clock,
             settings,
-            Manners(clock, settings.host),
+            HostQueue(clock, settings.host),
             given_url=given_url,
             overrides=overrides,
             hash_fn=hash_fn,
             parse_fn=parse_fn,
         )
-        return await canonicalise_with(prober.look, url, options, hooks)
+        return await canonicalise_with(prober.probe, url, options, hooks)
 
 
 async def canonicalize_each(
@@ -118,13 +118,13 @@ async def canonicalize_each(
 ) -> None:
     """Canonicalise one address after the other, with one memory of every host's pace."""
     async with open_fetcher(config) as (fetcher, clock):
-        manners = Manners(clock, config.host)
+        manners = HostQueue(clock, config.host)
         for url in urls:
-            given_url, overrides = given_parts(url)
+            given_url, overrides = split_credentials(url)
             prober = Prober(
                 fetcher, clock, config, manners, given_url=given_url, overrides=overrides
             )
-            tell(await canonicalise_with(prober.look, url, options))
+            tell(await canonicalise_with(prober.probe, url, options))
 
 
 def _is_open(url: str, *, given_url: str, config: Config) -> bool:
@@ -142,7 +142,7 @@ def _presets(
 ) -> tuple[str | UrlPolicy, ...]:
     if levels is None:
         return tuple(FEED_PRESETS if presets is None else presets)
-    names = {level: name for name, level in LEVELS.items()}
+    names = {level: name for name, level in PRESET_LEVELS.items()}
     unknown = [level for level in levels if level not in (*names, 0, 1)]
     if unknown:
         message = f"there is no level {unknown[0]}; choose among 0 to 5"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from feedmill.model.base import Value
 
-Role = Literal[
+RequestRole = Literal[
     "input",
     "bare",
     "rewrite",
@@ -19,7 +19,7 @@ Role = Literal[
     "platform",  # where a platform says that the feed of such a page is
     "guess",  # where we think that a feed may be: robots.txt has a say
 ]
-Source = Literal["input", "response", "self"]
+CanonicalSource = Literal["input", "response", "self"]
 Proof = Literal["content", "signature"]
 CanonicalReason = Literal[
     "response_url",  # where the server answered, and nothing cleaner is thinkable
@@ -36,7 +36,7 @@ class Ask(Value):
     """The search wants this URL fetched; nobody asks for one URL twice."""
 
     url: str
-    role: Role
+    role: RequestRole
 
 
 class Lookup(Value):
@@ -75,7 +75,7 @@ class Candidate(Value):
 
     url: str
     cleanliness: float
-    source: Source
+    source: CanonicalSource
     preset: str = ""  # the policy that proposed it; empty: as it was found
     verdict: str = "not tried"
 
@@ -84,7 +84,7 @@ class Asked(Value):
     """One request with its answer, and what it meant for the search."""
 
     url: str
-    role: Role
+    role: RequestRole
     final_url: str
     status: int | None
     verdict: str
@@ -97,7 +97,7 @@ class Canonical(Value):
     url: str
     reason: CanonicalReason
     requests: int  # without the first one
-    source: Source
+    source: CanonicalSource
     preset: str = ""
     level: int = 0  # of the preset, as seed 004 counts: 0 is "as it was found"
     input_url: str = ""

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from feedmill.model.base import Value
-from feedmill.model.worker import Role
+from feedmill.model.worker import WorkerRole
 
 UnreadyReason = Literal["starting", "draining", "stalled", "too-slow"]
 
@@ -20,6 +20,6 @@ class Readiness(Value):
     """What /readyz tells."""
 
     ready: bool
-    role: Role
+    role: WorkerRole
     name: str  # of the process, as lanes name their owner
     reasons: tuple[Unready, ...] = ()

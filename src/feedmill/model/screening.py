@@ -34,7 +34,7 @@ class TopicSet(Value):
     version: str = ""  # digest of everything above
 
 
-class Text(Value):
+class ScreenText(Value):
     """What a candidate is judged by: everything together, never the title alone."""
 
     ref: int  # the candidate's id
@@ -88,11 +88,11 @@ class Calibration(Value):
     labels: int = 0  # confirmations it was learnt from; 0: it came with feedmill
 
 
-class Gold(Value):
+class EvaluationEntry(Value):
     """One entry of an evaluation set: a text and what it is about."""
 
     id: str
-    text: Text
+    text: ScreenText
     topics: tuple[str, ...] = ()  # none: about nothing that is looked for
     lang: str = ""
     kind: str = ""

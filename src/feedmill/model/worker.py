@@ -5,14 +5,14 @@ from typing import Literal
 
 from feedmill.model.base import Value
 
-Role = Literal["run", "worker", "api", "relay"]
+WorkerRole = Literal["run", "worker", "api", "relay"]
 
 
 class Worker(Value):
     """One process at work; a hint for people and for affinity, nothing relies on it being true."""
 
     name: str  # as lanes name their owner
-    role: Role
+    role: WorkerRole
     version: str
     started_at: datetime
     seen_at: datetime  # its last sign of life

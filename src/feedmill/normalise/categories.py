@@ -6,11 +6,11 @@ from functools import lru_cache
 from feedmill.model.parsed import Category
 from feedmill.normalise.text import clean_text
 
-MAX_TAG_CHARS = 256
+MAX_CATEGORY_CHARS = 256
 _SHORT_CHARS = 64  # what is longer is not worth remembering
 
 
-def clean_tags(categories: Iterable[Category], max_tags: int) -> tuple[str, ...]:
+def clean_categories(categories: Iterable[Category], max_tags: int) -> tuple[str, ...]:
     """The tags, sorted; of spellings that differ only in case the first one stays.
 
     The cap counts in document order, because publishers put what matters first.
@@ -30,10 +30,10 @@ def _name_of(category: Category) -> str:
 
 
 def _cleaned(name: str) -> str:
-    return _remembered(name) if len(name) <= _SHORT_CHARS else clean_text(name, MAX_TAG_CHARS)
+    return _remembered(name) if len(name) <= _SHORT_CHARS else clean_text(name, MAX_CATEGORY_CHARS)
 
 
 @lru_cache(maxsize=1024)
 def _remembered(name: str) -> str:
     """Remembered, because the entries of a feed share their tags."""
-    return clean_text(name, MAX_TAG_CHARS)
+    return clean_text(name, MAX_CATEGORY_CHARS)

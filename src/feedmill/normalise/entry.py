@@ -9,18 +9,18 @@ from feedmill.config import NormaliseConfig
 from feedmill.model.base import Value
 from feedmill.model.entry import Author, Entry, Finding
 from feedmill.model.parsed import ParsedEntry, Person, Text
-from feedmill.normalise.categories import clean_tags
+from feedmill.normalise.categories import clean_categories
 from feedmill.normalise.fields import (
     clean_language,
     field_findings,
     field_text,
     published_text,
 )
-from feedmill.normalise.html.body import Body, content_body, summary_body
-from feedmill.normalise.links import bad_link, entry_links, web_address
+from feedmill.normalise.html.body import EntryBody, content_body, summary_body
+from feedmill.normalise.links import bad_link, entry_links, usable_http_url
 from feedmill.normalise.media import entry_files, entry_image
 from feedmill.normalise.people import clean_authors
-from feedmill.normalise.publication_dates import read_moments
+from feedmill.normalise.publication_dates import read_publication_dates
 from feedmill.normalise.suspicious import find_suspicious
 from feedmill.normalise.text import remove_surrogates
 
@@ -48,10 +48,10 @@ def normalise_entry(
     base = parsed.base or feed.base
     links = entry_links(parsed, base, config)
     files = entry_files(parsed, base, config.max_enclosures)
-    moments = read_moments(
+    moments = read_publication_dates(
         parsed.published or parsed.created, parsed.updated, feed.updated, seen_at
     )
-    comments_url = web_address(parsed.comments, base)
+    comments_url = usable_http_url(parsed.comments, base)
     content, fallback = _bodies(parsed, links.link or base, config)
     body = fallback or content
     html = body.html or None if body else None
@@ -68,7 +68,7 @@ def normalise_entry(
         content=html,
         content_from=None if html is None else "summary" if fallback else "content",
         authors=_authors(parsed.authors, config.max_authors),
-        categories=clean_tags(parsed.categories, config.max_categories),
+        categories=clean_categories(parsed.categories, config.max_categories),
         enclosures=files.enclosures,
         published=moments.published,
         updated=moments.updated,
@@ -111,7 +111,7 @@ def _is_short(person: Person) -> bool:
 
 def _bodies(
     parsed: ParsedEntry, base: str | None, config: NormaliseConfig
-) -> tuple[Body | None, Body | None]:
+) -> tuple[EntryBody | None, EntryBody | None]:
     """The content, and the summary in its place when nothing of the content may be shown."""
     content = content_body(parsed, base, config)
     if content and content.html:
@@ -119,7 +119,7 @@ def _bodies(
     return content, summary_body(parsed.summary, base, config)
 
 
-def _summary(parsed: ParsedEntry, content: Body | None, config: NormaliseConfig) -> str | None:
+def _summary(parsed: ParsedEntry, content: EntryBody | None, config: NormaliseConfig) -> str | None:
     """The publisher's summary, else the beginning of the content as text."""
     max_chars = config.summary_max_chars
     if not config.enabled:
@@ -130,7 +130,7 @@ def _summary(parsed: ParsedEntry, content: Body | None, config: NormaliseConfig)
     return field_text(Text(value=content.html, kind="html"), max_chars)
 
 
-def _content_findings(content: Body | None, config: NormaliseConfig) -> tuple[Finding, ...]:
+def _content_findings(content: EntryBody | None, config: NormaliseConfig) -> tuple[Finding, ...]:
     if content is None:
         return ()
     written = content.written[: config.content_max_chars]
@@ -138,7 +138,7 @@ def _content_findings(content: Body | None, config: NormaliseConfig) -> tuple[Fi
     return (*findings, *content.findings)
 
 
-def _modified(parsed: ParsedEntry, entry: Entry, body: Body | None) -> tuple[str, ...]:
+def _modified(parsed: ParsedEntry, entry: Entry, body: EntryBody | None) -> tuple[str, ...]:
     """The fields that came out other than they were written, of those that were written."""
     pairs = (
         ("title", parsed.title and parsed.title.value, entry.title),

@@ -9,11 +9,11 @@ from datetime import datetime
 from feedmill.config import NormaliseConfig
 from feedmill.model.entry import NormalisedFeed
 from feedmill.model.parsed import ParsedFeed
-from feedmill.normalise.categories import clean_tags
+from feedmill.normalise.categories import clean_categories
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.normalise.entry import FeedContext, normalise_entry
 from feedmill.normalise.fields import clean_language, field_findings, field_text
-from feedmill.normalise.links import bad_link, web_address
+from feedmill.normalise.links import bad_link, usable_http_url
 from feedmill.normalise.people import clean_authors
 
 _DEFAULTS = NormaliseConfig()
@@ -33,18 +33,18 @@ def normalise(
     """
     base = parsed.base or url
     context = FeedContext(
-        base=base or web_address(parsed.link, None),
+        base=base or usable_http_url(parsed.link, None),
         language=clean_language(parsed.language),
         updated=parse_date(parsed.updated) or parse_date(parsed.published),
     )
-    link = web_address(parsed.link, base)
+    link = usable_http_url(parsed.link, base)
     return NormalisedFeed(
         title=field_text(parsed.title, config.title_max_chars),
         subtitle=field_text(parsed.subtitle, config.summary_max_chars),
         link=link,
-        self_url=web_address(parsed.self_url, base),
+        self_url=usable_http_url(parsed.self_url, base),
         authors=clean_authors(parsed.authors, config.max_authors),
-        categories=clean_tags(parsed.categories, config.max_categories),
+        categories=clean_categories(parsed.categories, config.max_categories),
         language=context.language,
         image=_image(parsed, base),
         updated=context.updated,
@@ -63,4 +63,4 @@ def _image(parsed: ParsedFeed, base: str | None) -> str | None:
         parsed.itunes.image if parsed.itunes else None,
         parsed.icon,
     )
-    return next((url for url in (web_address(p, base) for p in pictures) if url), None)
+    return next((url for url in (usable_http_url(p, base) for p in pictures) if url), None)

@@ -47,7 +47,7 @@ def entry_links(entry: ParsedEntry, base: str | None, config: NormaliseConfig) -
     return EntryLinks(findings=findings)
 
 
-def web_address(reference: str | None, base: str | None) -> str | None:
+def usable_http_url(reference: str | None, base: str | None) -> str | None:
     """The absolute http(s) URL as its publisher spelled it, made safe; None for anything else."""
     found = _located(reference, base) if reference else None
     return None if found is None else found[0]

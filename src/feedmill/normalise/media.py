@@ -9,7 +9,7 @@ from feedmill.canonicalise.urls import http_url
 from feedmill.model.base import Value
 from feedmill.model.entry import EntryEnclosure, Finding
 from feedmill.model.parsed import Enclosure, MediaContent, ParsedEntry
-from feedmill.normalise.links import bad_link, web_address
+from feedmill.normalise.links import bad_link, usable_http_url
 from feedmill.normalise.text import clean_text
 
 _MEDIA_TYPE = re.compile(r"\s*([\w.+-]{1,127}/[\w.+-]{1,127})\s*(?:;|$)", re.ASCII)
@@ -33,7 +33,7 @@ def entry_files(entry: ParsedEntry, base: str | None, max_enclosures: int) -> En
     files: dict[str, EntryEnclosure] = {}
     findings: tuple[Finding, ...] = ()
     for mention in _mentions(entry):
-        url = web_address(mention.url, base)
+        url = usable_http_url(mention.url, base)
         if url is None:
             findings = findings or bad_link("enclosures", mention.url)
             continue
@@ -48,7 +48,7 @@ def entry_files(entry: ParsedEntry, base: str | None, max_enclosures: int) -> En
 def entry_image(entry: ParsedEntry, base: str | None) -> str | None:
     """The first usable picture that the entry names for itself; none is looked for in its text."""
     for picture in _pictures(entry):
-        if picture and (address := web_address(picture, base)):
+        if picture and (address := usable_http_url(picture, base)):
             return address
     return None
 

@@ -14,7 +14,7 @@ from feedmill.model.entry import Author
 from feedmill.model.parsed import Person
 from feedmill.normalise.text import clean_text
 
-MAX_CHARS = 320  # of one field; an address has at most 254 (RFC 5321 section 4.5.3.1.3)
+MAX_PERSON_CHARS = 320  # of one field; an address has at most 254 (RFC 5321 section 4.5.3.1.3)
 
 
 def clean_authors(persons: tuple[Person, ...], max_authors: int) -> tuple[Author, ...]:
@@ -32,9 +32,9 @@ def clean_authors(persons: tuple[Person, ...], max_authors: int) -> tuple[Author
     return tuple(authors)
 
 
-def read_person(text: str) -> Author:
+def parse_person(text: str) -> Author:
     """Return the name, the address and the link that one field holds, as they were written."""
-    text = text[:MAX_CHARS].strip()
+    text = text[:MAX_PERSON_CHARS].strip()
     return (
         _bare(text)
         or _bracketed(text, "<", ">")
@@ -48,9 +48,11 @@ def _clean(person: Person) -> Author:
     """Return what the three fields say, whichever of them it was put into."""
     author = Author(uri=_uri(person.uri or ""))
     for field in (person.email or "", person.name or ""):
-        written = read_person(field if len(field) <= MAX_CHARS else clean_text(field, MAX_CHARS))
+        written = parse_person(
+            field if len(field) <= MAX_PERSON_CHARS else clean_text(field, MAX_PERSON_CHARS)
+        )
         # Once more after cleaning: `<b>jane@example.com</b>` is an address too.
-        plain = read_person(clean_text(written.name or ""))
+        plain = parse_person(clean_text(written.name or ""))
         author = _filled(_filled(author, msgspec.structs.replace(written, name=None)), plain)
         author = msgspec.structs.replace(author, name=plain.name or author.name)
     return author

@@ -12,7 +12,7 @@ from feedmill.normalise.suspicious import describe
 _TOLERANCE = timedelta(hours=24)
 
 
-class Moments(Value):
+class PublicationDates(Value):
     """The dates of an entry; `published` is None when the publisher gave none that can be read."""
 
     published: datetime | None = None
@@ -22,12 +22,12 @@ class Moments(Value):
     findings: tuple[Finding, ...] = ()
 
 
-def read_moments(
+def read_publication_dates(
     published_text: str | None,
     updated_text: str | None,
     feed_updated: datetime | None,
     seen_at: datetime | None,
-) -> Moments:
+) -> PublicationDates:
     """The dates, and as effective one the first of: published, updated, the feed's, first seen."""
     published, updated = parse_date(published_text), parse_date(updated_text)
     effective, source = _effective(published, updated, feed_updated, seen_at)
@@ -38,7 +38,7 @@ def read_moments(
     if effective is not None and _lies_ahead(effective, seen_at):
         findings += (Finding(code="future-date", field="published", detail=effective.isoformat()),)
         effective, source = seen_at, "first_seen"
-    return Moments(
+    return PublicationDates(
         published=published,
         updated=updated,
         published_effective=effective,

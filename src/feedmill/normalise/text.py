@@ -10,7 +10,13 @@ import unicodedata
 from collections.abc import Callable
 
 from feedmill.normalise.entities import decode_references, defuse_references
-from feedmill.normalise.html.tokens import BLOCKS, DROPPED, TAG, tag_name, tokens
+from feedmill.normalise.html.tokens import (
+    BLOCK_TAGS,
+    DROPPED_TAGS,
+    TAG_PATTERN,
+    html_tokens,
+    tag_name,
+)
 
 _MAX_ROUNDS = 4
 _WINDOW_FACTOR = 3  # markup is seldom this many times as long as its text
@@ -113,11 +119,11 @@ def _strip(text: str) -> str:
 
 def _strip_simple(text: str) -> str | None:
     """The text without its tags, in one pass; None when there is more than finished tags."""
-    pieces = TAG.split(text)
+    pieces = TAG_PATTERN.split(text)
     names = " ".join(pieces[1::3]).lower().split(" ")  # no name holds a blank
-    if "" in pieces[2::3] or not DROPPED.isdisjoint(names):
+    if "" in pieces[2::3] or not DROPPED_TAGS.isdisjoint(names):
         return None
-    pieces[1::3] = [" " if name in BLOCKS else "" for name in names[: len(pieces) // 3]]
+    pieces[1::3] = [" " if name in BLOCK_TAGS else "" for name in names[: len(pieces) // 3]]
     del pieces[2::3]
     stripped = "".join(pieces)
     return None if _TAG_OPENER.search(stripped) else stripped
@@ -127,12 +133,12 @@ def _strip_any(text: str) -> str:
     pieces: list[str] = []
     position = 0
     cdata = False
-    for token, resume in tokens(text):
+    for token, resume in html_tokens(text):
         pieces.append(text[position : token.start()])
         position = resume
         if token["end"] == "" or token["bogus_end"] == "":
             pieces.append(_unclosed(token[0]))
-        elif tag_name(token) in BLOCKS:
+        elif tag_name(token) in BLOCK_TAGS:
             pieces.append(" ")  # without it, words would run together
         elif token["cdata"]:
             cdata = True

@@ -13,12 +13,12 @@ from typing import NamedTuple, Protocol
 from feedmill.errors import UsageError
 from feedmill.observe.metrics import Metrics
 
-METRICS = "text/plain; version=0.0.4"
+METRICS_TYPE = "text/plain; version=0.0.4"
 _PATIENCE_SEC = 5.0
 _MOST_HEAD_BYTES = 16_384
 
 
-class Shown(NamedTuple):
+class PageResponse(NamedTuple):
     """What is answered at a path."""
 
     status: HTTPStatus
@@ -26,25 +26,29 @@ class Shown(NamedTuple):
     body: bytes
 
 
-Route = Callable[[], Awaitable[Shown]]
+Route = Callable[[], Awaitable[PageResponse]]
 
 
 class Stoppable(Protocol):
     """Whoever can be asked whether it is over."""
 
     def is_stopping(self) -> bool: ...
-    async def pause(self, seconds: float) -> None: ...
+    async def sleep_unless_stopping(self, seconds: float) -> None: ...
 
 
 async def serve_metrics(metrics: Metrics, port: int, watch: Stoppable) -> None:
     """Answer GET /metrics and /healthz on loopback until the run ends."""
-    async with open_page({"/metrics": numbers(metrics), "/healthz": alive}, "127.0.0.1", port):
+    async with serve_health_page(
+        {"/metrics": metrics_route(metrics), "/healthz": alive_route}, "127.0.0.1", port
+    ):
         while not watch.is_stopping():
-            await watch.pause(3600)
+            await watch.sleep_unless_stopping(3600)
 
 
 @asynccontextmanager
-async def open_page(routes: Mapping[str, Route], host: str, port: int) -> AsyncIterator[int]:
+async def serve_health_page(
+    routes: Mapping[str, Route], host: str, port: int
+) -> AsyncIterator[int]:
     """Answer at these paths while the block runs; the port."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -78,31 +82,31 @@ async def open_page(routes: Mapping[str, Route], host: str, port: int) -> AsyncI
         server.close()  # and wait for nobody: a probe that hangs must not hold up the end
 
 
-def numbers(metrics: Metrics) -> Route:
+def metrics_route(metrics: Metrics) -> Route:
     """The route of /metrics."""
 
-    async def show() -> Shown:
-        return Shown(HTTPStatus.OK, METRICS, metrics.page())
+    async def show() -> PageResponse:
+        return PageResponse(HTTPStatus.OK, METRICS_TYPE, metrics.page())
 
     return show
 
 
-async def alive() -> Shown:
+async def alive_route() -> PageResponse:
     """The process answers."""
-    return Shown(HTTPStatus.OK, "text/plain", b"ok\n")
+    return PageResponse(HTTPStatus.OK, "text/plain", b"ok\n")
 
 
-async def _shown(head: bytes, routes: Mapping[str, Route]) -> Shown:
+async def _shown(head: bytes, routes: Mapping[str, Route]) -> PageResponse:
     words = head.split(b" ", 2)
     path = words[1].split(b"?")[0].decode("latin-1") if len(words) > 2 else ""
     route = routes.get(path)
     if route is None:
         others = f"try {', '.join(routes)}\n".encode()
-        return Shown(HTTPStatus.NOT_FOUND, "text/plain", others)
+        return PageResponse(HTTPStatus.NOT_FOUND, "text/plain", others)
     return await route()
 
 
-def _written(shown: Shown) -> bytes:
+def _written(shown: PageResponse) -> bytes:
     head = (
         f"HTTP/1.1 {shown.status.value} {shown.status.phrase}",
         f"Content-Type: {shown.kind}",

@@ -11,7 +11,7 @@ from typing import Any, Final, TextIO, cast
 
 import structlog
 
-LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+LOG_LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
 def set_up(level: str = "warning", *, as_json: bool = False) -> None:
@@ -32,7 +32,7 @@ def set_up(level: str = "warning", *, as_json: bool = False) -> None:
             _one_line,
             renderer,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
+        wrapper_class=structlog.make_filtering_bound_logger(LOG_LEVELS[level]),
         logger_factory=structlog.WriteLoggerFactory(file=cast("TextIO", _Stderr())),
         cache_logger_on_first_use=False,
     )

@@ -16,19 +16,19 @@ _PARAMETER: Final = re.compile(
 )
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """The text with every password and token of the addresses in it hidden."""
     text = _PASSWORD.sub(rf"\1{HIDDEN}", text)
     text = _TOKEN.sub(rf"\1{HIDDEN}", text)
     return _PARAMETER.sub(rf"\1{HIDDEN}", text)
 
 
-def masked_all(shape: Any) -> Any:  # noqa: ANN401  # whatever JSON can say
+def mask_all_secrets(shape: Any) -> Any:  # noqa: ANN401  # whatever JSON can say
     """The same for every text in lists and mappings."""
     if isinstance(shape, str):
-        return masked(shape) if "://" in shape else shape
+        return mask_secrets(shape) if "://" in shape else shape
     if isinstance(shape, dict):
-        return {key: masked_all(value) for key, value in shape.items()}
+        return {key: mask_all_secrets(value) for key, value in shape.items()}
     if isinstance(shape, list | tuple):
-        return [masked_all(value) for value in shape]
+        return [mask_all_secrets(value) for value in shape]
     return shape

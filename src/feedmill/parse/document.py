@@ -23,7 +23,7 @@ from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.parse.formats.jsonfeed import parse_json
 from feedmill.parse.input import sniff
 from feedmill.parse.input.encoding import Decoded, decode
-from feedmill.parse.input.sniff import Kind, holds_feed
+from feedmill.parse.input.sniff import DocumentKind, holds_feed
 from feedmill.parse.xml.feed import parse_markup
 
 _DEFAULTS: Final = ParseLimits()
@@ -50,7 +50,7 @@ def parse_document(
     if kind == "empty":
         return Unreadable(reason="empty", detail="there is nothing in the body")
     if kind == "binary":
-        return sniff.name_binary(body)
+        return sniff.classify_binary(body)
     crowd = _crowd(body, kind, limits)
     if crowd is not None:
         return crowd
@@ -60,7 +60,7 @@ def parse_document(
     if kind == "json":
         return _parse_json(document, decoded, limits, known)
     if kind == "html":
-        return sniff.name_page(decoded.utf8[:200_000].decode("utf-8", "replace"))
+        return sniff.classify_page(decoded.utf8[:200_000].decode("utf-8", "replace"))
     if kind == "text":
         return Unreadable(reason="not-a-feed", detail="plain text without any markup")
     return parse_markup(document, decoded, limits, known)
@@ -79,7 +79,7 @@ def _parse_json(
     return markup if isinstance(markup, ParsedFeed) else read
 
 
-def _crowd(text: bytes, kind: Kind, limits: ParseLimits) -> Unreadable | None:
+def _crowd(text: bytes, kind: DocumentKind, limits: ParseLimits) -> Unreadable | None:
     """A refusal if there is more in a long document than a tree of it may cost (D28).
 
     Counted in the bytes before anything is made of them: every `<`, and every attribute; in JSON

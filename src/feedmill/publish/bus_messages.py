@@ -20,7 +20,7 @@ _STRUCTURED: Final = "application/cloudevents+json; charset=UTF-8"
 _SAFE: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
-class Message(Value):
+class BusMessage(Value):
     """What a bus is handed for one event; without a body when the data did not fit."""
 
     headers: tuple[tuple[str, str], ...]
@@ -34,7 +34,7 @@ def bus_message(
     mode: ContentMode = "binary",
     prefix: str = "ce-",
     max_bytes: int = 900_000,
-) -> Message:
+) -> BusMessage:
     """The event as a message; data beyond `max_bytes` stays in the log, and `dataref` leads there.
 
     A bus refuses what is too large, and one refused event would hold up all that come after it.
@@ -53,13 +53,13 @@ def bus_message(
     if mode == "structured":
         whole = {**envelope, "data": msgspec.Raw(data)} if fits else envelope
         headers = (("content-type", _STRUCTURED), *attributes)
-        return Message(headers=headers, body=msgspec.json.encode(whole))
+        return BusMessage(headers=headers, body=msgspec.json.encode(whole))
     if not fits:
-        return Message(headers=tuple(attributes), body=None)
-    return Message(headers=(("content-type", _JSON), *attributes), body=data)
+        return BusMessage(headers=tuple(attributes), body=None)
+    return BusMessage(headers=(("content-type", _JSON), *attributes), body=data)
 
 
-def header_value(text: str) -> str:
+def encode_header_value(text: str) -> str:
     """The text for a header of ASCII (HTTP binding 3.1.3.2): anything else percent-encoded."""
     if text.isascii() and text.isprintable() and not set(text) & {" ", '"', "%"}:
         return text

@@ -306,11 +306,11 @@ class DeadLetterPage(Value):
 
 # What other programs send. A field that is not known is refused: a typo must not pass for a wish.
 
-MOST_SEQ: Final = 2**63 - 1
-Text = Annotated[str, Meta(min_length=1, max_length=1_000, pattern=_ONE_LINE)]
-Tag = Annotated[str, Meta(min_length=1, max_length=100, pattern=_ONE_LINE)]
-Tags = Annotated[tuple[Tag, ...], Meta(max_length=50)]
-Address = Annotated[str, Meta(min_length=1, max_length=4_096)]
+MAX_SEQ: Final = 2**63 - 1
+ShortText = Annotated[str, Meta(min_length=1, max_length=1_000, pattern=_ONE_LINE)]
+TagText = Annotated[str, Meta(min_length=1, max_length=100, pattern=_ONE_LINE)]
+TagTexts = Annotated[tuple[TagText, ...], Meta(max_length=50)]
+AddressText = Annotated[str, Meta(min_length=1, max_length=4_096)]
 Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
 Field = tuple[
     Annotated[
@@ -324,15 +324,15 @@ Fields = Annotated[tuple[Field, ...], Meta(max_length=32)]
 class FeedWish(Value, forbid_unknown_fields=True):
     """A feed to subscribe to, and what it shall do differently from the settings."""
 
-    url: Address
-    title: Text | None = None
-    tags: Tags = ()
+    url: AddressText
+    title: ShortText | None = None
+    tags: TagTexts = ()
     min_interval_sec: Seconds | None = None
     max_interval_sec: Seconds | None = None
-    user_agent: Text | None = None
+    user_agent: ShortText | None = None
     headers: Fields = ()
-    username: Text | None = None  # never shown again
-    password: Text | None = None
+    username: ShortText | None = None  # never shown again
+    password: ShortText | None = None
     as_is: bool = False  # take the address as it stands: no discovery, no canonicalisation
     choose: Annotated[int, Meta(ge=1, le=1_000)] | None = None  # which of the feeds of a page
 
@@ -340,15 +340,15 @@ class FeedWish(Value, forbid_unknown_fields=True):
 class FeedChange(Value, forbid_unknown_fields=True):
     """What to change of a feed: what is left out stays, null goes back to the settings."""
 
-    title: Text | UnsetType | None = UNSET
-    tags: Tags | UnsetType = UNSET
+    title: ShortText | UnsetType | None = UNSET
+    tags: TagTexts | UnsetType = UNSET
     paused: bool | UnsetType = UNSET
     min_interval_sec: Seconds | UnsetType | None = UNSET
     max_interval_sec: Seconds | UnsetType | None = UNSET
-    user_agent: Text | UnsetType | None = UNSET
+    user_agent: ShortText | UnsetType | None = UNSET
     headers: Fields | UnsetType = UNSET
-    username: Text | UnsetType | None = UNSET
-    password: Text | UnsetType | None = UNSET
+    username: ShortText | UnsetType | None = UNSET
+    password: ShortText | UnsetType | None = UNSET
     push_only: bool | UnsetType = UNSET
     archive_backfill: bool | UnsetType = UNSET
     disable_autodiscovery: bool | UnsetType = UNSET
@@ -357,25 +357,25 @@ class FeedChange(Value, forbid_unknown_fields=True):
 class WebhookWish(Value, forbid_unknown_fields=True):
     """An endpoint that wants to be told."""
 
-    url: Address
+    url: AddressText
     types: Annotated[tuple[EventType, ...], Meta(max_length=50)] = ()  # empty: all
-    feed_id: Text | None = None
-    tag: Tag | None = None
+    feed_id: ShortText | None = None
+    tag: TagText | None = None
     format: EventFormat = "plain"
-    from_seq: Annotated[int, Meta(ge=1, le=MOST_SEQ)] | None = None
+    from_seq: Annotated[int, Meta(ge=1, le=MAX_SEQ)] | None = None
 
 
 class WebhookChange(Value, forbid_unknown_fields=True):
     """What to change of a webhook: let it rest, or tell it again from an event on."""
 
     paused: bool | None = None
-    from_seq: Annotated[int, Meta(ge=1, le=MOST_SEQ)] | None = None
+    from_seq: Annotated[int, Meta(ge=1, le=MAX_SEQ)] | None = None
 
 
 class CanonicalWish(Value, forbid_unknown_fields=True):
     """An address whose one right form is wanted."""
 
-    url: Address
+    url: AddressText
 
 
 class Mistake(Value):

@@ -52,7 +52,7 @@ def refresh_wire(feed: Feed, fetch: FetchRecord) -> dict[str, Any]:
         "feed_id": feed.id,
         "url": feed.url,
         "title": feed.title,
-        "fetched_at": instant(fetch.fetched_at),
+        "fetched_at": format_instant(fetch.fetched_at),
         "outcome": fetch.outcome,
         "http_status": fetch.http_status,
         "detail": fetch.detail,
@@ -62,7 +62,7 @@ def refresh_wire(feed: Feed, fetch: FetchRecord) -> dict[str, Any]:
         "health": feed.schedule.health,
         "reason": feed.reason,
         "interval_sec": round(feed.schedule.interval_sec),
-        "next_poll_at": instant(feed.next_poll_at),
+        "next_poll_at": format_instant(feed.next_poll_at),
     }
 
 
@@ -83,10 +83,10 @@ def token_wire(token: Token) -> dict[str, Any]:
         "id": token.id,
         "name": token.name,
         "scopes": list(token.scopes),
-        "created_at": instant(token.created_at),
-        "expires_at": instant(token.expires_at),
-        "revoked_at": instant(token.revoked_at),
-        "last_used_at": instant(token.last_used_at),
+        "created_at": format_instant(token.created_at),
+        "expires_at": format_instant(token.expires_at),
+        "revoked_at": format_instant(token.revoked_at),
+        "last_used_at": format_instant(token.last_used_at),
     }
 
 
@@ -95,7 +95,7 @@ def webhook_wire(webhook: Webhook) -> dict[str, Any]:
     return {
         "id": webhook.id,
         "url": webhook.url,
-        "created_at": instant(webhook.created_at),
+        "created_at": format_instant(webhook.created_at),
         "types": list(webhook.types),
         "feed_id": webhook.feed_id,
         "tag": webhook.tag,
@@ -104,11 +104,13 @@ def webhook_wire(webhook: Webhook) -> dict[str, Any]:
         "paused_reason": webhook.paused_reason,
         "cursor": webhook.cursor,
         "attempts": webhook.attempts,
-        "next_attempt_at": instant(webhook.next_attempt_at),
-        "last_delivery_at": instant(webhook.last_delivery_at),
+        "next_attempt_at": format_instant(webhook.next_attempt_at),
+        "last_delivery_at": format_instant(webhook.last_delivery_at),
         "last_result": webhook.last_result,
         "last_status": webhook.last_status,
-        "secrets": [{"valid_until": instant(secret.valid_until)} for secret in webhook.secrets],
+        "secrets": [
+            {"valid_until": format_instant(secret.valid_until)} for secret in webhook.secrets
+        ],
     }
 
 
@@ -121,12 +123,12 @@ def dead_letter_wire(letter: DeadLetter) -> dict[str, Any]:
         "status": letter.status,
         "detail": letter.detail or None,
         "attempts": letter.attempts,
-        "died_at": instant(letter.died_at),
+        "died_at": format_instant(letter.died_at),
         "events": [event_wire(event) for event in letter.events],
     }
 
 
-def instant(moment: datetime | None) -> str | None:
+def format_instant(moment: datetime | None) -> str | None:
     """RFC 3339 in UTC, ending in Z."""
     if moment is None:
         return None

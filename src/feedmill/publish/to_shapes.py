@@ -38,7 +38,7 @@ def feed_shape(feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_
         tags=feed.tags,
         paused=feed.paused,
         health=feed.schedule.health,
-        created_at=utc(feed.created_at),
+        created_at=to_utc(feed.created_at),
         validators=FeedValidators(
             etag=feed.validators.etag if feed.validators else None,
             last_modified=feed.validators.last_modified if feed.validators else None,
@@ -84,7 +84,7 @@ def decision_shape(decision: Decision, words: tuple[str, ...] = ()) -> DecisionS
     """A decision with its chain of reasons; `words` are the same in sentences."""
     inputs, outcome = decision.inputs, decision.inputs.outcome
     return DecisionShape(
-        decided_at=utc(inputs.now),
+        decided_at=to_utc(inputs.now),
         reason=decision.reason,
         outcome=OutcomeShape(
             kind=outcome.kind,
@@ -96,7 +96,7 @@ def decision_shape(decision: Decision, words: tuple[str, ...] = ()) -> DecisionS
         interval_before_sec=round(inputs.state.interval_sec, 3),
         interval_sec=round(decision.interval_sec, 3),
         delay_sec=round(decision.delay_sec, 3),
-        next_poll_at=utc(decision.next_poll_at),
+        next_poll_at=to_utc(decision.next_poll_at),
         steps=tuple(
             StepShape(code=step.code, of=step.of, before=step.before, after=step.after)
             for step in decision.steps
@@ -106,11 +106,11 @@ def decision_shape(decision: Decision, words: tuple[str, ...] = ()) -> DecisionS
     )
 
 
-def attempt(fetch: FetchRecord) -> Attempt:
+def attempt_shape(fetch: FetchRecord) -> Attempt:
     """One poll in short."""
     return Attempt(
         fetch_id=fetch.fetch_id,
-        fetched_at=utc(fetch.fetched_at),
+        fetched_at=to_utc(fetch.fetched_at),
         outcome=fetch.outcome,
         http_status=fetch.http_status,
         detail=fetch.detail or None,
@@ -128,13 +128,13 @@ def new_webhook(webhook: Webhook) -> NewWebhook:
     return NewWebhook(**_fields(webhook_shape(webhook)), secret=webhook.secrets[0].value)
 
 
-def utc(moment: datetime) -> datetime:
+def to_utc(moment: datetime) -> datetime:
     """The same instant in UTC, so that it is written with a Z."""
     return moment.astimezone(UTC)
 
 
 def _utc(moment: datetime | None) -> datetime | None:
-    return None if moment is None else utc(moment)
+    return None if moment is None else to_utc(moment)
 
 
 def _fields(shape: FeedShape | WebhookShape) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _schedule(feed: Feed, config: ScheduleConfig) -> FeedSchedule:
         min_interval_sec=own.min_interval_sec or config.min_interval_sec,
         max_interval_sec=own.max_interval_sec or config.max_interval_sec,
         last_decision_at=_utc(feed.last_decision_at),
-        next_poll_at=utc(feed.next_poll_at),
+        next_poll_at=to_utc(feed.next_poll_at),
         reason=feed.reason,
         retry_after_sec=pause.value if pause else None,
     )
@@ -183,4 +183,4 @@ def _hints(hints: Hints) -> dict[str, HintShape | None]:
 def _hint(hint: Hint[Any] | None) -> HintShape | None:
     if hint is None:
         return None
-    return HintShape(value=hint.value, source=hint.source, seen_at=utc(hint.seen_at))
+    return HintShape(value=hint.value, source=hint.source, seen_at=to_utc(hint.seen_at))

@@ -44,7 +44,7 @@ class Undelivered(Value):
     detail: str = ""
 
 
-def wants(webhook: Webhook, event: Event, tags: Mapping[str, Sequence[str]]) -> bool:
+def is_wanted(webhook: Webhook, event: Event, tags: Mapping[str, Sequence[str]]) -> bool:
     """True when the event passes the webhook's filters; `tags` are those of each feed."""
     return (
         (not webhook.types or event.type in webhook.types)
@@ -80,7 +80,7 @@ def next_batch(
     return Batch(events=taken, body=b"[" + b",".join(pieces) + b"]", upto=upto)
 
 
-def whole_batch(events: Sequence[Event], form: EventFormat, *, source: str) -> Batch:
+def exact_batch(events: Sequence[Event], form: EventFormat, *, source: str) -> Batch:
     """Exactly these events, for a dead letter; none of them for a test."""
     pieces = [_encoded(event, form, source) for event in events]
     upto = events[-1].seq if events else 0

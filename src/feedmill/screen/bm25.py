@@ -10,11 +10,11 @@ from math import copysign, log, log1p, sqrt
 from typing import Final
 
 from feedmill.model.base import Value
-from feedmill.model.screening import Score, Text, Topic, TopicSet
+from feedmill.model.screening import Score, ScreenText, Topic, TopicSet
 from feedmill.screen.calibration import LEXICAL, probability
-from feedmill.screen.texts import Script, script_of, whole
-from feedmill.screen.tokenise import located_terms, terms
-from feedmill.screen.z_scores import PLACES, Scale, scales_of, z_of
+from feedmill.screen.texts import TextScript, joined_text, script_of
+from feedmill.screen.tokenise import tokenise, tokenise_with_positions
+from feedmill.screen.z_scores import PLACES, Scale, scales_of, z_score
 
 Located = tuple[str, list[tuple[str, int, int]]]  # see located_terms
 
@@ -31,12 +31,12 @@ class Lexicon(Value):
 
     topics: tuple[str, ...]
     names: dict[str, str]
-    scripts: dict[str, frozenset[Script]]  # that a topic has examples in
+    scripts: dict[str, frozenset[TextScript]]  # that a topic has examples in
     weights: dict[str, tuple[tuple[int, float], ...]]  # term: (topic's place, weight)
-    scales: dict[tuple[Script, str], Scale]
+    scales: dict[tuple[TextScript, str], Scale]
 
 
-def build_lexicon(topics: TopicSet, reference: Sequence[Text]) -> Lexicon:
+def build_lexicon(topics: TopicSet, reference: Sequence[ScreenText]) -> Lexicon:
     """The lexicon of a topic set; the reference texts are about anything else."""
     common = Counter(term for passage in _passages(topics, reference) for term in set(passage))
     size = sum(1 for _ in _passages(topics, reference))
@@ -48,8 +48,8 @@ def build_lexicon(topics: TopicSet, reference: Sequence[Text]) -> Lexicon:
         weights=_weights(topics, rarity),
         scales={},
     )
-    passages = map(whole, reference)
-    population = [(script_of(passage), _raws(set(terms(passage)), bare)) for passage in passages]
+    passages = map(joined_text, reference)
+    population = [(script_of(passage), _raws(set(tokenise(passage)), bare)) for passage in passages]
     return Lexicon(
         topics=bare.topics,
         names=bare.names,
@@ -59,10 +59,10 @@ def build_lexicon(topics: TopicSet, reference: Sequence[Text]) -> Lexicon:
     )
 
 
-def lexical_scores(text: Text, lexicon: Lexicon) -> tuple[Score, ...]:
+def lexical_scores(text: ScreenText, lexicon: Lexicon) -> tuple[Score, ...]:
     """What the words of a text say about each topic that has examples in its script."""
-    passage = whole(text)
-    folded, located = located_terms(passage)
+    passage = joined_text(text)
+    folded, located = tokenise_with_positions(passage)
     script, raws = script_of(passage), _raws({term for term, _, _ in located}, lexicon)
     return tuple(
         _score(text.ref, topic, raw, lexicon.scales[script, topic], (folded, located), lexicon)
@@ -74,7 +74,7 @@ def lexical_scores(text: Text, lexicon: Lexicon) -> tuple[Score, ...]:
 def _score(
     ref: int, topic: str, raw: float, scale: Scale, words: Located, lexicon: Lexicon
 ) -> Score:
-    unusual = z_of(raw, scale)
+    unusual = z_score(raw, scale)
     # Sums of words have a long tail; and rounded, they do not depend on the order of a set.
     z = round(copysign(log1p(abs(unusual)), unusual), PLACES)
     score = probability({"lexical": z}, LEXICAL)
@@ -119,11 +119,11 @@ def _evidence(words: Located, topic: str, lexicon: Lexicon) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text[start:end] for _, start, end in ranked))[:_EVIDENCE]
 
 
-def _passages(topics: TopicSet, reference: Sequence[Text]) -> Iterator[list[str]]:
+def _passages(topics: TopicSet, reference: Sequence[ScreenText]) -> Iterator[list[str]]:
     for topic in topics.topics:
-        yield from map(terms, (*_about(topic), *topic.not_examples))
-    yield from map(terms, topics.background)
-    yield from (terms(whole(text)) for text in reference)
+        yield from map(tokenise, (*_about(topic), *topic.not_examples))
+    yield from map(tokenise, topics.background)
+    yield from (tokenise(joined_text(text)) for text in reference)
 
 
 def _about(topic: Topic) -> tuple[str, ...]:
@@ -144,11 +144,11 @@ def _weights(
 
 
 def _saturated(sentences: Sequence[str], rarity: Mapping[str, float]) -> dict[str, float]:
-    counts = Counter(term for sentence in sentences for term in terms(sentence))
+    counts = Counter(term for sentence in sentences for term in tokenise(sentence))
     return {
         term: rarity[term] * n * (_SATURATION + 1) / (n + _SATURATION) for term, n in counts.items()
     }
 
 
-def _scripts(topic: Topic) -> frozenset[Script]:
+def _scripts(topic: Topic) -> frozenset[TextScript]:
     return frozenset(script_of(sentence) for sentence in _about(topic) if sentence)

@@ -41,6 +41,6 @@ _SIMPLIFIED: Final = (
 _TABLE: Final = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
 
 
-def simplified(text: str) -> str:
+def to_simplified_chinese(text: str) -> str:
     """Text with traditional characters in their simplified form."""
     return text.translate(_TABLE)

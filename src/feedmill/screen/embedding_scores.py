@@ -10,7 +10,7 @@ from heapq import nlargest
 from typing import Final
 
 from feedmill.model.screening import Topic, TopicSet
-from feedmill.screen.topics import ENOUGH_EXAMPLES
+from feedmill.screen.topics import MIN_EXAMPLES
 
 _BACKGROUND_SHARE: Final = 0.65
 _BACKGROUND_NEAREST: Final = 3
@@ -18,7 +18,7 @@ _BACKGROUND_NEAREST: Final = 3
 
 def example_sentences(topic: Topic) -> tuple[str, ...]:
     """What a topic is compared with: its examples, and where these are few its description."""
-    if len(topic.examples) >= ENOUGH_EXAMPLES:
+    if len(topic.examples) >= MIN_EXAMPLES:
         return topic.examples
     return (*topic.examples, topic.description or topic.name)
 
@@ -29,7 +29,7 @@ def background_sentences(topics: TopicSet) -> tuple[str, ...]:
     return (*topics.background, *own)
 
 
-def ordinariness(background: Sequence[float]) -> float:
+def background_similarity(background: Sequence[float]) -> float:
     """How near a text is to anything else, from its cosines to those sentences."""
     return _mean_of_best(background, _BACKGROUND_NEAREST)
 

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from feedmill.errors import TopicError
 from feedmill.model.base import Value
-from feedmill.model.screening import Gold, Screening, Text, TopicSet
-from feedmill.screen.texts import MAX_CATEGORY, MAX_FEED, MAX_SUMMARY, MAX_TITLE, scrub
+from feedmill.model.screening import EvaluationEntry, Screening, ScreenText, TopicSet
+from feedmill.screen.texts import MAX_CATEGORY, MAX_FEED, MAX_SUMMARY, MAX_TITLE, clean_line
 from feedmill.screen.topics import topic_named
 
 ANY: Final = "any"
@@ -51,7 +51,7 @@ class Confusion(Value):
     score: float
 
 
-def read_gold(text: str, topics: TopicSet) -> tuple[Gold, ...]:
+def read_gold(text: str, topics: TopicSet) -> tuple[EvaluationEntry, ...]:
     """The entries of an evaluation set, JSON lines or one JSON list; topics by id or name."""
     try:
         stripped = text.strip()
@@ -66,7 +66,7 @@ def read_gold(text: str, topics: TopicSet) -> tuple[Gold, ...]:
         raise TopicError([message]) from problem
 
 
-def about_only(gold: Iterable[Gold], topics: TopicSet) -> tuple[Gold, ...]:
+def about_only(gold: Iterable[EvaluationEntry], topics: TopicSet) -> tuple[EvaluationEntry, ...]:
     """The same entries where only these topics are looked for: others are about nothing."""
     ids = {topic.id for topic in topics.topics}
     return tuple(
@@ -75,7 +75,7 @@ def about_only(gold: Iterable[Gold], topics: TopicSet) -> tuple[Gold, ...]:
 
 
 def qualities(
-    gold: Sequence[Gold],
+    gold: Sequence[EvaluationEntry],
     scores: Mapping[int, Mapping[str, float]],
     topics: TopicSet,
     *,
@@ -94,7 +94,7 @@ def qualities(
 
 
 def confusions(
-    gold: Sequence[Gold], screenings: Iterable[Screening], threshold: float
+    gold: Sequence[EvaluationEntry], screenings: Iterable[Screening], threshold: float
 ) -> tuple[Confusion, ...]:
     """Relevant texts below the threshold and others above it, the most certain mistakes first."""
     by_ref = {one.text.ref: one for one in gold}
@@ -131,7 +131,11 @@ def auc(pairs: Sequence[Pair]) -> float:
 
 
 def _quality(
-    method: str, topic: str, pairs: Sequence[Pair], gold: Sequence[Gold], threshold: float
+    method: str,
+    topic: str,
+    pairs: Sequence[Pair],
+    gold: Sequence[EvaluationEntry],
+    threshold: float,
 ) -> Quality:
     precision, recall, f1 = _at(pairs, threshold)
     return Quality(
@@ -147,7 +151,9 @@ def _quality(
     )
 
 
-def _any_pairs(gold: Sequence[Gold], scores: Mapping[int, Mapping[str, float]]) -> list[Pair]:
+def _any_pairs(
+    gold: Sequence[EvaluationEntry], scores: Mapping[int, Mapping[str, float]]
+) -> list[Pair]:
     return [
         (max(scores.get(one.text.ref, {}).values(), default=0.0), bool(one.topics)) for one in gold
     ]
@@ -184,17 +190,17 @@ def _best(pairs: Sequence[Pair]) -> float:
     return threshold
 
 
-def _gold(number: int, item: Mapping[str, Any], topics: TopicSet) -> Gold:
+def _gold(number: int, item: Mapping[str, Any], topics: TopicSet) -> EvaluationEntry:
     named = item.get("topics", item.get("topic", item.get("labels"))) or ()
     names = (named,) if isinstance(named, str) else tuple(named)
-    return Gold(
+    return EvaluationEntry(
         id=str(item.get("id", number)),
-        text=Text(
+        text=ScreenText(
             ref=number,
-            title=scrub(item.get("title") or "", MAX_TITLE),
-            summary=scrub(item.get("summary") or "", MAX_SUMMARY),
-            categories=tuple(scrub(one, MAX_CATEGORY) for one in item.get("categories") or ()),
-            feed_title=scrub(item.get("feed_title") or item.get("feed") or "", MAX_FEED),
+            title=clean_line(item.get("title") or "", MAX_TITLE),
+            summary=clean_line(item.get("summary") or "", MAX_SUMMARY),
+            categories=tuple(clean_line(one, MAX_CATEGORY) for one in item.get("categories") or ()),
+            feed_title=clean_line(item.get("feed_title") or item.get("feed") or "", MAX_FEED),
         ),
         topics=tuple(_topic_id(str(name), topics) for name in names),
         lang=str(item.get("lang", "")),

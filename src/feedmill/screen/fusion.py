@@ -14,8 +14,8 @@ from feedmill.model.screening import (
     Method,
     Score,
     Screening,
+    ScreenText,
     Suggestion,
-    Text,
     TopicSet,
 )
 from feedmill.screen.calibration import LOCAL, calibration_for, probability
@@ -29,7 +29,7 @@ _RIVALRY: Final = 3.0
 
 
 def fuse(
-    text: Text,
+    text: ScreenText,
     scores: Sequence[Score],
     topics: TopicSet,
     config: ScreenConfig,

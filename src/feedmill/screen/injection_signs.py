@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
-from feedmill.model.screening import Text, TopicSet
-from feedmill.screen.chinese_variants import simplified
-from feedmill.screen.texts import whole
-from feedmill.screen.tokenise import terms
+from feedmill.model.screening import ScreenText, TopicSet
+from feedmill.screen.chinese_variants import to_simplified_chinese
+from feedmill.screen.texts import joined_text
+from feedmill.screen.tokenise import tokenise
 
 Sign = Literal["instruction", "stuffing", "hidden-text"]
 
@@ -51,23 +51,23 @@ _VARIETY: Final = 0.45
 _HIDDEN: Final = 1
 
 
-def signs_of(text: Text, topics: TopicSet) -> tuple[Sign, ...]:
+def signs_of(text: ScreenText, topics: TopicSet) -> tuple[Sign, ...]:
     """What speaks against taking the text at its word; empty for nearly every text."""
     return tuple(_signs(text, topics))
 
 
-def _signs(text: Text, topics: TopicSet) -> Iterator[Sign]:
-    passage = whole(text)
+def _signs(text: ScreenText, topics: TopicSet) -> Iterator[Sign]:
+    passage = joined_text(text)
     if _INSTRUCTION.search(passage):
         yield "instruction"
-    if _is_stuffed(passage, topics) or _is_monotonous(terms(passage)):
+    if _is_stuffed(passage, topics) or _is_monotonous(tokenise(passage)):
         yield "stuffing"
     if text.hidden_chars >= _HIDDEN:
         yield "hidden-text"
 
 
 def _is_stuffed(passage: str, topics: TopicSet) -> bool:
-    folded = simplified(passage.casefold())
+    folded = to_simplified_chinese(passage.casefold())
     counts = {
         (topic.id, keyword): folded.count(_folded(keyword))
         for topic in topics.topics
@@ -87,7 +87,7 @@ def _is_stuffed(passage: str, topics: TopicSet) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _folded(keyword: str) -> str:
-    return simplified(keyword.casefold())
+    return to_simplified_chinese(keyword.casefold())
 
 
 def _is_monotonous(found: Sequence[str]) -> bool:

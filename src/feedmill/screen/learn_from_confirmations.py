@@ -11,7 +11,7 @@ from typing import Final
 from feedmill.model.screening import Calibration, Label, Method, Score, Screening
 from feedmill.screen.calibration import LOCAL, calibration_for, probability
 
-ENOUGH: Final = 20
+MIN_LABELS: Final = 20
 _FEWEST_EACH: Final = 3  # of confirmed and of turned down ones
 _PULL: Final = 2.0  # of the anchor, against the labels' own
 _ROUNDS: Final = 400
@@ -42,7 +42,7 @@ def learn(
     wanted = LOCAL & set(methods)
     own = [one for one in labels if one.topic_set == topic_set and set(one.z) == wanted]
     relevant = sum(one.is_relevant for one in own)
-    enough = len(own) >= ENOUGH and min(relevant, len(own) - relevant) >= _FEWEST_EACH
+    enough = len(own) >= MIN_LABELS and min(relevant, len(own) - relevant) >= _FEWEST_EACH
     if anchor is None or not enough:
         return None
     return _fit(own, anchor)

@@ -12,14 +12,14 @@ from typing import Any, Final, Literal
 import msgspec
 
 from feedmill.model.base import Value
-from feedmill.model.screening import Judgement, Method, Score, Text, TopicSet
-from feedmill.screen.texts import scrub
+from feedmill.model.screening import Judgement, Method, Score, ScreenText, TopicSet
+from feedmill.screen.texts import clean_line
 
 Form = Literal["json_schema", "json_object", "plain"]
 
 FORMS: Final[tuple[Form, ...]] = ("json_schema", "json_object", "plain")
 PROMPT_VERSION: Final = "judge-1"
-NONE: Final = "none"
+NO_TOPIC_ID: Final = "none"
 _REASON: Final = 200
 _EXAMPLES: Final = 4
 _TOKENS_EACH: Final = 150
@@ -46,7 +46,9 @@ class _Result(Value):
     suspicious: bool = False
 
 
-def question(texts: Mapping[str, Text], topics: TopicSet, *, model: str, form: Form) -> bytes:
+def build_prompt(
+    texts: Mapping[str, ScreenText], topics: TopicSet, *, model: str, form: Form
+) -> bytes:
     """The body of one request: texts by their random references."""
     body: dict[str, Any] = {
         "model": model,
@@ -65,7 +67,7 @@ def question(texts: Mapping[str, Text], topics: TopicSet, *, model: str, form: F
     return msgspec.json.encode(body)
 
 
-def answer_text(body: bytes) -> str | None:
+def completion_text(body: bytes) -> str | None:
     """What the model said, out of a completion; None when that is not what came back."""
     try:
         data: Any = msgspec.json.decode(body)
@@ -75,20 +77,24 @@ def answer_text(body: bytes) -> str | None:
     return content if isinstance(content, str) else None
 
 
-def judgements(
-    content: str, texts: Mapping[str, Text], topics: TopicSet, *, model: str
+def parse_judgements(
+    content: str, texts: Mapping[str, ScreenText], topics: TopicSet, *, model: str
 ) -> tuple[Judgement, ...]:
     """What of an answer can be believed: known references, once each, known topics, real scores."""
     found: dict[str, Judgement] = {}
     ids = {topic.id for topic in topics.topics}
     for result in _results(content):
         known = result.ref in texts and result.ref not in found
-        if known and (result.topic in ids or result.topic == NONE) and 0 <= result.score <= 100:
+        if (
+            known
+            and (result.topic in ids or result.topic == NO_TOPIC_ID)
+            and 0 <= result.score <= 100
+        ):
             found[result.ref] = Judgement(
                 ref=texts[result.ref].ref,
-                topic=None if result.topic == NONE else result.topic,
+                topic=None if result.topic == NO_TOPIC_ID else result.topic,
                 score=result.score / 100,
-                reason=scrub(result.reason, _REASON),
+                reason=clean_line(result.reason, _REASON),
                 decided_by=model,
                 is_suspicious=result.suspicious,
             )
@@ -103,7 +109,7 @@ def scores_of(judgement: Judgement, topics: TopicSet, method: Method) -> tuple[S
             topic=topic.id,
             method=method,
             score=judgement.score if topic.id == judgement.topic else 0.0,
-            reason=scrub(judgement.reason, _REASON),
+            reason=clean_line(judgement.reason, _REASON),
             model_id=judgement.decided_by or method,
             is_suspicious=judgement.is_suspicious,
         )
@@ -111,7 +117,7 @@ def scores_of(judgement: Judgement, topics: TopicSet, method: Method) -> tuple[S
     )
 
 
-def _document(texts: Mapping[str, Text], topics: TopicSet) -> str:
+def _document(texts: Mapping[str, ScreenText], topics: TopicSet) -> str:
     asked = [
         {
             "id": topic.id,
@@ -138,7 +144,7 @@ def _document(texts: Mapping[str, Text], topics: TopicSet) -> str:
 def _schema(topics: TopicSet) -> dict[str, Any]:
     properties = {
         "ref": {"type": "string"},
-        "topic": {"type": "string", "enum": [*(topic.id for topic in topics.topics), NONE]},
+        "topic": {"type": "string", "enum": [*(topic.id for topic in topics.topics), NO_TOPIC_ID]},
         "score": {"type": "number"},
         "reason": {"type": "string"},
         "suspicious": {"type": "boolean"},

@@ -11,9 +11,9 @@ from html import unescape
 from typing import Final, Literal
 
 from feedmill.model.candidate import WindowCandidate
-from feedmill.model.screening import Text
+from feedmill.model.screening import ScreenText
 
-Script = Literal["han", "other"]
+TextScript = Literal["han", "other"]
 
 MAX_TITLE: Final = 300
 MAX_SUMMARY: Final = 800
@@ -34,19 +34,19 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 _HAN_SHARE: Final = 0.3
 
 
-def text_of(candidate: WindowCandidate) -> Text:
+def screen_text_of(candidate: WindowCandidate) -> ScreenText:
     """Everything that a candidate is judged by: title, summary, categories and feed together."""
-    return Text(
+    return ScreenText(
         ref=candidate.candidate_id,
-        title=scrub(candidate.title or "", MAX_TITLE),
-        summary=scrub(candidate.summary or "", MAX_SUMMARY),
+        title=clean_line(candidate.title or "", MAX_TITLE),
+        summary=clean_line(candidate.summary or "", MAX_SUMMARY),
         categories=_categories(candidate.categories),
-        feed_title=scrub(candidate.feed_title or "", MAX_FEED),
+        feed_title=clean_line(candidate.feed_title or "", MAX_FEED),
         hidden_chars=_hidden_chars(candidate),
     )
 
 
-def scrub(text: str, max_chars: int) -> str:
+def clean_line(text: str, max_chars: int) -> str:
     """One line of visible text without markup, NFKC, of at most `max_chars` characters."""
     text = text[: max_chars * _RAW_PER_CHAR]
     for _ in range(_ROUNDS):
@@ -60,13 +60,13 @@ def scrub(text: str, max_chars: int) -> str:
     return " ".join(seen.split())[:max_chars].rstrip()
 
 
-def whole(text: Text) -> str:
+def joined_text(text: ScreenText) -> str:
     """All fields as one passage, as an encoder reads it."""
     parts = (text.title, text.summary, ", ".join(text.categories), text.feed_title)
     return ". ".join(part for part in parts if part)
 
 
-def script_of(text: str) -> Script:
+def script_of(text: str) -> TextScript:
     """Which population a text is compared with: scores differ between scripts, not only topics."""
     letters = len(_LETTER.findall(text))
     han = len(_HAN.findall(text))
@@ -74,7 +74,7 @@ def script_of(text: str) -> Script:
 
 
 def _categories(categories: Sequence[str]) -> tuple[str, ...]:
-    cleaned = (scrub(category, MAX_CATEGORY) for category in categories[: MAX_CATEGORIES * 4])
+    cleaned = (clean_line(category, MAX_CATEGORY) for category in categories[: MAX_CATEGORIES * 4])
     return tuple(category for category in cleaned if category)[:MAX_CATEGORIES]
 
 

@@ -9,7 +9,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from feedmill.screen.chinese_variants import simplified
+from feedmill.screen.chinese_variants import to_simplified_chinese
 
 # Han, kana, Hangul and Thai are written without spaces, or with few.
 _CLOSE: Final = (
@@ -32,14 +32,14 @@ _EMPTY: Final = frozenset(
 )
 
 
-def terms(text: str) -> list[str]:
+def tokenise(text: str) -> list[str]:
     """Every term of a text in its order, repeated as often as it stands there."""
-    return [term for term, _, _ in located_terms(text)[1]]
+    return [term for term, _, _ in tokenise_with_positions(text)[1]]
 
 
-def located_terms(text: str) -> tuple[str, list[tuple[str, int, int]]]:
+def tokenise_with_positions(text: str) -> tuple[str, list[tuple[str, int, int]]]:
     """The text with its case and characters folded, and where in it each term stands."""
-    folded = simplified(unicodedata.normalize("NFKC", text).casefold())
+    folded = to_simplified_chinese(unicodedata.normalize("NFKC", text).casefold())
     found: list[tuple[str, int, int]] = []
     for piece in _PIECE.finditer(folded):
         word, start = piece.group(), piece.start()

@@ -16,7 +16,7 @@ from feedmill.errors import TopicError
 from feedmill.model.base import Value
 from feedmill.model.screening import Topic, TopicSet
 
-ENOUGH_EXAMPLES: Final = 3
+MIN_EXAMPLES: Final = 3
 _BRACKETS: Final = re.compile(r"[()（）]")
 _MAX_TOPICS: Final = 100
 _MAX_SENTENCES: Final = 200
@@ -37,14 +37,14 @@ def read_topics(text: str) -> TopicSet:
     topics = (*file.topic, *file.topics)
     if mistakes := list(_mistakes(topics)):
         raise TopicError(mistakes)
-    return sealed(TopicSet(name=file.name, topics=topics, background=file.background))
+    return with_digest(TopicSet(name=file.name, topics=topics, background=file.background))
 
 
 def merge_topics(base: TopicSet, own: TopicSet) -> TopicSet:
     """The base with own topics: one with a known id takes its place, others come after."""
     mine = {topic.id: topic for topic in own.topics}
     kept = tuple(mine.pop(topic.id, topic) for topic in base.topics)
-    return sealed(
+    return with_digest(
         TopicSet(
             name=f"{base.name}+{own.name}",
             topics=(*kept, *mine.values()),
@@ -62,7 +62,7 @@ def choose_topics(topic_set: TopicSet, names: Sequence[str]) -> TopicSet:
         known = ", ".join(topic.id for topic in topic_set.topics)
         raise TopicError([f"no topic is called {name!r}; there are: {known}" for name in unknown])
     chosen = {topic.id: topic for topic in found.values() if topic is not None}
-    return sealed(msgspec.structs.replace(topic_set, topics=tuple(chosen.values())))
+    return with_digest(msgspec.structs.replace(topic_set, topics=tuple(chosen.values())))
 
 
 def topic_named(topic_set: TopicSet, name: str) -> Topic | None:
@@ -84,7 +84,7 @@ def weaknesses(topic_set: TopicSet) -> tuple[str, ...]:
     )
 
 
-def sealed(topic_set: TopicSet) -> TopicSet:
+def with_digest(topic_set: TopicSet) -> TopicSet:
     """The set with the version that names its exact words."""
     bare = msgspec.structs.replace(topic_set, version="")
     digest = hashlib.sha256(msgspec.json.encode(bare)).hexdigest()
@@ -117,7 +117,7 @@ def _mistakes(topics: Sequence[Topic]) -> Iterator[str]:
         if topic.id in seen:
             yield f"two topics have the id {topic.id!r}"
         if not topic.description.strip() and not topic.examples:
-            yield f"topic {topic.id!r} needs a description and {ENOUGH_EXAMPLES} examples"
+            yield f"topic {topic.id!r} needs a description and {MIN_EXAMPLES} examples"
         if len(topic.examples) + len(topic.not_examples) > _MAX_SENTENCES:
             yield f"topic {topic.id!r} has more than {_MAX_SENTENCES} sentences"
         seen.add(topic.id)
@@ -126,8 +126,8 @@ def _mistakes(topics: Sequence[Topic]) -> Iterator[str]:
 def _missing(topic: Topic) -> Iterator[str]:
     if not topic.description.strip():
         yield "it has no description"
-    if len(topic.examples) < ENOUGH_EXAMPLES:
-        yield f"it has {len(topic.examples)} example sentences, and {ENOUGH_EXAMPLES} is the least"
+    if len(topic.examples) < MIN_EXAMPLES:
+        yield f"it has {len(topic.examples)} example sentences, and {MIN_EXAMPLES} is the least"
 
 
 def _folded(name: str) -> str:

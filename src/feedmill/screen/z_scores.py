@@ -9,10 +9,10 @@ from math import sqrt
 from typing import Final
 
 from feedmill.model.base import Value
-from feedmill.screen.texts import Script
+from feedmill.screen.texts import TextScript
 
 Raws = Mapping[str, float]  # topic: raw score
-Scales = Mapping[tuple[Script, str], "Scale"]
+Scales = Mapping[tuple[TextScript, str], "Scale"]
 
 _LEAST_SHARE: Final = 0.5  # of the spread over all topics: one that hits nothing has none itself
 _LEAST: Final = 1e-6
@@ -27,9 +27,9 @@ class Scale(Value):
     deviation: float
 
 
-def scales_of(population: Sequence[tuple[Script, Raws]]) -> dict[tuple[Script, str], Scale]:
+def scales_of(population: Sequence[tuple[TextScript, Raws]]) -> dict[tuple[TextScript, str], Scale]:
     """The scale of every topic in every script that the population has."""
-    found: dict[tuple[Script, str], Scale] = {}
+    found: dict[tuple[TextScript, str], Scale] = {}
     for script in sorted({script for script, _ in population}):
         rows = [raws for own, raws in population if own == script]
         spread = _spread([raw for row in rows for raw in row.values()])
@@ -40,7 +40,7 @@ def scales_of(population: Sequence[tuple[Script, Raws]]) -> dict[tuple[Script, s
     return found
 
 
-def z_of(raw: float, scale: Scale) -> float:
+def z_score(raw: float, scale: Scale) -> float:
     """Standard deviations above the mean."""
     return (raw - scale.mean) / scale.deviation
 

@@ -22,7 +22,7 @@ from feedmill_demo.living_feed import EPOCH
 from feedmill_demo.load import LoadSite
 from feedmill_demo.server.server import Publisher
 from feedmill_demo.server.site import Site
-from feedmill_demo.sites import Village
+from feedmill_demo.sites import DemoWeb
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -61,7 +61,7 @@ def _site(options: argparse.Namespace) -> Site:
         return LoadSite(
             fresh_every=options.fresh_every, entries=options.entries, close=options.close
         )
-    return Village(start=options.start, pace=options.pace, hosts=options.addresses)
+    return DemoWeb(start=options.start, pace=options.pace, hosts=options.addresses)
 
 
 def _tls(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:

@@ -11,17 +11,17 @@ from typing import Final
 import brotli
 import zstandard
 
-from feedmill_demo.server.script import Coding
+from feedmill_demo.server.script import ContentCoding
 
 
-def encode(body: bytes, codings: tuple[Coding, ...]) -> bytes:
+def encode(body: bytes, codings: tuple[ContentCoding, ...]) -> bytes:
     """The body with every coding applied, first to last."""
     for coding in codings:
         body = _ENCODERS[coding](body)
     return body
 
 
-def coding_names(codings: tuple[Coding, ...]) -> str:
+def coding_names(codings: tuple[ContentCoding, ...]) -> str:
     """What Content-Encoding says about them."""
     return ", ".join("deflate" if coding == "raw-deflate" else coding for coding in codings)
 
@@ -45,7 +45,7 @@ def _zstd(body: bytes) -> bytes:
     return zstandard.ZstdCompressor(level=3).compress(body)
 
 
-_ENCODERS: Final[dict[Coding, Callable[[bytes], bytes]]] = {
+_ENCODERS: Final[dict[ContentCoding, Callable[[bytes], bytes]]] = {
     "gzip": _gzip,
     "x-gzip": _gzip,
     "deflate": zlib.compress,

@@ -15,7 +15,15 @@ from typing import Final, Protocol, cast
 import msgspec
 
 from feedmill_demo.server.codings import encode
-from feedmill_demo.server.http1 import closes, for_request, framed, head, pieces, read_head, whole
+from feedmill_demo.server.http1 import (
+    closes_connection,
+    for_request,
+    frame_body,
+    parse_request_head,
+    pieces,
+    render_answer,
+    render_head,
+)
 from feedmill_demo.server.script import Answer, Request
 
 _END: Final = b"\r\n\r\n"
@@ -29,14 +37,16 @@ class Owner(Protocol):
 
     patience_sec: float
 
-    def arrived(self, connection: "Connection") -> int: ...
-    def left(self, connection: "Connection") -> None: ...
-    def prebuilt(self, target: bytes, head: bytes, connection: "Connection") -> bytes | None: ...
-    def answer(self, request: Request, connection: "Connection") -> Answer: ...
+    def arrived(self, connection: "PublisherConnection") -> int: ...
+    def left(self, connection: "PublisherConnection") -> None: ...
+    def prebuilt(
+        self, target: bytes, head: bytes, connection: "PublisherConnection"
+    ) -> bytes | None: ...
+    def answer(self, request: Request, connection: "PublisherConnection") -> Answer: ...
     def play(self, answering: Coroutine[None, None, None]) -> None: ...
 
 
-class Connection(asyncio.Protocol):
+class PublisherConnection(asyncio.Protocol):
     """The server's end of one connection."""
 
     def __init__(self, owner: Owner) -> None:
@@ -111,7 +121,7 @@ class Connection(asyncio.Protocol):
             if len(self._waiting) > _MAX_HEAD_BYTES:
                 self._refuse(431)
             return None
-        request = read_head(bytes(self._waiting[: end + 4]))
+        request = parse_request_head(bytes(self._waiting[: end + 4]))
         length = _body_length(request)
         if request is None or length is None:
             self._refuse(400)
@@ -123,7 +133,9 @@ class Connection(asyncio.Protocol):
         return msgspec.structs.replace(request, body=body)
 
     def _refuse(self, status: int) -> None:
-        self._transport.write(whole(Answer(status=status, headers=(("Connection", "close"),))))
+        self._transport.write(
+            render_answer(Answer(status=status, headers=(("Connection", "close"),)))
+        )
         self._transport.close()
 
     def _reply(self, request: Request, answer: Answer) -> None:
@@ -133,9 +145,9 @@ class Connection(asyncio.Protocol):
             return
         octets = answer.raw
         if octets is None:
-            octets = whole(answer, with_body=request.method != "HEAD")
+            octets = render_answer(answer, with_body=request.method != "HEAD")
         self._transport.write(octets)
-        if closes(answer, request):
+        if closes_connection(answer, request):
             self._transport.close()
 
     async def _play(self, request: Request, answer: Answer) -> None:
@@ -158,7 +170,7 @@ class Connection(asyncio.Protocol):
                 return
         if answer.fault is not None:
             await self._break(answer)
-        elif closes(answer, request):
+        elif closes_connection(answer, request):
             self._transport.close()
         self._busy = False
         self._serve()
@@ -203,17 +215,19 @@ def _writes(answer: Answer, *, with_body: bool) -> Iterator[bytes]:
         yield from pieces(answer.raw, answer.piece_bytes)
         return
     body = encode(answer.body, answer.codings)
-    yield from pieces(head(answer, len(body)), answer.piece_bytes if answer.drip_head else None)
+    yield from pieces(
+        render_head(answer, len(body)), answer.piece_bytes if answer.drip_head else None
+    )
     if with_body:
         yield from _until_fault(answer, body)
 
 
 def _until_fault(answer: Answer, body: bytes) -> Iterator[bytes]:
     if answer.fault_at is None:
-        yield from framed(answer, body)
+        yield from frame_body(answer, body)
         return
     left = answer.fault_at
-    for octets in framed(answer, body):
+    for octets in frame_body(answer, body):
         yield octets[:left]
         left -= len(octets)
         if left <= 0:

@@ -17,7 +17,7 @@ _KEPT_ON_304: Final = frozenset(
 _BODILESS: Final = frozenset({204, 304})
 
 
-def read_head(head: bytes) -> Request | None:
+def parse_request_head(head: bytes) -> Request | None:
     """A request without its body; None when the octets are no request."""
     line, *fields = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     parts = line.split(" ")
@@ -40,24 +40,24 @@ def for_request(answer: Answer, request: Request) -> Answer:
         ("etag", tags) if tags else ("last-modified", request.values("if-modified-since"))
     )
     validator = header_of(answer.headers, name)
-    return unchanged(answer) if validator is not None and validator in offered else answer
+    return not_modified_answer(answer) if validator is not None and validator in offered else answer
 
 
-def unchanged(answer: Answer) -> Answer:
+def not_modified_answer(answer: Answer) -> Answer:
     """The 304 that stands for this answer; its timing and faults stay."""
     kept = tuple(pair for pair in answer.headers if pair[0].lower() in _KEPT_ON_304)
     headers = answer.not_modified if answer.not_modified is not None else kept
     return msgspec.structs.replace(answer, status=304, headers=headers, body=b"", codings=())
 
 
-def whole(answer: Answer, *, with_body: bool = True) -> bytes:
+def render_answer(answer: Answer, *, with_body: bool = True) -> bytes:
     """Every octet of an answer that has no behaviours."""
     body = encode(answer.body, answer.codings)
-    sent = b"".join(framed(answer, body)) if with_body else b""
-    return head(answer, len(body)) + sent
+    sent = b"".join(frame_body(answer, body)) if with_body else b""
+    return render_head(answer, len(body)) + sent
 
 
-def head(answer: Answer, coded_bytes: int) -> bytes:
+def render_head(answer: Answer, coded_bytes: int) -> bytes:
     """Status line and headers, with the framing of a body of that length."""
     lines = [f"HTTP/1.1 {answer.status} {_reason(answer)}"]
     lines += [f"{name}: {value}" for name, value in answer.headers]
@@ -65,7 +65,7 @@ def head(answer: Answer, coded_bytes: int) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-def framed(answer: Answer, body: bytes) -> Iterator[bytes]:
+def frame_body(answer: Answer, body: bytes) -> Iterator[bytes]:
     """The coded body in the writes that the script wants, in chunks when it is chunked."""
     if answer.status in _BODILESS:
         return
@@ -84,7 +84,7 @@ def pieces(octets: bytes, size: int | None) -> Iterator[bytes]:
         yield octets[start : start + step]
 
 
-def closes(answer: Answer, request: Request) -> bool:
+def closes_connection(answer: Answer, request: Request) -> bool:
     """Whether the connection ends with this answer."""
     if answer.raw is not None or answer.content_length is not None or answer.framing == "close":
         return True

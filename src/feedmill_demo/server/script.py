@@ -12,7 +12,7 @@ from typing import Literal
 from feedmill.model.base import Value
 from feedmill.model.fetch import Headers
 
-Coding = Literal["gzip", "x-gzip", "deflate", "raw-deflate", "br", "zstd"]
+ContentCoding = Literal["gzip", "x-gzip", "deflate", "raw-deflate", "br", "zstd"]
 Framing = Literal["length", "chunked", "close"]
 Fault = Literal[
     "cut",  # the connection is closed in good order, too early
@@ -62,7 +62,7 @@ class Answer(Value):
     body: bytes = b""
     reason: str | None = None
 
-    codings: tuple[Coding, ...] = ()  # applied in this order
+    codings: tuple[ContentCoding, ...] = ()  # applied in this order
     framing: Framing = "length"
     content_length: int | None = None  # a lie; the connection is closed after it
     repeat: int = 1  # the coded body is sent so many times: endless, but bounded
@@ -91,7 +91,7 @@ def redirect(location: str, status: int = 301) -> Answer:
     return Answer(status=status, headers=(("Location", location),))
 
 
-def silence() -> Answer:
+def no_answer() -> Answer:
     """No answer at all: the connection stays open and nothing comes."""
     return Answer(fault="stall")
 
@@ -101,7 +101,7 @@ def hang_up(fault: Fault = "reset") -> Answer:
     return Answer(fault=fault)
 
 
-def raw(octets: bytes) -> Answer:
+def raw_answer(octets: bytes) -> Answer:
     """These octets and nothing else, then the end of the connection."""
     return Answer(raw=octets)
 
@@ -112,7 +112,7 @@ def document(
     *,
     etag: str | None = None,
     last_modified: str | None = None,
-    codings: tuple[Coding, ...] = (),
+    codings: tuple[ContentCoding, ...] = (),
 ) -> Answer:
     """A 200 with a document and the validators that are given."""
     fields = (("Content-Type", content_type), ("ETag", etag), ("Last-Modified", last_modified))

@@ -18,11 +18,11 @@ from typing import Final, Self
 
 import msgspec
 
-from feedmill_demo.server.connection import Connection
-from feedmill_demo.server.http1 import read_head
+from feedmill_demo.server.connection import PublisherConnection
+from feedmill_demo.server.http1 import parse_request_head
 from feedmill_demo.server.listening import listening_sockets
 from feedmill_demo.server.script import Answer, Answering, Request, Script
-from feedmill_demo.server.site import Board, Site, Steady
+from feedmill_demo.server.site import FixedAnswer, ScriptedSite, Site
 
 _TEXT: Final = (("Content-Type", "text/plain"),)
 _NOT_FOUND: Final = Answer(status=404, headers=_TEXT, body=b"not here\n")
@@ -57,11 +57,11 @@ class Publisher:
         self.addresses = ("127.0.0.1", *(f"127.0.1.{last}" for last in range(1, addresses + 1)))
         self.accepted = 0  # connections so far
         self._site = site or Site()
-        self._board = Board()
+        self._board = ScriptedSite()
         self._tls = tls
         self._records: deque[Request | Hot] = deque(maxlen=record)
         self._failures: list[Exception] = []
-        self._connections: set[Connection] = set()
+        self._connections: set[PublisherConnection] = set()
         self._servers: list[asyncio.Server] = []
         self._stirred = asyncio.Event()  # a request came, or a connection left
 
@@ -73,7 +73,7 @@ class Publisher:
         for sock in sockets:
             self._servers.append(
                 await self._loop.create_server(
-                    lambda: Connection(self), sock=sock, ssl=self._tls, backlog=_BACKLOG
+                    lambda: PublisherConnection(self), sock=sock, ssl=self._tls, backlog=_BACKLOG
                 )
             )
         self._site.opened(self.url(""))
@@ -119,7 +119,7 @@ class Publisher:
 
     def steady(self, answer: Answer, *targets: str) -> None:
         """Answer these targets with the same prebuilt octets, or their 304: for load tests."""
-        steady = Steady(answer)
+        steady = FixedAnswer(answer)
         for target in targets:
             self._board.put_steady(target, steady)
 
@@ -151,18 +151,18 @@ class Publisher:
 
     # What connections call.
 
-    def arrived(self, connection: Connection) -> int:
+    def arrived(self, connection: PublisherConnection) -> int:
         """A connection was opened; its number."""
         self._connections.add(connection)
         self.accepted += 1
         return self.accepted
 
-    def left(self, connection: Connection) -> None:
+    def left(self, connection: PublisherConnection) -> None:
         """A connection is gone."""
         self._connections.discard(connection)
         self._stirred.set()
 
-    def prebuilt(self, target: bytes, head: bytes, connection: Connection) -> bytes | None:
+    def prebuilt(self, target: bytes, head: bytes, connection: PublisherConnection) -> bytes | None:
         """The octets of a hot answer, or None when the request takes the general way."""
         octets = self._board.prebuilt(target, head) or self._site.prebuilt(target, head)
         if octets is not None and self._records.maxlen:
@@ -170,7 +170,7 @@ class Publisher:
             self._stirred.set()
         return octets
 
-    def answer(self, request: Request, connection: Connection) -> Answer:
+    def answer(self, request: Request, connection: PublisherConnection) -> Answer:
         """What the scripts say, else what the site says, else 404."""
         request = _placed(request, self._offset(), connection.number, connection.address)
         self._records.append(request)
@@ -199,7 +199,7 @@ def _remembered(record: Request | Hot) -> Request:
     if isinstance(record, Request):
         return record
     offset_sec, connection, address, head = record
-    request = read_head(head)
+    request = parse_request_head(head)
     assert request is not None
     return _placed(request, offset_sec, connection, address)
 

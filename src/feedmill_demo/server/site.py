@@ -1,6 +1,6 @@
 """What the publisher publishes: a site answers requests, slowly and freely or prebuilt and fast."""
 
-from feedmill_demo.server.http1 import header_of, unchanged, whole
+from feedmill_demo.server.http1 import header_of, not_modified_answer, render_answer
 from feedmill_demo.server.script import Answer, Request, Script
 
 
@@ -19,7 +19,7 @@ class Site:
         return None
 
 
-class Steady:
+class FixedAnswer:
     """One answer that never changes, with its 304, both built once."""
 
     def __init__(self, answer: Answer) -> None:
@@ -28,8 +28,8 @@ class Steady:
         modified = header_of(answer.headers, "last-modified") if answer.conditional else None
         self._etag = etag.encode("latin-1") if etag is not None else None
         self._modified = modified.encode("latin-1") if modified is not None else None
-        self._whole = whole(answer)
-        self._unchanged = whole(unchanged(answer))
+        self._whole = render_answer(answer)
+        self._unchanged = render_answer(not_modified_answer(answer))
 
     def octets(self, head: bytes) -> bytes:
         """The 304 when the head carries the validator byte for byte, the whole answer otherwise."""
@@ -42,19 +42,19 @@ class Steady:
         return self._whole
 
 
-class Board(Site):
+class ScriptedSite(Site):
     """The scripts that a test has put up: by host and target, by target, or by path alone."""
 
     def __init__(self) -> None:
         self._scripts: dict[tuple[str | None, str], Script] = {}
-        self._steady: dict[bytes, Steady] = {}
+        self._steady: dict[bytes, FixedAnswer] = {}
 
     def put(self, target: str, script: Script, host: str | None) -> None:
         """Answer this target by this script from now on."""
         self._scripts[host, target] = script
         self._steady.pop(target.encode("latin-1"), None)
 
-    def put_steady(self, target: str, steady: Steady) -> None:
+    def put_steady(self, target: str, steady: FixedAnswer) -> None:
         """Answer this target with the same octets from now on, as fast as we can."""
         self._steady[target.encode("latin-1")] = steady
 

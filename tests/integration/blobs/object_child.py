@@ -10,7 +10,7 @@ from hashlib import sha256
 import msgspec
 from tests.integration.blobs.writing_child import body_of
 
-from feedmill.adapters.blobs.bucket.store import ObjectBlobs
+from feedmill.adapters.blobs.bucket.store import BucketBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import BlobsConfig, StoreConfig
 
@@ -19,7 +19,7 @@ _WRITERS = 8
 
 async def main(url: str, name: str) -> None:
     """Put and tell, for ever."""
-    blobs = ObjectBlobs.at(url, SystemClock(), StoreConfig(), BlobsConfig(linger_ms=1))
+    blobs = BucketBlobs.at(url, SystemClock(), StoreConfig(), BlobsConfig(linger_ms=1))
 
     async def write(start: int) -> None:
         number = start

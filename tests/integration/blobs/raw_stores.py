@@ -15,8 +15,8 @@ import pytest
 from obstore.store import MemoryStore
 from tests.servers.seaweed import S3Server
 
-from feedmill.adapters.blobs.bucket.store import ObjectBlobs
-from feedmill.adapters.blobs.disk.store import SegmentBlobs
+from feedmill.adapters.blobs.bucket.store import BucketBlobs
+from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import BlobsConfig, StoreConfig
 from feedmill.engine.ports.blobs import Blobs
@@ -33,22 +33,22 @@ _memories: Final[dict[Path, MemoryStore]] = {}  # each as long as this process
 async def in_memory(path: Path, clock: Clock, config: StoreConfig) -> Blobs:
     """Objects in memory, the same for all who open that path."""
     store = _memories.setdefault(path, MemoryStore())
-    return ObjectBlobs(store, f"memory://{path}", clock, config, SOON)
+    return BucketBlobs(store, f"memory://{path}", clock, config, SOON)
 
 
 async def in_files(path: Path, clock: Clock, config: StoreConfig) -> Blobs:
     """Objects as files of a mounted file system."""
-    return ObjectBlobs.at(f"file://{path}", clock, config, SOON)
+    return BucketBlobs.at(f"file://{path}", clock, config, SOON)
 
 
 async def in_bucket(path: Path, clock: Clock, config: StoreConfig) -> Blobs:
     """Objects on the S3 server that the environment names."""
-    return ObjectBlobs.at(bucket_url(path), clock, config, SOON)
+    return BucketBlobs.at(bucket_url(path), clock, config, SOON)
 
 
 # One line per implementation; all of them pass the same contract.
 IMPLEMENTATIONS: Final[dict[str, Opener]] = {
-    "segments": SegmentBlobs.open,
+    "segments": DiskBlobs.open,
     "objects on s3": in_bucket,
     "objects in files": in_files,
     "objects in memory": in_memory,
@@ -113,7 +113,7 @@ async def opened(
     path: Path,
     clock: Clock | None = None,
     config: StoreConfig | None = None,
-    opener: Opener = SegmentBlobs.open,
+    opener: Opener = DiskBlobs.open,
 ) -> AsyncIterator[Blobs]:
     """A raw store that is closed at the end."""
     blobs = await opener(path, clock or StillClock(), config or StoreConfig())

@@ -25,7 +25,7 @@ from tests.integration.blobs.raw_stores import (
 )
 from tests.integration.blobs.writing_child import body_of
 
-from feedmill.adapters.blobs.disk.store import SegmentBlobs
+from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.blobs.record import write_header
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import StoreConfig
@@ -101,7 +101,7 @@ def test_a_torn_tail_is_cut_and_nothing_before_it(tmp_path: Path, tail: bytes) -
         with path.open("ab") as file:
             file.write(torn)
 
-        blobs = await SegmentBlobs.open(tmp_path, SystemClock())
+        blobs = await DiskBlobs.open(tmp_path, SystemClock())
         (recovered,) = blobs.recovered
         assert recovered.problem is None
         assert recovered.cut_bytes >= len(torn)
@@ -111,7 +111,7 @@ def test_a_torn_tail_is_cut_and_nothing_before_it(tmp_path: Path, tail: bytes) -
         assert {problem.fault for problem in problems} <= {"orphan"}
         await blobs.close()
 
-        again = await SegmentBlobs.open(tmp_path, SystemClock())
+        again = await DiskBlobs.open(tmp_path, SystemClock())
         assert again.recovered == ()
         await again.close()
 

@@ -26,8 +26,8 @@ from tests.integration.blobs.raw_stores import (
 )
 
 from feedmill.adapters.blobs.disk import folder as disk
-from feedmill.adapters.blobs.disk.folder import Folder
-from feedmill.adapters.blobs.disk.store import SegmentBlobs
+from feedmill.adapters.blobs.disk.folder import SegmentFolder
+from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.blobs.record import write_header
 from feedmill.adapters.blobs.verify import _records
 from feedmill.adapters.clock import SystemClock
@@ -184,7 +184,7 @@ def test_recovery_that_fails_is_told_and_tried_again(
         path.rename(path.with_suffix(".open"))
 
         with failing(monkeypatch, errno.EIO):
-            blobs = await SegmentBlobs.open(tmp_path, SystemClock())
+            blobs = await DiskBlobs.open(tmp_path, SystemClock())
         (recovered,) = blobs.recovered
         assert recovered.problem is not None
         assert "disk" in recovered.problem
@@ -306,11 +306,11 @@ def test_large_bodies_are_reencoded_within_bounded_memory(
 
 
 def test_a_segment_that_vanishes_while_the_folder_is_listed_is_passed_over(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
+    folder = SegmentFolder(tmp_path)
 
     assert folder._segment(tmp_path / "0000.open") is None
     assert _records(folder, "0000", set()) == []
-    folder.condemn("0000", StillClock().now())
+    folder.mark_for_deletion("0000", StillClock().now())
     assert names_in(tmp_path) == []
     with folder.abandoned("0000") as file:
         assert file is None
@@ -415,7 +415,7 @@ def test_a_segment_of_a_newer_version_is_neither_read_nor_cut(tmp_path: Path) ->
         path.unlink()
         path.with_suffix(".open").write_bytes(data)
 
-        blobs = await SegmentBlobs.open(tmp_path, SystemClock())
+        blobs = await DiskBlobs.open(tmp_path, SystemClock())
         assert blobs.recovered[0].problem is not None
         assert "newer" in blobs.recovered[0].problem
         with pytest.raises(BlobError) as caught:
@@ -448,7 +448,7 @@ def test_a_file_in_the_way_of_the_folder_is_an_error_with_a_reason(tmp_path: Pat
         (tmp_path / "raw").write_text("in the way")
 
         with pytest.raises(BlobError):
-            await SegmentBlobs.open(tmp_path / "raw" / "deeper", SystemClock())
+            await DiskBlobs.open(tmp_path / "raw" / "deeper", SystemClock())
 
     run(story())
 
@@ -472,7 +472,7 @@ def test_a_disk_that_hangs_is_not_waited_for_for_ever(
     hanging = Event()
 
     async def story() -> None:
-        monkeypatch.setattr("feedmill.adapters.blobs.disk.store.PATIENCE_SEC", 0.05)
+        monkeypatch.setattr("feedmill.adapters.blobs.disk.store.DISK_TIMEOUT_SEC", 0.05)
         async with opened(tmp_path) as blobs:
             with monkeypatch.context() as patch:
                 patch.setattr(disk, "sync_data", lambda _: hanging.wait(20))

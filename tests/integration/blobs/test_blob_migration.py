@@ -26,10 +26,10 @@ from tests.integration.blobs.raw_stores import (
 from tests.servers.seaweed import S3Server
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
-from feedmill.app.services import examine, open_world
+from feedmill.app.services import open_services, run_doctor
 from feedmill.config import BlobsConfig, Config, StoreConfig
-from feedmill.engine.maintain.move_blobs import carry, drop_old
-from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.move_blobs import delete_moved, move_blobs
+from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.maintain.retention import pack_raw
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.ports.store import Store
@@ -57,22 +57,22 @@ class Home:
 
     async def fill(self) -> None:
         """Versions of one feed, packed and not, in several segments."""
-        async with open_world(self.config()) as world:
-            feed = (await subscribe("https://example.com/feed", world)).feed
+        async with open_services(self.config()) as services:
+            feed = (await subscribe("https://example.com/feed", services)).feed
             for version in range(_DOCUMENTS):
-                current = await world.store.feed(feed.id)
+                current = await services.store.feed(feed.id)
                 assert current is not None
-                await ingest_document(RawDocument(body=document(version)), current, world)
-                await world.blobs.seal()
+                await ingest_document(RawDocument(body=document(version)), current, services)
+                await services.blobs.seal()
                 if version == 3:
-                    await pack_raw(world)
+                    await pack_raw(services)
 
     async def check(self) -> None:
         """Every document is where the settings say."""
-        async with open_world(self.config()) as world:
+        async with open_services(self.config()) as services:
             for version in range(_DOCUMENTS):
                 digest = sha256(document(version)).hexdigest()
-                assert await body_of(digest, world) == document(version)
+                assert await load_body(digest, services) == document(version)
 
     def command(self, *words: str, url: str = "", failpoint: str = "") -> tuple[int, Any]:
         """A command of its own process: its exit code and what it said in JSON."""
@@ -210,7 +210,7 @@ def test_the_doctor_looks_at_the_bucket(home: Home, monkeypatch: pytest.MonkeyPa
         return ()
 
     async def seen(url: str | None) -> dict[str, Any]:
-        checks = await examine(Config(blobs=BlobsConfig(url=url)))
+        checks = await run_doctor(Config(blobs=BlobsConfig(url=url)))
         return {check["name"]: check for check in checks}
 
     async def story() -> None:
@@ -221,7 +221,7 @@ def test_the_doctor_looks_at_the_bucket(home: Home, monkeypatch: pytest.MonkeyPa
         assert "create it" in missing["raw store"]["detail"]
         assert "raw store" not in await seen(None)
 
-    monkeypatch.setattr("feedmill.adapters.doctor.examine", nothing_else)
+    monkeypatch.setattr("feedmill.adapters.doctor.run_checks", nothing_else)
     run(story())
 
 
@@ -234,18 +234,18 @@ def test_a_mill_that_still_writes_is_told_apart_from_one_that_has_stopped(home: 
                 (ref,) = await keep(mill, [b"just now"])
                 await index(store, ref)
                 with pytest.raises(ConflictError) as caught:
-                    await carry(source, target, store)
+                    await move_blobs(source, target, store)
                 assert caught.value.reason == "in-use"
                 done = len(await target.segments())
                 assert done == _SEGMENTS
 
-            carried = await carry(source, target, store)
+            carried = await move_blobs(source, target, store)
             assert (carried.segments, carried.problems) == (1, ())
             assert await target.get(ref) == b"just now"
             async with opened(home.raw) as mill:
                 await keep(mill, [b"once more"])
                 with pytest.raises(ConflictError):
-                    await drop_old(source, target, store, carried)
+                    await delete_moved(source, target, store, carried)
                 assert len(segments_in(home.raw)) > done
         await store.close()
 
@@ -257,22 +257,25 @@ def test_a_segment_that_is_packed_while_it_is_carried_follows_in_its_new_shape(
 ) -> None:
     async def story() -> None:
         path = home.folder.parent
-        async with open_world(home.config()) as world, opened(path, opener=in_bucket) as target:
-            old = [one.name for one in await world.blobs.segments() if not one.packed]
-            carry_out, packing = world.blobs.carry_out, asyncio.Lock()
+        async with (
+            open_services(home.config()) as services,
+            opened(path, opener=in_bucket) as target,
+        ):
+            old = [one.name for one in await services.blobs.segments() if not one.packed]
+            carry_out, packing = services.blobs.read_segment, asyncio.Lock()
 
             async def pack_first(name: str) -> bytes:
                 async with packing:
-                    await pack_raw(world)
+                    await pack_raw(services)
                     while old:
-                        await world.blobs.drop(old.pop())
+                        await services.blobs.drop(old.pop())
                 return await carry_out(name)
 
-            monkeypatch.setattr(world.blobs, "carry_out", pack_first)
-            carried = await carry(world.blobs, target, world.store)
+            monkeypatch.setattr(services.blobs, "carry_out", pack_first)
+            carried = await move_blobs(services.blobs, target, services.store)
 
             assert carried.problems == ()
-            for ref in await world.store.blobs():
+            for ref in await services.store.blobs():
                 assert ref.segment.endswith("-packed")
                 assert await target.get(ref)
 
@@ -282,11 +285,14 @@ def test_a_segment_that_is_packed_while_it_is_carried_follows_in_its_new_shape(
 def test_a_pointer_into_nothing_is_named(home: Home) -> None:
     async def story() -> None:
         path = home.folder.parent
-        async with open_world(home.config()) as world, opened(path, opener=in_bucket) as target:
-            (lost, *_) = await world.store.blobs()
-            await world.blobs.drop(lost.segment)
+        async with (
+            open_services(home.config()) as services,
+            opened(path, opener=in_bucket) as target,
+        ):
+            (lost, *_) = await services.store.blobs()
+            await services.blobs.drop(lost.segment)
 
-            carried = await carry(world.blobs, target, world.store)
+            carried = await move_blobs(services.blobs, target, services.store)
 
             assert {(one.fault, one.segment) for one in carried.problems} == {
                 ("missing", lost.segment)
@@ -298,15 +304,18 @@ def test_a_pointer_into_nothing_is_named(home: Home) -> None:
 def test_a_segment_of_another_length_over_there_is_named_and_left_alone(home: Home) -> None:
     async def story() -> None:
         path = home.folder.parent
-        async with open_world(home.config()) as world, opened(path, opener=in_bucket) as target:
-            (first, *_) = await world.store.blobs()
-            await target.carry_in(first.segment, b"something else")
+        async with (
+            open_services(home.config()) as services,
+            opened(path, opener=in_bucket) as target,
+        ):
+            (first, *_) = await services.store.blobs()
+            await target.write_segment(first.segment, b"something else")
 
-            carried = await carry(world.blobs, target, world.store)
+            carried = await move_blobs(services.blobs, target, services.store)
 
             assert [(one.fault, one.segment) for one in carried.problems] == [
                 ("damaged", first.segment)
             ]
-            assert await target.carry_out(first.segment) == b"something else"
+            assert await target.read_segment(first.segment) == b"something else"
 
     run(story())

@@ -400,13 +400,13 @@ def test_a_whole_segment_is_carried_to_another_place_under_its_name(raw_store: O
             await blobs.seal()
             packed = await blobs.reencode([(index.rows[digest_of(b)], p) for b, p in plan])
             (name,) = {ref.segment for ref in packed}
-            data = await blobs.carry_out(name)
+            data = await blobs.read_segment(name)
             await blobs.drop(name)
             with pytest.raises(BlobMoved):
-                await blobs.carry_out(name)
+                await blobs.read_segment(name)
 
-            await blobs.carry_in(name, data)
-            await blobs.carry_in(name, data)  # once more is fine
+            await blobs.write_segment(name, data)
+            await blobs.write_segment(name, data)  # once more is fine
 
             assert [await blobs.get(ref) for ref in packed] == bodies
             assert await blobs.verify(packed, only=[name]) == ()

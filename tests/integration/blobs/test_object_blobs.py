@@ -30,16 +30,16 @@ from tests.integration.blobs.raw_stores import (
 from tests.integration.blobs.writing_child import body_of
 from tests.servers.seaweed import S3Server
 
-from feedmill.adapters.blobs.bucket.address import open_store
-from feedmill.adapters.blobs.bucket.bucket import Bucket, key_of
+from feedmill.adapters.blobs.bucket.address import open_object_store
+from feedmill.adapters.blobs.bucket.bucket import Bucket, segment_key
 from feedmill.adapters.blobs.bucket.range_cache import BEHIND_BYTES
-from feedmill.adapters.blobs.bucket.store import ObjectBlobs
+from feedmill.adapters.blobs.bucket.store import BucketBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.config import BlobsConfig, Config, StoreConfig
 from feedmill.engine.maintain.retention import sweep_raw
-from feedmill.engine.run.retry import passes
-from feedmill.engine.run.services import World
+from feedmill.engine.run.retry import is_transient
+from feedmill.engine.run.services import Services
 from feedmill.errors import BlobError
 from feedmill.model.feed import BlobRef
 
@@ -72,8 +72,8 @@ def objects(store: ObjectStore) -> list[str]:
     return sorted(found["path"] for chunk in obstore.list(store) for found in chunk)
 
 
-def at(url: str, config: BlobsConfig = SOON, clock: StillClock | None = None) -> ObjectBlobs:
-    return ObjectBlobs.at(url, clock or StillClock(), StoreConfig(), config)
+def at(url: str, config: BlobsConfig = SOON, clock: StillClock | None = None) -> BucketBlobs:
+    return BucketBlobs.at(url, clock or StillClock(), StoreConfig(), config)
 
 
 @pytest.mark.parametrize("acknowledged", [1, 40, 250])
@@ -103,20 +103,20 @@ def test_a_segment_whose_writer_died_before_the_commit_is_swept_after_the_grace(
             assert output.read() == b""  # dead before anybody was told
         clock, config = StillClock(), Config(store=StoreConfig(segment_grace_sec=600))
         store = await SqliteStore.open(tmp_path / "mill.db")
-        blobs = ObjectBlobs.at(url, clock, config.store, SOON)
-        world = World(
+        blobs = BucketBlobs.at(url, clock, config.store, SOON)
+        services = Services(
             clock=clock, fetcher=ScriptedFetcher({}), blobs=blobs, store=store, config=config
         )
 
         (orphan,) = await blobs.segments()
         assert await store.blobs(segment=orphan.name) == ()
-        assert await sweep_raw(world) == 0
+        assert await sweep_raw(services) == 0
         clock.advance(599)
-        assert await sweep_raw(world) == 0
+        assert await sweep_raw(services) == 0
         assert [one.name for one in await blobs.segments()] == [orphan.name]
         clock.advance(1)
-        assert await sweep_raw(world) == 1
-        assert objects(open_store(url, SOON)) == []
+        assert await sweep_raw(services) == 1
+        assert objects(open_object_store(url, SOON)) == []
         await blobs.close()
         await store.close()
 
@@ -165,7 +165,7 @@ def test_a_server_that_stays_away_is_a_trouble_that_may_pass(
             with pytest.raises(BlobError, match="does not answer") as caught:
                 await attempt
             assert caught.value.reason == "unreachable"
-            assert passes(caught.value)
+            assert is_transient(caught.value)
         await away.close()
 
     run(story())
@@ -193,7 +193,7 @@ def test_wrong_credentials_are_said_with_the_way_out_and_without_the_secret(
             await attempts[attempt]()
 
         assert caught.value.reason == "denied"
-        assert not passes(caught.value)
+        assert not is_transient(caught.value)
         assert url in str(caught.value)
         assert "AWS_SECRET_ACCESS_KEY" in str(caught.value)
         assert "sesame" not in str(caught.value)
@@ -254,7 +254,7 @@ def test_a_name_that_is_taken_is_given_up_and_what_lies_there_stays(url: str) ->
 
 
 def test_a_put_whose_answer_was_lost_is_recognised_when_it_is_repeated(url: str) -> None:
-    bucket, name = Bucket(open_store(url, SOON), url), SystemClock().new_id()
+    bucket, name = Bucket(open_object_store(url, SOON), url), SystemClock().new_id()
 
     assert bucket.create(name, b"the same")
     assert bucket.create(name, b"the same")
@@ -265,24 +265,24 @@ def test_a_put_whose_answer_was_lost_is_recognised_when_it_is_repeated(url: str)
 
 
 def test_an_object_that_vanishes_while_it_is_compared_is_no_success(url: str) -> None:
-    bucket = Bucket(open_store(url, SOON), url)
+    bucket = Bucket(open_object_store(url, SOON), url)
 
     assert bucket._whole("segments/undated/0000.seg") is None
 
 
 def test_two_who_condemn_at_the_same_moment_leave_one_note(url: str) -> None:
     bucket, name, now = (
-        Bucket(open_store(url, SOON), url),
+        Bucket(open_object_store(url, SOON), url),
         SystemClock().new_id(),
         StillClock().now(),
     )
     bucket.create(name, b"x")
 
-    bucket.condemn(name, now)
-    bucket.condemn(name, now)
+    bucket.mark_for_deletion(name, now)
+    bucket.mark_for_deletion(name, now)
 
-    assert bucket.condemned_at(name) == now
-    assert len(objects(open_store(url, SOON))) == 2
+    assert bucket.marked_at(name) == now
+    assert len(objects(open_object_store(url, SOON))) == 2
 
 
 def test_puts_of_one_moment_share_one_object_and_large_ones_are_split(url: str) -> None:
@@ -304,14 +304,16 @@ def test_every_altered_object_is_found(url: str) -> None:
     async def story() -> None:
         blobs = at(url)
         sound, rotten, cut, gone = [(await keep(blobs, [noise(900, f"{n}")]))[0] for n in range(4)]
-        store = open_store(url, SOON)
-        data = bytearray(obstore.get(store, key_of(rotten.segment)).bytes())
+        store = open_object_store(url, SOON)
+        data = bytearray(obstore.get(store, segment_key(rotten.segment)).bytes())
         data[500] ^= 1
-        obstore.put(store, key_of(rotten.segment), bytes(data))
+        obstore.put(store, segment_key(rotten.segment), bytes(data))
         obstore.put(
-            store, key_of(cut.segment), bytes(obstore.get(store, key_of(cut.segment)).bytes())[:300]
+            store,
+            segment_key(cut.segment),
+            bytes(obstore.get(store, segment_key(cut.segment)).bytes())[:300],
         )
-        obstore.delete(store, key_of(gone.segment))
+        obstore.delete(store, segment_key(gone.segment))
 
         problems = await blobs.verify([sound, rotten, cut, gone])
         assert {(one.fault, one.sha256) for one in problems} == {
@@ -329,7 +331,7 @@ def test_every_altered_object_is_found(url: str) -> None:
 
 def test_things_under_the_prefix_that_are_not_ours_are_named(url: str) -> None:
     async def story() -> None:
-        store = open_store(url, SOON)
+        store = open_object_store(url, SOON)
         strange = [
             "notes.txt",
             "segments/2026/01/01/0000.seg",  # of another day than its name says
@@ -362,7 +364,7 @@ def test_a_body_costs_its_own_range_and_a_chain_one_request_more(
         return get_range(store, path, start=start, length=length)
 
     async def story() -> None:
-        blobs = ObjectBlobs(MemoryStore(), "memory://", StillClock(), None, SOON)
+        blobs = BucketBlobs(MemoryStore(), "memory://", StillClock(), None, SOON)
         ballast = [noise(400_000, f"{n}") for n in range(10)]
         chain = versions("chain", 15)
         refs = await keep(blobs, [*ballast, *chain])
@@ -388,7 +390,7 @@ def test_a_pointer_that_returns_is_noticed_by_whoever_sweeps_next(url: str) -> N
     async def story() -> None:
         clock = StillClock()
         one, other = (
-            ObjectBlobs.at(url, clock, StoreConfig(segment_grace_sec=600), SOON) for _ in range(2)
+            BucketBlobs.at(url, clock, StoreConfig(segment_grace_sec=600), SOON) for _ in range(2)
         )
         (ref,) = await keep(one, [b"back again"])
         assert await one.sweep(ref.segment, []) == "condemned"
@@ -406,17 +408,17 @@ def test_a_pointer_that_returns_is_noticed_by_whoever_sweeps_next(url: str) -> N
 
 
 def test_condemning_what_another_has_dropped_leaves_nothing_behind(url: str) -> None:
-    bucket = Bucket(open_store(url, SOON), url)
+    bucket = Bucket(open_object_store(url, SOON), url)
 
-    bucket.condemn("0000", StillClock().now())
+    bucket.mark_for_deletion("0000", StillClock().now())
 
-    assert objects(open_store(url, SOON)) == []
+    assert objects(open_object_store(url, SOON)) == []
 
 
 def test_a_body_is_put_again_when_its_segment_may_be_swept(url: str) -> None:
     async def story() -> None:
         clock = StillClock()
-        blobs = ObjectBlobs.at(url, clock, StoreConfig(segment_grace_sec=600), SOON)
+        blobs = BucketBlobs.at(url, clock, StoreConfig(segment_grace_sec=600), SOON)
         (first,) = await keep(blobs, [b"body"])
         clock.advance(299)
         (soon,) = await keep(blobs, [b"body"])
@@ -461,8 +463,8 @@ def test_a_segment_lies_under_the_day_of_its_name() -> None:
         for minutes in (0, 1)
     }
 
-    assert key_of(name).removesuffix(f"{name}.seg") in days
-    assert key_of("0000") == "segments/undated/0000.seg"
-    assert key_of("f" * 32) == f"segments/undated/{'f' * 32}.seg"
+    assert segment_key(name).removesuffix(f"{name}.seg") in days
+    assert segment_key("0000") == "segments/undated/0000.seg"
+    assert segment_key("f" * 32) == f"segments/undated/{'f' * 32}.seg"
     with pytest.raises(BlobError):
-        key_of("../../etc/passwd")
+        segment_key("../../etc/passwd")

@@ -9,10 +9,10 @@ from tests.integration.blobs.raw_stores import StillClock, bucket_url, point_to,
 from tests.integration.blobs.test_blob_migration import document
 from tests.servers.seaweed import S3Server
 
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.config import BlobsConfig, Config, StoreConfig
-from feedmill.engine.maintain.raw_documents import body_of
-from feedmill.engine.maintain.retention import pack_raw, sweep_raw, verify
+from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.maintain.retention import pack_raw, sweep_raw, verify_integrity
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import MissingExtraError
@@ -33,26 +33,26 @@ def config(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_small_segments_become_one_and_the_old_ones_go_after_the_grace(config: Config) -> None:
     async def story() -> None:
         clock = StillClock()
-        async with open_world(config, clock=clock) as world:
-            feed = (await subscribe("https://example.com/feed", world)).feed
+        async with open_services(config, clock=clock) as services:
+            feed = (await subscribe("https://example.com/feed", services)).feed
             for version in range(_VERSIONS):
-                current = await world.store.feed(feed.id)
+                current = await services.store.feed(feed.id)
                 assert current is not None
-                await ingest_document(RawDocument(body=document(version)), current, world)
+                await ingest_document(RawDocument(body=document(version)), current, services)
                 clock.advance(60)
-            assert len(await world.blobs.segments()) == _VERSIONS
+            assert len(await services.blobs.segments()) == _VERSIONS
 
-            assert await pack_raw(world) == _VERSIONS
-            assert await sweep_raw(world) == 0
+            assert await pack_raw(services) == _VERSIONS
+            assert await sweep_raw(services) == 0
             clock.advance(600)
-            assert await sweep_raw(world) == _VERSIONS
+            assert await sweep_raw(services) == _VERSIONS
 
-            (packed,) = await world.blobs.segments()
+            (packed,) = await services.blobs.segments()
             assert packed.packed
             for version in range(_VERSIONS):
                 digest = sha256(document(version)).hexdigest()
-                assert await body_of(digest, world) == document(version)
-            proof = await verify(world)
+                assert await load_body(digest, services) == document(version)
+            proof = await verify_integrity(services)
             assert (proof["documents"], proof["problems"]) == (_VERSIONS, [])
         assert not (Path(config.store.home) / "raw").exists()
 
@@ -61,10 +61,10 @@ def test_small_segments_become_one_and_the_old_ones_go_after_the_grace(config: C
 
 def test_a_world_in_memory_touches_no_bucket(config: Config) -> None:
     async def story() -> None:
-        async with open_world(config, memory=True) as world:
-            await world.blobs.put(b"body", sha256=sha256(b"body").hexdigest())
-        async with open_world(config) as world:
-            assert await world.blobs.segments() == ()
+        async with open_services(config, memory=True) as services:
+            await services.blobs.put(b"body", sha256=sha256(b"body").hexdigest())
+        async with open_services(config) as services:
+            assert await services.blobs.segments() == ()
 
     run(story())
 
@@ -74,7 +74,7 @@ def test_without_the_package_the_way_to_it_is_said(
 ) -> None:
     async def story() -> None:
         with pytest.raises(MissingExtraError) as caught:
-            async with open_world(config):
+            async with open_services(config):
                 pass
         assert "feedmill[objects]" in caught.value.hint
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from feedmill.adapters.blobs.disk.store import SegmentBlobs
+from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import StoreConfig
 
@@ -25,7 +25,7 @@ def body_of(name: str, number: int) -> bytes:
 async def main(folder: str, name: str, segment_bytes: str) -> None:
     """Put and tell, for ever."""
     config = StoreConfig(segment_bytes=int(segment_bytes))
-    blobs = await SegmentBlobs.open(Path(folder), SystemClock(), config)
+    blobs = await DiskBlobs.open(Path(folder), SystemClock(), config)
 
     async def write(start: int) -> None:
         number = start

@@ -16,7 +16,7 @@ from tests.integration.bus.readers import (
     mock_kafka,
 )
 
-from feedmill.app.services import bus_of
+from feedmill.app.services import make_bus
 from feedmill.config import BusConfig, Config
 from feedmill.engine.ports.sink import Bus
 from feedmill.model.event import Event
@@ -34,7 +34,7 @@ class BusBench:
         return Config(bus=BusConfig(url=self.url, stream=self.stream, **chosen))
 
     def open(self, **chosen: Any) -> Bus:
-        return bus_of(self.config(**chosen))
+        return make_bus(self.config(**chosen))
 
     def messages(self) -> list[Read]:
         """Everything that is there."""

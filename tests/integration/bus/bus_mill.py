@@ -11,12 +11,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from feedmill.app.services import bus_of, open_world
+from feedmill.app.services import make_bus, open_services
 from feedmill.config import BusConfig, Config, StoreConfig
-from feedmill.engine.deliver.to_bus import Relayed, keep_relaying
+from feedmill.engine.deliver.to_bus import Relayed, run_relay
 from feedmill.engine.ports.sink import Bus
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
@@ -27,16 +27,18 @@ FEEDS = tuple(f"feed-{number}" for number in range(7))
 
 
 @asynccontextmanager
-async def opened(home: Path, config: Config) -> AsyncIterator[World]:
+async def opened(home: Path, config: Config) -> AsyncIterator[Services]:
     """A world on that folder with the settings of a bus."""
     hasty = replace(config.bus, look_sec=0.02)
-    async with open_world(replace(config, bus=hasty, store=StoreConfig(home=str(home)))) as world:
-        yield world
+    async with open_services(
+        replace(config, bus=hasty, store=StoreConfig(home=str(home)))
+    ) as services:
+        yield services
 
 
-async def happen(world: World, events: int) -> None:
+async def happen(services: Services, events: int) -> None:
     """Let so many events happen, by turns to several feeds; all in one transaction."""
-    now, feed_id = world.clock.now(), world.clock.new_id()
+    now, feed_id = services.clock.now(), services.clock.new_id()
     new = NewFeed(
         id=feed_id,
         url=f"https://paper.example/{feed_id}",
@@ -48,15 +50,15 @@ async def happen(world: World, events: int) -> None:
         NewEvent(type="feed.state", feed_id=feed, occurred_at=now, data={"after": "active"})
         for feed in islice(cycle(FEEDS), events)
     ]
-    await world.store.add_feed(new, told)
+    await services.store.add_feed(new, told)
 
 
 class Relaying:
     """A relay in the background, and what was said about it."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.watch = Watch("the test", words=(self._word,))
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self.watch = Lifecycle("the test", words=(self._word,))
         self.troubles: list[str] = []
         self.recoveries = 0
         self.told: list[Relayed] = []
@@ -69,16 +71,16 @@ class Relaying:
 
     async def caught_up(self, bus_name: str) -> None:
         """Wait until the cursor is at the end of the log."""
-        store = self.world.store
+        store = self.services.store
         await until_so(lambda: _is_at_end(store.cursor(bus_name), store.last_seq()))
 
 
 @asynccontextmanager
-async def relaying(world: World, bus: Bus | None = None) -> AsyncIterator[Relaying]:
+async def relaying(services: Services, bus: Bus | None = None) -> AsyncIterator[Relaying]:
     """Relay while the story goes on."""
-    story = Relaying(world)
-    work = keep_relaying(
-        world, bus or bus_of(world.config), story.watch, listeners=(story.told.append,)
+    story = Relaying(services)
+    work = run_relay(
+        services, bus or make_bus(services.config), story.watch, listeners=(story.told.append,)
     )
     task = asyncio.create_task(work)
     try:

@@ -3,17 +3,17 @@
 import asyncio
 import signal
 
-from feedmill.app.services import bus_of, load_config, open_world
-from feedmill.engine.deliver.to_bus import keep_relaying
-from feedmill.engine.run.lifecycle import Watch
+from feedmill.app.services import load_config, make_bus, open_services
+from feedmill.engine.deliver.to_bus import run_relay
+from feedmill.engine.run.lifecycle import Lifecycle
 
 
 async def relay() -> None:
     config = load_config()
-    watch = Watch("child")
+    watch = Lifecycle("child")
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, watch.stop)
-    async with open_world(config) as world:
-        await keep_relaying(world, bus_of(config), watch)
+    async with open_services(config) as services:
+        await run_relay(services, make_bus(config), watch)
 
 
 if __name__ == "__main__":

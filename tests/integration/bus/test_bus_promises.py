@@ -16,7 +16,7 @@ from tests.integration.taps.tap_sinks import event, events
 from tests.servers.nats import NatsServer
 from tests.servers.valkey import ValkeyServer
 
-from feedmill.app.services import bus_of
+from feedmill.app.services import make_bus
 from feedmill.config import BusConfig, Config
 from feedmill.engine.ports.sink import Bus
 from feedmill.errors import SinkError
@@ -212,7 +212,7 @@ def test_a_stream_of_redis_is_cut_to_its_length(
 def test_a_bus_that_nobody_answers_at_is_unreachable(kind: str, unused_port: int) -> None:
     config = BusConfig(url=f"{kind}://who:secret@127.0.0.1:{unused_port}", timeout_sec=1.0)
 
-    problem = reason_of(bus_of(Config(bus=config)))
+    problem = reason_of(make_bus(Config(bus=config)))
 
     assert problem.reason == "unreachable"
     assert f"127.0.0.1:{unused_port}" in str(problem)
@@ -223,8 +223,8 @@ def test_nats_with_a_wrong_password_is_no_reason_to_wait() -> None:
     who = 'authorization { user: "mill", password: "right" }'
     with NatsServer(extra=who) as server:
         good = server.url.replace("//", "//mill:right@")
-        deliver(bus_of(Config(bus=BusConfig(url=good))), events(1, 1))
-        problem = reason_of(bus_of(Config(bus=BusConfig(url=good.replace("right", "wrong")))))
+        deliver(make_bus(Config(bus=BusConfig(url=good))), events(1, 1))
+        problem = reason_of(make_bus(Config(bus=BusConfig(url=good.replace("right", "wrong")))))
 
     assert problem.reason == "refused"
     assert "wrong" not in str(problem)
@@ -239,8 +239,8 @@ def test_nats_is_spoken_to_in_secret_when_the_address_says_so(tmp_path: Path) ->
     with NatsServer(extra=sealed) as server:
         url = server.url.replace("nats://", "tls://")
         trusted = BusConfig(url=url, ca_file=str(tmp_path / "ca.pem"))
-        deliver(bus_of(Config(bus=trusted)), events(1, 1))
-        problem = reason_of(bus_of(Config(bus=BusConfig(url=url))))
+        deliver(make_bus(Config(bus=trusted)), events(1, 1))
+        problem = reason_of(make_bus(Config(bus=BusConfig(url=url))))
 
     assert problem.reason == "unreachable"
     assert "certificate" in str(problem).lower()
@@ -258,9 +258,9 @@ def test_valkey_with_a_wrong_password_is_no_reason_to_wait(valkey_server: Valkey
     good = valkey_server.url.replace("//", "//mill:right@")
     own = BusConfig(url=good, stream="let-in")
 
-    deliver(bus_of(Config(bus=own)), events(1, 1))
+    deliver(make_bus(Config(bus=own)), events(1, 1))
     bad = BusConfig(url=good.replace("right", "wrong"), stream="let-in")
-    problem = reason_of(bus_of(Config(bus=bad)))
+    problem = reason_of(make_bus(Config(bus=bad)))
 
     assert problem.reason == "refused"
     assert "wrong" not in str(problem)
@@ -283,7 +283,7 @@ def test_a_key_of_another_kind_is_refused(valkey_server: ValkeyServer) -> None:
         await client.aclose()
 
     asyncio.run(in_the_way())
-    bus = bus_of(Config(bus=BusConfig(url=valkey_server.url, stream="in-the-way")))
+    bus = make_bus(Config(bus=BusConfig(url=valkey_server.url, stream="in-the-way")))
 
     assert reason_of(bus).reason == "refused"
 

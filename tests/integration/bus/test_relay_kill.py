@@ -14,7 +14,7 @@ from tests.integration.bus.bus_mill import (
 )
 from tests.integration.bus.readers import Read, feeds, numbers
 
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 
 DEATHS = (
     "bus-send@3",  # nothing is on its way
@@ -35,11 +35,11 @@ def test_whatever_kills_the_relays_each_event_is_there_and_each_feed_in_order(
 
     async def story() -> None:
         config = bench.config(window=WINDOW)
-        async with opened(tmp_path, config) as world:
-            await _all_die(world, tmp_path)
-            async with relaying(world) as last:
+        async with opened(tmp_path, config) as services:
+            await _all_die(services, tmp_path)
+            async with relaying(services) as last:
                 await last.caught_up(bench.open().name)
-            total.append(await world.store.last_seq())
+            total.append(await services.store.last_seq())
         messages.extend(await bench.reader.read(bench.stream))
 
     run(story)
@@ -51,13 +51,13 @@ def test_whatever_kills_the_relays_each_event_is_there_and_each_feed_in_order(
         assert numbers(messages) == expected  # exactly once, and in order over all feeds
 
 
-async def _all_die(world: World, home: Path) -> None:
+async def _all_die(services: Services, home: Path) -> None:
     """Relays at work on a log that grows, until each has met its end."""
-    relays = [await start_child(home, world.config.bus, one) for one in DEATHS]
+    relays = [await start_child(home, services.config.bus, one) for one in DEATHS]
     ends = {asyncio.ensure_future(relay.wait()) for relay in relays}
     try:
         while ends:
-            await happen(world, 3 * WINDOW)
+            await happen(services, 3 * WINDOW)
             _, ends = await asyncio.wait(ends, timeout=0.2)
     finally:
         for relay in relays:

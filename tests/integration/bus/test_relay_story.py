@@ -12,39 +12,39 @@ from tests.integration.bus.readers import NatsReader, Reader, RedisReader, feeds
 from tests.servers.nats import NatsServer
 from tests.servers.valkey import ValkeyServer
 
-from feedmill.app.services import bus_of
+from feedmill.app.services import make_bus
 from feedmill.config import BusConfig, Config, RunConfig
-from feedmill.engine.deliver.to_bus import Relayed, refill, relay_pending
-from feedmill.engine.run.services import World
+from feedmill.engine.deliver.to_bus import Relayed, relay_after, relay_pending
+from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError, FeedmillError
 
 
-async def relayed(world: World) -> int:
+async def relayed(services: Services) -> int:
     """Relay what waits, once."""
-    bus = bus_of(world.config)
+    bus = make_bus(services.config)
     try:
-        return await relay_pending(world, bus)
+        return await relay_pending(services, bus)
     finally:
         await bus.close()
 
 
-async def refilled(world: World, after: int) -> int:
+async def refilled(services: Services, after: int) -> int:
     """Refill from a number."""
-    bus = bus_of(world.config)
+    bus = make_bus(services.config)
     try:
-        return await refill(world, bus, after)
+        return await relay_after(services, bus, after)
     finally:
         await bus.close()
 
 
 def test_a_relay_hands_over_what_is_there_and_what_comes(bench: BusBench, tmp_path: Path) -> None:
     async def story() -> None:
-        async with opened(tmp_path, bench.config(window=30)) as world:
-            name = bus_of(world.config).name
-            await happen(world, 100)
-            async with relaying(world) as relay:
+        async with opened(tmp_path, bench.config(window=30)) as services:
+            name = make_bus(services.config).name
+            await happen(services, 100)
+            async with relaying(services) as relay:
                 await relay.caught_up(name)
-                await happen(world, 50)
+                await happen(services, 50)
                 await relay.caught_up(name)
             found = await bench.reader.read(bench.stream)
 
@@ -61,10 +61,10 @@ def test_what_happens_before_the_end_of_a_run_is_still_relayed(
     exact: BusBench, tmp_path: Path
 ) -> None:
     async def story() -> None:
-        async with opened(tmp_path, exact.config()) as world:
-            async with relaying(world) as relay:
-                await relay.caught_up(bus_of(world.config).name)
-                await happen(world, 20)
+        async with opened(tmp_path, exact.config()) as services:
+            async with relaying(services) as relay:
+                await relay.caught_up(make_bus(services.config).name)
+                await happen(services, 20)
             found = await exact.reader.read(exact.stream)
 
             assert numbers(found) == list(range(1, 21))
@@ -74,9 +74,9 @@ def test_what_happens_before_the_end_of_a_run_is_still_relayed(
 
 def test_a_refill_gives_what_is_missing_and_nothing_twice(exact: BusBench, tmp_path: Path) -> None:
     async def story() -> None:
-        async with opened(tmp_path, exact.config()) as world:
-            await happen(world, 60)
-            given = [await relayed(world), await refilled(world, 10), await relayed(world)]
+        async with opened(tmp_path, exact.config()) as services:
+            await happen(services, 60)
+            given = [await relayed(services), await refilled(services, 10), await relayed(services)]
             found = await exact.reader.read(exact.stream)
 
             assert given == [60, 0, 0]
@@ -91,9 +91,9 @@ def test_a_refill_of_kafka_repeats_from_that_number_on(
     bench = kafka_bench(tmp_path, request)
 
     async def story() -> None:
-        async with opened(tmp_path, bench.config()) as world:
-            await happen(world, 30)
-            given = [await relayed(world), await refilled(world, 20), await relayed(world)]
+        async with opened(tmp_path, bench.config()) as services:
+            await happen(services, 30)
+            given = [await relayed(services), await refilled(services, 20), await relayed(services)]
             found = await bench.reader.read(bench.stream)
 
             assert given == [30, 10, 0]
@@ -106,12 +106,12 @@ def test_a_stream_that_was_deleted_is_made_and_filled_from_the_start(
     exact: BusBench, tmp_path: Path
 ) -> None:
     async def story() -> None:
-        async with opened(tmp_path, exact.config()) as world:
-            await happen(world, 40)
-            await relayed(world)
+        async with opened(tmp_path, exact.config()) as services:
+            await happen(services, 40)
+            await relayed(services)
             await _delete(exact)
-            await happen(world, 5)
-            given = await relayed(world)
+            await happen(services, 5)
+            given = await relayed(services)
             found = await exact.reader.read(exact.stream)
 
             assert given == 45
@@ -124,12 +124,12 @@ def test_a_stream_that_somebody_emptied_goes_on_where_it_was(
     exact: BusBench, tmp_path: Path
 ) -> None:
     async def story() -> None:
-        async with opened(tmp_path, exact.config()) as world:
-            await happen(world, 40)
-            await relayed(world)
+        async with opened(tmp_path, exact.config()) as services:
+            await happen(services, 40)
+            await relayed(services)
             await _empty(exact)
-            await happen(world, 5)
-            given = await relayed(world)
+            await happen(services, 5)
+            given = await relayed(services)
             found = await exact.reader.read(exact.stream)
 
             assert given == 5
@@ -144,15 +144,15 @@ def test_a_bus_that_lost_its_end_is_given_it_again(
     bench = redis_bench(tmp_path, request)
 
     async def story() -> None:
-        async with opened(tmp_path, bench.config()) as world:
+        async with opened(tmp_path, bench.config()) as services:
             told: list[Relayed] = []
-            await happen(world, 40)
-            early = await world.store.events(after=0, limit=25)
-            await relayed(world)
+            await happen(services, 40)
+            early = await services.store.events(after=0, limit=25)
+            await relayed(services)
             await _delete(bench)
-            bus = bus_of(world.config)
+            bus = make_bus(services.config)
             await bus.deliver(early)  # as an older copy of the file would have it
-            await relay_pending(world, bus, listeners=(told.append,))
+            await relay_pending(services, bus, listeners=(told.append,))
             await bus.close()
             found = await bench.reader.read(bench.stream)
 
@@ -164,14 +164,14 @@ def test_a_bus_that_lost_its_end_is_given_it_again(
 
 def test_a_cursor_that_was_lost_repeats_nothing(exact: BusBench, tmp_path: Path) -> None:
     async def story() -> None:
-        async with opened(tmp_path, exact.config()) as world:
-            await happen(world, 40)
-            await relayed(world)
-            await world.store.set_cursor(bus_of(world.config).name, 0)
-            again = await relayed(world)
+        async with opened(tmp_path, exact.config()) as services:
+            await happen(services, 40)
+            await relayed(services)
+            await services.store.set_cursor(make_bus(services.config).name, 0)
+            again = await relayed(services)
 
             assert again == 0
-            assert await world.store.cursor(bus_of(world.config).name) == 40
+            assert await services.store.cursor(make_bus(services.config).name) == 40
 
     run(story)
 
@@ -184,10 +184,10 @@ def test_the_stream_of_another_mill_is_left_alone(
         async with opened(tmp_path / "other", exact.config()) as other:
             await happen(other, 10)
             await relayed(other)
-        async with opened(tmp_path / "own", exact.config()) as world:
-            await happen(world, own_events)
+        async with opened(tmp_path / "own", exact.config()) as services:
+            await happen(services, own_events)
             with pytest.raises(ConflictError) as caught:
-                await relayed(world)
+                await relayed(services)
         found = await exact.reader.read(exact.stream)
 
         assert caught.value.reason == "another-log"
@@ -214,13 +214,13 @@ def _restarted(
 async def _restart_story(server: NatsServer | ValkeyServer, reader: Reader) -> None:
     """Kill the server under way, let events happen meanwhile, and start it again."""
     config = Config(bus=BusConfig(url=server.url, window=20, timeout_sec=2.0))
-    async with opened(server.folder / "mill", config) as world:
-        name = bus_of(world.config).name
-        await happen(world, 1_500)
-        async with relaying(world) as relay:
-            await until_so(lambda: _is_past(world, name, 200))
+    async with opened(server.folder / "mill", config) as services:
+        name = make_bus(services.config).name
+        await happen(services, 1_500)
+        async with relaying(services) as relay:
+            await until_so(lambda: _is_past(services, name, 200))
             server.kill()
-            await happen(world, 100)
+            await happen(services, 100)
             await until_so(lambda: _is_true(relay.troubles))
             server.start()
             await relay.caught_up(name)
@@ -236,9 +236,9 @@ def test_a_refused_bus_ends_the_relay_because_waiting_would_hide_it(tmp_path: Pa
 
     async def story() -> None:
         config = Config(bus=BusConfig(url=server.url))
-        async with opened(tmp_path, config) as world:
+        async with opened(tmp_path, config) as services:
             with pytest.raises(FeedmillError) as caught:
-                async with relaying(world) as relay:
+                async with relaying(services) as relay:
                     await relay.caught_up("never")
 
             assert caught.value.reason == "refused"
@@ -260,8 +260,8 @@ def test_a_relay_whose_bus_hangs_ends_with_its_run(tmp_path: Path) -> None:
         port = server.sockets[0].getsockname()[1]
         bus = BusConfig(url=f"nats://127.0.0.1:{port}", timeout_sec=600.0)
         config = Config(bus=bus, run=RunConfig(drain_sec=0.1))
-        async with server, opened(tmp_path, config) as world:
-            async with relaying(world) as relay:
+        async with server, opened(tmp_path, config) as services:
+            async with relaying(services) as relay:
                 await called.wait()
             assert relay.told == []
 
@@ -294,8 +294,8 @@ async def _nats_delete(bench: BusBench) -> None:
     await client.close()
 
 
-async def _is_past(world: World, name: str, seq: int) -> bool:
-    return await world.store.cursor(name) > seq
+async def _is_past(services: Services, name: str, seq: int) -> bool:
+    return await services.store.cursor(name) > seq
 
 
 async def _is_true(value: object) -> bool:

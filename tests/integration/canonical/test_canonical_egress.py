@@ -10,7 +10,7 @@ from tests.integration.canonical.conftest import Canonicalizing
 from tests.integration.canonical.papers_served import HOSTS, paper
 from tools.loopback_web import LoopbackWeb
 
-from feedmill.canonicalise.urls import http_url, split
+from feedmill.canonicalise.urls import http_url, split_url
 from feedmill.fetch.guard import check_url
 from feedmill.model.canonical import Canonical
 from feedmill.model.fetch import RefusalReason, Refused
@@ -23,7 +23,7 @@ CASES = [case for case in json.loads(VECTORS.read_text("utf-8"))["cases"] if not
 def _is_public_once_it_is_read(url: str) -> bool:
     """Whether a disguised number (`http://1.1/`) is a public address in its one real spelling."""
     href = http_url(url)
-    is_number = href is not None and split(href).host[-1:].isdigit()
+    is_number = href is not None and split_url(href).host[-1:].isdigit()
     return href is not None and is_number and not isinstance(check_url(href), Refused)
 
 
@@ -53,7 +53,9 @@ def _strangers(found: Canonical) -> list[str]:
     """What became of every request that was meant for somebody else than the little web."""
     hosts = {*HOSTS, "example.com"}
     return [
-        one.verdict for one in found.asked if split(http_url(one.url) or one.url).host not in hosts
+        one.verdict
+        for one in found.asked
+        if split_url(http_url(one.url) or one.url).host not in hosts
     ]
 
 
@@ -89,7 +91,7 @@ def test_a_self_url_that_redirects_out_of_bounds_is_not_believed(
             assert isinstance(found, Canonical)
             assert found.url == web.url(FEED)
             assert found.asked[1].verdict in {*REFUSED, "downgrade"}
-            assert {split(url).host for url in web.asked} <= {"paper.example", "example.com"}
+            assert {split_url(url).host for url in web.asked} <= {"paper.example", "example.com"}
 
     asyncio.run(story())
 

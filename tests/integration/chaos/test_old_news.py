@@ -12,7 +12,7 @@ from tests.integration.engine.stage import PLAIN, Stage, SteppedClock, opened
 
 from feedmill.config import HostConfig
 from feedmill.engine.poll.scheduler import run_once
-from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.lifecycle import Lifecycle
 
 LEASE_SEC = 15.2  # a fetch may take 10 s and is given 5 s more: the second needs a renewal
 
@@ -41,7 +41,7 @@ def test_a_renewal_that_was_read_after_the_lease_had_ended_sends_nobody_a_reques
     async def story(stage: Stage) -> None:
         await stage.add("/0", replace(paper(0), delay_sec=0.25))
         await stage.add("/1", paper(1))
-        store, clock = stage.world.store, stage.clock
+        store, clock = stage.services.store, stage.clock
         assert isinstance(clock, SleepyClock)
         renew, claim = store.renew, store.claim
         seen: list[str] = []
@@ -79,9 +79,9 @@ def test_a_lease_that_was_lost_to_somebody_else_is_told(
             watch.stop()
             return False
 
-        monkeypatch.setattr(stage.world.store, "renew", lose)
-        watch = Watch("the slow one", losses=(told.append,))
-        await run_once(stage.world, watch)
+        monkeypatch.setattr(stage.services.store, "renew", lose)
+        watch = Lifecycle("the slow one", losses=(told.append,))
+        await run_once(stage.services, watch)
 
         assert told == [f"127.0.0.1:{stage.publisher.port}"]
         assert stage.requests("/1") == ()
@@ -97,7 +97,7 @@ def test_the_gap_of_a_host_is_waited_for_with_a_millisecond_to_spare(
     async def story(stage: Stage) -> None:
         for number in range(2):
             await stage.add(f"/{number}", paper(number))
-        watch, waits = Watch("the test"), list[float]()
+        watch, waits = Lifecycle("the test"), list[float]()
 
         async def pause(seconds: float) -> None:
             waits.append(seconds)
@@ -106,7 +106,7 @@ def test_the_gap_of_a_host_is_waited_for_with_a_millisecond_to_spare(
                 watch.stop()
 
         monkeypatch.setattr(watch, "pause", pause)
-        await run_once(stage.world, watch)
+        await run_once(stage.services, watch)
 
         assert 0.05 < min(waits) == pytest.approx(0.051)
 

@@ -20,7 +20,7 @@ from tests.servers.databases import migrated_database
 from tests.servers.postgres import PostgresServer
 
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.engine.run.retry import passes
+from feedmill.engine.run.retry import is_transient
 from feedmill.errors import StoreError
 from feedmill.model.entry import Entry
 
@@ -131,7 +131,7 @@ async def keep_writing(store: PostgresStore, writer: int, books: Books) -> None:
                 refresh = a_refresh(feed, run, at=NOON + HOUR * run, changes=changes)
                 done = await store.commit(refresh)
             except StoreError as problem:
-                if not passes(problem):
+                if not is_transient(problem):
                     raise
                 books.tried_again += 1
                 await asyncio.sleep(0.05)  # until the standby is promoted

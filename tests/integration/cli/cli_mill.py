@@ -15,7 +15,7 @@ import pytest
 
 from feedmill.interfaces.cli.main import main
 from feedmill_demo.server.server import Publisher
-from feedmill_demo.sites import Village
+from feedmill_demo.sites import DemoWeb
 
 LIMIT_SEC = 30.0
 COMMAND = Path(sys.executable).with_name("feedmill")
@@ -112,7 +112,7 @@ class PublisherBeside:
     """The publisher with its village, on an event loop in a thread."""
 
     def __enter__(self) -> Self:
-        self.village = Village(hosts=40)
+        self.village = DemoWeb(hosts=40)
         self.publisher = Publisher(self.village, addresses=40)
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))

@@ -15,7 +15,7 @@ from tests.integration.cli.cli_mill import COMMAND, LIMIT_SEC, Mill, finish, pap
 from tests.integration.engine.papers import item, rss
 
 from feedmill.interfaces.cli.main import COMMANDS, cli
-from feedmill_demo.server.script import Answer, document, silence
+from feedmill_demo.server.script import Answer, document, no_answer
 from feedmill_demo.server.server import Publisher
 
 SLOW_TO_LOAD = ("lxml", "rich", "pycurl", "sqlite3", "asyncio", "msgspec", "feedmill.app.services")
@@ -173,7 +173,7 @@ def test_a_host_that_never_answers_does_not_hold_up_the_end(
     mill: Mill, publisher: Publisher
 ) -> None:
     mill.setenv(FEEDMILL_RUN_DRAIN_SEC="0.2")
-    publisher.script("/silent", silence())
+    publisher.script("/silent", no_answer())
     publisher.script("/lively", document(paper("b")))
     mill.ok("add", "--as-is", publisher.url("/lively"), publisher.url("/silent", host="127.0.1.3"))
 

@@ -13,7 +13,7 @@ from tests.servers.ports import free_port
 from tests.servers.postgres import PostgresServer
 
 from feedmill.adapters.settings import load_config
-from feedmill.app.services import bus_of
+from feedmill.app.services import make_bus
 from feedmill.errors import ConfigError
 
 SECRET = "s3same"
@@ -204,7 +204,7 @@ def test_a_file_of_the_bus_that_cannot_be_read_is_named(tmp_path: Path, field: s
     )
 
     with pytest.raises(ConfigError, match=rf"\[bus\] {field}: .*nowhere cannot be read"):
-        bus_of(config)
+        make_bus(config)
 
 
 def test_a_signal_that_comes_to_the_process_and_to_its_group_is_one_wish(mill: Mill) -> None:

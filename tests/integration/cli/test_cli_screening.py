@@ -8,7 +8,7 @@ import pytest
 from tests.integration.cli.cli_mill import Mill
 from tests.integration.screen.installed import model_folder
 
-from feedmill.engine.two_phase.candidate_file import sealed, write_candidates
+from feedmill.engine.two_phase.candidate_file import with_checksum, write_candidates
 from feedmill.engine.two_phase.sidecar_files import read_screenings, record_confirmation
 from feedmill.model.candidate import SCHEMA, CandidateFile, SourceReport, Window, WindowCandidate
 from feedmill.model.screening import Confirmation
@@ -45,7 +45,7 @@ def write_window(
         )
         for number, (title, summary) in enumerate(entries, 1)
     )
-    file = sealed(
+    file = with_checksum(
         CandidateFile(
             schema=SCHEMA,
             created_at=AT,

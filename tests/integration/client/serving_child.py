@@ -3,17 +3,17 @@
 import asyncio
 import sys
 
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
-from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.interfaces.http_server import rest_server
 
 
 async def serve(home: str, port: int) -> None:
     """Say the address when the door is open, then wait for the end."""
     async with (
-        open_world(Config(store=StoreConfig(home=home))) as world,
-        rest_server(world, Watch("the child"), port=port) as address,
+        open_services(Config(store=StoreConfig(home=home))) as services,
+        rest_server(services, Lifecycle("the child"), port=port) as address,
     ):
         sys.stdout.write(f"{address}\n")
         sys.stdout.flush()

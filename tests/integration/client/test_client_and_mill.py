@@ -12,11 +12,11 @@ from tests.integration.engine.papers import item, numbered, rss
 from tests.integration.engine.stage import NOON, Stage, opened
 from tests.integration.store.refreshes import new_feed
 
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.client import Client, follow
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.ports.store import Store
-from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.auth import issue_token
 from feedmill.errors import MissingError, RefusedError, TokenError
 from feedmill.interfaces.http_server import rest_server
@@ -42,7 +42,7 @@ def tell(home: Path, story: Story) -> None:
         async with (
             asyncio.timeout(30),
             opened(home) as stage,
-            rest_server(stage.world, Watch("the test"), port=0) as address,
+            rest_server(stage.services, Lifecycle("the test"), port=0) as address,
             Client(address) as client,
         ):
             await story(stage, client)
@@ -148,7 +148,7 @@ def test_events_are_read_by_page_by_long_poll_and_as_they_happen(tmp_path: Path)
 
 def test_a_token_opens_what_its_scope_allows(tmp_path: Path) -> None:
     async def story(stage: Stage, client: Client) -> None:
-        secret = (await issue_token("reader", ("read",), stage.world)).secret
+        secret = (await issue_token("reader", ("read",), stage.services)).secret
         with pytest.raises(TokenError) as nobody:
             await client.events()
         assert nobody.value.status == 401
@@ -166,7 +166,7 @@ def test_the_example_prints_what_happens_and_remembers_where_it_was(tmp_path: Pa
         position = tmp_path / "position.txt"
         printed = []
         for first in (1, 4):  # the second run goes on where the first one ended
-            await happen(stage.world.store, first, first + 2)
+            await happen(stage.services.store, first, first + 2)
             async with example(client, position) as lines:
                 printed += [(await lines.readline()).split()[0] for _ in range(3)]
                 while not noted(position, first + 2):  # noqa: ASYNC110
@@ -181,8 +181,8 @@ def test_a_watch_outlives_kills_of_its_server_and_sees_each_event_once(tmp_path:
     async def story() -> None:
         seen = Diary()
         config = Config(store=StoreConfig(home=str(tmp_path)))
-        async with asyncio.timeout(60), open_world(config) as world:
-            store = world.store
+        async with asyncio.timeout(60), open_services(config) as services:
+            store = services.store
             async with served(tmp_path, 0) as (child, address):
                 port = int(address.rpartition(":")[2])
                 async with Client(address) as client, asyncio.TaskGroup() as group:

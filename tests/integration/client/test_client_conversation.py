@@ -23,7 +23,7 @@ from feedmill.errors import (
 from feedmill.model.canonical import FoundFeed
 from feedmill.model.event import Event
 from feedmill.publish.shapes import EventPage, Problem
-from feedmill_demo.server.script import Answer, hang_up, redirect, silence
+from feedmill_demo.server.script import Answer, hang_up, no_answer, redirect
 from feedmill_demo.server.server import Publisher
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
@@ -86,7 +86,7 @@ def test_a_watch_goes_on_after_the_last_event_however_the_connection_ends() -> N
             sse(1, 2),  # ends in good order, in the middle of a message
             sse(3, fault=True),  # torn down
             hang_up(),
-            silence(),
+            no_answer(),
             Answer(status=503, headers=(("Retry-After", "0"),)),
             Answer(status=500),
             sse(2, 3, 4, 4, 5),  # says again what was said before
@@ -220,7 +220,7 @@ def test_a_proxy_that_speaks_html_is_understood_by_its_status() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [hang_up(), silence(), Answer(status=200, fault="cut", fault_at=3, body=b"{}" * 9)]
+    "answer", [hang_up(), no_answer(), Answer(status=200, fault="cut", fault_at=3, body=b"{}" * 9)]
 )
 def test_a_mill_that_does_not_answer_is_unreachable(answer: Answer) -> None:
     async def conversation(mill: Publisher, client: Client) -> None:

@@ -12,7 +12,7 @@ from typing import Final, Self
 import msgspec
 
 from feedmill.adapters.settings import load_config
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.engine.subscribe.add_feed import subscribe
 
 CHILD: Final = Path(__file__).parent / "mill_child.py"
@@ -49,9 +49,9 @@ class Mill:
 
     async def subscribe(self, addresses: Sequence[str]) -> None:
         """Add the feeds, as `feedmill add` would."""
-        async with open_world(load_config(None, self.settings)) as world:
+        async with open_services(load_config(None, self.settings)) as services:
             for address in addresses:
-                await subscribe(address, world)
+                await subscribe(address, services)
 
     async def start(
         self, failpoint: str | None = None, *, role: tuple[str, ...] = ("run", "--quiet")

@@ -7,7 +7,7 @@ from tests.integration.crash.ledger import Ledger, ledger_of
 from tests.integration.crash.mills import Mill, until
 from tests.integration.crash.press import Press, pressing
 
-from feedmill_demo.server.script import silence
+from feedmill_demo.server.script import no_answer
 
 FEEDS, HOSTS = 30, 30
 
@@ -47,7 +47,7 @@ def test_the_lanes_of_a_dead_mill_are_taken_over_when_their_lease_ends(
             async with await mill.start() as dying:
                 pid = dying.process.pid
                 await until(lambda: ledger.leases(pid) > 0, "lanes of the first mill")
-                press.answers = dict.fromkeys(range(FEEDS), silence())  # it holds what it has
+                press.answers = dict.fromkeys(range(FEEDS), no_answer())  # it holds what it has
                 await until(lambda: ledger.leases(pid) == 4, "as many lanes as it can work")
                 await dying.kill()
             press.answers = {}
@@ -80,7 +80,7 @@ def test_a_mill_under_load_leaves_nothing_behind_when_it_is_told_to_stop(
             )
             ledger = ledger_of(mill.home, store_url)
             await mill.subscribe(press.addresses)
-            press.answers = dict.fromkeys(range(0, FEEDS, 3), silence())  # outlast every drain
+            press.answers = dict.fromkeys(range(0, FEEDS, 3), no_answer())  # outlast every drain
             async with await mill.start() as running:
                 await until(
                     lambda: ledger.size() > FEEDS and len(press.asked) == FEEDS, "all at work"

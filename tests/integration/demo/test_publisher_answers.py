@@ -9,7 +9,14 @@ import brotli
 import pytest
 import zstandard
 
-from feedmill_demo.server.script import Answer, Coding, Request, document, raw, redirect
+from feedmill_demo.server.script import (
+    Answer,
+    ContentCoding,
+    Request,
+    document,
+    raw_answer,
+    redirect,
+)
 from feedmill_demo.server.server import Publisher
 
 Ask = Callable[..., Coroutine[None, None, bytes]]
@@ -57,7 +64,7 @@ def test_a_status_without_a_name_has_an_empty_reason(ask: Ask) -> None:
     ids=["gzip", "x-gzip", "zlib", "raw", "br", "zstd", "stacked"],
 )
 def test_a_coded_body_decodes_to_the_script_s_body(
-    ask: Ask, codings: tuple[Coding, ...], named: bytes, decode: Callable[[bytes], bytes]
+    ask: Ask, codings: tuple[ContentCoding, ...], named: bytes, decode: Callable[[bytes], bytes]
 ) -> None:
     async def story() -> None:
         async with Publisher() as publisher:
@@ -125,7 +132,7 @@ def test_raw_octets_are_sent_as_they_are(ask: Ask) -> None:
     async def story() -> None:
         octets = b"ICY 200\nX-Fold: a\n b\n\n\x00\xff"
         async with Publisher() as publisher:
-            publisher.script("/feed", raw(octets))
+            publisher.script("/feed", raw_answer(octets))
 
             assert await ask(publisher) == octets
 

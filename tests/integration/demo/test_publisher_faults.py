@@ -8,7 +8,7 @@ import msgspec
 import pytest
 import uvloop
 
-from feedmill_demo.server.script import Answer, Fault, hang_up, silence
+from feedmill_demo.server.script import Answer, Fault, hang_up, no_answer
 from feedmill_demo.server.server import Publisher
 
 Ask = Callable[..., Coroutine[None, None, bytes]]
@@ -136,7 +136,7 @@ def test_a_connection_can_end_before_the_answer(ask: Ask, fault: Fault, ending: 
 def test_silence_lasts_until_the_client_leaves() -> None:
     async def story() -> None:
         async with Publisher() as publisher:
-            publisher.script("/feed", silence())
+            publisher.script("/feed", no_answer())
             _, writer = await asyncio.open_connection("127.0.0.1", publisher.port)
             writer.write(GET)
             await publisher.seen("/feed")
@@ -192,7 +192,7 @@ def test_an_endless_body_is_sent_as_fast_as_it_is_read_and_ends_with_the_client(
 
 
 @pytest.mark.parametrize(
-    "answer", [Answer(body=b"x" * 65_536, repeat=1_000_000), silence()], ids=["endless", "silent"]
+    "answer", [Answer(body=b"x" * 65_536, repeat=1_000_000), no_answer()], ids=["endless", "silent"]
 )
 def test_patience_has_an_end(answer: Answer) -> None:
     async def story() -> None:

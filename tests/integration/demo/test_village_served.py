@@ -24,7 +24,7 @@ from feedmill.model.parsed import ParsedFeed
 from feedmill_demo.load import LoadSite
 from feedmill_demo.server.__main__ import main
 from feedmill_demo.server.server import Publisher
-from feedmill_demo.sites import Village
+from feedmill_demo.sites import DemoWeb
 
 DECODERS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "": bytes,
@@ -60,7 +60,7 @@ def follow(url: str, hops: int = 3) -> tuple[int, dict[str, str], bytes]:
 
 def test_every_house_answers_on_the_socket_as_it_is_described() -> None:
     async def story() -> dict[str, int]:
-        village = Village(hosts=5)
+        village = DemoWeb(hosts=5)
         async with Publisher(village, addresses=5):
             feeds: dict[str, int] = {}
             for name, address in village.addresses().items():
@@ -81,7 +81,7 @@ def test_every_house_answers_on_the_socket_as_it_is_described() -> None:
 
 def test_an_unchanged_house_answers_304_on_the_socket() -> None:
     async def story() -> int:
-        village = Village()
+        village = DemoWeb()
         async with Publisher(village) as publisher:
             url = publisher.url("/lighthouse/feed")
             _, fields, _ = await asyncio.to_thread(get, url)

@@ -9,11 +9,11 @@ import pytest
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.config import Config, FetchConfig, HostConfig, StoreConfig
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.discover import discover
-from feedmill.engine.subscribe.host_queue import Manners
+from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.engine.subscribe.probe import Prober
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.model.canonical import Found, Seen
@@ -34,10 +34,12 @@ BARE = b"<html><body><p>Nothing to see.</p></body></html>"
 class Scene:
     """A publisher, the world, and one search per page."""
 
-    def __init__(self, publisher: Publisher, world: World) -> None:
-        self.publisher, self.world = publisher, world
-        self.manners = Manners(world.clock, world.config.host)
-        self.gate = RobotsGate(world.fetcher, world.clock, world.config.fetch, self.manners)
+    def __init__(self, publisher: Publisher, services: Services) -> None:
+        self.publisher, self.services = publisher, services
+        self.manners = HostQueue(services.clock, services.config.host)
+        self.gate = RobotsGate(
+            services.fetcher, services.clock, services.config.fetch, self.manners
+        )
 
     def page(self, target: str, body: bytes, *headers: tuple[str, str], status: int = 200) -> None:
         fields = (("Content-Type", "text/html; charset=utf-8"), *headers)
@@ -51,11 +53,15 @@ class Scene:
 
     async def search(self, target: str = "/", budget: int = 5) -> Found:
         url = self.publisher.url(target)
-        prober = Prober(self.world.fetcher, self.world.clock, self.world.config, self.manners)
-        await prober.look(url)
-        response = prober.sights[url].response
+        prober = Prober(
+            self.services.fetcher, self.services.clock, self.services.config, self.manners
+        )
+        await prober.probe(url)
+        response = prober.results[url].response
         assert response is not None
-        return await discover(response, self.world, gate=self.gate, ask=prober.look, budget=budget)
+        return await discover(
+            response, self.services, gate=self.gate, ask=prober.probe, budget=budget
+        )
 
     def asked(self) -> list[str]:
         return [request.target for request in self.publisher.requests]
@@ -74,9 +80,9 @@ async def scene(home: Path) -> AsyncIterator[Scene]:
     async with (
         asyncio.timeout(30),
         Publisher() as publisher,
-        open_world(config, clock=SystemClock()) as world,
+        open_services(config, clock=SystemClock()) as services,
     ):
-        yield Scene(publisher, world)
+        yield Scene(publisher, services)
 
 
 class NoNames:
@@ -262,15 +268,15 @@ def test_a_platforms_own_word_does_not_need_robots_txt(play: Play) -> None:
         # its robots.txt by nobody, which means that nothing is allowed.
         url = "https://www.youtube.com/playlist?list=PL0123456789abcdef"
         page = RawResponse(url=url, final_url=url, status=200, body=BARE)
-        fetcher = CurlFetcher(scene.world.config.fetch, scene.world.clock, resolver=NoNames())
-        gate = RobotsGate(fetcher, scene.world.clock, scene.world.config.fetch)
+        fetcher = CurlFetcher(scene.services.config.fetch, scene.services.clock, resolver=NoNames())
+        gate = RobotsGate(fetcher, scene.services.clock, scene.services.config.fetch)
         asked: list[str] = []
 
         async def ask(url: str) -> Seen:
             asked.append(url)
             return Seen(url=url, final_url=url, status=200, is_feed=True)
 
-        found = await discover(page, scene.world, gate=gate, ask=ask)
+        found = await discover(page, scene.services, gate=gate, ask=ask)
         await fetcher.close()
 
         assert found.reason == "proven"

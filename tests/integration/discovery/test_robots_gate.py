@@ -12,7 +12,7 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.config import FetchConfig, HostConfig
 from feedmill.engine.subscribe import robots_gate
-from feedmill.engine.subscribe.host_queue import Manners
+from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.engine.subscribe.robots_gate import RETRY_SEC, RobotsGate
 from feedmill_demo.server.script import Answer, Answering, document, hang_up, redirect
 from feedmill_demo.server.server import Publisher
@@ -59,7 +59,7 @@ class Bench:
 async def bench(config: FetchConfig = CONFIG, *, mannered: bool = False) -> AsyncIterator[Bench]:
     clock = HandClock()
     fetcher = CurlFetcher(config, clock)
-    manners = Manners(clock, HostConfig(rps=0, min_gap_ms=0)) if mannered else None
+    manners = HostQueue(clock, HostConfig(rps=0, min_gap_ms=0)) if mannered else None
     try:
         async with asyncio.timeout(30), Publisher() as publisher:
             yield Bench(publisher, RobotsGate(fetcher, clock, config, manners), clock)

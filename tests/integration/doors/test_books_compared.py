@@ -11,7 +11,7 @@ from tests.integration.doors.trial import Trial
 from tests.integration.hooks.mill import happen
 
 from feedmill.adapters.settings import load_config
-from feedmill.app.services import open_world, taps_of
+from feedmill.app.services import file_sinks, open_services
 
 EVENTS = 5
 
@@ -22,10 +22,10 @@ def settled(tmp_path: Path) -> Trial:
     one = Trial(tmp_path, writers=0, mills=0)
 
     async def story() -> None:
-        async with open_world(load_config(None, one._own)) as world:
-            await happen(world, EVENTS)
-            events = await world.store.events(after=0)
-            await taps_of(world)[0].deliver(events)
+        async with open_services(load_config(None, one._own)) as services:
+            await happen(services, EVENTS)
+            events = await services.store.events(after=0)
+            await file_sinks(services)[0].deliver(events)
             for kind in KINDS:
                 with closing(Journal(one._journals, kind)) as journal:
                     journal.take({"seq": e.seq, "id": e.id} for e in events)

@@ -24,7 +24,7 @@ from tests.integration.rest.rest_mill import JSON, LIMIT_SEC, RestMill
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
-from feedmill.canonicalise.urls import split
+from feedmill.canonicalise.urls import split_url
 from feedmill.config import FetchConfig, ServeConfig
 from feedmill.interfaces.http_server import rest_server
 from feedmill_demo.server.script import document
@@ -67,7 +67,7 @@ class GuardedMill(RestMill):
         self._resolver = InsideOnly(_names())
         async with _guarded(self._home, self._resolver, **self._parts) as stage:
             self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
-            async with rest_server(stage.world, self.watch, port=0) as base:
+            async with rest_server(stage.services, self.watch, port=0) as base:
                 self._ready.set_result((stage, base))
                 await self._end.wait()
 
@@ -249,7 +249,7 @@ class TestAddressesInside:
         feeds = [{"url": case["url"]} for case in INSIDE if not case.get("policy_dependent")]
         with GuardedMill(tmp_path, access=HASTY) as mill:
             answer = mill.send("/import", {"feeds": feeds})
-            kept = [split(feed["url"]).host for feed in mill.ask("/feeds").json["items"]]
+            kept = [split_url(feed["url"]).host for feed in mill.ask("/feeds").json["items"]]
 
         assert answer.status == 200
         assert len(answer.json["failed"]) > 100
@@ -315,7 +315,7 @@ async def _guarded(home: Path, resolver: TableResolver, **parts: Any) -> AsyncIt
         config = replace(stage.config, fetch=FetchConfig(connection_attempts=1, timeout_ms=2_000))
         fetcher = CurlFetcher(config.fetch, SystemClock(), resolver=resolver)
         try:
-            stage.world = stage.world._replace(fetcher=fetcher, config=config)
+            stage.services = stage.services._replace(fetcher=fetcher, config=config)
             yield stage
         finally:
             await fetcher.close()

@@ -27,7 +27,7 @@ from tests.integration.doors.consumer_child import KINDS
 from tests.integration.doors.journal import cursor_of, done_by
 
 from feedmill.adapters.settings import load_config
-from feedmill.app.services import DATABASE, OUT, open_world
+from feedmill.app.services import DATABASE_NAME, OUT_FOLDER, open_services
 from feedmill.engine.service.auth import issue_token
 from feedmill.engine.service.webhooks import add_webhook
 from feedmill.engine.subscribe.add_feed import subscribe
@@ -65,11 +65,11 @@ class Trial:
 
     async def start(self, feeds: Sequence[str] = ()) -> None:
         """A token, a webhook and subscriptions; then everybody at once."""
-        async with open_world(load_config(None, self._own)) as world:
-            token = await issue_token("the readers", ["read"], world)
-            hook = await add_webhook(f"http://127.0.0.1:{self._ports[2]}/", world, from_seq=1)
+        async with open_services(load_config(None, self._own)) as services:
+            token = await issue_token("the readers", ["read"], services)
+            hook = await add_webhook(f"http://127.0.0.1:{self._ports[2]}/", services, from_seq=1)
             for address in feeds:
-                await subscribe(address, world)
+                await subscribe(address, services)
         self._own |= {"MILL_TOKEN": token.secret, "HOOK_SECRET": hook.secrets[0].value}
         for name in ("server", *self._mills, *self._writers, *KINDS):
             await self._spawn(name)
@@ -121,7 +121,7 @@ class Trial:
         if name != TAP:
             return done_by(self._journals, name)
         # A file for each day; merging keeps the order of a file, be it right or wrong.
-        return list(merge(*map(_lines_of, (self._home / OUT / "entries").glob("*.ndjson"))))
+        return list(merge(*map(_lines_of, (self._home / OUT_FOLDER / "entries").glob("*.ndjson"))))
 
     def reached(self, name: str) -> int:
         """The number that a reader has come to."""
@@ -182,7 +182,7 @@ class Trial:
         return int(self._rows("SELECT coalesce(max(seq), 0) FROM outbox")[0][0])
 
     def _rows(self, statement: str) -> list[tuple[int, str]]:
-        connection = sqlite3.connect(self._home / DATABASE, timeout=30)
+        connection = sqlite3.connect(self._home / DATABASE_NAME, timeout=30)
         try:
             return connection.execute(statement).fetchall()
         finally:

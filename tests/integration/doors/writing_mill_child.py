@@ -16,7 +16,7 @@ from tests.integration.store.refreshes import NOON, an_entry, new_feed, poll
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.sqlite.store import SqliteStore
-from feedmill.app.services import DATABASE
+from feedmill.app.services import DATABASE_NAME
 from feedmill.model.event import NewEvent
 
 PER_COMMIT = 3
@@ -24,7 +24,7 @@ PER_COMMIT = 3
 
 async def write(home: Path) -> None:
     """One commit after the other; the log grows by three events with each."""
-    store = await SqliteStore.open(home / DATABASE)
+    store = await SqliteStore.open(home / DATABASE_NAME)
     name = SystemClock().new_id()
     new = replace(new_feed(), id=name, url=f"http://127.0.0.1:1/{name}", aliases=())
     added = NewEvent(type="feed.added", feed_id=name, occurred_at=NOON)

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from tests.integration.engine.stage import PLAIN
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.config import StoreConfig
 from feedmill.engine.poll.scheduler import run_once
-from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.model.refresh import Committed, Refresh
 
 
@@ -24,8 +24,8 @@ async def die(self: SqliteStore, refresh: Refresh) -> Committed:  # noqa: ARG001
 
 async def work(home: str) -> None:
     config = replace(PLAIN, store=StoreConfig(home=home))
-    async with open_world(config) as world:
-        await run_once(world, Watch("doomed"))
+    async with open_services(config) as services:
+        await run_once(services, Lifecycle("doomed"))
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.config import Config, FetchConfig, HostConfig, RunConfig, ScheduleConfig, StoreConfig
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.ports.clock import Clock
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import Event, StoredEntry
@@ -68,13 +68,13 @@ class Stage:
         self.done: list[Refresh] = []
         self.surprises: list[Exception] = []
         self._stack = AsyncExitStack()
-        self.world: World
+        self.services: Services
 
     async def open(self, **parts: Any) -> None:
         """Open the world, with these parts of the settings changed."""
         self.config = replace(self.config, **parts)
-        self.world = await self._stack.enter_async_context(
-            open_world(self.config, clock=self.clock)
+        self.services = await self._stack.enter_async_context(
+            open_services(self.config, clock=self.clock)
         )
 
     async def close(self) -> None:
@@ -86,9 +86,9 @@ class Stage:
         await self.close()
         await self.open(**parts)
 
-    def watch(self) -> Watch:
+    def watch(self) -> Lifecycle:
         """A watch that remembers every refresh and every surprise."""
-        return Watch("the test", (self._noted,), (self._surprised,))
+        return Lifecycle("the test", (self._noted,), (self._surprised,))
 
     async def add(
         self, target: str, *answers: Answering, host: str = "127.0.0.1", **overrides: Any
@@ -98,7 +98,7 @@ class Stage:
             self.publisher.script(target, *answers, host=host)
         own = FeedOverrides(**overrides)
         url = self.publisher.url(target, host=host)
-        return (await subscribe(url, self.world, overrides=own)).feed
+        return (await subscribe(url, self.services, overrides=own)).feed
 
     def publish(self, feed: Feed, *answers: Answering) -> None:
         """Let the feed's address answer otherwise from now on."""
@@ -109,14 +109,14 @@ class Stage:
         """Make feeds due and let the loop pass once, a second after the last time."""
         for _ in range(times):
             self.later(seconds=1)
-            await self.world.store.make_due([feed.id for feed in feeds], self.clock.now())
+            await self.services.store.make_due([feed.id for feed in feeds], self.clock.now())
             await self.pass_once()
         return await self.feed(feeds[0])
 
     async def pass_once(self) -> int:
         """One pass over what is due; how many refreshes it took. A fault of our own is raised."""
         before = len(self.done)
-        await run_once(self.world, self.watch())
+        await run_once(self.services, self.watch())
         if self.surprises:
             raise self.surprises[0]
         return len(self.done) - before
@@ -132,24 +132,24 @@ class Stage:
 
     async def feed(self, feed: Feed) -> Feed:
         """The feed as it is now."""
-        found = await self.world.store.feed(feed.id)
+        found = await self.services.store.feed(feed.id)
         assert found is not None
         return found
 
     async def entries(self, feed: Feed | None = None, **where: Any) -> list[StoredEntry]:
         """Entries in the order in which they came in."""
         chosen = EntryFilter(feed_id=feed.id if feed else None, **where)
-        page = await self.world.store.entries(chosen, limit=20_000)
+        page = await self.services.store.entries(chosen, limit=20_000)
         return list(page.items[::-1])
 
     async def events(self, *types: str) -> list[Event]:
         """The whole log, or these types of it."""
-        found = await self.world.store.events(after=0, limit=100_000)
+        found = await self.services.store.events(after=0, limit=100_000)
         return [event for event in found if not types or event.type in types]
 
     async def fetches(self, feed: Feed) -> list[FetchRecord]:
         """Fetches, the oldest first."""
-        return list((await self.world.store.fetches(feed.id, limit=1000)).items[::-1])
+        return list((await self.services.store.fetches(feed.id, limit=1000)).items[::-1])
 
     async def outcome(self, feed: Feed) -> str:
         """How the last fetch ended."""
@@ -157,7 +157,7 @@ class Stage:
 
     async def decision(self, feed: Feed) -> Decision:
         """The last decision."""
-        return (await self.world.store.decisions(feed.id))[0]
+        return (await self.services.store.decisions(feed.id))[0]
 
     async def wait_until_due(self, feed: Feed) -> timedelta:
         """How long the schedule lets the feed rest from now on."""
@@ -165,7 +165,7 @@ class Stage:
 
     async def counts(self) -> dict[str, int]:
         """Rows in the store."""
-        return await self.world.store.counts()
+        return await self.services.store.counts()
 
     def _noted(self, _: Feed, result: Refresh, __: Committed) -> None:
         self.done.append(result)
@@ -193,7 +193,7 @@ async def opened(
         await stage.open(**parts)
         try:
             yield stage
-            assert await stage.world.store.problems() == ()
+            assert await stage.services.store.problems() == ()
         finally:
             await stage.close()
 

@@ -7,18 +7,18 @@ from contextlib import asynccontextmanager
 import pytest
 from tests.integration.engine.stage import Play, Stage
 
-from feedmill.engine.deliver.log_notifier import Bell
-from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.deliver.log_notifier import LogNotifier
+from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import StoreError
 
 
 @asynccontextmanager
-async def ringing(stage: Stage) -> AsyncIterator[tuple[Bell, Watch]]:
+async def ringing(stage: Stage) -> AsyncIterator[tuple[LogNotifier, Lifecycle]]:
     watch = stage.watch()
-    bell = Bell(stage.world, watch, every_sec=0.01)
+    bell = LogNotifier(stage.services, watch, every_sec=0.01)
     async with asyncio.TaskGroup() as group:
-        group.create_task(bell.keep_looking())
+        group.create_task(bell.run())
         yield bell, watch
         watch.stop()
 
@@ -26,13 +26,13 @@ async def ringing(stage: Stage) -> AsyncIterator[tuple[Bell, Watch]]:
 def test_everybody_who_waits_hears_of_a_new_event(play: Play) -> None:
     async def story(stage: Stage) -> None:
         async with ringing(stage) as (bell, _):
-            waiting = [asyncio.create_task(bell.beyond(0, timeout_sec=20)) for _ in range(50)]
+            waiting = [asyncio.create_task(bell.wait_past(0, timeout_sec=20)) for _ in range(50)]
             await asyncio.sleep(0)
-            await subscribe("https://paper.example/feed", stage.world)
+            await subscribe("https://paper.example/feed", stage.services)
 
             assert await asyncio.gather(*waiting) == [True] * 50
-            assert await bell.beyond(0, timeout_sec=0)
-            assert not await bell.beyond(1, timeout_sec=0.01)
+            assert await bell.wait_past(0, timeout_sec=0)
+            assert not await bell.wait_past(1, timeout_sec=0.01)
 
     play(story)
 
@@ -40,7 +40,7 @@ def test_everybody_who_waits_hears_of_a_new_event(play: Play) -> None:
 def test_who_waits_is_let_go_when_the_run_ends(play: Play) -> None:
     async def story(stage: Stage) -> None:
         async with ringing(stage) as (bell, watch):
-            waiting = asyncio.create_task(bell.beyond(0, timeout_sec=20))
+            waiting = asyncio.create_task(bell.wait_past(0, timeout_sec=20))
             await asyncio.sleep(0)
             watch.stop()
 
@@ -61,9 +61,9 @@ def test_a_store_in_trouble_is_looked_at_again(play: Play, monkeypatch: pytest.M
                 raise StoreError(message, reason="busy")
             return 7
 
-        monkeypatch.setattr(stage.world.store, "last_seq", last_seq)
+        monkeypatch.setattr(stage.services.store, "last_seq", last_seq)
         async with ringing(stage) as (bell, _):
-            assert await bell.beyond(6, timeout_sec=20)
+            assert await bell.wait_past(6, timeout_sec=20)
         assert calls == 3
 
     play(story)
@@ -77,11 +77,11 @@ def test_nobody_looks_while_nobody_waits(play: Play, monkeypatch: pytest.MonkeyP
             looks.append(1)
             return 0
 
-        monkeypatch.setattr(stage.world.store, "last_seq", last_seq)
+        monkeypatch.setattr(stage.services.store, "last_seq", last_seq)
         async with ringing(stage) as (bell, _):
             await asyncio.sleep(0.05)
             before = len(looks)
-            await bell.beyond(0, timeout_sec=0.05)
+            await bell.wait_past(0, timeout_sec=0.05)
 
         assert (before, len(looks) > 0) == (0, True)
 

@@ -7,7 +7,7 @@ from tests.integration.engine.papers import numbered, paper, said
 from tests.integration.engine.stage import Play, Stage
 
 from feedmill.engine.service import queries
-from feedmill.engine.service.feed_health import kind_of_trouble
+from feedmill.engine.service.feed_health import health_kind_of
 from feedmill.model.fetch import FailureReason, RefusalReason
 from feedmill.model.parsed import UnreadableReason
 from feedmill.publish.shapes import FeedChange, HealthKind
@@ -23,7 +23,7 @@ def test_every_reason_has_a_family() -> None:
         *typing.get_args(UnreadableReason),
     )
 
-    families = {reason: kind_of_trouble(reason) for reason in reasons}
+    families = {reason: health_kind_of(reason) for reason in reasons}
 
     assert set(families.values()) <= set(typing.get_args(HealthKind))
     assert (families["bot-wall"], families["dns-failure"], families["tls-failure"]) == (
@@ -56,7 +56,7 @@ def test_trouble_is_told_in_words(play: Play, answer: typing.Any, kind: str, wor
         stage.later(hours=1)
         await stage.poll(feed)
 
-        health = await queries.health(feed.id, stage.world)
+        health = await queries.health(feed.id, stage.services)
 
         assert (health.kind, health.since) == (kind, began.last_fetch_at)
         assert (health.consecutive_failures, health.last_success_at) == (2, worked.last_success_at)
@@ -72,10 +72,10 @@ def test_trouble_is_told_in_words(play: Play, answer: typing.Any, kind: str, wor
 def test_a_feed_that_never_worked_says_so(play: Play) -> None:
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed", said(500))
-        before = await queries.health(feed.id, stage.world)
+        before = await queries.health(feed.id, stage.services)
         await stage.poll(feed)
 
-        health = await queries.health(feed.id, stage.world)
+        health = await queries.health(feed.id, stage.services)
 
         assert (before.kind, before.words) == (
             "not-polled",
@@ -90,9 +90,9 @@ def test_a_feed_that_never_worked_says_so(play: Play) -> None:
 def test_a_paused_feed_has_nothing_next(play: Play) -> None:
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed", paper(1))
-        await queries.change_feed(feed.id, FeedChange(paused=True), stage.world)
+        await queries.change_feed(feed.id, FeedChange(paused=True), stage.services)
 
-        health = await queries.health(feed.id, stage.world)
+        health = await queries.health(feed.id, stage.services)
 
         assert (health.kind, len(health.words)) == ("paused", 1)
 
@@ -105,7 +105,7 @@ def test_a_mended_document_is_well_and_its_fault_is_told(play: Play) -> None:
         feed = await stage.add("/feed", document(body))
         await stage.poll(feed)
 
-        health = await queries.health(feed.id, stage.world)
+        health = await queries.health(feed.id, stage.services)
 
         assert (health.kind, health.line) == ("well", 2)
         assert "line 2, column" in health.words[1]
@@ -122,10 +122,10 @@ def test_a_fault_whose_document_is_gone_is_not_made_up(
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed", document(numbered(1).replace(b"</rss>", b"</rzz>")))
         await stage.poll(feed)
-        assert (await queries.health(feed.id, stage.world)).line is not None
-        monkeypatch.setattr(stage.world.store, "blob", gone)
+        assert (await queries.health(feed.id, stage.services)).line is not None
+        monkeypatch.setattr(stage.services.store, "blob", gone)
 
-        health = await queries.health(feed.id, stage.world)
+        health = await queries.health(feed.id, stage.services)
 
         assert (health.line, health.column) == (None, None)
 

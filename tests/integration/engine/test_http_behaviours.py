@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from tests.integration.engine.papers import item, numbered, paper, rss, said
 from tests.integration.engine.stage import PLAIN, Play, Stage, titles
 
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.config import FetchConfig, ScheduleConfig
-from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.poll.scheduler import run_forever, run_once
-from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.errors import StoreError
 from feedmill.model.feed import Feed
 from feedmill.publish.to_json import feed_wire
-from feedmill_demo.server.script import Answer, Coding, Request, document, hang_up, redirect
+from feedmill_demo.server.script import Answer, ContentCoding, Request, document, hang_up, redirect
 
 _DAY = timedelta(days=1)
 
@@ -101,8 +101,8 @@ def test_of_a_hundred_polls_exactly_one_is_unconditional(play: Play) -> None:
         assert [_sent(one)[0] for one in stage.requests()] == [None, *['"a"'] * 99]
         stage.publisher.clear()
         stage.later(seconds=1)
-        await stage.world.store.make_due([feed.id], stage.clock.now())
-        await run_once(stage.world, stage.watch(), forced=True)
+        await stage.services.store.make_due([feed.id], stage.clock.now())
+        await run_once(stage.services, stage.watch(), forced=True)
         await stage.poll(feed)
         assert [_sent(one)[0] for one in stage.requests()] == [None, '"a"']
 
@@ -318,7 +318,7 @@ def test_no_cache_lifts_the_floor_and_the_raw_archive_keeps_the_body(
 
         assert "freshness-floor" not in await _codes(stage, feed)
         assert after.body_sha256 is not None
-        assert await body_of(after.body_sha256, stage.world) == numbered(1)
+        assert await load_body(after.body_sha256, stage.services) == numbered(1)
         await stage.poll(feed)
         assert _sent(stage.requests()[1])[0] == '"a"'
 
@@ -422,7 +422,7 @@ def test_only_a_permanent_way_names_a_new_address(
 
         assert after.url == feed.url
         assert len(await stage.entries(feed)) == 1
-        assert stage.publisher.url(last) in await stage.world.store.aliases(feed.id)
+        assert stage.publisher.url(last) in await stage.services.store.aliases(feed.id)
         if not moves:
             assert after.move is None
             return
@@ -631,7 +631,9 @@ def test_vary_star_is_never_asked_conditionally(play: Play) -> None:
 
 
 @pytest.mark.parametrize("coding", ["gzip", "x-gzip", "deflate", "raw-deflate", "br", "zstd"])
-def test_every_coding_that_is_offered_is_read_and_removed(play: Play, coding: Coding) -> None:
+def test_every_coding_that_is_offered_is_read_and_removed(
+    play: Play, coding: ContentCoding
+) -> None:
     """H24: what is kept is the document, not its wrapping."""
 
     async def story(stage: Stage) -> None:
@@ -642,7 +644,7 @@ def test_every_coding_that_is_offered_is_read_and_removed(play: Play, coding: Co
         assert stage.requests()[0].header("accept-encoding") == "gzip, deflate, br, zstd"
         assert len(await stage.entries(feed)) == 2
         assert after.body_sha256 is not None
-        assert await body_of(after.body_sha256, stage.world) == numbered(1, 2)
+        assert await load_body(after.body_sha256, stage.services) == numbered(1, 2)
 
     play(story)
 
@@ -661,7 +663,7 @@ def test_a_coding_that_nobody_offered_is_an_error_and_its_bytes_are_kept(play: P
         assert after.validators is None
         (fetch,) = await stage.fetches(feed)
         assert fetch.body_sha256 is not None
-        assert await body_of(fetch.body_sha256, stage.world) == wrapped
+        assert await load_body(fetch.body_sha256, stage.services) == wrapped
 
     play(story)
 
@@ -730,10 +732,10 @@ def test_validators_never_run_ahead_of_the_entries_they_vouch_for(play: Play) ->
 
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed", paper(1, 2, etag='"a"'))
-        dying: Any = _DyingStore(stage.world.store)
+        dying: Any = _DyingStore(stage.services.store)
 
         with pytest.raises(StoreError):
-            await run_once(stage.world._replace(store=dying), stage.watch())
+            await run_once(stage.services._replace(store=dying), stage.watch())
         await stage.reopen()
 
         assert (await stage.feed(feed)).validators is None
@@ -812,7 +814,7 @@ def test_restarts_never_bring_a_poll_forward(play: Play) -> None:
 
         stage.later(days=1)
         claimed_at = stage.clock.now()
-        await stage.world.store.claim(
+        await stage.services.store.claim(
             "who dies", now=claimed_at, lease_sec=60, max_lanes=9, max_feeds=9
         )
         await stage.reopen()
@@ -835,9 +837,9 @@ def test_two_processes_on_one_store_never_ask_at_once(play: Play) -> None:
         slow = replace(paper(1), delay_sec=0.2)
         await stage.add("/feed", slow)
 
-        async with open_world(stage.config, clock=stage.clock) as second:
+        async with open_services(stage.config, clock=stage.clock) as second:
             await asyncio.gather(
-                run_once(stage.world, stage.watch()), run_once(second, stage.watch())
+                run_once(stage.services, stage.watch()), run_once(second, stage.watch())
             )
 
         assert len(stage.requests()) == 1
@@ -938,11 +940,11 @@ def test_a_step_of_the_clock_is_noticed_while_the_loop_runs(play: Play) -> None:
 
     async def story(stage: Stage) -> None:
         await stage.add("/feed", paper(1))
-        listening: Any = _ListeningStore(stage.world.store)
+        listening: Any = _ListeningStore(stage.services.store)
         listening.followed, polled = asyncio.Event(), asyncio.Event()
-        watch = Watch("the test", (lambda *_: polled.set(),))
+        watch = Lifecycle("the test", (lambda *_: polled.set(),))
         async with asyncio.timeout(10), asyncio.TaskGroup() as group:
-            group.create_task(run_forever(stage.world._replace(store=listening), watch))
+            group.create_task(run_forever(stage.services._replace(store=listening), watch))
             try:
                 await polled.wait()
                 stage.later(days=-1)

@@ -138,7 +138,7 @@ def test_a_guid_on_every_item_says_nothing(play: Play, constant: str) -> None:
 
         assert told == ["new_entry"]
         assert len(await stage.entries()) == 5
-        page = await stage.world.store.feeds()
+        page = await stage.services.store.feeds()
         assert page.items[0].ignored_guids == (constant,)
 
     play(story)
@@ -197,7 +197,7 @@ def test_an_item_that_comes_back_after_its_time_is_not_new(play: Play) -> None:
         await stage.poll(feed, times=2)
         stage.later(days=31)
         await stage.poll(feed)
-        gone = await purge(stage.world)
+        gone = await purge(stage.services)
         left = titles(await stage.entries())
 
         await stage.poll(feed)
@@ -221,7 +221,7 @@ def test_entries_of_the_last_document_never_expire(play: Play, validator: str | 
         await stage.poll(feed)
         stage.later(days=20)
 
-        gone = await purge(stage.world)
+        gone = await purge(stage.services)
 
         assert gone["entries"] == 0
         entries = await stage.entries()
@@ -230,7 +230,7 @@ def test_entries_of_the_last_document_never_expire(play: Play, validator: str | 
             timedelta(days=40, seconds=1)
         }
         stage.later(days=365)
-        assert (await purge(stage.world))["entries"] == 0
+        assert (await purge(stage.services))["entries"] == 0
 
     play(story)
 
@@ -247,7 +247,7 @@ def test_a_feed_that_moves_keeps_its_entries(play: Play) -> None:
         assert after.move is not None
         assert {entry.feed_id for entry in await stage.entries()} == {feed.id}
         assert len(await stage.events("new_entry")) == 3
-        assert await stage.world.store.find_feed((stage.publisher.url("/new"),)) == after
+        assert await stage.services.store.find_feed((stage.publisher.url("/new"),)) == after
 
     play(story)
 
@@ -333,7 +333,7 @@ def test_a_rewritten_history_raises_one_alarm_and_keeps_what_was(play: Play) -> 
         assert len(await stage.events("entry.updated")) == 12
         assert len(await stage.events("new_entry")) == 12
         entry = (await stage.entries(feed))[0]
-        (kept,) = await stage.world.store.revisions(entry.entry_uid)
+        (kept,) = await stage.services.store.revisions(entry.entry_uid)
         assert kept.summary is not None
         assert kept.summary.startswith("Text of")
 
@@ -384,7 +384,7 @@ def test_an_edit_keeps_the_row_and_gains_a_revision(play: Play) -> None:
         entry = next(one for one in await stage.entries() if one.title == "Title 1")
         assert (entry.summary, entry.revisions, entry.seen_count) == ("Better.", 1, 4)
         assert entry.last_seen - entry.first_seen == timedelta(seconds=3)
-        (revision,) = await stage.world.store.revisions(entry.entry_uid)
+        (revision,) = await stage.services.store.revisions(entry.entry_uid)
         assert revision.summary == "Text of 1."
         assert "summary" in revision.changed
         (event,) = await stage.events("entry.updated")

@@ -5,7 +5,7 @@ from tests.integration.engine.papers import item, numbered, paper, rss, said
 from tests.integration.engine.stage import Play, Stage
 
 from feedmill.config import NormaliseConfig
-from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.poll import read_document
 from feedmill.engine.poll.ingest_one import Ingested, ingest_document, ingest_feed
 from feedmill.engine.poll.replay import replay
@@ -54,12 +54,12 @@ def test_near_duplicates_become_one_article_and_again_none(play: Play) -> None:
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed", document(_NEAR_DUPLICATES))
 
-        first = await ingest_feed(feed, stage.world)
+        first = await ingest_feed(feed, stage.services)
         stage.later(seconds=1)
-        again = await ingest_feed(await stage.feed(feed), stage.world)
+        again = await ingest_feed(await stage.feed(feed), stage.services)
         stage.publish(feed, document(_NEAR_DUPLICATES + b"<!-- other bytes -->"))
         stage.later(seconds=1)
-        other = await ingest_feed(await stage.feed(feed), stage.world)
+        other = await ingest_feed(await stage.feed(feed), stage.services)
 
         assert _shown(first) == (5, 3, 0, 2, 0)
         assert first.normalized_modified_count > 0
@@ -78,12 +78,12 @@ def test_a_file_is_counted_the_same_way(play: Play) -> None:
         feed = await stage.add("/feed")
         file = RawDocument(body=numbered(1, 2, 3), url=None)
 
-        first = await ingest_document(file, feed, stage.world)
+        first = await ingest_document(file, feed, stage.services)
         stage.later(seconds=1)
-        again = await ingest_document(file, await stage.feed(feed), stage.world)
+        again = await ingest_document(file, await stage.feed(feed), stage.services)
         edited = RawDocument(body=rss(item(1, text="New."), item(2), item(4)), url=None)
         stage.later(seconds=1)
-        third = await ingest_document(edited, await stage.feed(feed), stage.world)
+        third = await ingest_document(edited, await stage.feed(feed), stage.services)
 
         assert _shown(first) == (3, 3, 0, 0, 0)
         assert _shown(again) == (3, 0, 0, 3, 0)
@@ -99,7 +99,7 @@ def test_a_document_from_elsewhere_is_not_covered_by_the_servers_validators(play
         after = await stage.poll(feed)
         stage.later(seconds=1)
 
-        await ingest_document(RawDocument(body=numbered(7), url=None), after, stage.world)
+        await ingest_document(RawDocument(body=numbered(7), url=None), after, stage.services)
         await stage.poll(feed)
 
         assert stage.requests()[1].header("if-none-match") is None
@@ -113,9 +113,9 @@ def test_what_is_no_feed_is_one_error_with_its_name(play: Play) -> None:
         page = b"<!doctype html><html><head><title>Hi</title></head><body>Hi</body></html>"
         feed = await stage.add("/feed", said(500), paper(1))
 
-        fetched = await ingest_feed(feed, stage.world)
+        fetched = await ingest_feed(feed, stage.services)
         stage.later(seconds=1)
-        read = await ingest_document(RawDocument(body=page, url=None), feed, stage.world)
+        read = await ingest_document(RawDocument(body=page, url=None), feed, stage.services)
 
         assert (fetched.errors, fetched.outcome) == (1, "server-error")
         assert (read.errors, read.inserted) == (1, 0)
@@ -130,9 +130,9 @@ def test_replaying_with_the_same_reader_shows_no_difference(play: Play) -> None:
         after = await stage.poll(feed)
         log, entries = await stage.events(), await stage.entries()
 
-        shown = await replay(after, stage.world)
+        shown = await replay(after, stage.services)
         stage.later(seconds=1)
-        written = await replay(after, stage.world, write=True)
+        written = await replay(after, stage.services, write=True)
 
         assert (shown.outcome, shown.differences, shown.unchanged) == ("read", (), 5)
         assert written.differences == ()
@@ -155,10 +155,10 @@ def test_another_reader_shows_its_difference_before_it_writes(
         monkeypatch.setattr(read_document, "READER", "parse-1.normalise-2")
         await stage.reopen(normalise=NormaliseConfig(summary_max_chars=6))
 
-        shown = await replay(after, stage.world)
+        shown = await replay(after, stage.services)
         untouched = [entry.summary for entry in await stage.entries()]
         stage.later(seconds=1)
-        written = await replay(after, stage.world, write=True)
+        written = await replay(after, stage.services, write=True)
 
         assert [one.kind for one in shown.differences] == ["reread", "reread"]
         assert all("summary" in one.changed for one in shown.differences)
@@ -169,7 +169,7 @@ def test_another_reader_shows_its_difference_before_it_writes(
         assert all(summary is not None and len(summary) <= 6 for summary in cut)
         assert await stage.events() == log
         assert (await stage.feed(feed)).reader_version == "parse-1.normalise-2"
-        assert (await replay(await stage.feed(feed), stage.world)).differences == ()
+        assert (await replay(await stage.feed(feed), stage.services)).differences == ()
 
     play(story)
 
@@ -179,7 +179,7 @@ def test_a_feed_without_a_document_has_nothing_to_replay(play: Play) -> None:
         feed = await stage.add("/feed", said(404))
         after = await stage.poll(feed)
 
-        assert (await replay(after, stage.world)).outcome == "no-raw-document"
+        assert (await replay(after, stage.services)).outcome == "no-raw-document"
 
     play(story)
 
@@ -196,10 +196,10 @@ def test_the_raw_slice_of_an_entry_is_the_publishers_own_text(play: Play) -> Non
 
         for entry in await stage.entries(feed):
             (ref,) = entry.raw_refs
-            fetch = await stage.world.store.fetch(ref.fetch_id)
+            fetch = await stage.services.store.fetch(ref.fetch_id)
             assert fetch is not None
             assert fetch.body_sha256 is not None
-            raw = await body_of(fetch.body_sha256, stage.world)
+            raw = await load_body(fetch.body_sha256, stage.services)
             assert raw == served
             assert ref.offset is not None
             assert ref.length is not None

@@ -8,9 +8,9 @@ from typing import Any
 from tests.integration.engine.papers import item, numbered, paper, rss, said
 from tests.integration.engine.stage import Play, Stage
 
-from feedmill.adapters.sinks.ndjson import NdjsonTap
+from feedmill.adapters.sinks.ndjson import NdjsonSink
 from feedmill.engine.deliver.to_sinks import deliver_pending
-from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.maintain.retention import purge
 from feedmill_demo.server.script import document
 
@@ -24,9 +24,9 @@ async def _busy_day(stage: Stage) -> None:
     await stage.poll(one, two, three, times=4)
 
 
-def _tap(stage: Stage) -> NdjsonTap:
+def _tap(stage: Stage) -> NdjsonSink:
     """The file tap, freshly opened as after a restart."""
-    return NdjsonTap(Path(stage.config.store.home) / "out")
+    return NdjsonSink(Path(stage.config.store.home) / "out")
 
 
 def _lines(home: Path) -> list[dict[str, Any]]:
@@ -42,7 +42,7 @@ def test_numbers_have_no_gaps_and_no_repeats(play: Play) -> None:
 
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
         assert len({event.id for event in events}) == len(events)
-        assert await stage.world.store.last_seq() == len(events)
+        assert await stage.services.store.last_seq() == len(events)
         kinds = {event.type for event in events}
         assert kinds == {"feed.added", "new_entry", "entry.updated", "feed.state"}
 
@@ -81,7 +81,7 @@ def test_a_new_entry_is_told_with_the_agreed_payload(play: Play) -> None:
         (ref,) = data["raw_refs"]
         assert ref["fetch_id"] == fetch.fetch_id
         assert fetch.body_sha256 is not None
-        body = await body_of(fetch.body_sha256, stage.world)
+        body = await load_body(fetch.body_sha256, stage.services)
         assert body[ref["offset"] :][: ref["length"]].decode() == item(1)
 
     play(story)
@@ -94,7 +94,7 @@ def test_files_hold_every_event_once_whatever_restarts_in_between(
         feed = await stage.add("/feed", *(paper(*range(n, n + 5)) for n in range(1, 8)))
         for _ in range(7):
             await stage.poll(feed)
-            await deliver_pending(stage.world, _tap(stage))
+            await deliver_pending(stage.services, _tap(stage))
             await stage.reopen()
 
         lines = _lines(tmp_path)
@@ -111,14 +111,14 @@ def test_a_cursor_that_was_lost_repeats_nothing_in_the_files(play: Play, tmp_pat
     async def story(stage: Stage) -> None:
         await _busy_day(stage)
         tap = _tap(stage)
-        total = await deliver_pending(stage.world, tap)
-        await stage.world.store.set_cursor(tap.name, 3)
+        total = await deliver_pending(stage.services, tap)
+        await stage.services.store.set_cursor(tap.name, 3)
 
-        again = await deliver_pending(stage.world, _tap(stage))
+        again = await deliver_pending(stage.services, _tap(stage))
 
         assert again == total - 3
         assert [line["seq"] for line in _lines(tmp_path)] == list(range(1, total + 1))
-        assert await deliver_pending(stage.world, _tap(stage)) == 0
+        assert await deliver_pending(stage.services, _tap(stage)) == 0
 
     play(story)
 
@@ -126,13 +126,13 @@ def test_a_cursor_that_was_lost_repeats_nothing_in_the_files(play: Play, tmp_pat
 def test_each_consumer_has_its_own_cursor_and_may_go_back(play: Play) -> None:
     async def story(stage: Stage) -> None:
         await _busy_day(stage)
-        store, last = stage.world.store, await stage.world.store.last_seq()
+        store, last = stage.services.store, await stage.services.store.last_seq()
 
         await store.set_cursor("fast", last)
         await store.set_cursor("slow", 2)
         await stage.reopen()
 
-        store = stage.world.store
+        store = stage.services.store
         assert (await store.cursor("fast"), await store.cursor("slow")) == (last, 2)
         assert await store.cursor("new") == 0
         assert await store.events(after=last) == ()
@@ -149,7 +149,7 @@ def test_events_are_filed_under_the_day_on_which_they_happened(play: Play, tmp_p
         stage.later(days=1)
         await stage.poll(feed)
 
-        await deliver_pending(stage.world, _tap(stage))
+        await deliver_pending(stage.services, _tap(stage))
 
         names = sorted(path.name for path in (tmp_path / "out" / "entries").iterdir())
         assert names == ["2025-10-14.ndjson", "2025-10-15.ndjson"]
@@ -162,15 +162,15 @@ def test_numbers_go_on_after_old_events_went(play: Play) -> None:
         feed = await stage.add("/feed", paper(1), paper(1, 2))
         await stage.poll(feed)
         tap = _tap(stage)
-        await deliver_pending(stage.world, tap)
-        last = await stage.world.store.last_seq()
+        await deliver_pending(stage.services, tap)
+        last = await stage.services.store.last_seq()
         stage.later(days=60)
 
-        gone = await purge(stage.world)
+        gone = await purge(stage.services)
         await stage.poll(feed)
 
         assert gone["events"] > 0
-        assert await stage.world.store.last_seq() == last + 1
-        assert await deliver_pending(stage.world, _tap(stage)) == 1
+        assert await stage.services.store.last_seq() == last + 1
+        assert await deliver_pending(stage.services, _tap(stage)) == 1
 
     play(story)

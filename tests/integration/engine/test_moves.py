@@ -15,7 +15,7 @@ from tests.integration.engine.stage import PLAIN, Play, Stage, titles
 from tests.integration.engine.store_faults import fail_before_commits
 
 from feedmill.config import MovesConfig
-from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.moves.follow import move_feed, undo_move
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import AddressError, NotFoundError, StoreError, UsageError
@@ -45,7 +45,7 @@ async def days_of(stage: Stage, feed: Feed, *, polls: int = 3, hours: float = 25
 
 async def sources_of(stage: Stage, feed: Feed) -> list[tuple[str, str, str]]:
     """What the history says: where it went, who said so, how it was proven."""
-    return [(m.to_url, m.source, m.proof) for m in await stage.world.store.moves(feed.id)]
+    return [(m.to_url, m.source, m.proof) for m in await stage.services.store.moves(feed.id)]
 
 
 class TestRedirects:
@@ -66,7 +66,7 @@ class TestRedirects:
 
             assert (after.url, after.move) == (new, None)
             assert await sources_of(stage, feed) == [(new, "redirect", "redirect")]
-            assert set(await stage.world.store.aliases(feed.id)) >= {feed.url, new}
+            assert set(await stage.services.store.aliases(feed.id)) >= {feed.url, new}
             (event,) = await stage.events("feed.moved")
             assert event.data == {
                 "from_url": feed.url,
@@ -133,7 +133,7 @@ class TestRedirects:
 
             assert after.url == elsewhere
             assert stage.requests("/new")[-1].address == "127.0.1.1"
-            assert await stage.world.store.host_pace(elsewhere) is not None
+            assert await stage.services.store.host_pace(elsewhere) is not None
 
         play(story, addresses=1)
 
@@ -191,8 +191,8 @@ class TestAnnouncements:
             after = await stage.poll(feed)
 
             assert after.self_url == big
-            assert await stage.world.store.aliases(feed.id) == (feed.url,)
-            assert (await subscribe(big, stage.world)).created
+            assert await stage.services.store.aliases(feed.id) == (feed.url,)
+            assert (await subscribe(big, stage.services)).created
 
         play(story)
 
@@ -267,7 +267,7 @@ class TestAnnouncements:
             stage.publisher.script("/new", document(numbered(1)))
             feed = await stage.add("/old", announcing(new, 1))
             await days_of(stage, feed, polls=2)
-            await stage.world.store.limit_host(
+            await stage.services.store.limit_host(
                 new, stage.clock.now() + timedelta(hours=30), "rate-limited"
             )
 
@@ -291,7 +291,7 @@ class TestAnnouncements:
 
             await days_of(stage, feed)
 
-            pace = await stage.world.store.host_pace(new)
+            pace = await stage.services.store.host_pace(new)
             assert pace is not None
             assert pace.next_ok_at == stage.clock.now() + timedelta(hours=2)
             assert pace.blocked_reason == "rate-limited"
@@ -405,7 +405,7 @@ class TestHttps:
                 private.script("/feed", paper(1))
                 private_url = private.url("/feed")
                 url = private_url.replace("https:", "http:")
-                feed = (await subscribe(url, stage.world)).feed
+                feed = (await subscribe(url, stage.services)).feed
 
                 await stage.poll(feed)
                 too_soon = [request.path for request in private.requests]
@@ -432,7 +432,7 @@ class TestHttps:
             async with both_schemes(stage.publisher, tls) as private:
                 private.script("/feed", paper(5))
                 url = private.url("/feed").replace("https:", "http:")
-                feed = (await subscribe(url, stage.world)).feed
+                feed = (await subscribe(url, stage.services)).feed
                 stage.later(days=37)
 
                 after = await days_of(stage, feed, polls=4)
@@ -451,7 +451,7 @@ class TestHttps:
             async with both_schemes(stage.publisher, tls) as private:
                 open_url = private.url("/feed").replace("https:", "http:")
                 private.script("/feed", announcing(open_url, 1), announcing(open_url, 1, 2))
-                feed = (await subscribe(private.url("/feed"), stage.world)).feed
+                feed = (await subscribe(private.url("/feed"), stage.services)).feed
 
                 after = await days_of(stage, feed, polls=4)
 
@@ -475,7 +475,7 @@ class TestHttps:
 class TestMerging:
     def test_two_subscriptions_of_one_feed_become_one_with_their_lineage(self, play: Play) -> None:
         async def story(stage: Stage) -> None:
-            store = stage.world.store
+            store = stage.services.store
             old = await stage.add("/old", paper(1, 2, 3))
             await store.change_feed(replace(old, tags=("left",)))
             await stage.poll(old)
@@ -489,7 +489,7 @@ class TestMerging:
             for number in range(3):
                 stage.later(hours=25 if number else 0)
                 await stage.poll(new)
-                await stage.world.store.make_due([old.id], stage.clock.now())
+                await stage.services.store.make_due([old.id], stage.clock.now())
                 await stage.pass_once()
             merged = await stage.feed(new)
 
@@ -508,7 +508,7 @@ class TestMerging:
                 assert fetch is not None
                 assert fetch.body_sha256 is not None
                 assert fetch.feed_id == new.id
-                assert await body_of(fetch.body_sha256, stage.world)
+                assert await load_body(fetch.body_sha256, stage.services)
             (event,) = await stage.events("feed.merged")
             assert (event.data["from"], event.data["into"]) == (old.id, new.id)
             assert (event.data["entries"], event.data["folded"]) == (1, 3)
@@ -528,7 +528,7 @@ class TestMerging:
             await stage.poll(old, new)
             stage.publish(old, redirect("/new"))
             stage.publish(new, document(nameless, etag='"all"'))
-            await stage.world.store.merge_feeds(old.id, new.id, at=stage.clock.now())
+            await stage.services.store.merge_feeds(old.id, new.id, at=stage.clock.now())
             told = len(await stage.events("new_entry"))
 
             await stage.poll(new, times=2)
@@ -551,7 +551,7 @@ class TestMerging:
             assert after.url == feed.url
             assert after.move is not None
             assert after.move.reason == "taken"
-            assert (await stage.world.store.find_feed([shared])) == await stage.feed(other)
+            assert (await stage.services.store.find_feed([shared])) == await stage.feed(other)
 
         play(story)
 
@@ -571,7 +571,7 @@ class TestMerging:
 
     def test_a_refresh_under_way_elsewhere_cannot_bring_entries_in_again(self, play: Play) -> None:
         async def story(stage: Stage) -> None:
-            store = stage.world.store
+            store = stage.services.store
             old = await stage.add("/old", paper(1, 2))
             new = await stage.add("/new", paper(1, 2), host="127.0.1.1")
             await stage.poll(old)
@@ -596,14 +596,14 @@ class TestTheWayBack:
             feed = await stage.add("/old", redirect("/new"))
             moved = await days_of(stage, feed)
 
-            await undo_move(moved, stage.world)
+            await undo_move(moved, stage.services)
             back = await stage.feed(feed)
             after = await days_of(stage, feed, polls=20, hours=49)
 
             assert (moved.url, back.url, after.url) == (new, feed.url, feed.url)
             assert after.move is not None
             assert after.move.reason == "undone"
-            (move,) = await stage.world.store.moves(feed.id)
+            (move,) = await stage.services.store.moves(feed.id)
             assert move.undone_at is not None
             assert [e.data["undone"] for e in await stage.events("feed.moved")] == [False, True]
 
@@ -614,7 +614,7 @@ class TestTheWayBack:
             feed = await stage.add("/feed", paper(1))
 
             with pytest.raises(NotFoundError):
-                await undo_move(feed, stage.world)
+                await undo_move(feed, stage.services)
 
         play(story)
 
@@ -670,7 +670,7 @@ class TestTheWayBack:
             assert left.move is not None
             assert left.move.sightings == 3
             assert await stage.events("feed.moved") == []
-            assert await stage.world.store.moves(feed.id) == ()
+            assert await stage.services.store.moves(feed.id) == ()
             assert (await stage.poll(feed)).url == new
             assert len(await stage.events("feed.moved")) == 1
 
@@ -686,10 +686,10 @@ class TestByHand:
             feed = await stage.add("/feed", paper(1, 2))
             feed = await stage.poll(feed)
 
-            moved = await move_feed(feed, twin, stage.world)
+            moved = await move_feed(feed, twin, stage.services)
             feed = await stage.feed(feed)
-            refused = await move_feed(feed, strange, stage.world)
-            forced = await move_feed(feed, strange, stage.world, force=True)
+            refused = await move_feed(feed, strange, stage.services)
+            forced = await move_feed(feed, strange, stage.services, force=True)
 
             assert (moved.outcome, moved.move and moved.move.proof) == ("moved", "entries")
             assert (refused.outcome, refused.reason) == ("held", "not-the-same-feed")
@@ -704,7 +704,7 @@ class TestByHand:
             feed = await stage.add("/feed", paper(1))
 
             with pytest.raises(AddressError):
-                await move_feed(feed, "http://169.254.169.254/feed", stage.world, force=force)
+                await move_feed(feed, "http://169.254.169.254/feed", stage.services, force=force)
 
         play(story)
 
@@ -722,7 +722,7 @@ class TestByHand:
             stage.publisher.script("/there", answer())
             feed = await stage.poll(await stage.add("/feed", paper(1)))
 
-            refused = await move_feed(feed, stage.publisher.url("/there"), stage.world)
+            refused = await move_feed(feed, stage.publisher.url("/there"), stage.services)
 
             assert (refused.outcome, refused.reason) == ("held", reason)
 
@@ -736,8 +736,8 @@ class TestByHand:
             three = await stage.add("/three", paper(3))
             await stage.poll(one, two, three)
 
-            forced = await move_feed(await stage.feed(three), two.url, stage.world, force=True)
-            merged = await move_feed(await stage.feed(one), two.url, stage.world)
+            forced = await move_feed(await stage.feed(three), two.url, stage.services, force=True)
+            merged = await move_feed(await stage.feed(one), two.url, stage.services)
 
             assert (forced.outcome, forced.reason) == ("held", "taken")
             assert (merged.outcome, merged.into) == ("merged", two.id)
@@ -750,12 +750,12 @@ class TestByHand:
             there = stage.publisher.url("/there", host="127.0.1.1")
             feed = await stage.add("/feed", paper(1))
             until = stage.clock.now() + timedelta(hours=1)
-            await stage.world.store.limit_host(there, until, "rate-limited")
+            await stage.services.store.limit_host(there, until, "rate-limited")
 
-            waiting = await move_feed(feed, there, stage.world)
+            waiting = await move_feed(feed, there, stage.services)
 
             assert (waiting.outcome, waiting.reason) == ("put-off", "host-resting")
             with pytest.raises(UsageError):
-                await move_feed(feed, feed.url, stage.world)
+                await move_feed(feed, feed.url, stage.services)
 
         play(story, addresses=1)

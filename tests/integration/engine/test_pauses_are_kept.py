@@ -11,7 +11,7 @@ from tests.integration.engine.papers import paper, said
 from tests.integration.engine.stage import HASTY, Play, Stage, opened
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.engine.poll.lane_worker import LaneWork
+from feedmill.engine.poll.lane_worker import LaneWorker
 from feedmill.model.feed import Claim, HostPace, Lane
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.schedule.host_pace import initial_pace
@@ -42,13 +42,13 @@ def test_a_retry_after_survives_a_kill_between_the_answer_and_its_commit(tmp_pat
             assert ended == -signal.SIGKILL
             assert len(stage.publisher.requests) == 1
             assert await stage.fetches(feed) == []  # nothing of the poll was committed
-            pace = await stage.world.store.host_pace(feed.url)
+            pace = await stage.services.store.host_pace(feed.url)
             assert pace is not None
             assert pace.blocked_reason == "rate-limited"
             assert pace.next_ok_at is not None
             lease_over = stage.clock.now() + timedelta(seconds=stage.config.run.lease_sec + 1)
             assert pace.next_ok_at > lease_over + timedelta(seconds=400)
-            claims = await stage.world.store.claim(
+            claims = await stage.services.store.claim(
                 "heir", now=lease_over, lease_sec=1, max_lanes=9, max_feeds=9
             )
             assert claims == ()
@@ -59,7 +59,7 @@ def test_a_retry_after_survives_a_kill_between_the_answer_and_its_commit(tmp_pat
 def test_a_pause_is_stored_before_the_poll_that_met_it_and_a_gap_is_not(play: Play) -> None:
     async def story(stage: Stage) -> None:
         order: list[str] = []
-        store: Any = stage.world.store
+        store: Any = stage.services.store
         limit_host, commit = store.limit_host, store.commit
 
         async def limit(url: str, *rest: object) -> None:
@@ -85,14 +85,14 @@ def test_a_pause_is_stored_before_the_poll_that_met_it_and_a_gap_is_not(play: Pl
 def test_one_lane_of_a_big_host_stops_when_another_was_asked_for_patience(play: Play) -> None:
     async def story(stage: Stage) -> None:
         feeds = [await stage.add(f"/{number}", paper(number)) for number in range(3)]
-        store, now = stage.world.store, stage.clock.now()
+        store, now = stage.services.store, stage.clock.now()
         (claim,) = await store.claim("me", now=now, lease_sec=60, max_lanes=1, max_feeds=9)
         alone = Lane(id=claim.lane.id, key=f"{claim.lane.key}#1", epoch=1, pace=initial_pace(HASTY))
-        work = LaneWork(
+        work = LaneWorker(
             Claim(
                 lane=alone, until=claim.until, feeds=claim.feeds, scheduled_at=claim.scheduled_at
             ),
-            stage.world,
+            stage.services,
             stage.watch(),
             claimed_at=stage.clock.monotonic(),
         )

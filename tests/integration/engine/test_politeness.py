@@ -13,7 +13,7 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.config import HostConfig, RunConfig
 from feedmill.engine.poll.scheduler import run_forever
 from feedmill.model.feed import Feed
-from feedmill_demo.server.script import Answer, silence
+from feedmill_demo.server.script import Answer, no_answer
 
 _TOO_MANY = said(429, ("Retry-After", "600"))
 _BUSY = said(503, ("Retry-After", "600"))
@@ -33,7 +33,7 @@ async def _failures(stage: Stage, feeds: Sequence[Feed]) -> list[int]:
 async def _is_free(stage: Stage) -> bool:
     """Whether the lanes of all feeds can be claimed by somebody else at once."""
     now = stage.clock.now() + timedelta(days=30)
-    store = stage.world.store
+    store = stage.services.store
     claims = await store.claim("another", now=now, lease_sec=1, max_lanes=99, max_feeds=9)
     lanes = (await stage.counts())["lanes"]
     return len(claims) == lanes and all(claim.lane.epoch == 2 for claim in claims)
@@ -86,7 +86,7 @@ def test_a_pass_waits_for_gaps_but_not_for_pauses(play: Play) -> None:
         feeds = await _feeds(stage, 2)
         await stage.pass_once()
 
-        await stage.world.store.make_due([feed.id for feed in feeds], stage.clock.now())
+        await stage.services.store.make_due([feed.id for feed in feeds], stage.clock.now())
 
         assert await stage.pass_once() == 2
 
@@ -97,13 +97,13 @@ def test_hosts_are_asked_side_by_side(play: Play) -> None:
     """One that never answers holds up its own feeds and nobody else's."""
 
     async def story(stage: Stage) -> None:
-        await stage.add("/0", silence())
+        await stage.add("/0", no_answer())
         others = ("127.0.1.1", "127.0.1.2", "127.0.1.3")
         for host in others:
             await _feeds(stage, 3, host=host)
         watch = stage.watch()
         async with asyncio.TaskGroup() as group:
-            group.create_task(run_forever(stage.world, watch))
+            group.create_task(run_forever(stage.services, watch))
             try:
                 for number in (1, 2):
                     await stage.publisher.seen(f"/{number}", 3)
@@ -127,13 +127,13 @@ def test_a_storm_of_429_costs_one_request_and_nobody_else(play: Play) -> None:
         assert sorted(await _failures(stage, storm)) == [*[0] * 99, 1]
         for minutes in (1, 5, 3):
             stage.later(minutes=minutes)
-            await stage.world.store.make_due(None, stage.clock.now())
+            await stage.services.store.make_due(None, stage.clock.now())
             assert await stage.pass_once() == 5  # the calm ones
         for number in range(100):
             stage.publisher.script(f"/{number}", paper(number), host="127.0.0.1")
         stage.publisher.clear()
         stage.later(minutes=1)
-        await stage.world.store.make_due([feed.id for feed in storm], stage.clock.now())
+        await stage.services.store.make_due([feed.id for feed in storm], stage.clock.now())
         await stage.pass_once()
         asked = [one.target for one in stage.publisher.requests if one.address == "127.0.0.1"]
         assert sorted(asked) == sorted(f"/{number}" for number in range(100))
@@ -148,7 +148,7 @@ def test_a_429_without_a_date_is_a_pause_of_our_own(play: Play) -> None:
 
         await stage.pass_once()
         stage.later(seconds=50)
-        await stage.world.store.make_due([feed.id for feed in feeds], stage.clock.now())
+        await stage.services.store.make_due([feed.id for feed in feeds], stage.clock.now())
         await stage.pass_once()
 
         assert len(stage.publisher.requests) == 1
@@ -167,7 +167,7 @@ def test_the_first_503_binds_its_url_and_the_second_the_host(play: Play) -> None
         stage.publisher.clear()
         stage.publish(feeds[2], _BUSY)
         stage.later(minutes=1)
-        await stage.world.store.make_due([feed.id for feed in feeds], stage.clock.now())
+        await stage.services.store.make_due([feed.id for feed in feeds], stage.clock.now())
         await stage.pass_once()
         assert [one.target for one in stage.publisher.requests] == ["/0", "/2"]
         stage.later(minutes=9)
@@ -191,7 +191,7 @@ def test_a_url_in_its_pause_is_left_alone_even_when_it_is_asked_for(play: Play) 
         await stage.pass_once()
 
         stage.later(minutes=5)
-        await stage.world.store.make_due([feed.id, other.id], stage.clock.now())
+        await stage.services.store.make_due([feed.id, other.id], stage.clock.now())
         polled = await stage.pass_once()
 
         assert polled == 1
@@ -269,12 +269,12 @@ def test_a_restart_forgets_no_pause_and_no_slow_down(play: Play) -> None:
         for _ in range(3):
             await stage.reopen()
             stage.later(minutes=3)
-            await stage.world.store.make_due([feed.id for feed in feeds], stage.clock.now())
+            await stage.services.store.make_due([feed.id for feed in feeds], stage.clock.now())
             assert await stage.pass_once() == 0
 
         assert len(stage.publisher.requests) == 1
         stage.later(minutes=2)
-        (claim,) = await stage.world.store.claim(
+        (claim,) = await stage.services.store.claim(
             "me", now=stage.clock.now(), lease_sec=9, max_lanes=9, max_feeds=9
         )
         pace = claim.lane.pace
@@ -287,16 +287,16 @@ def test_paused_and_pushed_feeds_are_never_asked(play: Play) -> None:
     async def story(stage: Stage) -> None:
         paused, active = await _feeds(stage, 2)
         pushed = await stage.add("/pushed", paper(9), push_only=True)
-        await stage.world.store.change_feed(replace(paused, paused=True))
+        await stage.services.store.change_feed(replace(paused, paused=True))
         ids = [feed.id for feed in (paused, active, pushed)]
 
-        await stage.world.store.make_due(ids, stage.clock.now())
+        await stage.services.store.make_due(ids, stage.clock.now())
         await stage.pass_once()
 
         assert [request.target for request in stage.publisher.requests] == ["/1"]
         assert (await stage.counts())["paused"] == 1
         polled = replace(pushed, overrides=replace(pushed.overrides, push_only=False))
-        await stage.world.store.change_feed(polled)
+        await stage.services.store.change_feed(polled)
         assert await stage.pass_once() == 1
 
     play(story)
@@ -305,7 +305,7 @@ def test_paused_and_pushed_feeds_are_never_asked(play: Play) -> None:
 async def _stopped_midway(stage: Stage, target: str) -> None:
     watch = stage.watch()
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
-        group.create_task(run_forever(stage.world, watch))
+        group.create_task(run_forever(stage.services, watch))
         try:
             await stage.publisher.seen(target)
         finally:
@@ -328,7 +328,7 @@ def test_a_run_that_is_stopped_finishes_what_is_under_way_and_leaves_no_lease(pl
 
 def test_what_cannot_be_finished_in_time_is_given_up_and_not_asked_early(play: Play) -> None:
     async def story(stage: Stage) -> None:
-        (feed,) = await _feeds(stage, 1, silence())
+        (feed,) = await _feeds(stage, 1, no_answer())
 
         await _stopped_midway(stage, "/0")
 
@@ -345,7 +345,7 @@ def test_an_answer_that_breaks_us_costs_that_feed_its_run_and_nobody_else(play: 
 
     async def story(stage: Stage) -> None:
         feeds = await _feeds(stage, 3)
-        inner = stage.world.fetcher.fetch
+        inner = stage.services.fetcher.fetch
 
         async def broken(plan: object, **options: object) -> object:
             if getattr(plan, "url", "").endswith("/1"):
@@ -353,10 +353,10 @@ def test_an_answer_that_breaks_us_costs_that_feed_its_run_and_nobody_else(play: 
                 raise RuntimeError(message)
             return await inner(plan, **options)  # type: ignore[arg-type]  # handed through
 
-        stage.world.fetcher.fetch = broken  # type: ignore[method-assign,assignment]  # this once
+        stage.services.fetcher.fetch = broken  # type: ignore[method-assign,assignment]  # this once
         watch = stage.watch()
         async with asyncio.TaskGroup() as group:
-            group.create_task(run_forever(stage.world, watch))
+            group.create_task(run_forever(stage.services, watch))
             try:
                 await stage.publisher.seen("/2")
             finally:

@@ -8,16 +8,16 @@ from pathlib import Path
 from msgspec.structs import replace
 from tests.fakes import ScriptedFetcher
 
-from feedmill.adapters.blobs.disk.store import SegmentBlobs
+from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.config import Config, RetentionConfig, StoreConfig
-from feedmill.engine.maintain.raw_documents import body_of
-from feedmill.engine.maintain.retention import pack_raw, purge, verify
+from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.maintain.retention import pack_raw, purge, verify_integrity
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.ports.store import Store
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.model.document import RawDocument
 
@@ -37,7 +37,7 @@ def in_world(
     folder: Path,
     store_url: str | None,
     config: Config,
-    story: Callable[[World], Awaitable[None]],
+    story: Callable[[Services], Awaitable[None]],
 ) -> None:
     async def tell() -> None:
         clock = SystemClock()
@@ -46,12 +46,12 @@ def in_world(
             if store_url is None
             else PostgresStore.open(store_url)
         )
-        blobs = await SegmentBlobs.open(folder / "raw", clock, config.store)
-        world = World(
+        blobs = await DiskBlobs.open(folder / "raw", clock, config.store)
+        services = Services(
             clock=clock, fetcher=ScriptedFetcher({}), blobs=blobs, store=store, config=config
         )
         try:
-            await story(world)
+            await story(services)
         finally:
             await blobs.close()
             await store.close()
@@ -59,16 +59,16 @@ def in_world(
     asyncio.run(tell())
 
 
-async def ingest_versions(world: World) -> list[str]:
+async def ingest_versions(services: Services) -> list[str]:
     """Every version of one feed's document, each in a segment of its own."""
-    feed = (await subscribe("https://example.com/feed", world)).feed
+    feed = (await subscribe("https://example.com/feed", services)).feed
     hashes = []
     for version in range(VERSIONS):
         body = document(version)
-        current = await world.store.feed(feed.id)
+        current = await services.store.feed(feed.id)
         assert current is not None
-        await ingest_document(RawDocument(body=body), current, world)
-        await world.blobs.seal()
+        await ingest_document(RawDocument(body=body), current, services)
+        await services.blobs.seal()
         hashes.append(sha256(body).hexdigest())
     return hashes
 
@@ -78,19 +78,19 @@ def test_packed_documents_are_far_smaller_and_read_back_exactly(
 ) -> None:
     config = Config(store=StoreConfig(pack_bytes=100_000))
 
-    async def story(world: World) -> None:
-        hashes = await ingest_versions(world)
-        before = sum(ref.length for ref in await world.store.blobs())
+    async def story(services: Services) -> None:
+        hashes = await ingest_versions(services)
+        before = sum(ref.length for ref in await services.store.blobs())
 
-        moved = await pack_raw(world)
+        moved = await pack_raw(services)
 
-        refs = await world.store.blobs()
+        refs = await services.store.blobs()
         assert moved == VERSIONS
         assert sum(ref.length for ref in refs) * 5 < before
         assert len({ref.segment for ref in refs}) == 1
         for version, digest in enumerate(hashes):
-            assert await body_of(digest, world) == document(version)
-        assert (await verify(world))["problems"] == []
+            assert await load_body(digest, services) == document(version)
+        assert (await verify_integrity(services))["problems"] == []
 
     in_world(tmp_path, store_url, config, story)
 
@@ -98,10 +98,10 @@ def test_packed_documents_are_far_smaller_and_read_back_exactly(
 def test_little_raw_is_left_as_it_is_until_more_has_gathered(
     tmp_path: Path, store_url: str | None
 ) -> None:
-    async def story(world: World) -> None:
-        await ingest_versions(world)
+    async def story(services: Services) -> None:
+        await ingest_versions(services)
 
-        assert await pack_raw(world) == 0
+        assert await pack_raw(services) == 0
 
     in_world(tmp_path, store_url, Config(), story)
 
@@ -109,16 +109,16 @@ def test_little_raw_is_left_as_it_is_until_more_has_gathered(
 def test_only_the_last_documents_of_a_feed_are_kept(tmp_path: Path, store_url: str | None) -> None:
     config = Config(retention=RetentionConfig(raw_keep_last=3), store=StoreConfig(pack_bytes=1))
 
-    async def story(world: World) -> None:
-        hashes = await ingest_versions(world)
+    async def story(services: Services) -> None:
+        hashes = await ingest_versions(services)
 
-        gone = await purge(world)
+        gone = await purge(services)
 
-        kept = {ref.sha256 for ref in await world.store.blobs()}
+        kept = {ref.sha256 for ref in await services.store.blobs()}
         assert gone["documents"] == VERSIONS - 3
         assert kept == set(hashes[-3:])
-        assert await body_of(hashes[-1], world) == document(VERSIONS - 1)
-        assert (await verify(world))["problems"] == []
+        assert await load_body(hashes[-1], services) == document(VERSIONS - 1)
+        assert (await verify_integrity(services))["problems"] == []
 
     in_world(tmp_path, store_url, config, story)
 
@@ -129,11 +129,11 @@ def test_the_document_a_feed_was_last_read_from_outlives_every_limit(
     retention = RetentionConfig(raw_keep_last=0, raw_keep_days=0)
     config = replace(Config(), retention=retention)
 
-    async def story(world: World) -> None:
-        hashes = await ingest_versions(world)
+    async def story(services: Services) -> None:
+        hashes = await ingest_versions(services)
 
-        await purge(world)
+        await purge(services)
 
-        assert [ref.sha256 for ref in await world.store.blobs()] == [hashes[-1]]
+        assert [ref.sha256 for ref in await services.store.blobs()] == [hashes[-1]]
 
     in_world(tmp_path, store_url, config, story)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.integration.engine.papers import numbered, paper
 from tests.integration.engine.stage import PLAIN, Play, Stage
 
-from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.poll import read_document
 from feedmill.engine.poll.scheduler import run_once
 from feedmill_demo.server.script import document
@@ -36,7 +36,7 @@ def test_a_page_in_the_feeds_place_is_kept_named_and_believed_in_nothing(
         assert fetch.outcome == after.last_result
         assert fetch.outcome not in ("fresh", "unchanged", "same-body")
         assert fetch.body_sha256 is not None
-        assert await body_of(fetch.body_sha256, stage.world) == _PAGE
+        assert await load_body(fetch.body_sha256, stage.services) == _PAGE
         healed = await stage.poll(feed)
         assert stage.requests()[2].header("if-none-match") == '"a"'
         assert (healed.last_result, healed.schedule.health) == ("unchanged", "active")
@@ -53,7 +53,7 @@ def test_what_nobody_can_read_is_kept_all_the_same(play: Play) -> None:
 
         (fetch,) = await stage.fetches(feed)
         assert fetch.body_sha256 is not None
-        assert await body_of(fetch.body_sha256, stage.world) == noise
+        assert await load_body(fetch.body_sha256, stage.services) == noise
 
     play(story)
 
@@ -132,10 +132,10 @@ def test_whoever_lost_the_lane_writes_nothing(play: Play) -> None:
         feed = await stage.add("/feed", replace(paper(1), delay_sec=0.3), paper(1))
         before = await stage.events()
         async with asyncio.TaskGroup() as group:
-            group.create_task(run_once(stage.world, stage.watch()))
+            group.create_task(run_once(stage.services, stage.watch()))
             await stage.publisher.seen("/feed")
             stage.later(minutes=2)
-            store, now = stage.world.store, stage.clock.now()
+            store, now = stage.services.store, stage.clock.now()
             await store.make_due([feed.id], now)
             (taken,) = await store.claim("another", now=now, lease_sec=60, max_lanes=1, max_feeds=1)
 
@@ -159,7 +159,7 @@ def test_a_refresh_is_committed_once_per_run(play: Play) -> None:
         await stage.pass_once()
         (done,) = stage.done
 
-        again = await stage.world.store.commit(replace(done, lane=None))
+        again = await stage.services.store.commit(replace(done, lane=None))
 
         assert again.duplicate
         assert len(await stage.fetches(feed)) == 1

@@ -41,7 +41,7 @@ def test_a_redirect_to_another_feed_does_not_push_its_entries_in_there(
             stage.publish(stranger, said(410))
             await _polled(stage, stranger, polls=3)
 
-        assert await stage.world.store.feed(stranger.id) is not None
+        assert await stage.services.store.feed(stranger.id) is not None
         assert titles(await stage.entries(victim)) == ["Title 1", "Title 2", "Title 3"]
         assert await stage.events("feed.merged") == []
 
@@ -101,7 +101,7 @@ def test_a_feed_that_is_moved_by_hand_leaves_its_credentials_behind(
         stage.publisher.script("/feed", paper(1), host="127.0.1.1")
         await stage.poll(feed)
 
-        followed = await move_feed(await stage.feed(feed), there, stage.world, force=force)
+        followed = await move_feed(await stage.feed(feed), there, stage.services, force=force)
         stage.later(hours=25)
         await stage.poll(feed)
 
@@ -120,9 +120,9 @@ def test_a_person_waits_for_the_hosts_turn_and_is_not_sent_away(play: Play) -> N
         stage.publisher.script("/there", paper(1))
         feed = await stage.poll(await stage.add("/feed", paper(1)))
         soon = stage.clock.now() + timedelta(milliseconds=50)
-        await stage.world.store.limit_host(there, soon, None)
+        await stage.services.store.limit_host(there, soon, None)
 
-        followed = await move_feed(feed, there, stage.world)
+        followed = await move_feed(feed, there, stage.services)
 
         assert (followed.outcome, followed.url) == ("moved", there)
 

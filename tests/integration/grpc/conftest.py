@@ -24,7 +24,7 @@ def serve(tmp_path: Path) -> Serve:
             async with (
                 asyncio.timeout(_LIMIT_SEC),
                 opened(tmp_path, **parts) as stage,
-                grpc_server(stage.world) as bound,
+                grpc_server(stage.services) as bound,
                 visiting(bound.port) as visitor,
             ):
                 await story(stage, visitor)

@@ -16,7 +16,7 @@ from tests.integration.grpc.test_grpc_watch import write_events
 from feedmill.config import AccessConfig, GrpcConfig
 from feedmill.engine.service.auth import issue_token, revoke_token, rotate_token
 from feedmill.errors import UsageError
-from feedmill.interfaces.grpc.methods import METHODS
+from feedmill.interfaces.grpc.methods import GRPC_METHODS
 from feedmill.interfaces.grpc.server import grpc_server
 from feedmill.model.token import Scope
 
@@ -31,9 +31,9 @@ async def guarded(home: Path, **parts: Any) -> AsyncIterator[tuple[Stage, int, d
     """A server on loopback with a token of each scope."""
     async with asyncio.timeout(30), opened(home, **parts) as stage:
         secrets = {
-            scope: (await issue_token(scope, [scope], stage.world)).secret for scope in SCOPES
+            scope: (await issue_token(scope, [scope], stage.services)).secret for scope in SCOPES
         }
-        async with grpc_server(stage.world) as bound:
+        async with grpc_server(stage.services) as bound:
             yield stage, bound.port, secrets
 
 
@@ -60,11 +60,11 @@ def test_every_method_takes_the_scope_that_it_says_and_no_less(tmp_path: Path) -
             ends: dict[tuple[Scope, str], Any] = {}
             for scope in SCOPES:
                 async with visiting(port, token=secrets[scope]) as visitor:
-                    for method in METHODS:
+                    for method in GRPC_METHODS:
                         ends[scope, method] = await outcome(visitor, method)
 
         for (held, method), end in ends.items():
-            allowed = SCOPES.index(held) >= SCOPES.index(METHODS[method].scope)
+            allowed = SCOPES.index(held) >= SCOPES.index(GRPC_METHODS[method].scope)
             assert (end == DENIED) is not allowed, (held, method, end)
             assert end != UNKNOWN
 
@@ -143,11 +143,13 @@ def test_without_a_token_reflection_says_nothing_and_health_answers(tmp_path: Pa
 def test_a_token_that_expired_or_was_revoked_or_replaced_is_none(tmp_path: Path) -> None:
     async def story() -> None:
         async with guarded(tmp_path) as (stage, port, secrets):
-            brief = await issue_token("brief", ["read"], stage.world, expires_in=timedelta(hours=1))
-            ended = await issue_token("ended", ["read"], stage.world)
-            first = await issue_token("turned", ["read"], stage.world)
-            await revoke_token(ended.token.id, stage.world)
-            second = await rotate_token(first.token.id, timedelta(0), stage.world)
+            brief = await issue_token(
+                "brief", ["read"], stage.services, expires_in=timedelta(hours=1)
+            )
+            ended = await issue_token("ended", ["read"], stage.services)
+            first = await issue_token("turned", ["read"], stage.services)
+            await revoke_token(ended.token.id, stage.services)
+            second = await rotate_token(first.token.id, timedelta(0), stage.services)
             stage.later(hours=2)
             async with visiting(port, token=secrets["read"]) as visitor:
                 ends = {}
@@ -173,12 +175,12 @@ def test_a_token_that_expired_or_was_revoked_or_replaced_is_none(tmp_path: Path)
 def test_a_stream_ends_when_its_token_is_revoked(tmp_path: Path) -> None:
     async def story() -> None:
         async with guarded(tmp_path, grpc=GrpcConfig(recheck_sec=0.0)) as (stage, port, _):
-            issued = await issue_token("passing", ["read"], stage.world)
+            issued = await issue_token("passing", ["read"], stage.services)
             async with visiting(port, token=issued.secret) as visitor:
                 call = visitor.stream("Events/Watch")
                 first = told(await call.read())
-                await revoke_token(issued.token.id, stage.world)
-                await write_events(stage.world, 1)
+                await revoke_token(issued.token.id, stage.services)
+                await write_events(stage.services, 1)
 
                 with pytest.raises(grpc.aio.AioRpcError) as caught:
                     await call.read()
@@ -214,13 +216,13 @@ def test_on_loopback_nothing_is_asked_for_until_the_first_token_is_made(tmp_path
         async with (
             asyncio.timeout(30),
             opened(tmp_path) as stage,
-            grpc_server(stage.world) as bound,
+            grpc_server(stage.services) as bound,
             visiting(bound.port) as visitor,
         ):
             before = await outcome(visitor, "Feeds/List")
-            issued = await issue_token("first", ["read"], stage.world)
+            issued = await issue_token("first", ["read"], stage.services)
             after = await outcome(visitor, "Feeds/List")
-            await revoke_token(issued.token.id, stage.world)
+            await revoke_token(issued.token.id, stage.services)
             later = await outcome(visitor, "Feeds/List")
 
         assert before == (grpc.StatusCode.OK, None)
@@ -236,7 +238,7 @@ def test_an_address_that_others_reach_is_not_opened_without_a_token(
     async def story() -> None:
         async with asyncio.timeout(30), opened(tmp_path) as stage:
             with pytest.raises(UsageError, match="no token") as caught:
-                async with grpc_server(stage.world, host):
+                async with grpc_server(stage.services, host):
                     pass
 
         assert "feedmill token create" in caught.value.hint
@@ -249,10 +251,10 @@ def test_a_port_that_is_taken_is_an_error_and_not_shared(tmp_path: Path) -> None
         async with (
             asyncio.timeout(30),
             opened(tmp_path) as stage,
-            grpc_server(stage.world) as bound,
+            grpc_server(stage.services) as bound,
         ):
             with pytest.raises(UsageError, match="nothing can listen"):
-                async with grpc_server(stage.world, port=bound.port):
+                async with grpc_server(stage.services, port=bound.port):
                     pass
 
     asyncio.run(story())

@@ -339,7 +339,7 @@ def test_a_store_that_cannot_be_read_shows_in_health_and_in_answers(tmp_path: Pa
         async with (
             asyncio.timeout(30),
             opened(tmp_path) as stage,
-            grpc_server(stage.world._replace(store=Ailing(stage.world.store))) as bound,
+            grpc_server(stage.services._replace(store=Ailing(stage.services.store))) as bound,
             visiting(bound.port) as visitor,
         ):
             health = await visitor.ask("grpc.health.v1.Health/Check")

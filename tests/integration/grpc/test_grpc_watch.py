@@ -15,9 +15,9 @@ from tests.integration.engine.stage import NOON, Stage, opened
 from tests.integration.grpc.conftest import Serve
 from tests.integration.grpc.outside import Said, Visitor, reason_of, told, visiting
 
-from feedmill.app.services import DATABASE
+from feedmill.app.services import DATABASE_NAME
 from feedmill.config import AccessConfig, GrpcConfig
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.interfaces.grpc.server import grpc_server
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
@@ -26,9 +26,9 @@ from feedmill.schedule.feed_state import initial_state
 UNPACED = AccessConfig(requests_per_sec=0)
 
 
-async def write_events(world: World, count: int, *, kind: str = "feed.state") -> str:
+async def write_events(services: Services, count: int, *, kind: str = "feed.state") -> str:
     """Put so many events into the log at once; the id of the feed that they are about."""
-    feed_id = world.clock.new_id()
+    feed_id = services.clock.new_id()
     events = [
         NewEvent(
             type=kind,  # type: ignore[arg-type]  # one of the list
@@ -43,9 +43,9 @@ async def write_events(world: World, count: int, *, kind: str = "feed.state") ->
         url=f"https://{feed_id}.example/",
         created_at=NOON,
         next_poll_at=NOON + timedelta(days=365),
-        schedule=initial_state(world.config.schedule),
+        schedule=initial_state(services.config.schedule),
     )
-    await world.store.add_feed(new, events)
+    await services.store.add_feed(new, events)
     return feed_id
 
 
@@ -91,12 +91,12 @@ def numbers(events: Sequence[Said]) -> list[int]:
 
 def test_a_watcher_reads_what_was_and_then_what_comes(serve: Serve) -> None:
     async def story(stage: Stage, visitor: Visitor) -> None:
-        await write_events(stage.world, 5)
+        await write_events(stage.services, 5)
         call = visitor.stream("Events/Watch")
         before, _ = await read_until(call, 5)
 
         await stage.poll(await stage.add("/feed", paper(1, 2)))
-        after, place = await read_until(call, await stage.world.store.last_seq())
+        after, place = await read_until(call, await stage.services.store.last_seq())
 
         assert numbers(before + after) == list(range(1, place + 1))
         assert [event["type"] for event in after] == ["feed.added", "new_entry", "new_entry"]
@@ -111,7 +111,7 @@ def test_a_watcher_misses_nothing_while_several_write(serve: Serve) -> None:
 
         async def write() -> None:
             for _ in range(20):
-                await write_events(stage.world, 7)
+                await write_events(stage.services, 7)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(4):
@@ -125,7 +125,7 @@ def test_a_watcher_misses_nothing_while_several_write(serve: Serve) -> None:
 
 def test_a_watcher_goes_on_after_a_break(serve: Serve) -> None:
     async def story(stage: Stage, visitor: Visitor) -> None:
-        await write_events(stage.world, 450)
+        await write_events(stage.services, 450)
         first = visitor.stream("Events/Watch")
         events, place = await read_until(first, 1)
         first.cancel()
@@ -140,10 +140,10 @@ def test_a_watcher_goes_on_after_a_break(serve: Serve) -> None:
 
 def test_a_filter_lets_through_what_was_asked_for_and_moves_on_past_the_rest(serve: Serve) -> None:
     async def story(stage: Stage, visitor: Visitor) -> None:
-        await write_events(stage.world, 30)
-        wanted = await write_events(stage.world, 3)
-        await write_events(stage.world, 3, kind="feed.added")
-        await write_events(stage.world, 30)
+        await write_events(stage.services, 30)
+        wanted = await write_events(stage.services, 3)
+        await write_events(stage.services, 3, kind="feed.added")
+        await write_events(stage.services, 30)
 
         by_feed, place = await read_until(visitor.stream("Events/Watch", feed_ids=[wanted]), 33)
         by_type, _ = await read_until(visitor.stream("Events/Watch", types=["feed.added"]), 36)
@@ -159,7 +159,7 @@ def test_a_filter_lets_through_what_was_asked_for_and_moves_on_past_the_rest(ser
 
 def test_a_watcher_that_does_not_read_holds_nobody(serve: Serve) -> None:
     async def story(stage: Stage, visitor: Visitor) -> None:
-        await write_events(stage.world, 6_000)
+        await write_events(stage.services, 6_000)
         idle = visitor.stream("Events/Watch")
         await idle.read()
 
@@ -173,7 +173,7 @@ def test_a_watcher_that_does_not_read_holds_nobody(serve: Serve) -> None:
 
 def test_a_watcher_that_stops_reading_is_cut_and_knows_where_to_go_on(serve: Serve) -> None:
     async def story(stage: Stage, visitor: Visitor) -> None:
-        await write_events(stage.world, 20_000)
+        await write_events(stage.services, 20_000)
         slow = visitor.stream("Events/Watch")
         events, _ = await read_until(slow, 1)
         # There is one seat, so whoever is let in knows that the slow one was cut.
@@ -210,7 +210,7 @@ def test_watchers_have_a_limit_and_one_that_leaves_makes_room(serve: Serve) -> N
 
 def test_a_number_that_the_log_has_not_reached_is_refused(serve: Serve) -> None:
     async def story(stage: Stage, visitor: Visitor) -> None:
-        await write_events(stage.world, 3)
+        await write_events(stage.services, 3)
 
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await visitor.stream("Events/Watch", after_seq=4).read()
@@ -225,8 +225,8 @@ def test_a_watcher_who_comes_too_late_learns_that_events_are_gone(
     serve: Serve, tmp_path: Path
 ) -> None:
     async def story(stage: Stage, visitor: Visitor) -> None:
-        await write_events(stage.world, 10)
-        with closing(sqlite3.connect(tmp_path / DATABASE)) as connection, connection:
+        await write_events(stage.services, 10)
+        with closing(sqlite3.connect(tmp_path / DATABASE_NAME)) as connection, connection:
             connection.execute("DELETE FROM outbox WHERE seq <= 5")
 
         with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -246,8 +246,8 @@ def test_a_watcher_who_comes_too_late_learns_that_events_are_gone(
 def test_a_server_that_ends_tells_its_watchers_and_they_go_on_at_the_next(tmp_path: Path) -> None:
     async def story() -> None:
         async with asyncio.timeout(30), opened(tmp_path) as stage:
-            await write_events(stage.world, 10)
-            async with grpc_server(stage.world) as bound:
+            await write_events(stage.services, 10)
+            async with grpc_server(stage.services) as bound:
                 visit = visiting(bound.port)
                 visitor = await visit.__aenter__()
                 call = visitor.stream("Events/Watch")
@@ -255,10 +255,10 @@ def test_a_server_that_ends_tells_its_watchers_and_they_go_on_at_the_next(tmp_pa
             with pytest.raises(grpc.aio.AioRpcError) as caught:
                 await call.read()
             await visit.__aexit__(None, None, None)
-            await write_events(stage.world, 10)
+            await write_events(stage.services, 10)
 
             async with (
-                grpc_server(stage.world, port=bound.port) as again,
+                grpc_server(stage.services, port=bound.port) as again,
                 visiting(again.port) as visitor,
             ):
                 rest, _ = await read_until(visitor.stream("Events/Watch", after_seq=place), 20)
@@ -273,7 +273,7 @@ def test_a_server_that_ends_tells_its_watchers_and_they_go_on_at_the_next(tmp_pa
 def test_health_says_that_it_ends_before_the_server_does(tmp_path: Path) -> None:
     async def story() -> None:
         async with asyncio.timeout(30), opened(tmp_path) as stage:
-            async with grpc_server(stage.world) as bound:
+            async with grpc_server(stage.services) as bound:
                 visit = visiting(bound.port)
                 visitor = await visit.__aenter__()
                 watch = visitor.stream("grpc.health.v1.Health/Watch")

@@ -21,7 +21,7 @@ from tests.integration.engine.papers import atom, atom_entry, item, paper, rss, 
 from tests.integration.engine.stage import Stage, opened
 from tests.integration.grpc.outside import Visitor, reason_of, told, visiting
 
-from feedmill.canonicalise.urls import split
+from feedmill.canonicalise.urls import split_url
 from feedmill.config import AccessConfig
 from feedmill.interfaces.grpc.server import grpc_server
 from feedmill.interfaces.http_server import rest_server
@@ -249,9 +249,9 @@ async def housed(home: Path) -> AsyncIterator[House]:
     async with opened(home, access=AccessConfig(requests_per_sec=0)) as stage:
         names = await furnish(stage)
         async with (
-            grpc_server(stage.world) as bound,
+            grpc_server(stage.services) as bound,
             visiting(bound.port) as visitor,
-            rest_server(stage.world, stage.watch(), port=0) as address,
+            rest_server(stage.services, stage.watch(), port=0) as address,
         ):
             page = await visitor.ask("Entries/List", limit=3)
             yield House(stage, visitor, address, {**names, "cursor": page["next"]})
@@ -265,7 +265,7 @@ async def furnish(stage: Stage) -> dict[str, str]:
     torn = await stage.add("/torn", document(b"<rss><channel><item><title>Cut</ti"))
     spare = await stage.add("/spare", paper(9))
     tagged = await stage.feed(rich)
-    await stage.world.store.change_feed(replace(tagged, tags=("news",)))
+    await stage.services.store.change_feed(replace(tagged, tags=("news",)))
     await stage.poll(rich, plain, broken, torn)
     stage.publish(rich, document(rss(item(1, text="Another text."), RICH, item(2), extra=HINTED)))
     await stage.poll(rich, plain, broken, times=2)
@@ -325,7 +325,7 @@ def bare(value: Any) -> Any:
 
 
 def _request(address: str, verb: str, path: str, body: bytes | None) -> tuple[int, bytes]:
-    parts = split(address)
+    parts = split_url(address)
     client = http.client.HTTPConnection(parts.host, int(parts.port), timeout=20)
     headers = {} if body is None else {"Content-Type": "application/json"}
     client.request(verb, path, body=body, headers=headers)

@@ -68,7 +68,7 @@ def test_a_watcher_sees_each_event_once_although_the_server_is_killed(tmp_path: 
 
             async def write() -> None:
                 while not done.is_set():
-                    await write_events(stage.world, 5)
+                    await write_events(stage.services, 5)
                     await asyncio.sleep(0.005)
 
             async with asyncio.TaskGroup() as group:
@@ -77,7 +77,7 @@ def test_a_watcher_sees_each_event_once_although_the_server_is_killed(tmp_path: 
                 for _ in range(KILLS):
                     place = await watch(tmp_path, place, events, until=place + 50)
                 done.set()
-            last = await stage.world.store.last_seq()
+            last = await stage.services.store.last_seq()
             await watch(tmp_path, place, events, until=last)
             return last
 

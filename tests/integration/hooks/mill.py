@@ -12,11 +12,11 @@ from tests.integration.http.fetchers import TableResolver
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.config import Config, FetchConfig, StoreConfig, WebhookConfig
-from feedmill.engine.deliver.to_webhooks import DeliveryListener, keep_webhooks
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
+from feedmill.engine.deliver.to_webhooks import DeliveryListener, run_webhooks
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
@@ -39,7 +39,7 @@ async def opened(
     names: Mapping[str, Sequence[tuple[str, ...]]] | None = None,
     allow_cidrs: tuple[str, ...] = ("127.0.0.0/8",),
     **webhook: Any,
-) -> AsyncIterator[World]:
+) -> AsyncIterator[Services]:
     """A world on that folder; with `names` they are what the resolver says."""
     config = replace(
         PLAIN,
@@ -47,22 +47,24 @@ async def opened(
         fetch=replace(PLAIN.fetch, allow_cidrs=allow_cidrs),
         webhook=replace(HASTY, **webhook),
     )
-    async with open_world(config) as world:
+    async with open_services(config) as services:
         if names is None:
-            yield world
+            yield services
             return
         resolver = TableResolver(names)
         fetcher = CurlFetcher(config.fetch, SystemClock(), resolver=resolver)
         try:
-            yield world._replace(fetcher=fetcher)
+            yield services._replace(fetcher=fetcher)
         finally:
             await fetcher.close()
 
 
-async def happen(world: World, events: int, *, tags: tuple[str, ...] = (), kind: str = "") -> str:
+async def happen(
+    services: Services, events: int, *, tags: tuple[str, ...] = (), kind: str = ""
+) -> str:
     """Let a new feed have so many events; its id."""
-    now = world.clock.now()
-    feed_id = world.clock.new_id()
+    now = services.clock.now()
+    feed_id = services.clock.new_id()
     new = NewFeed(
         id=feed_id,
         url=f"https://paper.example/{feed_id}",
@@ -72,7 +74,7 @@ async def happen(world: World, events: int, *, tags: tuple[str, ...] = (), kind:
         tags=tags,
     )
     told = NewEvent(type=kind or "feed.state", feed_id=feed_id, occurred_at=now)  # type: ignore[arg-type]
-    await world.store.add_feed(new, [told] * events)
+    await services.store.add_feed(new, [told] * events)
     return feed_id
 
 
@@ -80,7 +82,7 @@ class Telling:
     """Webhooks being told in the background, and what was said about it."""
 
     def __init__(self) -> None:
-        self.watch = Watch("the test", words=(self._word,))
+        self.watch = Lifecycle("the test", words=(self._word,))
         self.deliveries: list[Delivery] = []
         self.words: list[str] = []
 
@@ -92,10 +94,10 @@ class Telling:
 
 
 @asynccontextmanager
-async def telling(world: World, *listeners: DeliveryListener) -> AsyncIterator[Telling]:
+async def telling(services: Services, *listeners: DeliveryListener) -> AsyncIterator[Telling]:
     """Tell every webhook while the story goes on."""
     told = Telling()
-    work = keep_webhooks(world, told.watch, listeners=(told.listen, *listeners))
+    work = run_webhooks(services, told.watch, listeners=(told.listen, *listeners))
     task = asyncio.create_task(work)
     try:
         yield told
@@ -104,10 +106,12 @@ async def telling(world: World, *listeners: DeliveryListener) -> AsyncIterator[T
         await asyncio.wait_for(task, LIMIT_SEC)
 
 
-async def until_webhook(world: World, webhook_id: str, is_so: Callable[[Webhook], bool]) -> Webhook:
+async def until_webhook(
+    services: Services, webhook_id: str, is_so: Callable[[Webhook], bool]
+) -> Webhook:
     """Wait until a webhook is as wanted."""
     while True:
-        found = await world.store.webhook(webhook_id)
+        found = await services.store.webhook(webhook_id)
         assert found is not None
         if is_so(found):
             return found

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from tests.integration.engine.stage import NOON, SteppedClock
 
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.ports.store import Store
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import (
+    authenticate,
     check_binding,
     issue_token,
     revoke_token,
     rotate_token,
-    who,
 )
 from feedmill.errors import NotFoundError, StoreError, UsageError
 
@@ -26,25 +26,25 @@ DAY = timedelta(days=1)
 class Entrance:
     """A world whose clock the test moves."""
 
-    def __init__(self, world: World, clock: SteppedClock) -> None:
-        self.world, self.clock = world, clock
+    def __init__(self, services: Services, clock: SteppedClock) -> None:
+        self.services, self.clock = services, clock
 
 
 def tell(home: Path, story: object) -> None:
     async def told() -> None:
         clock = SteppedClock()
         config = Config(store=StoreConfig(home=str(home)))
-        async with asyncio.timeout(20), open_world(config, clock=clock) as world:
-            await story(Entrance(world, clock))  # type: ignore[operator]
+        async with asyncio.timeout(20), open_services(config, clock=clock) as services:
+            await story(Entrance(services, clock))  # type: ignore[operator]
 
     asyncio.run(told())
 
 
 def test_whoever_presents_the_secret_is_known_by_name_and_scope(tmp_path: Path) -> None:
     async def story(at: Entrance) -> None:
-        issued = await issue_token("my reader", ["write", "read"], at.world)
+        issued = await issue_token("my reader", ["write", "read"], at.services)
 
-        caller = await who(issued.secret, at.world)
+        caller = await authenticate(issued.secret, at.services)
 
         assert caller is not None
         assert (caller.name, caller.scopes) == ("my reader", ("read", "write"))
@@ -57,7 +57,7 @@ def test_whoever_presents_the_secret_is_known_by_name_and_scope(tmp_path: Path) 
 
 def test_nobody_else_gets_in(tmp_path: Path) -> None:
     async def story(at: Entrance) -> None:
-        secret = (await issue_token("reader", ["read"], at.world)).secret
+        secret = (await issue_token("reader", ["read"], at.services)).secret
         other = "A" if secret[-2] != "A" else "B"
         wrong = [
             None, "", "fm_", secret[:-1], secret + "A", secret[3:], f" {secret}", secret.upper(),
@@ -65,21 +65,21 @@ def test_nobody_else_gets_in(tmp_path: Path) -> None:
             "fm_\x00", "fm_%", "' OR 1=1 --",
         ]  # fmt: skip
 
-        assert [await who(one, at.world) for one in wrong] == [None] * len(wrong)
+        assert [await authenticate(one, at.services) for one in wrong] == [None] * len(wrong)
 
     tell(tmp_path, story)
 
 
 def test_a_token_ends_when_it_expires_and_at_once_when_it_is_revoked(tmp_path: Path) -> None:
     async def story(at: Entrance) -> None:
-        short = await issue_token("short", ["read"], at.world, expires_in=DAY)
-        long = await issue_token("long", ["read"], at.world)
+        short = await issue_token("short", ["read"], at.services, expires_in=DAY)
+        long = await issue_token("long", ["read"], at.services)
 
         at.clock.move(DAY)
-        assert await who(short.secret, at.world) is None
-        assert await who(long.secret, at.world) is not None
-        revoked = await revoke_token(long.token.id, at.world)
-        assert await who(long.secret, at.world) is None
+        assert await authenticate(short.secret, at.services) is None
+        assert await authenticate(long.secret, at.services) is not None
+        revoked = await revoke_token(long.token.id, at.services)
+        assert await authenticate(long.secret, at.services) is None
         assert revoked.revoked_at == at.clock.now()
 
     tell(tmp_path, story)
@@ -87,12 +87,12 @@ def test_a_token_ends_when_it_expires_and_at_once_when_it_is_revoked(tmp_path: P
 
 def test_during_a_rotation_both_secrets_are_good_and_then_only_the_new_one(tmp_path: Path) -> None:
     async def story(at: Entrance) -> None:
-        old = await issue_token("reader", ["read"], at.world)
-        new = await rotate_token(old.token.id, DAY, at.world)
+        old = await issue_token("reader", ["read"], at.services)
+        new = await rotate_token(old.token.id, DAY, at.services)
 
-        during = [await who(one.secret, at.world) for one in (old, new)]
+        during = [await authenticate(one.secret, at.services) for one in (old, new)]
         at.clock.move(DAY)
-        after = [await who(one.secret, at.world) for one in (old, new)]
+        after = [await authenticate(one.secret, at.services) for one in (old, new)]
 
         assert during[0] == during[1] is not None  # one caller, one rate limit
         assert after[0] is None
@@ -103,37 +103,37 @@ def test_during_a_rotation_both_secrets_are_good_and_then_only_the_new_one(tmp_p
 
 def test_a_rotation_without_overlap_ends_the_old_secret_now(tmp_path: Path) -> None:
     async def story(at: Entrance) -> None:
-        old = await issue_token("reader", ["read"], at.world)
+        old = await issue_token("reader", ["read"], at.services)
 
-        await rotate_token(old.token.id, timedelta(0), at.world)
+        await rotate_token(old.token.id, timedelta(0), at.services)
 
-        assert await who(old.secret, at.world) is None
+        assert await authenticate(old.secret, at.services) is None
 
     tell(tmp_path, story)
 
 
 def test_a_token_that_has_ended_cannot_be_rotated_back_to_life(tmp_path: Path) -> None:
     async def story(at: Entrance) -> None:
-        expired = await issue_token("expired", ["read"], at.world, expires_in=DAY)
-        revoked = await issue_token("revoked", ["admin"], at.world)
-        await revoke_token(revoked.token.id, at.world)
+        expired = await issue_token("expired", ["read"], at.services, expires_in=DAY)
+        revoked = await issue_token("revoked", ["admin"], at.services)
+        await revoke_token(revoked.token.id, at.services)
         at.clock.move(DAY)
 
         for one in (expired, revoked):
             with pytest.raises(UsageError):
-                await rotate_token(one.token.id, DAY, at.world)
+                await rotate_token(one.token.id, DAY, at.services)
 
     tell(tmp_path, story)
 
 
 def test_the_last_use_is_noted_once_a_minute(tmp_path: Path) -> None:
     async def story(at: Entrance) -> None:
-        secret = (await issue_token("reader", ["read"], at.world)).secret
+        secret = (await issue_token("reader", ["read"], at.services)).secret
 
         uses = []
         for _ in range(3):
-            await who(secret, at.world)
-            uses.append((await at.world.store.tokens())[0].last_used_at)
+            await authenticate(secret, at.services)
+            uses.append((await at.services.store.tokens())[0].last_used_at)
             at.clock.move(timedelta(seconds=40))
 
         assert uses[0] == uses[1] == NOON
@@ -155,10 +155,10 @@ def test_a_store_that_cannot_write_keeps_nobody_out(tmp_path: Path) -> None:
             raise StoreError(message, reason="disk-full")
 
     async def story(at: Entrance) -> None:
-        secret = (await issue_token("reader", ["read"], at.world)).secret
-        world = at.world._replace(store=ReadOnly(at.world.store))  # type: ignore[arg-type]
+        secret = (await issue_token("reader", ["read"], at.services)).secret
+        services = at.services._replace(store=ReadOnly(at.services.store))  # type: ignore[arg-type]
 
-        assert await who(secret, world) is not None
+        assert await authenticate(secret, services) is not None
 
     tell(tmp_path, story)
 
@@ -167,9 +167,11 @@ def test_the_files_of_the_store_hold_no_secret_of_a_token(tmp_path: Path) -> Non
     secrets: list[str] = []
 
     async def story(at: Entrance) -> None:
-        issued = await issue_token("reader", ["admin"], at.world)
-        secrets.extend([issued.secret, (await rotate_token(issued.token.id, DAY, at.world)).secret])
-        await who(secrets[0], at.world)
+        issued = await issue_token("reader", ["admin"], at.services)
+        secrets.extend(
+            [issued.secret, (await rotate_token(issued.token.id, DAY, at.services)).secret]
+        )
+        await authenticate(secrets[0], at.services)
 
     tell(tmp_path, story)
 
@@ -184,14 +186,14 @@ def test_beyond_loopback_nothing_is_bound_without_a_token_that_holds(
     tmp_path: Path, host: str
 ) -> None:
     async def story(at: Entrance) -> None:
-        await check_binding("127.0.0.1", at.world)
+        await check_binding("127.0.0.1", at.services)
         with pytest.raises(UsageError, match="no token"):
-            await check_binding(host, at.world)
-        issued = await issue_token("reader", ["read"], at.world)
-        await check_binding(host, at.world)
-        await revoke_token(issued.token.id, at.world)
+            await check_binding(host, at.services)
+        issued = await issue_token("reader", ["read"], at.services)
+        await check_binding(host, at.services)
+        await revoke_token(issued.token.id, at.services)
         with pytest.raises(UsageError, match="no token"):
-            await check_binding(host, at.world)
+            await check_binding(host, at.services)
 
     tell(tmp_path, story)
 
@@ -200,19 +202,19 @@ def test_nonsense_is_refused_with_its_reason(tmp_path: Path) -> None:
     async def story(at: Entrance) -> None:
         for name in ("", "  ", "x" * 101, "two\nlines"):
             with pytest.raises(UsageError, match="name"):
-                await issue_token(name, ["read"], at.world)
+                await issue_token(name, ["read"], at.services)
         with pytest.raises(UsageError, match="scope"):
-            await issue_token("reader", [], at.world)
+            await issue_token("reader", [], at.services)
         with pytest.raises(UsageError, match="expire"):
-            await issue_token("reader", ["read"], at.world, expires_in=timedelta(0))
+            await issue_token("reader", ["read"], at.services, expires_in=timedelta(0))
         with pytest.raises(NotFoundError):
-            await revoke_token("nobody", at.world)
+            await revoke_token("nobody", at.services)
         with pytest.raises(NotFoundError):
-            await rotate_token("nobody", DAY, at.world)
-        issued = await issue_token("reader", ["read"], at.world)
+            await rotate_token("nobody", DAY, at.services)
+        issued = await issue_token("reader", ["read"], at.services)
         with pytest.raises(UsageError, match="overlap"):
-            await rotate_token(issued.token.id, -DAY, at.world)
+            await rotate_token(issued.token.id, -DAY, at.services)
 
-        assert len(await at.world.store.tokens()) == 1
+        assert len(await at.services.store.tokens()) == 1
 
     tell(tmp_path, story)

@@ -8,9 +8,9 @@ import pytest
 from tests.integration.hooks.mill import happen, opened, run, telling, until_webhook
 from tests.integration.hooks.receiver import receiving
 
-from feedmill.engine.deliver.to_webhooks import tell_once
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.service.webhooks import add_webhook, checked_webhook_url, try_webhook
+from feedmill.engine.deliver.to_webhooks import deliver_once
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.service.webhooks import add_webhook, send_test_delivery, validate_webhook_url
 from feedmill.errors import AddressError
 from feedmill.fetch.public_addresses import check_address
 from feedmill.model.fetch import RefusalReason
@@ -42,7 +42,7 @@ BY_URL = [case for case in FORBIDDEN if case not in BY_NAME]
 @pytest.mark.parametrize("case", BY_URL, ids=lambda case: case["id"])
 def test_an_address_out_of_bounds_is_refused_when_it_is_added(case: dict[str, Any]) -> None:
     with pytest.raises(AddressError) as refused:
-        checked_webhook_url(case["url"])
+        validate_webhook_url(case["url"])
 
     assert refused.value.reason in get_args(RefusalReason)
 
@@ -52,12 +52,12 @@ def test_a_name_that_leads_out_of_bounds_is_not_dialled(
     tmp_path: Path, case: dict[str, Any]
 ) -> None:
     async def story() -> None:
-        async with opened(tmp_path, names=addresses(case), allow_cidrs=()) as world:
+        async with opened(tmp_path, names=addresses(case), allow_cidrs=()) as services:
             try:
-                hook = await add_webhook(case["url"], world)
+                hook = await add_webhook(case["url"], services)
             except AddressError:
                 return
-            delivery = await try_webhook(hook.id, world)
+            delivery = await send_test_delivery(hook.id, services)
 
             assert delivery.status is None
             assert delivery.result in (*get_args(RefusalReason), "dns-failure")
@@ -67,11 +67,11 @@ def test_a_name_that_leads_out_of_bounds_is_not_dialled(
 
 def test_nothing_is_kept_of_a_webhook_that_was_refused(tmp_path: Path) -> None:
     async def story() -> None:
-        async with opened(tmp_path) as world:
+        async with opened(tmp_path) as services:
             with pytest.raises(AddressError):
-                await add_webhook("http://169.254.169.254/latest/meta-data/", world)
+                await add_webhook("http://169.254.169.254/latest/meta-data/", services)
 
-            assert await world.store.webhooks() == ()
+            assert await services.store.webhooks() == ()
 
     run(story)
 
@@ -82,14 +82,14 @@ def test_nothing_is_kept_of_a_webhook_that_was_refused(tmp_path: Path) -> None:
 )
 def test_credentials_do_not_stand_in_an_address(url: str) -> None:
     with pytest.raises(AddressError) as refused:
-        checked_webhook_url(url)
+        validate_webhook_url(url)
 
     assert refused.value.reason == "credentials"
     assert "hush" not in str(refused.value)
 
 
 def test_a_fragment_leaves_the_address() -> None:
-    assert checked_webhook_url("https://hook.example/a?b=1#c") == "https://hook.example/a?b=1"
+    assert validate_webhook_url("https://hook.example/a?b=1#c") == "https://hook.example/a?b=1"
 
 
 def test_a_name_that_changes_its_address_between_deliveries_is_not_followed_inside(
@@ -99,13 +99,13 @@ def test_a_name_that_changes_its_address_between_deliveries_is_not_followed_insi
     rebinding = {"hook.example": [("127.0.0.1",), ("10.0.0.1",)]}
 
     async def story() -> None:
-        async with receiving() as receiver, opened(tmp_path, names=rebinding) as world:
-            hook = await add_webhook(receiver.url(host="hook.example"), world)
-            await happen(world, 1)
-            await tell_once(world, Watch("first"))
-            await happen(world, 1)
-            await tell_once(world, Watch("second"))
-            after = await world.store.webhook(hook.id)
+        async with receiving() as receiver, opened(tmp_path, names=rebinding) as services:
+            hook = await add_webhook(receiver.url(host="hook.example"), services)
+            await happen(services, 1)
+            await deliver_once(services, Lifecycle("first"))
+            await happen(services, 1)
+            await deliver_once(services, Lifecycle("second"))
+            after = await services.store.webhook(hook.id)
 
             assert receiver.told() == [1]
             assert after is not None
@@ -120,10 +120,10 @@ def test_one_private_address_among_public_ones_refuses_all(tmp_path: Path) -> No
     async def story() -> None:
         async with (
             receiving() as receiver,
-            opened(tmp_path, names=mixed, allow_cidrs=()) as world,
+            opened(tmp_path, names=mixed, allow_cidrs=()) as services,
         ):
-            hook = await add_webhook(receiver.url(host="hook.example"), world)
-            delivery = await try_webhook(hook.id, world)
+            hook = await add_webhook(receiver.url(host="hook.example"), services)
+            delivery = await send_test_delivery(hook.id, services)
 
             assert (delivery.result, delivery.status) == ("private-address", None)
             assert receiver.taken == []
@@ -133,13 +133,13 @@ def test_one_private_address_among_public_ones_refuses_all(tmp_path: Path) -> No
 
 def test_a_redirect_inside_is_not_followed(tmp_path: Path) -> None:
     async def story() -> None:
-        async with receiving() as receiver, opened(tmp_path) as world:
+        async with receiving() as receiver, opened(tmp_path) as services:
             inside = receiver.url("/inside")
             receiver.say("/hook", 307, 204, headers=(f"Location: {inside}",))
-            hook = await add_webhook(receiver.url(), world)
-            await happen(world, 1)
-            async with telling(world) as told:
-                await until_webhook(world, hook.id, lambda one: one.cursor == 1)
+            hook = await add_webhook(receiver.url(), services)
+            await happen(services, 1)
+            async with telling(services) as told:
+                await until_webhook(services, hook.id, lambda one: one.cursor == 1)
 
             assert told.deliveries[0].result == "redirect-not-followed"
             assert receiver.to("/inside") == []
@@ -149,11 +149,11 @@ def test_a_redirect_inside_is_not_followed(tmp_path: Path) -> None:
 
 def test_a_port_of_another_protocol_is_refused() -> None:
     with pytest.raises(AddressError) as refused:
-        checked_webhook_url("http://hook.example:25/")
+        validate_webhook_url("http://hook.example:25/")
 
     assert refused.value.reason == "bad-port"
 
 
 def test_headers_cannot_be_smuggled_in_through_an_address() -> None:
     with pytest.raises(AddressError):
-        checked_webhook_url("https://hook.example/\r\nX-Evil: 1")
+        validate_webhook_url("https://hook.example/\r\nX-Evil: 1")

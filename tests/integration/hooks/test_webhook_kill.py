@@ -37,8 +37,8 @@ async def _finish(home: Path, receiver: Receiver, webhook_id: str) -> int:
     process = await _child(home, None)
     try:
         await receiver.heard_all(EVENTS)
-        async with opened(home) as world:
-            found = await until_webhook(world, webhook_id, lambda one: one.cursor == EVENTS)
+        async with opened(home) as services:
+            found = await until_webhook(services, webhook_id, lambda one: one.cursor == EVENTS)
     finally:
         process.send_signal(signal.SIGTERM)
         await process.wait()
@@ -58,9 +58,9 @@ def test_every_event_is_told_in_order_however_often_the_mill_is_killed(
 ) -> None:
     async def story() -> None:
         async with receiving() as receiver:
-            async with opened(tmp_path) as world:
-                hook = await add_webhook(receiver.url(), world)
-                await happen(world, EVENTS)
+            async with opened(tmp_path) as services:
+                hook = await add_webhook(receiver.url(), services)
+                await happen(services, EVENTS)
 
             killed = [await (await _child(tmp_path, failpoint)).wait() for _ in range(2)]
             cursor = await _finish(tmp_path, receiver, hook.id)

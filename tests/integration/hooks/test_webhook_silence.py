@@ -10,7 +10,7 @@ import msgspec
 from tests.integration.hooks.mill import happen, opened, run, telling, until_webhook
 from tests.integration.hooks.receiver import receiving
 
-from feedmill.engine.run.refresh_report import Report
+from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.service.auth import issue_token
 from feedmill.engine.service.webhooks import add_webhook
 from feedmill.observe.log import logger
@@ -24,10 +24,10 @@ def test_everything_that_a_run_says_is_without_secrets(tmp_path: Path) -> None:
     async def story() -> None:
         async with receiving() as receiver:
             receiver.say("/hook-hush", 500, 204)
-            async with opened(tmp_path) as world:
-                hook = await add_webhook(receiver.url("/hook-hush"), world)
-                token = await issue_token("reader", ["admin"], world)
-                await happen(world, 2)
+            async with opened(tmp_path) as services:
+                hook = await add_webhook(receiver.url("/hook-hush"), services)
+                token = await issue_token("reader", ["admin"], services)
+                await happen(services, 2)
             own = {
                 "FEEDMILL_HOME": str(tmp_path),
                 "FEEDMILL_EGRESS_ALLOW_CIDRS": "127.0.0.0/8",
@@ -57,15 +57,15 @@ def test_everything_that_a_run_says_is_without_secrets(tmp_path: Path) -> None:
 def test_metrics_count_results_and_name_nobody(tmp_path: Path) -> None:
     async def story() -> None:
         metrics = Metrics()
-        report = Report(logger("engine"), metrics)
-        async with receiving() as receiver, opened(tmp_path, max_attempts=2) as world:
+        report = RefreshReport(logger("engine"), metrics)
+        async with receiving() as receiver, opened(tmp_path, max_attempts=2) as services:
             receiver.say("/hook", 500, 503, 204)
-            hook = await add_webhook(receiver.url(), world)
-            async with telling(world, report.delivered):
-                await happen(world, 1)
-                await until_webhook(world, hook.id, lambda one: one.cursor == 1)
-                await happen(world, 1)
-                await until_webhook(world, hook.id, lambda one: one.cursor == 2)
+            hook = await add_webhook(receiver.url(), services)
+            async with telling(services, report.delivered):
+                await happen(services, 1)
+                await until_webhook(services, hook.id, lambda one: one.cursor == 1)
+                await happen(services, 1)
+                await until_webhook(services, hook.id, lambda one: one.cursor == 2)
 
         page = metrics.page().decode()
         for result in ("server-error", "unavailable", "delivered"):
@@ -79,9 +79,9 @@ def test_metrics_count_results_and_name_nobody(tmp_path: Path) -> None:
 
 def test_what_is_shown_of_webhooks_and_tokens_holds_no_secret(tmp_path: Path) -> None:
     async def story() -> None:
-        async with opened(tmp_path) as world:
-            hook = await add_webhook("https://hook.example/", world)
-            token = await issue_token("reader", ["read"], world)
+        async with opened(tmp_path) as services:
+            hook = await add_webhook("https://hook.example/", services)
+            token = await issue_token("reader", ["read"], services)
             shown = msgspec.json.encode(
                 [webhook_wire(hook), token_wire(token.token), repr(hook), repr(token)]
             ).decode()

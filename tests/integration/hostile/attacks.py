@@ -11,7 +11,15 @@ import brotli
 import zstandard
 
 from feedmill_demo.living_feed import LivingFeed
-from feedmill_demo.server.script import Answer, Request, document, hang_up, raw, redirect, silence
+from feedmill_demo.server.script import (
+    Answer,
+    Request,
+    document,
+    hang_up,
+    no_answer,
+    raw_answer,
+    redirect,
+)
 from feedmill_demo.server.site import Site
 
 VECTORS: Final = Path(__file__).parents[2] / "vectors" / "xml_attacks"
@@ -92,16 +100,16 @@ def _misuses(canary: str) -> dict[str, Attack]:
         "endless-body": Answer(body=b"<!-- -->" * 8192, framing="close", repeat=1_000_000),
         "length-too-long": Answer(body=body, content_length=len(body) + 5000),
         "length-too-short": Answer(body=body, content_length=300),
-        "length-absurd": raw(
+        "length-absurd": raw_answer(
             b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n<rss"
         ),
-        "two-lengths": raw(
+        "two-lengths": raw_answer(
             b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 900\r\n\r\n<rss>"
         ),
         "many-headers": Answer(headers=tuple((f"X-{n}", "v" * 90) for n in range(5000)), body=body),
         "huge-header": Answer(headers=(("X-Huge", "v" * 1_000_000),), body=body),
-        "endless-head": raw(b"HTTP/1.1 200 OK\r\n" + b"X-More: of the same\r\n" * 200_000),
-        "no-http": raw(b"\x00\xff\xfe this is no protocol\r\n\r\n"),
+        "endless-head": raw_answer(b"HTTP/1.1 200 OK\r\n" + b"X-More: of the same\r\n" * 200_000),
+        "no-http": raw_answer(b"\x00\xff\xfe this is no protocol\r\n\r\n"),
         "to-private": redirect("http://10.0.0.1/feed"),
         "to-metadata": redirect("http://169.254.169.254/latest/meta-data/", 302),
         "to-canary": redirect(canary, 307),
@@ -115,7 +123,7 @@ def _misuses(canary: str) -> dict[str, Attack]:
         "reset-in-body": Answer(body=body, fault="reset", fault_at=500),
         "cut-in-body": Answer(body=body, fault="cut", fault_at=500),
         "stall-in-body": Answer(body=body, fault="stall", fault_at=500),
-        "black-hole": silence(),
+        "black-hole": no_answer(),
     }
     return {
         **{name: _always(answer) for name, answer in answers.items()},

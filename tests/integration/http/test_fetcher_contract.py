@@ -63,9 +63,9 @@ async def _fetch(fetcher: Fetcher, url: str, validators: Validators | None = Non
 
 
 @every_fetcher
-def test_a_document_arrives_with_what_was_asked(world: World) -> None:
+def test_a_document_arrives_with_what_was_asked(services: World) -> None:
     async def story() -> None:
-        async with world() as (fetcher, origin):
+        async with services() as (fetcher, origin):
             plan = plan_fetch(f"{origin}/fresh", None, LOOPBACK)
             response = await fetcher.fetch(plan)
 
@@ -78,12 +78,12 @@ def test_a_document_arrives_with_what_was_asked(world: World) -> None:
 
 
 @every_fetcher
-def test_its_answers_are_what_the_judge_reads(world: World) -> None:
+def test_its_answers_are_what_the_judge_reads(services: World) -> None:
     validators = Validators(etag=ETAG)
 
     async def story() -> None:
         now = SystemClock().now()
-        async with world() as (fetcher, origin):
+        async with services() as (fetcher, origin):
             verdicts = []
             for path in ("/fresh", "/same"):
                 plan = plan_fetch(f"{origin}{path}", validators, LOOPBACK)
@@ -96,9 +96,9 @@ def test_its_answers_are_what_the_judge_reads(world: World) -> None:
 
 
 @every_fetcher
-def test_a_host_that_is_not_there_is_a_value_with_a_reason(world: World) -> None:
+def test_a_host_that_is_not_there_is_a_value_with_a_reason(services: World) -> None:
     async def story() -> None:
-        async with world() as (fetcher, _):
+        async with services() as (fetcher, _):
             plan = plan_fetch("http://127.0.0.1:1/feed", None, LOOPBACK)
             response = await fetcher.fetch(plan)
             other = await _fetch(fetcher, "http://127.0.0.1:65534/feed")
@@ -120,9 +120,11 @@ def test_a_host_that_is_not_there_is_a_value_with_a_reason(world: World) -> None
         ("not a url", "unsafe-character"),
     ],
 )
-def test_a_url_out_of_bounds_is_a_value_with_a_reason(world: World, url: str, reason: str) -> None:
+def test_a_url_out_of_bounds_is_a_value_with_a_reason(
+    services: World, url: str, reason: str
+) -> None:
     async def story() -> None:
-        async with world() as (fetcher, _):
+        async with services() as (fetcher, _):
             response = await _fetch(fetcher, url)
 
         assert (response.error, response.status) == (reason, None)
@@ -131,9 +133,9 @@ def test_a_url_out_of_bounds_is_a_value_with_a_reason(world: World, url: str, re
 
 
 @every_fetcher
-def test_many_fetches_run_side_by_side(world: World) -> None:
+def test_many_fetches_run_side_by_side(services: World) -> None:
     async def story() -> None:
-        async with world() as (fetcher, origin):
+        async with services() as (fetcher, origin):
             responses = await asyncio.gather(
                 *(_fetch(fetcher, f"{origin}{path}") for path in ("/fresh", "/gone") * 10)
             )
@@ -144,9 +146,9 @@ def test_many_fetches_run_side_by_side(world: World) -> None:
 
 
 @every_fetcher
-def test_a_closed_fetcher_says_so(world: World) -> None:
+def test_a_closed_fetcher_says_so(services: World) -> None:
     async def story() -> None:
-        async with world() as (fetcher, origin):
+        async with services() as (fetcher, origin):
             await fetcher.close()
             await fetcher.close()
             with pytest.raises(UsageError, match="closed"):
@@ -156,9 +158,9 @@ def test_a_closed_fetcher_says_so(world: World) -> None:
 
 
 @every_fetcher
-def test_what_is_posted_is_answered_like_anything_else(world: World) -> None:
+def test_what_is_posted_is_answered_like_anything_else(services: World) -> None:
     async def story() -> None:
-        async with world() as (fetcher, origin):
+        async with services() as (fetcher, origin):
             limits = plan_fetch(origin, None, LOOPBACK).limits
             asked = Post(url=f"{origin}/gone", headers=(("X-Own", "1"),), body=b"", limits=limits)
             answered = await fetcher.post(asked)

@@ -11,10 +11,10 @@ from tests.integration.http.hostile import Line, always, answer, run, serving
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http import connection
-from feedmill.adapters.http.curl_handle import Handle, Request
-from feedmill.adapters.http.curl_loop import Pump
+from feedmill.adapters.http.curl_handle import CurlHandle, CurlRequest
+from feedmill.adapters.http.curl_loop import CurlLoop
 from feedmill.adapters.http.fetcher import CurlFetcher
-from feedmill.adapters.http.response_buffer import Transfer
+from feedmill.adapters.http.response_buffer import ResponseBuffer
 from feedmill.adapters.http.tls import trust_store
 from feedmill.errors import UsageError
 from feedmill.fetch.plan import plan_fetch
@@ -97,7 +97,7 @@ def test_an_idle_fetcher_holds_no_body() -> None:
         async with serving(always(answer(body=b"y" * 1_000_000))) as server, fetching() as fetcher:
             await get(fetcher, server.url())
 
-            assert not [o for o in gc.get_objects() if isinstance(o, Transfer)]
+            assert not [o for o in gc.get_objects() if isinstance(o, ResponseBuffer)]
 
     run(story)
 
@@ -107,16 +107,16 @@ def test_the_address_that_is_dialled_is_checked_whatever_was_pinned() -> None:
 
     async def story() -> None:
         async with serving(always(BODY), host="0.0.0.0") as server:
-            handle = Handle(ca_file=trust_store(None), allow_cidrs=LOOPBACK.allow_cidrs)
-            pump = Pump(max_idle_connections=4)
-            request = Request(
+            handle = CurlHandle(ca_file=trust_store(None), allow_cidrs=LOOPBACK.allow_cidrs)
+            pump = CurlLoop(max_idle_connections=4)
+            request = CurlRequest(
                 url=server.url(host="feeds.example"),
                 headers=plan.headers,
                 addresses=("127.0.0.1",),
                 timeout_ms=2_000,
                 connect_timeout_ms=2_000,
             )
-            handle.aim(request, Transfer(plan.limits), None)
+            handle.prepare(request, ResponseBuffer(plan.limits), None)
             handle.curl.setopt(handle.curl.CONNECT_TO, ["::127.0.0.2:"])  # as if tricked
             ended = await pump.perform(handle.curl)
             pump.close()
@@ -129,7 +129,7 @@ def test_the_address_that_is_dialled_is_checked_whatever_was_pinned() -> None:
 
 
 def test_a_dial_that_the_guard_vetoes_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Handle, "_may_dial", lambda *_: False)
+    monkeypatch.setattr(CurlHandle, "_may_dial", lambda *_: False)
 
     async def story() -> None:
         async with serving(always(BODY)) as server, fetching() as fetcher:

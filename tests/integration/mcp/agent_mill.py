@@ -18,7 +18,7 @@ from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
 from tests.integration.engine.papers import item, rss
 from tests.integration.engine.stage import Stage
 
-from feedmill.interfaces.mcp.transports import http_server
+from feedmill.interfaces.mcp.transports import mcp_http_server
 from feedmill_demo.server.script import document
 
 COMMAND = Path(sys.executable).with_name("feedmill")
@@ -95,7 +95,7 @@ async def agent(
     """A client over HTTP; without a person it says that it cannot show questions."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     async with (
-        http_server(stage.world, "127.0.0.1", 0) as url,
+        mcp_http_server(stage.services, "127.0.0.1", 0) as url,
         httpx2.AsyncClient(headers=headers) as wire,
         Client(
             streamable_http_client(url, http_client=wire),

@@ -11,7 +11,7 @@ from tests.integration.mcp.agent_mill import Person, agent, collected, publish
 from feedmill.config import AccessConfig, ServeConfig
 from feedmill.engine.service.auth import issue_token, revoke_token
 from feedmill.errors import UsageError
-from feedmill.interfaces.mcp.transports import http_server
+from feedmill.interfaces.mcp.transports import mcp_http_server
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 LIMIT_SEC = 30.0
@@ -30,7 +30,7 @@ def test_requests_for_other_hosts_and_of_other_origins_are_refused(tmp_path: Pat
     async def story() -> None:
         async with (
             opened(tmp_path) as stage,
-            http_server(stage.world, "127.0.0.1", 0) as url,
+            mcp_http_server(stage.services, "127.0.0.1", 0) as url,
             httpx2.AsyncClient(headers=ACCEPT) as wire,
         ):
             for headers, status, code in STRANGERS:
@@ -44,7 +44,7 @@ def test_a_name_that_the_owner_listed_is_answered(tmp_path: Path) -> None:
     async def story() -> None:
         async with (
             opened(tmp_path, serve=ServeConfig(hosts=("mill.example",))) as stage,
-            http_server(stage.world, "127.0.0.1", 0) as url,
+            mcp_http_server(stage.services, "127.0.0.1", 0) as url,
             httpx2.AsyncClient(headers=ACCEPT) as wire,
         ):
             answer = await wire.post(url, json=PING, headers={"Host": "mill.example"})
@@ -58,15 +58,15 @@ def test_the_first_token_closes_the_door_to_those_without_one(tmp_path: Path) ->
     async def story() -> None:
         async with (
             opened(tmp_path) as stage,
-            http_server(stage.world, "127.0.0.1", 0) as url,
+            mcp_http_server(stage.services, "127.0.0.1", 0) as url,
             httpx2.AsyncClient(headers=ACCEPT) as wire,
         ):
-            token = await issue_token("an agent", ["read"], stage.world)
+            token = await issue_token("an agent", ["read"], stage.services)
             good = {"Authorization": f"Bearer {token.secret}"}
             without = await wire.post(url, json=PING)
             wrong = await wire.post(url, json=PING, headers={"Authorization": "Bearer fm_wrong"})
             right = await wire.post(url, json=PING, headers=good)
-            await revoke_token(token.token.id, stage.world)
+            await revoke_token(token.token.id, stage.services)
             revoked = await wire.post(url, json=PING, headers=good)
 
             assert [one.status_code for one in (without, wrong, revoked)] == [401, 401, 401]
@@ -81,7 +81,7 @@ def test_a_token_that_may_read_can_look_and_do_nothing_else(tmp_path: Path) -> N
         async with opened(tmp_path) as stage:
             async with agent(stage) as ask:
                 window = (await collected(ask, publish(stage)))["window_id"]
-            token = (await issue_token("a reader", ["read"], stage.world)).secret
+            token = (await issue_token("a reader", ["read"], stage.services)).secret
             person = Person()
             async with agent(stage, person, token=token) as ask:
                 chosen = {"window_id": window, "candidate_ids": [1]}
@@ -104,7 +104,7 @@ def test_a_token_that_may_read_can_look_and_do_nothing_else(tmp_path: Path) -> N
 def test_a_token_that_may_write_can_go_all_the_way(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path) as stage:
-            token = (await issue_token("a helper", ["write"], stage.world)).secret
+            token = (await issue_token("a helper", ["write"], stage.services)).secret
             async with agent(stage, Person(), token=token) as ask:
                 window = (await collected(ask, publish(stage)))["window_id"]
                 chosen = {"window_id": window, "candidate_ids": [1]}
@@ -123,7 +123,7 @@ def test_who_asks_too_often_is_told_when_to_come_back(tmp_path: Path) -> None:
         slow = AccessConfig(requests_per_sec=0.001, burst=1)
         async with (
             opened(tmp_path, access=slow) as stage,
-            http_server(stage.world, "127.0.0.1", 0) as url,
+            mcp_http_server(stage.services, "127.0.0.1", 0) as url,
             httpx2.AsyncClient(headers=ACCEPT) as wire,
         ):
             await wire.post(url, json=PING)
@@ -151,7 +151,7 @@ def test_a_request_that_never_ends_is_ended(tmp_path: Path, half: bytes) -> None
         hasty = ServeConfig(header_timeout_sec=0.2, body_timeout_sec=0.2, keep_alive_sec=1.0)
         async with (
             opened(tmp_path, serve=hasty) as stage,
-            http_server(stage.world, "127.0.0.1", 0) as url,
+            mcp_http_server(stage.services, "127.0.0.1", 0) as url,
         ):
             port = int(url.removesuffix("/mcp").rpartition(":")[2])
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -172,7 +172,7 @@ def test_an_address_that_others_reach_needs_a_token_first(tmp_path: Path) -> Non
     async def story() -> None:
         async with opened(tmp_path) as stage:
             with pytest.raises(UsageError, match="no token yet"):
-                async with http_server(stage.world, "0.0.0.0", 0):
+                async with mcp_http_server(stage.services, "0.0.0.0", 0):
                     pass
 
     asyncio.run(story())
@@ -180,10 +180,13 @@ def test_an_address_that_others_reach_needs_a_token_first(tmp_path: Path) -> Non
 
 def test_a_place_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
     async def story() -> None:
-        async with opened(tmp_path) as stage, http_server(stage.world, "127.0.0.1", 0) as url:
+        async with (
+            opened(tmp_path) as stage,
+            mcp_http_server(stage.services, "127.0.0.1", 0) as url,
+        ):
             port = int(url.removesuffix("/mcp").rpartition(":")[2])
             with pytest.raises(UsageError, match="nothing can listen"):
-                async with http_server(stage.world, "127.0.0.1", port):
+                async with mcp_http_server(stage.services, "127.0.0.1", port):
                     pass
 
     asyncio.run(story())

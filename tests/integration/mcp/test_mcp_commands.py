@@ -23,13 +23,13 @@ from tests.integration.mcp.agent_mill import (
     surroundings,
 )
 
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase import confirmation
-from feedmill.engine.two_phase.collect_window import collect_window, source_of
+from feedmill.engine.two_phase.collect_window import collect_window, source_from_address
 from feedmill.engine.two_phase.window import window_between
-from feedmill.engine.two_phase.window_library import Shelf
+from feedmill.engine.two_phase.window_library import WindowLibrary
 
 LIMIT_SEC = 30.0
 TICKET = re.compile(r"^ +((?:[A-Z2-7]{5}-){4}[A-Z2-7]{5})\s*$", re.MULTILINE)
@@ -71,10 +71,10 @@ def in_pipes(*words: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def in_world(home: Path, story: Callable[[World], Any]) -> Any:
+def in_world(home: Path, story: Callable[[Services], Any]) -> Any:
     async def told() -> Any:
-        async with open_world(Config(store=StoreConfig(home=str(home)))) as world:
-            return await story(world)
+        async with open_services(Config(store=StoreConfig(home=str(home)))) as services:
+            return await story(services)
 
     return asyncio.run(told())
 
@@ -112,18 +112,20 @@ def test_a_person_at_a_terminal_confirms_and_the_agent_inserts_with_the_ticket(h
 
 
 def test_a_no_at_the_terminal_closes_the_question(home: Path) -> None:
-    async def ask(world: World) -> str:
+    async def ask(services: Services) -> str:
         async with opened(home.parent / "elsewhere") as stage:
-            window = window_between("2025-10-13", "2025-10-13", now=world.clock.now())
-            sources = [await source_of(publish(stage), stage.world)]
-            kept = await Shelf(world).put(await collect_window(sources, window, stage.world))
-        asked = await confirmation.ask(
-            kept.id, kept.file.digest, [3], world, asked_by="an\x1b[31m agent"
+            window = window_between("2025-10-13", "2025-10-13", now=services.clock.now())
+            sources = [await source_from_address(publish(stage), stage.services)]
+            kept = await WindowLibrary(services).save(
+                await collect_window(sources, window, stage.services)
+            )
+        asked = await confirmation.ask_confirmation(
+            kept.id, kept.file.digest, [3], services, asked_by="an\x1b[31m agent"
         )
         return asked.code
 
-    async def state(world: World) -> Any:
-        return await confirmation.question_of(code, world)
+    async def state(services: Services) -> Any:
+        return await confirmation.get_question(code, services)
 
     code = in_world(home, ask)
 
@@ -139,8 +141,10 @@ def test_a_no_at_the_terminal_closes_the_question(home: Path) -> None:
 
 
 def test_a_question_whose_window_is_gone_cannot_be_confirmed(home: Path) -> None:
-    async def ask(world: World) -> str:
-        asked = await confirmation.ask("0" * 16, "0" * 64, [1], world, asked_by="an agent")
+    async def ask(services: Services) -> str:
+        asked = await confirmation.ask_confirmation(
+            "0" * 16, "0" * 64, [1], services, asked_by="an agent"
+        )
         return asked.code
 
     code = in_world(home, ask)

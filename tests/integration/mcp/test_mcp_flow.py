@@ -113,7 +113,7 @@ def test_a_person_who_says_no_leaves_no_ticket_and_no_entry(
 
             assert (answer["status"], answer["ticket"]) == ("declined", None)
             assert await stage.entries() == []
-            assert await stage.world.store.questions(stage.clock.now()) == ()
+            assert await stage.services.store.questions(stage.clock.now()) == ()
 
     asyncio.run(story())
 
@@ -133,7 +133,7 @@ def test_without_an_answer_the_question_waits_for_a_terminal_and_the_agent_gets_
             assert (first["status"], first["ticket"]) == ("pending", None)
             assert f"feedmill confirm --code {first['question']}" in first["what_now"]
             assert second["question"] == first["question"]
-            (waiting,) = await stage.world.store.questions(stage.clock.now())
+            (waiting,) = await stage.services.store.questions(stage.clock.now())
             assert (waiting.code, waiting.candidate_ids) == (first["question"], (1, 2))
 
     asyncio.run(story())

@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 from tests.integration.engine.stage import Stage, opened
 
-from feedmill.engine.two_phase.candidate_file import sealed
-from feedmill.engine.two_phase.confirmation import Ticket, accept, ask, decline, question_of, spend
-from feedmill.engine.two_phase.window_library import Shelf
+from feedmill.engine.two_phase.candidate_file import with_checksum
+from feedmill.engine.two_phase.confirmation import (
+    Ticket,
+    accept_question,
+    ask_confirmation,
+    decline_question,
+    get_question,
+    spend_ticket,
+)
+from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.errors import ConflictError, NotFoundError, TicketError, UsageError
 from feedmill.model.candidate import SCHEMA, CandidateFile, Window
 from feedmill.model.confirmation import Question
@@ -31,12 +38,12 @@ def told(tmp_path: Path) -> Callable[[Story], None]:
 
 
 async def asked(stage: Stage, *ids: int, by: str = "a program") -> Question:
-    return await ask(WINDOW, DIGEST, ids or (2, 1), stage.world, asked_by=by)
+    return await ask_confirmation(WINDOW, DIGEST, ids or (2, 1), stage.services, asked_by=by)
 
 
 async def confirmed(stage: Stage, *ids: int) -> Ticket:
     question = await asked(stage, *ids)
-    return await accept(question.code, stage.world, by="Ada", shown="terminal")
+    return await accept_question(question.code, stage.services, by="Ada", shown="terminal")
 
 
 def test_a_yes_says_who_when_and_what_was_shown(told: Callable[[Story], None]) -> None:
@@ -44,7 +51,7 @@ def test_a_yes_says_who_when_and_what_was_shown(told: Callable[[Story], None]) -
         made = await confirmed(stage)
         stage.later(minutes=1)
 
-        confirmation = await spend(made.ticket, DIGEST, [1, 2], stage.world)
+        confirmation = await spend_ticket(made.ticket, DIGEST, [1, 2], stage.services)
 
         assert confirmation.confirmed_by == "Ada"
         assert confirmation.confirmed_at == made.question.answered_at
@@ -73,10 +80,10 @@ def test_an_answer_to_a_question_that_is_closed_or_too_old_is_refused(
 
         for code in (made.question.code, old.code):
             with pytest.raises(ConflictError) as refused:
-                await accept(code, stage.world, by="Ada", shown="mcp")
+                await accept_question(code, stage.services, by="Ada", shown="mcp")
             assert refused.value.reason == "not-open"
             with pytest.raises(ConflictError):
-                await decline(code, stage.world, by="Ada", shown="mcp")
+                await decline_question(code, stage.services, by="Ada", shown="mcp")
 
     told(story)
 
@@ -86,9 +93,9 @@ def test_a_question_needs_candidates_and_an_answer_a_question(
 ) -> None:
     async def story(stage: Stage) -> None:
         with pytest.raises(UsageError):
-            await ask(WINDOW, DIGEST, [], stage.world, asked_by="a program")
+            await ask_confirmation(WINDOW, DIGEST, [], stage.services, asked_by="a program")
         with pytest.raises(NotFoundError):
-            await question_of("NOSUCH", stage.world)
+            await get_question("NOSUCH", stage.services)
 
     told(story)
 
@@ -96,13 +103,13 @@ def test_a_question_needs_candidates_and_an_answer_a_question(
 def test_a_declined_question_leaves_no_ticket(told: Callable[[Story], None]) -> None:
     async def story(stage: Stage) -> None:
         question = await asked(stage)
-        await decline(question.code, stage.world, by="", shown="mcp")
+        await decline_question(question.code, stage.services, by="", shown="mcp")
 
         with pytest.raises(TicketError) as refused:
-            await spend(question.code, DIGEST, [1, 2], stage.world)
+            await spend_ticket(question.code, DIGEST, [1, 2], stage.services)
 
         assert refused.value.reason == "unknown-ticket"
-        assert (await question_of(question.code, stage.world)).answered_by == "somebody"
+        assert (await get_question(question.code, stage.services)).answered_by == "somebody"
 
     told(story)
 
@@ -119,9 +126,9 @@ def test_names_are_kept_without_what_a_terminal_would_obey(told: Callable[[Story
 
 def test_a_window_on_the_shelf_is_the_one_of_its_name(told: Callable[[Story], None]) -> None:
     async def story(stage: Stage) -> None:
-        shelf = Shelf(stage.world)
-        kept = await shelf.put(window_file(stage, "first"))
-        other = await shelf.put(window_file(stage, "second"))
+        shelf = WindowLibrary(stage.services)
+        kept = await shelf.save(window_file(stage, "first"))
+        other = await shelf.save(window_file(stage, "second"))
         assert (await shelf.window(kept.id)).file == kept.file
         assert set(await shelf.ids()) == {kept.id, other.id}
 
@@ -136,7 +143,7 @@ def test_a_window_on_the_shelf_is_the_one_of_its_name(told: Callable[[Story], No
 def window_file(stage: Stage, prompt: str) -> CandidateFile:
     """A window in which nothing was published."""
     now = stage.clock.now()
-    return sealed(
+    return with_checksum(
         CandidateFile(
             schema=SCHEMA,
             created_at=now,

@@ -11,7 +11,7 @@ from mcp_types import ElicitResult, InputRequiredResult
 from tests.integration.engine.stage import Stage, opened
 from tests.integration.mcp.agent_mill import Ask, Person, agent, collected, publish
 
-from feedmill.engine.two_phase.confirmation import ask as ask_person
+from feedmill.engine.two_phase.confirmation import ask_confirmation as ask_person
 
 Confirmed = Callable[[Stage, Ask, str, str], Awaitable[None]]
 YES = ElicitResult(action="accept", content={"insert": True})
@@ -235,7 +235,7 @@ def _files(home: Path) -> list[bytes]:
 
 
 async def _wait_for_answer(stage: Stage, digest: str) -> None:
-    await ask_person("0" * 16, digest, [1], stage.world, asked_by="somebody")
+    await ask_person("0" * 16, digest, [1], stage.services, asked_by="somebody")
 
 
 async def _confirm(

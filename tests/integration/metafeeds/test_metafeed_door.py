@@ -17,7 +17,7 @@ from tests.integration.engine.papers import item, numbered, rss
 from tests.integration.engine.stage import Stage, opened
 
 from feedmill.config import MetaFeedConfig
-from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.auth import issue_token
 from feedmill.interfaces.http_server import rest_server
 from feedmill.model.feed import Feed
@@ -45,9 +45,9 @@ def told(tmp_path: Path) -> Told:
             async with asyncio.timeout(30), opened(tmp_path, **parts) as stage:
                 feed = await stage.add("/feed", document(numbered(*range(1, 13))))
                 feed = await stage.poll(feed)
-                await stage.world.store.change_feed(feed_with_tags(feed))
+                await stage.services.store.change_feed(feed_with_tags(feed))
                 async with (
-                    rest_server(stage.world, Watch("the test"), port=0) as address,
+                    rest_server(stage.services, Lifecycle("the test"), port=0) as address,
                     httpx.AsyncClient(base_url=address, trust_env=False) as http,
                 ):
                     await story(stage, feed, http)
@@ -263,7 +263,7 @@ def test_a_hostile_publisher_reaches_no_reader(told: Told) -> None:
 
 def test_with_a_token_readers_need_one_as_bearer_or_as_a_password(told: Told) -> None:
     async def story(stage: Stage, _: Feed, http: httpx.AsyncClient) -> None:
-        secret = (await issue_token("reader", ("read",), stage.world)).secret
+        secret = (await issue_token("reader", ("read",), stage.services)).secret
         path = "/tags/news/feed.atom"
         pair = b64encode(f"anybody:{secret}".encode()).decode()
         good = ({"Authorization": f"Bearer {secret}"}, {"Authorization": f"Basic {pair}"})

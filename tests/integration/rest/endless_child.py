@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from tests.integration.engine.stage import PLAIN
 from tests.integration.store.refreshes import NOON, an_entry, new_feed, poll
 
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
-from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.interfaces.http_server import rest_server
 from feedmill.observe import log
 
@@ -22,19 +22,19 @@ _PER_DOCUMENT = 1_000
 
 async def fill_store(home: Path, count: int) -> None:
     """Entries of about a kilobyte, a thousand of them in each feed."""
-    async with open_world(_config(home)) as world:
+    async with open_services(_config(home)) as services:
         for number in range(count // _PER_DOCUMENT):
-            feed, _ = await world.store.add_feed(new_feed(number))
+            feed, _ = await services.store.add_feed(new_feed(number))
             entries = [an_entry(f"{number}-{n}", _TEXT) for n in range(_PER_DOCUMENT)]
-            await poll(world.store, feed, 1, entries, at=NOON)
+            await poll(services.store, feed, 1, entries, at=NOON)
 
 
 async def main(home: Path) -> None:
     """Serve everything once; the number of lines, and the most kilobytes that this process had."""
     log.set_up("error")
     async with (
-        open_world(_config(home)) as world,
-        rest_server(world, Watch("the child"), port=0) as base,
+        open_services(_config(home)) as services,
+        rest_server(services, Lifecycle("the child"), port=0) as base,
     ):
         lines = await asyncio.to_thread(read, base)
     sys.stdout.write(f"{lines} {peak_kb()}\n")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import msgspec
 from tests.integration.engine.stage import Stage, opened
 
-from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.auth import issue_token
 from feedmill.interfaces.http_server import rest_server
 from feedmill.model.token import Scope
@@ -50,7 +50,7 @@ class RestMill:
         self._home, self._parts = home, parts
         self._ready: Future[tuple[Stage, str]] = Future()
         self._thread = threading.Thread(target=self._run)
-        self.watch = Watch("the server")
+        self.watch = Lifecycle("the server")
         self.token: str | None = None
 
     def __enter__(self) -> Self:
@@ -82,7 +82,7 @@ class RestMill:
         """A new token of that scope; its secret."""
 
         async def story(stage: Stage) -> str:
-            return (await issue_token(f"a {scope} token", [scope], stage.world)).secret
+            return (await issue_token(f"a {scope} token", [scope], stage.services)).secret
 
         return self.tell(story)
 
@@ -133,7 +133,7 @@ class RestMill:
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
         async with (
             opened(self._home, **self._parts) as stage,
-            rest_server(stage.world, self.watch, port=0) as base,
+            rest_server(stage.services, self.watch, port=0) as base,
         ):
             self._ready.set_result((stage, base))
             await self._end.wait()

@@ -119,8 +119,8 @@ def test_without_any_token_this_machine_may_do_everything_until_there_is_one(
     mill.token = mill.issue("read")
 
     async def revoke(stage: Stage) -> None:
-        (token,) = await stage.world.store.tokens()
-        await revoke_token(token.id, stage.world)
+        (token,) = await stage.services.store.tokens()
+        await revoke_token(token.id, stage.services)
 
     during = (mill.ask("/feeds").status, mill.ask("/webhooks").status)
     mill.tell(revoke)
@@ -152,8 +152,8 @@ def test_a_stream_ends_when_its_token_is_taken_back(open_mill: OpenMill) -> None
     mill.token = mill.issue("read")
 
     async def revoke(stage: Stage) -> None:
-        (token,) = await stage.world.store.tokens()
-        await revoke_token(token.id, stage.world)
+        (token,) = await stage.services.store.tokens()
+        await revoke_token(token.id, stage.services)
 
     with lines_of(mill, "/events/stream") as lines:
         assert next(lines) == b"retry: 2000\n"

@@ -15,7 +15,7 @@ from tests.integration.rest.conftest import HASTY, fill
 from tests.integration.rest.rest_mill import LIMIT_SEC, RestMill
 
 from feedmill.config import ServeConfig
-from feedmill.interfaces.rest.problems import KINDS
+from feedmill.interfaces.rest.problems import PROBLEM_KINDS
 
 ROOT = Path(__file__).parents[3]
 WANTED = {
@@ -95,7 +95,7 @@ def test_every_kind_of_problem_is_said_somewhere(document: Any) -> None:
 
     # What no route can help: another method, a crowd, and words that only an engine without a
     # better one would say.
-    assert set(KINDS) - said == {"method-not-allowed", "too-many-connections", "conflict"}
+    assert set(PROBLEM_KINDS) - said == {"method-not-allowed", "too-many-connections", "conflict"}
 
 
 def test_the_page_for_people_loads_nothing_from_anywhere(library: RestMill) -> None:

@@ -9,7 +9,7 @@ from tests.integration.rest.rest_mill import JSON, RestMill
 
 from feedmill.config import ServeConfig
 from feedmill.errors import StoreError
-from feedmill.interfaces.rest.problems import KINDS
+from feedmill.interfaces.rest.problems import PROBLEM_KINDS
 
 OPML = {"Content-Type": "text/x-opml"}
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "problems.md"
@@ -51,7 +51,7 @@ def test_a_question_without_meaning_is_a_problem(
     answer = library.ask(path)
 
     assert (answer.status, answer.problem) == (status, code)
-    assert answer.json["title"] == KINDS[code].title
+    assert answer.json["title"] == PROBLEM_KINDS[code].title
 
 
 def test_a_cursor_of_another_list_is_refused(mill: RestMill) -> None:
@@ -168,7 +168,7 @@ def test_a_fault_of_our_own_shows_nothing_of_itself(
         message = "the secret is in /very/private/place"
         raise RuntimeError(message)
 
-    monkeypatch.setattr(mill.stage.world.store, "feeds", broken)
+    monkeypatch.setattr(mill.stage.services.store, "feeds", broken)
 
     answer = mill.ask("/feeds")
 
@@ -185,7 +185,7 @@ def test_a_store_that_cannot_answer_is_503_without_its_path(
         message = "/very/private/place: the database is held"
         raise StoreError(message, reason="busy")
 
-    monkeypatch.setattr(mill.stage.world.store, "last_seq", busy)
+    monkeypatch.setattr(mill.stage.services.store, "last_seq", busy)
 
     answer = mill.ask("/readyz")
 
@@ -200,7 +200,7 @@ def test_a_document_that_retention_took_is_gone(mill: RestMill) -> None:
     async def forget(stage: Stage) -> str:
         fetch = (await stage.fetches(feed))[0]
         assert fetch.body_sha256 is not None
-        await stage.world.store.forget_blobs([fetch.body_sha256])
+        await stage.services.store.forget_blobs([fetch.body_sha256])
         return fetch.fetch_id
 
     fetch_id = mill.tell(forget)
@@ -212,7 +212,7 @@ def test_a_document_that_retention_took_is_gone(mill: RestMill) -> None:
 
 
 def test_the_type_of_a_problem_leads_to_its_meaning(library: RestMill) -> None:
-    for code, kind in KINDS.items():
+    for code, kind in PROBLEM_KINDS.items():
         shown = library.ask(f"/problems/{code}").json
 
         assert shown == {"type": f"/problems/{code}", "title": kind.title, "status": kind.status}
@@ -222,5 +222,5 @@ def test_every_problem_is_in_the_reference_with_its_status() -> None:
     rows = [line.split(" | ") for line in PAGE.read_text("utf-8").splitlines() if line[:3] == "| `"]
 
     assert [(row[0].strip("| `"), row[1]) for row in rows] == [
-        (code, str(kind.status)) for code, kind in KINDS.items()
+        (code, str(kind.status)) for code, kind in PROBLEM_KINDS.items()
     ]

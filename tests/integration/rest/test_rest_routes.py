@@ -99,8 +99,8 @@ class TestFeeds:
 
     def test_a_feed_is_shown_as_the_command_line_shows_it(self, library: RestMill) -> None:
         async def shown(stage: Stage) -> dict[str, object]:
-            (feed,) = (await stage.world.store.feeds()).items
-            aliases = await stage.world.store.aliases(feed.id)
+            (feed,) = (await stage.services.store.feeds()).items
+            aliases = await stage.services.store.aliases(feed.id)
             return {**feed_wire(feed, stage.config.schedule), "aliases": list(aliases)}
 
         expected = library.tell(shown)

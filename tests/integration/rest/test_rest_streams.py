@@ -30,8 +30,8 @@ ROOT = Path(__file__).parents[3]
 
 async def add_one(stage: Stage) -> int:
     """One more event; its number."""
-    number = await stage.world.store.last_seq() + 1
-    await subscribe(f"https://paper.example/{number}", stage.world)
+    number = await stage.services.store.last_seq() + 1
+    await subscribe(f"https://paper.example/{number}", stage.services)
     return number
 
 
@@ -217,7 +217,7 @@ def test_lines_that_cannot_go_on_are_cut_and_not_ended(
 ) -> None:
     """Whoever reads a list has to notice that it is not whole."""
     mill.tell(add_ten)
-    feeds, pages = mill.stage.world.store.feeds, iter(range(100))
+    feeds, pages = mill.stage.services.store.feeds, iter(range(100))
 
     async def failing(**asked: Any) -> Any:
         if next(pages) == 2:
@@ -225,7 +225,7 @@ def test_lines_that_cannot_go_on_are_cut_and_not_ended(
             raise StoreError(message, reason="io-error")
         return await feeds(**asked)
 
-    monkeypatch.setattr(mill.stage.world.store, "feeds", failing)
+    monkeypatch.setattr(mill.stage.services.store, "feeds", failing)
     request = (
         b"GET /feeds?limit=3 HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n"
     )
@@ -291,4 +291,4 @@ async def _much(stage: Stage) -> None:
     for part in range(20):
         new = new_feed(part)
         event = NewEvent(type="feed.added", feed_id=new.id, occurred_at=NOON, data=words)
-        await stage.world.store.add_feed(new, [event] * 1_000)
+        await stage.services.store.add_feed(new, [event] * 1_000)

@@ -79,8 +79,8 @@ def test_a_list_of_lines_breaks_off_when_its_token_is_revoked(open_mill: OpenMil
             await stage.poll(await stage.add(f"/{number}", document(rss(*items))))
 
     async def revoke(stage: Stage) -> None:
-        for token in await stage.world.store.tokens():
-            await revoke_token(token.id, stage.world)
+        for token in await stage.services.store.tokens():
+            await revoke_token(token.id, stage.services)
 
     mill.tell(fill)
     connection = mill.connect()

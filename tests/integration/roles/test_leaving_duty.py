@@ -7,10 +7,10 @@ import pytest
 from tests.servers.ports import free_port
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.interfaces.cli.long_running import on_duty
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.interfaces.cli.long_running import role_services
 from feedmill.observe.metrics import Metrics
 
 LIMIT_SEC = 10.0
@@ -29,10 +29,12 @@ def test_a_role_ends_while_its_store_thinks_about_a_question(
 
     async def story() -> None:
         config = Config(store=StoreConfig(home=str(tmp_path / "home")))
-        async with asyncio.timeout(LIMIT_SEC), open_world(config) as world:
+        async with asyncio.timeout(LIMIT_SEC), open_services(config) as services:
             monkeypatch.setattr(SqliteStore, question, think)
-            watch = Watch("me")
-            async with on_duty(world, watch, "worker", Metrics(), metrics_port=free_port()):
+            watch = Lifecycle("me")
+            async with role_services(
+                services, watch, "worker", Metrics(), metrics_port=free_port()
+            ):
                 await is_asked.wait()
 
     asyncio.run(story())

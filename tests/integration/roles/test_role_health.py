@@ -13,11 +13,11 @@ from tests.servers.databases import migrated_database
 from tests.servers.ports import free_port
 from tests.servers.postgres import PostgresServer
 
-from feedmill.app.services import open_world, probes_of
+from feedmill.app.services import open_services, readiness_checks_for
 from feedmill.config import Config, StoreConfig
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.liveness import Pulse
-from feedmill.engine.run.readiness import readiness
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.liveness import Liveness
+from feedmill.engine.run.readiness import check_readiness
 
 WORKER = ("worker",)
 
@@ -129,18 +129,18 @@ def test_numbers_for_scaling_are_served_beside_the_others(
 
 def test_a_raw_folder_that_cannot_be_written_is_a_reason_not_to_be_ready(tmp_path: Path) -> None:
     async def story() -> None:
-        async with open_world(Config(store=StoreConfig(home=str(tmp_path)))) as world:
+        async with open_services(Config(store=StoreConfig(home=str(tmp_path)))) as services:
             (tmp_path / "raw").rename(tmp_path / "elsewhere")
-            watch, pulse = Watch("me"), Pulse(world.clock, (), stall_sec=60)
-            probes = probes_of(world, "worker")
+            watch, pulse = Lifecycle("me"), Liveness(services.clock, (), stall_sec=60)
+            probes = readiness_checks_for(services, "worker")
 
-            gone = await readiness(world, watch, pulse, "worker", probes)
+            gone = await check_readiness(services, watch, pulse, "worker", probes)
             (tmp_path / "elsewhere").rename(tmp_path / "raw")
-            back = await readiness(world, watch, pulse, "worker", probes)
+            back = await check_readiness(services, watch, pulse, "worker", probes)
 
             assert [(one.part, one.reason) for one in gone.reasons] == [("raw", "cannot-open")]
             assert back.ready
-            assert probes_of(world, "api") == {}
+            assert readiness_checks_for(services, "api") == {}
 
     asyncio.run(story())
 

@@ -11,7 +11,7 @@ from tests.integration.crash.ledger import ledger_of
 from tests.integration.crash.mills import Mill, until
 from tests.integration.crash.press import Press, pressing
 
-from feedmill_demo.server.script import silence
+from feedmill_demo.server.script import no_answer
 
 FEEDS, HOSTS = 16, 16
 WORKER = ("worker",)
@@ -69,7 +69,7 @@ def test_a_worker_that_drains_is_shown_so_and_a_second_signal_ends_it_at_once(
             )
             ledger = ledger_of(mill.home, store_url)
             await mill.subscribe(press.addresses)
-            press.answers = dict.fromkeys(range(FEEDS), silence())
+            press.answers = dict.fromkeys(range(FEEDS), no_answer())
             async with await mill.start(role=WORKER) as slow:
                 await until(lambda: ledger.leases(slow.process.pid) == 8, "all places taken")
                 await until(lambda: ledger.rows(DRAINING) == [(0,)], "a sign of life")
@@ -121,7 +121,7 @@ def test_what_a_killed_worker_held_is_shown_until_its_lease_ends(
             mill = Mill(tmp_path / "home", store_url, **LONG_LEASE)
             ledger = ledger_of(mill.home, store_url)
             await mill.subscribe(press.addresses)
-            press.answers = dict.fromkeys(range(FEEDS), silence())
+            press.answers = dict.fromkeys(range(FEEDS), no_answer())
             async with await mill.start(role=WORKER) as dying:
                 pid = dying.process.pid
                 await until(lambda: ledger.leases(pid) == 4, "lanes")

@@ -8,27 +8,27 @@ import pytest
 from tests.unit.screen.little_topics import HONEY, REFERENCE, TOPICS
 
 from feedmill.adapters.screeners.agent import AgentScreener
-from feedmill.adapters.screeners.cache import ScreenMemory
+from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.lexical import LexicalScreener
 from feedmill.config import ScreenConfig
 from feedmill.engine.two_phase.evaluate_screeners import evaluate
-from feedmill.engine.two_phase.screen import is_audited, screen
+from feedmill.engine.two_phase.screen import is_audited, screen_texts
 from feedmill.errors import ScreenerError, UsageError
-from feedmill.model.screening import Gold, Judgement, Method, Score, Text, TopicSet
+from feedmill.model.screening import EvaluationEntry, Judgement, Method, Score, ScreenText, TopicSet
 
-TEXTS = [HONEY, Text(ref=2, title="Share prices fell", summary="Traders sold.")]
+TEXTS = [HONEY, ScreenText(ref=2, title="Share prices fell", summary="Traders sold.")]
 
 
 class Failing:
     """A method that answers once and then no more."""
 
     name: Method = "embedding"
-    trouble = ""
+    failure = ""
 
     def __init__(self) -> None:
         self.calls = 0
 
-    async def score(self, texts: Sequence[Text], topics: TopicSet) -> tuple[Score, ...]:  # noqa: ARG002
+    async def score(self, texts: Sequence[ScreenText], topics: TopicSet) -> tuple[Score, ...]:  # noqa: ARG002
         self.calls += 1
         message = "the model fell over"
         raise ScreenerError(message, reason="model-damaged", hint="install it again")
@@ -41,7 +41,7 @@ def test_suggestions_come_in_the_order_of_the_texts_with_progress_by_batch() -> 
     steps: list[int] = []
 
     found = asyncio.run(
-        screen(
+        screen_texts(
             TEXTS,
             TOPICS,
             [LexicalScreener(REFERENCE)],
@@ -58,7 +58,7 @@ def test_a_method_that_fails_is_asked_once_and_the_rest_goes_on_degraded() -> No
     failing, warnings = Failing(), list[str]()
 
     found = asyncio.run(
-        screen(
+        screen_texts(
             TEXTS,
             TOPICS,
             [LexicalScreener(REFERENCE), failing],
@@ -77,7 +77,7 @@ def test_a_method_that_fails_is_asked_once_and_the_rest_goes_on_degraded() -> No
 
 def test_a_method_that_was_asked_for_and_is_not_there_is_said() -> None:
     (found,) = asyncio.run(
-        screen(
+        screen_texts(
             [HONEY],
             TOPICS,
             [LexicalScreener(REFERENCE)],
@@ -91,7 +91,7 @@ def test_a_method_that_was_asked_for_and_is_not_there_is_said() -> None:
 
 
 def test_without_any_method_everything_is_unsure() -> None:
-    (found,) = asyncio.run(screen([HONEY], TOPICS, [Failing()], ScreenConfig()))
+    (found,) = asyncio.run(screen_texts([HONEY], TOPICS, [Failing()], ScreenConfig()))
 
     assert found.suggestion == "unsure"
 
@@ -106,7 +106,9 @@ def test_decisions_from_outside_stand_with_their_reasons() -> None:
         ]
     )
 
-    found = asyncio.run(screen(TEXTS, TOPICS, [LexicalScreener(REFERENCE), agent], ScreenConfig()))
+    found = asyncio.run(
+        screen_texts(TEXTS, TOPICS, [LexicalScreener(REFERENCE), agent], ScreenConfig())
+    )
 
     assert [one.suggestion for one in found] == ["drop", "keep"]
     assert [one.decided_by for one in found] == ["the assistant", "the assistant"]
@@ -123,7 +125,7 @@ def test_decisions_from_outside_stand_with_their_reasons() -> None:
 )
 def test_a_decision_without_reason_or_sense_is_refused(judgement: Judgement, said: str) -> None:
     async def story() -> None:
-        await screen([HONEY], TOPICS, [AgentScreener([judgement])], ScreenConfig())
+        await screen_texts([HONEY], TOPICS, [AgentScreener([judgement])], ScreenConfig())
 
     with pytest.raises(UsageError, match=said):
         asyncio.run(story())
@@ -133,9 +135,9 @@ class Silent:
     """A language model that is out."""
 
     name: Method = "llm"
-    trouble = ""
+    failure = ""
 
-    async def score(self, texts: Sequence[Text], topics: TopicSet) -> tuple[Score, ...]:  # noqa: ARG002
+    async def score(self, texts: Sequence[ScreenText], topics: TopicSet) -> tuple[Score, ...]:  # noqa: ARG002
         message = "no answer"
         raise ScreenerError(message, reason="llm-unavailable")
 
@@ -145,7 +147,7 @@ class Silent:
 
 def test_an_audit_that_gets_no_answer_leaves_a_clear_case_as_it_was() -> None:
     (found,) = asyncio.run(
-        screen(
+        screen_texts(
             [HONEY],
             TOPICS,
             [LexicalScreener(REFERENCE), Silent()],
@@ -158,8 +160,8 @@ def test_an_audit_that_gets_no_answer_leaves_a_clear_case_as_it_was() -> None:
 
 def test_an_evaluation_goes_on_without_a_method_that_fails() -> None:
     gold = [
-        Gold(id="1", text=HONEY, topics=("bees",), split="a"),
-        Gold(id="2", text=TEXTS[1], split="b"),
+        EvaluationEntry(id="1", text=HONEY, topics=("bees",), split="a"),
+        EvaluationEntry(id="2", text=TEXTS[1], split="b"),
     ]
     judge = AgentScreener([])
 
@@ -174,7 +176,7 @@ def test_an_evaluation_goes_on_without_a_method_that_fails() -> None:
 
 
 def test_the_audit_takes_the_same_few_texts_in_every_run() -> None:
-    texts = [Text(ref=number, title=f"Entry {number}") for number in range(5_000)]
+    texts = [ScreenText(ref=number, title=f"Entry {number}") for number in range(5_000)]
 
     audited = [text.ref for text in texts if is_audited(text, 0.02)]
 
@@ -188,9 +190,9 @@ def test_a_memory_that_cannot_be_written_costs_no_result(tmp_path: Path) -> None
     damaged.write_bytes(b"this is no database, " * 100)
 
     async def story() -> dict[str, bytes]:
-        memory = ScreenMemory(damaged)
-        await memory.keep("k", {"a": b"1"})
-        found = await memory.recall("k", ["a"])
+        memory = ScreeningCache(damaged)
+        await memory.put_many("k", {"a": b"1"})
+        found = await memory.get_many("k", ["a"])
         await memory.close()
         return found
 
@@ -199,12 +201,12 @@ def test_a_memory_that_cannot_be_written_costs_no_result(tmp_path: Path) -> None
 
 def test_what_is_kept_is_there_in_the_next_run(tmp_path: Path) -> None:
     async def story() -> dict[str, bytes]:
-        first = ScreenMemory(tmp_path / "deep" / "m.db")
-        await first.keep("k", {str(n): b"%d" % n for n in range(1_200)})
+        first = ScreeningCache(tmp_path / "deep" / "m.db")
+        await first.put_many("k", {str(n): b"%d" % n for n in range(1_200)})
         await first.close()
-        second = ScreenMemory(tmp_path / "deep" / "m.db")
-        found = await second.recall("k", [str(n) for n in range(1_100, 1_300)])
-        other = await second.recall("other", ["1100"])
+        second = ScreeningCache(tmp_path / "deep" / "m.db")
+        found = await second.get_many("k", [str(n) for n in range(1_100, 1_300)])
+        other = await second.get_many("other", ["1100"])
         await second.close()
         assert other == {}
         return found

@@ -10,7 +10,7 @@ from feedmill.config import IdentifyConfig, ScheduleConfig
 from feedmill.engine.ports.store import Store
 from feedmill.identify.diff import diff
 from feedmill.identify.identify import articles_of, identify, keys_of
-from feedmill.identify.unchanged import digests_of, touch
+from feedmill.identify.unchanged import known_slice_digests, match_unchanged
 from feedmill.model.entry import Entry
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Claim, Feed, FetchRecord, Lane, NewFeed
@@ -67,9 +67,9 @@ async def read(store: Store, feed: Feed, entries: Sequence[Entry]) -> Changes:
     """What a document of these entries changes, asked as the engine asks."""
     identity = FeedIdentity(feed_id=feed.id, feed_key=feed.feed_key)
     rows = await store.current_document(feed.id)
-    known = digests_of(rows, READER)
+    known = known_slice_digests(rows, READER)
     slices = [entry.slice for entry in entries if entry.slice and entry.slice.digest in known]
-    touched = touch(rows, slices)
+    touched = match_unchanged(rows, slices)
     fresh = [entry for entry in entries if not (entry.slice and entry.slice.digest in known)]
     seen = identify(fresh, identity, IDENTIFY, touched=touched, reader=READER)
     found = await store.known(feed.id, tuple(keys_of(seen)), ())

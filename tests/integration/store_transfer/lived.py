@@ -66,9 +66,9 @@ async def live(stage: Stage) -> Feed:
     steady = await stage.add("/feed", *_editions(), host="127.0.0.1")
     await stage.poll(steady, times=5)
     await _polled(stage)
-    await _odd(stage.world.store)
+    await _odd(stage.services.store)
     await _held(stage)
-    await _kept(stage.world.store, stage)
+    await _kept(stage.services.store, stage)
     return await stage.feed(steady)
 
 
@@ -176,15 +176,15 @@ async def _polled(stage: Stage) -> None:
     stage.publisher.script("/new", paper(21))
     failing = await stage.add("/failing", said(500))
     slowed = await stage.add("/slow", said(429, ("Retry-After", "3600")), host="127.0.1.1")
-    await stage.world.store.change_feed(replace(two, tags=("news", "Füße", "z")))
+    await stage.services.store.change_feed(replace(two, tags=("news", "Füße", "z")))
     await stage.poll(removing, one, two, old, failing, slowed, times=2)
-    assert (await move_feed(await stage.feed(one), two.url, stage.world)).outcome == "merged"
-    moved = await move_feed(await stage.feed(old), stage.publisher.url("/new"), stage.world)
+    assert (await move_feed(await stage.feed(one), two.url, stage.services)).outcome == "merged"
+    moved = await move_feed(await stage.feed(old), stage.publisher.url("/new"), stage.services)
     assert moved.outcome == "moved"
     expiring = await stage.add("/expiring", paper(31, 32), paper(32))
     await stage.poll(expiring, times=2)
     stage.later(days=31)
-    assert (await purge(stage.world))["entries"] > 0
+    assert (await purge(stage.services))["entries"] > 0
     await stage.poll(two, failing, expiring)
 
 
@@ -207,11 +207,11 @@ async def _held(stage: Stage) -> None:
         method="lexical",
         topics=TopicSet(name="own", topics=(Topic(id="lca", name="LCA"),), version="1"),
     )
-    await stage.world.store.add_screen(screen)
+    await stage.services.store.add_screen(screen)
     await stage.poll(feed)
-    held = (await stage.world.store.held(limit=10)).items
+    held = (await stage.services.store.held(limit=10)).items
     assert len(held) == 2
-    await stage.world.store.drop_held([held[0].entry_uid])
+    await stage.services.store.drop_held([held[0].entry_uid])
 
 
 async def _kept(store: Store, stage: Stage) -> None:

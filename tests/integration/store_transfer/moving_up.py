@@ -12,7 +12,7 @@ from typing import Any
 from tests.integration.store_transfer.lived import config_of, database
 
 from feedmill.adapters.store.transfer.compare import Step
-from feedmill.app.services import carry_store, compare_stores
+from feedmill.app.services import compare_stores, transfer_store
 from feedmill.model.store_transfer import Transfer
 
 LIMIT_SEC = 30.0
@@ -22,7 +22,7 @@ COMMAND = Path(sys.executable).with_name("feedmill")
 async def carried(home: Path, dsn: str, **options: Any) -> Transfer:
     """Move the store of a home folder."""
     async with asyncio.timeout(LIMIT_SEC):
-        return await carry_store(config_of(home), database(home), dsn, silent, **options)
+        return await transfer_store(config_of(home), database(home), dsn, silent, **options)
 
 
 async def compared(home: Path, dsn: str) -> Transfer:

@@ -8,7 +8,7 @@ from tests.integration.store_transfer.lived import config_of
 from tests.integration.store_transfer.moving_up import command
 from tests.servers.postgres import PostgresServer
 
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 
 
 def test_subscriptions_of_a_former_cell_can_be_exported(
@@ -18,8 +18,8 @@ def test_subscriptions_of_a_former_cell_can_be_exported(
     feed = new_feed(1)
 
     async def subscribe() -> None:
-        async with open_world(config_of(home, migrated_dsn)) as world:
-            await world.store.add_feed(feed)
+        async with open_services(config_of(home, migrated_dsn)) as services:
+            await services.store.add_feed(feed)
 
     asyncio.run(subscribe())
     postgres.run_sql("INSERT INTO cell VALUES (1, 'one', 0, 512, 1023)", dsn=migrated_dsn)

@@ -14,7 +14,7 @@ from tests.servers.postgres import PostgresServer
 
 from feedmill.adapters.failpoints import JOB_POINTS
 from feedmill.adapters.store.transfer.tables import TABLES
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.errors import ConflictError
 from feedmill.model.event import NewEvent
 
@@ -52,8 +52,8 @@ def test_a_move_that_dies_anywhere_goes_on_without_copying_twice(
     assert all(table["differing"] == 0 for table in done["compared"])
 
     async def story() -> None:
-        async with open_world(config_of(home, postgres_dsn)) as world:
-            assert await world.store.problems() == ()
+        async with open_services(config_of(home, postgres_dsn)) as services:
+            assert await services.store.problems() == ()
 
     asyncio.run(story())
 
@@ -67,11 +67,11 @@ def test_nothing_can_be_polled_from_a_store_that_is_half_full(
     status, _, _ = command(*words, home=home, FEEDMILL_FAILPOINT=f"transfer-kept@{len(TABLES)}")
 
     async def story() -> None:
-        async with open_world(config_of(home, postgres_dsn)) as world:
-            assert (await world.store.feeds()).items == ()
-            claims = await world.store.claim(
+        async with open_services(config_of(home, postgres_dsn)) as services:
+            assert (await services.store.feeds()).items == ()
+            claims = await services.store.claim(
                 "worker",
-                now=world.clock.now() + timedelta(days=36_500),
+                now=services.clock.now() + timedelta(days=36_500),
                 lease_sec=60,
                 max_lanes=100,
                 max_feeds=100,
@@ -110,18 +110,18 @@ def test_a_store_that_a_mill_has_worked_on_is_never_emptied(home: Path, postgres
     command(*words, home=home, FEEDMILL_FAILPOINT="transfer-compared")
 
     async def story() -> None:
-        async with open_world(config_of(home, postgres_dsn)) as world:
-            new = new_feed(5, at=world.clock.now() + timedelta(seconds=1))
+        async with open_services(config_of(home, postgres_dsn)) as services:
+            new = new_feed(5, at=services.clock.now() + timedelta(seconds=1))
             told = NewEvent(type="feed.state", feed_id=new.id, occurred_at=new.created_at)
-            await world.store.add_feed(new, [told])
-            assert await world.store.last_seq() > 0
+            await services.store.add_feed(new, [told])
+            assert await services.store.last_seq() > 0
 
         with pytest.raises(ConflictError) as refused:
             await carried(home, postgres_dsn, restart=True)
 
         assert refused.value.reason == "not-empty"
-        async with open_world(config_of(home, postgres_dsn)) as world:
-            assert await world.store.feed(new.id) is not None
+        async with open_services(config_of(home, postgres_dsn)) as services:
+            assert await services.store.feed(new.id) is not None
 
     asyncio.run(story())
 

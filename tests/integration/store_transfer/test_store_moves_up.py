@@ -19,9 +19,9 @@ from tests.integration.store_transfer.moving_up import LIMIT_SEC, carried, compa
 from tests.servers.postgres import PostgresServer
 
 from feedmill.adapters.store.transfer.tables import LEFT_BEHIND, TABLES
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.config import StoreConfig
-from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.errors import ConflictError
 from feedmill.model.entry_filter import EntryFilter
 
@@ -72,13 +72,13 @@ def test_every_read_of_the_old_store_is_the_same_in_the_new_one(
     home: Path, migrated_dsn: str
 ) -> None:
     async def story() -> None:
-        async with open_world(config_of(home)) as world:
-            before = await everything(world.store)
+        async with open_services(config_of(home)) as services:
+            before = await everything(services.store)
 
         done = await carried(home, migrated_dsn, batch_rows=7)
 
-        async with open_world(config_of(home, migrated_dsn)) as world:
-            after = await everything(world.store)
+        async with open_services(config_of(home, migrated_dsn)) as services:
+            after = await everything(services.store)
         assert [name for name in before if before[name] != after[name]] == []
         assert (done.ended, done.is_same, done.resumed) == (True, True, False)
 
@@ -93,8 +93,8 @@ def test_what_postgresql_cannot_hold_is_replaced_and_counted(home: Path, migrate
         assert replaced["entries"] >= 2 * 3  # title, author and category of two entries
         assert replaced["entry_identities"] >= 2
         assert sum(table.folded for table in done.tables) == 0
-        async with open_world(config_of(home, migrated_dsn)) as world:
-            titles = {entry.title for entry in (await world.store.entries(EntryFilter())).items}
+        async with open_services(config_of(home, migrated_dsn)) as services:
+            titles = {entry.title for entry in (await services.store.entries(EntryFilter())).items}
         assert f"Título{REPLACED} 漢字 🦉 b" in titles
 
     asyncio.run(story())
@@ -132,7 +132,10 @@ def test_polling_goes_on_where_it_was(tmp_path: Path, migrated_dsn: str) -> None
     async def story() -> None:
         async with asyncio.timeout(LIMIT_SEC), opened(home, addresses=2) as stage:
             feed = await live(stage)
-            due, last = await stage.world.store.next_due_at(), await stage.world.store.last_seq()
+            due, last = (
+                await stage.services.store.next_due_at(),
+                await stage.services.store.last_seq(),
+            )
             uids = {entry.entry_uid for entry in await stage.entries()}
             asked = len(stage.requests())
             await stage.close()
@@ -140,7 +143,7 @@ def test_polling_goes_on_where_it_was(tmp_path: Path, migrated_dsn: str) -> None
             await carried(home, migrated_dsn)
             await stage.open(store=StoreConfig(home=str(home), url=migrated_dsn))
 
-            assert await stage.world.store.next_due_at() == due
+            assert await stage.services.store.next_due_at() == due
             assert await stage.pass_once() == 0  # the clock stands still: nobody is due
             unchanged = await stage.poll(feed)
             assert len(stage.requests()) == asked + 1
@@ -151,8 +154,8 @@ def test_polling_goes_on_where_it_was(tmp_path: Path, migrated_dsn: str) -> None
             assert (changed.last_status, changed.new_entries_last_fetch) == (200, 0)
             assert {entry.entry_uid for entry in await stage.entries()} == uids
             for one in await stage.fetches(feed):
-                assert one.body_sha256 is None or await body_of(one.body_sha256, stage.world)
-            later = await stage.world.store.events(after=last)
+                assert one.body_sha256 is None or await load_body(one.body_sha256, stage.services)
+            later = await stage.services.store.events(after=last)
             assert [event.seq for event in later] == list(range(last + 1, last + len(later) + 1))
 
     asyncio.run(story())
@@ -166,9 +169,9 @@ def test_new_rows_get_numbers_that_no_old_row_ever_had(home: Path, migrated_dsn:
     async def story() -> None:
         await carried(home, migrated_dsn)
 
-        async with open_world(config_of(home, migrated_dsn)) as world:
-            added, is_new = await world.store.add_feed(new_feed(99))
-            entry_id = await world.store._read(  # type: ignore[attr-defined]
+        async with open_services(config_of(home, migrated_dsn)) as services:
+            added, is_new = await services.store.add_feed(new_feed(99))
+            entry_id = await services.store._read(  # type: ignore[attr-defined]
                 lambda c: c.fetchval(
                     "SELECT nextval(pg_get_serial_sequence('entries', 'entry_id'))"
                 )
@@ -191,11 +194,11 @@ def test_the_lanes_of_a_mill_that_was_killed_come_over_free_and_rest_as_long(
     async def story() -> None:
         await carried(home, migrated_dsn)
 
-        async with open_world(config_of(home, migrated_dsn)) as world:
-            rows = await world.store._read(  # type: ignore[attr-defined]
+        async with open_services(config_of(home, migrated_dsn)) as services:
+            rows = await services.store._read(  # type: ignore[attr-defined]
                 lambda c: c.fetch("SELECT lane_key, epoch, claim_at, owner FROM lanes")
             )
-            assert await world.store.workers() == ()
+            assert await services.store.workers() == ()
         assert {row["lane_key"]: row["epoch"] for row in rows} == epochs
         assert {row["lane_key"]: row["claim_at"] for row in rows} == until
         assert {row["owner"] for row in rows} == {None}
@@ -246,14 +249,14 @@ def test_a_dry_run_says_what_would_go_and_writes_nothing(home: Path, postgres_ds
 
 def test_an_empty_store_moves_too(tmp_path: Path, migrated_dsn: str) -> None:
     async def story() -> None:
-        async with open_world(config_of(tmp_path / "home")) as world:
-            assert await world.store.last_seq() == 0
+        async with open_services(config_of(tmp_path / "home")) as services:
+            assert await services.store.last_seq() == 0
 
         done = await carried(tmp_path / "home", migrated_dsn)
 
         assert done.ended
-        async with open_world(config_of(tmp_path / "home", migrated_dsn)) as world:
-            assert await world.store.last_seq() == 0
-            assert await world.store.problems() == ()
+        async with open_services(config_of(tmp_path / "home", migrated_dsn)) as services:
+            assert await services.store.last_seq() == 0
+            assert await services.store.problems() == ()
 
     asyncio.run(story())

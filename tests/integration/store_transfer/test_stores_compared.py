@@ -10,7 +10,7 @@ from tests.integration.store_transfer.lived import by_hand, config_of, database
 from tests.integration.store_transfer.moving_up import carried, command, compared, silent
 from tests.servers.postgres import PostgresServer
 
-from feedmill.app.services import carry_store, open_world
+from feedmill.app.services import open_services, transfer_store
 from feedmill.errors import ConflictError, MigrationError, StoreError, UsageError
 from feedmill.model.store_transfer import ComparedTable, Difference
 
@@ -93,8 +93,8 @@ def test_a_store_that_somebody_has_open_does_not_move(home: Path, migrated_dsn: 
     """A mill that only waits for its next poll has it open, too."""
 
     async def story() -> None:
-        async with open_world(config_of(home)) as world:
-            assert await world.store.last_seq() > 0
+        async with open_services(config_of(home)) as services:
+            assert await services.store.last_seq() > 0
             with pytest.raises(ConflictError) as refused:
                 await carried(home, migrated_dsn)
 
@@ -106,15 +106,15 @@ def test_a_store_that_somebody_has_open_does_not_move(home: Path, migrated_dsn: 
 
 def test_a_new_store_with_rows_of_its_own_is_left_alone(home: Path, migrated_dsn: str) -> None:
     async def story() -> None:
-        async with open_world(config_of(home, migrated_dsn)) as world:
-            await world.store.add_feed(new_feed(1))
+        async with open_services(config_of(home, migrated_dsn)) as services:
+            await services.store.add_feed(new_feed(1))
 
         for options in ({}, {"restart": True}, {"dry_run": True}):
             with pytest.raises(ConflictError) as refused:
                 await carried(home, migrated_dsn, **options)
             assert refused.value.reason == "not-empty"
-        async with open_world(config_of(home, migrated_dsn)) as world:
-            assert len((await world.store.feeds()).items) == 1
+        async with open_services(config_of(home, migrated_dsn)) as services:
+            assert len((await services.store.feeds()).items) == 1
 
     asyncio.run(story())
 
@@ -185,7 +185,7 @@ def test_only_a_move_from_a_file_into_a_server_is_one(
     tmp_path: Path, source: str, target: str, words: str
 ) -> None:
     with pytest.raises(UsageError, match=words) as refused:
-        asyncio.run(carry_store(config_of(tmp_path), source, target, silent))
+        asyncio.run(transfer_store(config_of(tmp_path), source, target, silent))
 
     assert "secret" not in str(refused.value)
 

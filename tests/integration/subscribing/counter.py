@@ -15,13 +15,13 @@ from tests.integration.http.fetchers import TableResolver
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.poll.scheduler import run_once
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import Subscribed
-from feedmill.engine.subscribe.subscriber import Choices, Desk
+from feedmill.engine.subscribe.subscriber import FeedChoices, Subscriber
 from feedmill.model.feed import Feed
 from feedmill_demo.server.script import Answer, Answering, Request, document
 from feedmill_demo.server.server import Publisher
@@ -33,10 +33,10 @@ FEED = "application/rss+xml"
 class Counter:
     """The desk, its publisher, and what a test wants to know of both."""
 
-    def __init__(self, publisher: Publisher, world: World) -> None:
+    def __init__(self, publisher: Publisher, services: Services) -> None:
         self.publisher = publisher
-        self.world = world
-        self.desk = Desk(world)
+        self.services = services
+        self.desk = Subscriber(services)
 
     def url(self, target: str = "/feed", host: str = "127.0.0.1") -> str:
         """The address of a path, on this host."""
@@ -47,29 +47,31 @@ class Counter:
         self.publisher.script(target, *answers, host=host)
         return self.url(target, host or "127.0.0.1")
 
-    async def join(self, address: str, *, at: Desk | None = None, **wishes: Any) -> Subscribed:
+    async def join(
+        self, address: str, *, at: Subscriber | None = None, **wishes: Any
+    ) -> Subscribed:
         """Subscribe; at another desk each time, which remembers nothing, unless one is given."""
-        done = await (at or Desk(self.world)).join(address, **wishes)
+        done = await (at or Subscriber(self.services)).subscribe(address, **wishes)
         assert isinstance(done, Subscribed), done
         return done
 
-    async def choices(self, address: str) -> Choices:
+    async def choices(self, address: str) -> FeedChoices:
         """The feeds to choose among."""
-        found = await Desk(self.world).join(address)
-        assert isinstance(found, Choices), found
+        found = await Subscriber(self.services).subscribe(address)
+        assert isinstance(found, FeedChoices), found
         return found
 
     async def sync(self) -> None:
         """Poll everything that is due."""
-        await run_once(self.world, Watch("the test", (), (_raised,)))
+        await run_once(self.services, Lifecycle("the test", (), (_raised,)))
 
     async def feeds(self) -> tuple[Feed, ...]:
         """Every subscription."""
-        return (await self.world.store.feeds(limit=1000)).items
+        return (await self.services.store.feeds(limit=1000)).items
 
     async def aliases(self, feed: Feed) -> set[str]:
         """Every address of the feed, without the publisher's own beginning."""
-        return set(await self.world.store.aliases(feed.id))
+        return set(await self.services.store.aliases(feed.id))
 
     def asked(self) -> list[str]:
         """What the publisher was asked for since the last time, in order."""
@@ -92,12 +94,12 @@ async def opened(home: Path, *, addresses: int = 4, **parts: Any) -> AsyncIterat
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         publisher = await stack.enter_async_context(Publisher(addresses=addresses))
-        world = await stack.enter_async_context(open_world(config, clock=clock))
+        services = await stack.enter_async_context(open_services(config, clock=clock))
         table = {name: [("127.0.0.1",)] for name in NAMES}
         fetcher = CurlFetcher(config.fetch, clock, resolver=TableResolver(table))
         stack.push_async_callback(fetcher.close)
-        yield Counter(publisher, world._replace(fetcher=fetcher))
-        assert await world.store.problems() == ()
+        yield Counter(publisher, services._replace(fetcher=fetcher))
+        assert await services.store.problems() == ()
 
 
 def feed_document(*numbers: int, self_url: str = "", title: str = "Paper") -> Answer:

@@ -3,18 +3,18 @@
 import asyncio
 import sys
 
-from feedmill.app.services import load_config, open_world
+from feedmill.app.services import load_config, open_services
 from feedmill.engine.subscribe.add_feed import Subscribed
-from feedmill.engine.subscribe.subscriber import Desk
+from feedmill.engine.subscribe.subscriber import Subscriber
 
 
 async def main() -> None:
     """Serve until the input ends."""
-    async with open_world(load_config()) as world:
+    async with open_services(load_config()) as services:
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         while address := (await asyncio.to_thread(sys.stdin.readline)).strip():
-            done = await Desk(world).join(address)
+            done = await Subscriber(services).subscribe(address)
             assert isinstance(done, Subscribed)
             sys.stdout.write(f"{done.feed.id} {done.created}\n")
             sys.stdout.flush()

@@ -7,7 +7,7 @@ import pytest
 from tests.integration.subscribing.conftest import Visit
 from tests.integration.subscribing.counter import Counter, feed_document, page
 
-from feedmill.engine.subscribe.subscriber import Desk
+from feedmill.engine.subscribe.subscriber import Subscriber
 from feedmill.errors import AddressError, NoFeedError, UsageError
 from feedmill_demo.server.script import Answer, Request, redirect
 
@@ -225,8 +225,8 @@ def test_an_address_that_may_not_be_fetched_is_refused_before_anything_is_sent(
 def test_a_pause_that_the_mill_knows_of_binds_the_desk(visit: Visit) -> None:
     async def story(counter: Counter) -> None:
         url = counter.put("/feed", feed_document())
-        until = counter.world.clock.now() + timedelta(hours=1)
-        await counter.world.store.limit_host(url, until, "rate-limited")
+        until = counter.services.clock.now() + timedelta(hours=1)
+        await counter.services.store.limit_host(url, until, "rate-limited")
 
         with pytest.raises(NoFeedError) as refused:
             await counter.join(url)
@@ -241,8 +241,8 @@ def test_a_pause_that_the_mill_meets_later_binds_a_desk_that_knows_the_host(visi
     async def story(counter: Counter) -> None:
         first, second = (counter.put(f"/{n}", feed_document(n, n + 100)) for n in (1, 2))
         await counter.join(first, at=counter.desk)
-        until = counter.world.clock.now() + timedelta(hours=1)
-        await counter.world.store.limit_host(first, until, "rate-limited")
+        until = counter.services.clock.now() + timedelta(hours=1)
+        await counter.services.store.limit_host(first, until, "rate-limited")
 
         with pytest.raises(NoFeedError) as refused:
             await counter.join(second, at=counter.desk)
@@ -264,12 +264,12 @@ def test_a_pause_that_the_desk_is_asked_for_binds_the_mill_and_other_desks(visit
         with pytest.raises(NoFeedError) as refused:
             await counter.join(counter.url("/feed"))
 
-        pace = await counter.world.store.host_pace(url)
+        pace = await counter.services.store.host_pace(url)
         assert refused.value.reason == "rate-limited"
         assert counter.asked() == ["/busy"]
         assert pace is not None
         assert pace.next_ok_at is not None
-        assert pace.next_ok_at > counter.world.clock.now() + timedelta(seconds=500)
+        assert pace.next_ok_at > counter.services.clock.now() + timedelta(seconds=500)
 
     visit(story)
 
@@ -313,10 +313,10 @@ def test_a_429_while_feeds_are_guessed_is_the_hosts_trouble_and_not_a_no(visit: 
 def test_a_host_without_https_is_asked_for_it_once(visit: Visit) -> None:
     async def story(counter: Counter) -> None:
         urls = [counter.put(f"/{n}", feed_document(n, n + 100)) for n in range(1, 6)]
-        desk = Desk(counter.world)
+        desk = Subscriber(counter.services)
 
         for url in urls:
-            await desk.join(url)
+            await desk.subscribe(url)
 
         # Every feed by http, and one greeting in another language: nothing slowed down.
         assert len(counter.asked()) == 5
@@ -346,7 +346,7 @@ def test_visitors_who_come_together_ask_one_host_one_after_another(visit: Visit)
 
         async with asyncio.TaskGroup() as tasks:
             for url in urls:
-                tasks.create_task(counter.desk.join(url))
+                tasks.create_task(counter.desk.subscribe(url))
 
         assert most == 1
         assert len(await counter.feeds()) == 4

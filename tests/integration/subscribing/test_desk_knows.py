@@ -5,7 +5,7 @@ from tests.integration.engine.papers import item, rss
 from tests.integration.subscribing.conftest import Visit
 from tests.integration.subscribing.counter import Counter, credentials_of, feed_document, page
 
-from feedmill.engine.subscribe.subscriber import Desk
+from feedmill.engine.subscribe.subscriber import Subscriber
 from feedmill.model.feed import FeedOverrides
 from feedmill_demo.server.script import Answer, Request, document, redirect
 
@@ -45,7 +45,7 @@ def test_a_spelling_of_a_known_feed_costs_one_request(
         first = await counter.join(counter.url("/feed", "paper.example"), at=counter.desk)
         if is_polled:
             await counter.sync()
-            counter.desk = Desk(counter.world)
+            counter.desk = Subscriber(counter.services)
         counter.asked()
 
         again = await counter.join(counter.url(target, host), at=counter.desk)

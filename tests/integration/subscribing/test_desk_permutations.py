@@ -9,12 +9,12 @@ from tests.fakes import ScriptedFetcher, said
 from tests.integration.engine.papers import numbered
 from tests.integration.engine.stage import PLAIN
 
-from feedmill.app.services import open_world
+from feedmill.app.services import open_services
 from feedmill.engine.poll.scheduler import run_once
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import Subscribed, subscribe
-from feedmill.engine.subscribe.subscriber import Desk
+from feedmill.engine.subscribe.subscriber import Subscriber
 from feedmill.model.fetch import FetchPlan, Hop, RawResponse
 
 XML = (("Content-Type", "application/rss+xml"),)
@@ -42,16 +42,16 @@ EVERYTHING = [name.format(site) for site in SITES for name in NAMES]
 def test_the_names_of_a_feed_subscribe_to_it_once_in_any_order(
     order: Sequence[str], polled_after: int
 ) -> None:
-    async def story(world: World) -> None:
+    async def story(services: Services) -> None:
         for count, name in enumerate(order):
-            await Desk(world).join(name.format("paper.example"))
+            await Subscriber(services).subscribe(name.format("paper.example"))
             if count == polled_after:
-                await _poll(world)
+                await _poll(services)
 
-        feeds = (await world.store.feeds(limit=100)).items
+        feeds = (await services.store.feeds(limit=100)).items
         assert [feed.url for feed in feeds] == ["https://paper.example/feed"]
         for name in order:
-            again = await Desk(world).join(name.format("paper.example"))
+            again = await Subscriber(services).subscribe(name.format("paper.example"))
             assert isinstance(again, Subscribed)
             assert (again.created, again.requests) == (False, 0)
 
@@ -61,12 +61,12 @@ def test_the_names_of_a_feed_subscribe_to_it_once_in_any_order(
 @settings(max_examples=12)
 @given(order=st.permutations(EVERYTHING))
 def test_two_feeds_stay_two_under_all_their_names_at_one_desk(order: Sequence[str]) -> None:
-    async def story(world: World) -> None:
-        desk = Desk(world)
+    async def story(services: Services) -> None:
+        desk = Subscriber(services)
         for name in order:
-            await desk.join(name)
+            await desk.subscribe(name)
 
-        feeds = (await world.store.feeds(limit=100)).items
+        feeds = (await services.store.feeds(limit=100)).items
         assert {feed.url for feed in feeds} == {f"https://{site}/feed" for site in SITES}
         assert len(feeds) == len(SITES)
 
@@ -76,27 +76,27 @@ def test_two_feeds_stay_two_under_all_their_names_at_one_desk(order: Sequence[st
 @settings(max_examples=12)
 @given(names=st.lists(st.sampled_from(NAMES), min_size=2, max_size=6))
 def test_visitors_with_different_names_at_the_same_time_get_one_feed(names: list[str]) -> None:
-    async def story(world: World) -> None:
+    async def story(services: Services) -> None:
         async with asyncio.TaskGroup() as tasks:
             for name in names:
-                tasks.create_task(Desk(world).join(name.format("paper.example")))
+                tasks.create_task(Subscriber(services).subscribe(name.format("paper.example")))
 
-        assert len((await world.store.feeds(limit=100)).items) == 1
+        assert len((await services.store.feeds(limit=100)).items) == 1
 
     _told(story)
 
 
 def test_a_feed_that_is_known_by_https_is_known_by_http_while_https_is_out_of_order() -> None:
-    async def story(world: World) -> None:
-        known = await subscribe("https://paper.example/feed", world)
-        await _poll(world)
-        fetcher = world.fetcher
+    async def story(services: Services) -> None:
+        known = await subscribe("https://paper.example/feed", services)
+        await _poll(services)
+        fetcher = services.fetcher
         assert isinstance(fetcher, ScriptedFetcher)
         fetcher.script("https://paper.example/feed", said("https://paper.example/feed", 500))
         plain = "http://paper.example/feed?utm_source=z"
         fetcher.script(plain, said(plain, body=numbered(1, 2, 3), headers=XML))
 
-        again = await Desk(world).join(plain)
+        again = await Subscriber(services).subscribe(plain)
 
         assert isinstance(again, Subscribed)
         assert (again.created, again.feed.id) == (False, known.feed.id)
@@ -105,14 +105,14 @@ def test_a_feed_that_is_known_by_https_is_known_by_http_while_https_is_out_of_or
 
 
 def test_the_address_of_a_repository_leads_to_its_feed_without_a_look_at_the_page() -> None:
-    async def story(world: World) -> None:
-        fetcher = world.fetcher
+    async def story(services: Services) -> None:
+        fetcher = services.fetcher
         assert isinstance(fetcher, ScriptedFetcher)
         feed = "https://github.com/lemon24/reader/releases.atom"
         fetcher.script(feed, said(feed, body=numbered(1, 2), headers=XML))
 
-        done = await Desk(world).join("https://github.com/lemon24/reader/releases")
-        again = await Desk(world).join("https://github.com/lemon24/reader/releases")
+        done = await Subscriber(services).subscribe("https://github.com/lemon24/reader/releases")
+        again = await Subscriber(services).subscribe("https://github.com/lemon24/reader/releases")
 
         assert isinstance(done, Subscribed)
         assert isinstance(again, Subscribed)
@@ -123,17 +123,17 @@ def test_the_address_of_a_repository_leads_to_its_feed_without_a_look_at_the_pag
     _told(story)
 
 
-def _told(story: Callable[[World], Awaitable[None]]) -> None:
+def _told(story: Callable[[Services], Awaitable[None]]) -> None:
     async def told() -> None:
-        async with open_world(PLAIN, memory=True) as world:
-            await story(world._replace(fetcher=_web()))
-            assert await world.store.problems() == ()
+        async with open_services(PLAIN, memory=True) as services:
+            await story(services._replace(fetcher=_web()))
+            assert await services.store.problems() == ()
 
     asyncio.run(told())
 
 
-async def _poll(world: World) -> None:
-    await run_once(world, Watch("the test", (), (_raised,)))
+async def _poll(services: Services) -> None:
+    await run_once(services, Lifecycle("the test", (), (_raised,)))
 
 
 def _raised(_: object, problem: Exception) -> None:

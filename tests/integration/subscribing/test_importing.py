@@ -156,12 +156,12 @@ def test_a_list_is_imported_as_it_is_without_a_request_and_in_its_order(
 def test_a_removed_feed_is_added_again_by_importing_again(visit: Visit) -> None:
     async def story(counter: Counter) -> None:
         outlines = [Outline(url=counter.put(f"/{n}", feed_document(n))) for n in (1, 2)]
-        first = await import_outlines(outlines, counter.world)
+        first = await import_outlines(outlines, counter.services)
         removed = first.items[0].feed_id
         assert removed is not None
-        await counter.world.store.remove_feed(removed, ())
+        await counter.services.store.remove_feed(removed, ())
 
-        second = await import_outlines(outlines, counter.world)
+        second = await import_outlines(outlines, counter.services)
 
         assert [item.outcome for item in second.items] == [ADDED, EXISTING]
         assert len(await counter.feeds()) == 2
@@ -176,9 +176,9 @@ def test_a_feed_that_is_removed_between_two_halves_of_a_run_is_added_by_the_seco
         outlines = _three(counter)
         await _interrupted(counter, outlines, after=2)
         (feed, *_) = await counter.feeds()
-        await counter.world.store.remove_feed(feed.id, ())
+        await counter.services.store.remove_feed(feed.id, ())
 
-        report = await import_outlines(outlines, counter.world)
+        report = await import_outlines(outlines, counter.services)
 
         assert {item.outcome for item in report.items} <= {ADDED, FAILED}
         assert len(await counter.feeds()) == 2
@@ -192,7 +192,7 @@ def test_a_run_that_was_interrupted_goes_on_without_asking_again(visit: Visit) -
         await _interrupted(counter, outlines, after=2)
         before = counter.asked()
 
-        report = await import_outlines(outlines, counter.world)
+        report = await import_outlines(outlines, counter.services)
 
         assert before == ["/good", "/missing"]
         assert counter.asked() == ["/late"]
@@ -208,8 +208,8 @@ def test_what_failed_is_tried_again_by_a_new_run_and_not_by_the_same_one(visit: 
         await _interrupted(counter, outlines, after=2)
         counter.put("/missing", feed_document(50, 51))
 
-        resumed = await import_outlines(outlines, counter.world)
-        anew = await import_outlines(outlines, counter.world)
+        resumed = await import_outlines(outlines, counter.services)
+        anew = await import_outlines(outlines, counter.services)
 
         assert resumed.items[1].outcome == FAILED
         assert anew.items[1].outcome == ADDED
@@ -238,7 +238,7 @@ def test_every_outline_is_told_of_once(visit: Visit) -> None:
         outlines = _three(counter)
         told: list[ImportedOutline] = []
 
-        report = await import_outlines(outlines, counter.world, told=told.append)
+        report = await import_outlines(outlines, counter.services, told=told.append)
 
         assert sorted(item.url for item in told) == sorted(outline.url for outline in outlines)
         assert set(told) == set(report.items)
@@ -265,14 +265,14 @@ async def _interrupted(counter: Counter, outlines: list[Outline], *, after: int)
             raise StoppedError
 
     with pytest.raises(ExceptionGroup):
-        await import_outlines(outlines, counter.world, told=told)
+        await import_outlines(outlines, counter.services, told=told)
 
 
 async def _imported(
     counter: Counter, outlines: list[Outline], more: list[Outline], difference: str
 ) -> ImportReport:
     if difference == "another address":
-        return await import_outlines(more, counter.world)
+        return await import_outlines(more, counter.services)
     if difference == "another tag":
-        return await import_outlines(outlines, counter.world, tags=("x",))
-    return await import_outlines(outlines, counter.world, as_is=True)
+        return await import_outlines(outlines, counter.services, tags=("x",))
+    return await import_outlines(outlines, counter.services, as_is=True)

@@ -6,7 +6,7 @@ from tests.integration.subscribing.counter import Counter, feed_document, page
 
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.subscribe.add_feed import Subscribed
-from feedmill.engine.subscribe.subscriber import Desk
+from feedmill.engine.subscribe.subscriber import Subscriber
 from feedmill.model.feed import FeedOverrides
 from feedmill.model.fetch import FetchPlan, Post, RawResponse
 from feedmill_demo.server.script import redirect
@@ -76,7 +76,7 @@ def test_temporary_ways_that_are_never_the_same_leave_no_names_behind(visit: Vis
             counter.put(f"/signed?ticket={number}", feed_document(1, 2, 3))
         feed = (await counter.join(url, choose="best")).feed
         await counter.sync()
-        await counter.world.store.make_due([feed.id], counter.world.clock.now())
+        await counter.services.store.make_due([feed.id], counter.services.clock.now())
         await counter.sync()
 
         assert len(await counter.aliases(feed)) <= 2
@@ -143,11 +143,11 @@ def test_whoever_goes_by_a_proxy_goes_there_for_the_robots_file_too(visit: Visit
     async def story(counter: Counter) -> None:
         home = counter.put("/", page({"href": counter.url("/feed", STRANGER)}), host=VICTIM)
         counter.put("/feed", feed_document(), host=STRANGER)
-        noted = _Noted(counter.world.fetcher)
-        desk = Desk(counter.world._replace(fetcher=noted))
+        noted = _Noted(counter.services.fetcher)
+        desk = Subscriber(counter.services._replace(fetcher=noted))
         own = FeedOverrides(proxy="http://proxy.example:3128", verify_tls=False)
 
-        done = await desk.join(home, overrides=own)
+        done = await desk.subscribe(home, overrides=own)
 
         assert isinstance(done, Subscribed)
         robots = counter.url("/robots.txt", VICTIM)

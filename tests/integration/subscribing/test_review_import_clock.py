@@ -23,7 +23,7 @@ def test_what_is_done_is_not_asked_again_after_a_step_of_the_clock(
 ) -> None:
     async def story(counter: Counter) -> None:
         clock = SteppedClock(SystemClock().now())
-        world = counter.world._replace(clock=clock)
+        services = counter.services._replace(clock=clock)
         outlines = [Outline(url=counter.url(f"/{name}")) for name in "abc"]
         counter.put("/c", feed_document())
         done: list[ImportedOutline] = []
@@ -35,11 +35,11 @@ def test_what_is_done_is_not_asked_again_after_a_step_of_the_clock(
                 raise StoppedError
 
         with pytest.raises(ExceptionGroup):
-            await import_outlines(outlines, world, told=told)
+            await import_outlines(outlines, services, told=told)
         before = {target.partition("?")[0] for target in counter.asked()}
-        report = await import_outlines(outlines, world)
+        report = await import_outlines(outlines, services)
         after = {target.partition("?")[0] for target in counter.asked()}
-        again = await import_outlines(outlines, world)
+        again = await import_outlines(outlines, services)
 
         assert before == {"/a", "/b"}
         assert after == {"/c"}

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
-from feedmill.adapters.sinks.ndjson import NdjsonTap
-from feedmill.adapters.sinks.stdout import StdoutTap
+from feedmill.adapters.sinks.ndjson import NdjsonSink
+from feedmill.adapters.sinks.stdout import StdoutSink
 from feedmill.engine.ports.sink import Sink
 from feedmill.model.event import Event
 
@@ -28,7 +28,7 @@ class Files:
         self.folder = folder
 
     def open(self) -> Sink:
-        return NdjsonTap(self.folder)
+        return NdjsonSink(self.folder)
 
     def lines(self) -> list[bytes]:
         files = sorted((self.folder / "entries").glob("*.ndjson"))
@@ -43,7 +43,7 @@ class Output:
         self.path.touch()
 
     def open(self) -> Sink:
-        return StdoutTap(write=self._write)
+        return StdoutSink(write=self._write)
 
     def _write(self, data: bytes) -> None:
         with self.path.open("ab") as file:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.integration.taps.tap_sinks import Files, event, events
 
-from feedmill.adapters.sinks.raw_copies import RawCopies
-from feedmill.adapters.sinks.stdout import StdoutTap
+from feedmill.adapters.sinks.raw_copies import RawCopySink
+from feedmill.adapters.sinks.stdout import StdoutSink
 from feedmill.errors import SinkError
 from feedmill.publish.ndjson import event_line, seq_of_line
 
@@ -125,7 +125,7 @@ def test_a_raw_copy_is_written_once_per_fetch_and_whole(tmp_path: Path) -> None:
 
     async def story() -> None:
         for _ in range(2):
-            copies = RawCopies(tmp_path, read)
+            copies = RawCopySink(tmp_path, read)
             await copies.deliver(told)
             await copies.close()
 
@@ -143,12 +143,12 @@ def test_a_raw_copy_that_cannot_be_written_is_said(tmp_path: Path) -> None:
         return b"x"
 
     with pytest.raises(SinkError):
-        asyncio.run(RawCopies(tmp_path, read).deliver([event(1, raw_refs=[{"fetch_id": "f"}])]))
+        asyncio.run(RawCopySink(tmp_path, read).deliver([event(1, raw_refs=[{"fetch_id": "f"}])]))
 
 
 def test_standard_output_is_written_to_by_default(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    asyncio.run(StdoutTap().deliver(events(1, 2)))
+    asyncio.run(StdoutSink().deliver(events(1, 2)))
 
     assert len(capfdbinary.readouterr().out.splitlines()) == 2

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.adapters.sinks.ndjson import NdjsonTap
+from feedmill.adapters.sinks.ndjson import NdjsonSink
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
 
@@ -28,7 +28,7 @@ def events(first: int, last: int, *, size: int = 10) -> list[Event]:
     return [an_event(seq, size=size) for seq in range(first, last + 1)]
 
 
-def deliver(tap: NdjsonTap, several: Sequence[Event]) -> None:
+def deliver(tap: NdjsonSink, several: Sequence[Event]) -> None:
     asyncio.run(tap.deliver(several))
 
 
@@ -48,21 +48,21 @@ def files_no_larger_than(size: int) -> Iterator[None]:
 
 
 def test_a_delivery_that_is_repeated_writes_nothing(tmp_path: Path) -> None:
-    deliver(NdjsonTap(tmp_path), events(1, 5))
+    deliver(NdjsonSink(tmp_path), events(1, 5))
 
-    deliver(NdjsonTap(tmp_path), events(3, 7))
+    deliver(NdjsonSink(tmp_path), events(3, 7))
 
     assert written(tmp_path) == [1, 2, 3, 4, 5, 6, 7]
 
 
 @pytest.mark.parametrize("size", [10, 40_000, 200_000])
 def test_half_a_line_is_cut_and_written_again_however_long_it_is(tmp_path: Path, size: int) -> None:
-    deliver(NdjsonTap(tmp_path), events(1, 3, size=size))
+    deliver(NdjsonSink(tmp_path), events(1, 3, size=size))
     path = tmp_path / "entries" / "2026-03-01.ndjson"
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) - size // 2])
 
-    deliver(NdjsonTap(tmp_path), events(2, 4, size=size))
+    deliver(NdjsonSink(tmp_path), events(2, 4, size=size))
 
     assert written(tmp_path) == [1, 2, 3, 4]
 
@@ -70,7 +70,7 @@ def test_half_a_line_is_cut_and_written_again_however_long_it_is(tmp_path: Path,
 def test_a_disk_that_fills_up_in_the_middle_of_a_line_is_told_of_and_repaired(
     tmp_path: Path,
 ) -> None:
-    tap = NdjsonTap(tmp_path)
+    tap = NdjsonSink(tmp_path)
     deliver(tap, events(1, 3, size=1000))
 
     with files_no_larger_than(5500), pytest.raises(SinkError, match="no space") as caught:
@@ -82,7 +82,7 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_line_is_told_of_and_repaired(
 
 
 def test_two_taps_on_one_folder_write_each_event_once(tmp_path: Path) -> None:
-    one, two = NdjsonTap(tmp_path), NdjsonTap(tmp_path)
+    one, two = NdjsonSink(tmp_path), NdjsonSink(tmp_path)
 
     async def story() -> None:
         for first in range(1, 60, 3):
@@ -101,9 +101,9 @@ def test_events_around_midnight_are_written_in_the_order_of_their_numbers(tmp_pa
     (tmp_path / "entries" / "2026-03-02.ndjson").mkdir(parents=True)  # cannot be written
 
     with pytest.raises(SinkError):
-        deliver(NdjsonTap(tmp_path), mixed)
+        deliver(NdjsonSink(tmp_path), mixed)
     (tmp_path / "entries" / "2026-03-02.ndjson").rmdir()
-    deliver(NdjsonTap(tmp_path), mixed)
+    deliver(NdjsonSink(tmp_path), mixed)
 
     assert sorted(written(tmp_path)) == [1, 2, 3, 4]
 
@@ -112,6 +112,6 @@ def test_a_folder_that_cannot_be_made_is_an_error_with_a_reason(tmp_path: Path) 
     (tmp_path / "out").write_text("a file in the way")
 
     with pytest.raises(SinkError) as caught:
-        deliver(NdjsonTap(tmp_path / "out"), events(1, 1))
+        deliver(NdjsonSink(tmp_path / "out"), events(1, 1))
 
     assert caught.value.reason == "io-error"

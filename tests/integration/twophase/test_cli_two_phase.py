@@ -14,7 +14,7 @@ from tests.integration.engine.papers import item
 from tests.integration.twophase.weeks import answer, on
 
 from feedmill.engine.two_phase.candidate_file import read_candidates
-from feedmill.engine.two_phase.sidecar_files import confirmations, write_screenings
+from feedmill.engine.two_phase.sidecar_files import read_confirmations, write_screenings
 from feedmill.model.screening import Screening
 from feedmill_demo.server.script import Answer
 from feedmill_demo.server.server import Publisher
@@ -199,7 +199,7 @@ def test_nothing_is_inserted_without_a_yes(mill: Mill, week: Path) -> None:
     assert status == 1
     assert "Title 2" in words
     assert mill.json("entries")["items"] == []
-    assert confirmations(week) == ()
+    assert read_confirmations(week) == ()
 
 
 def test_somebody_at_the_terminal_can_say_yes(mill: Mill, week: Path) -> None:
@@ -263,7 +263,7 @@ def test_a_review_in_the_terminal_is_recorded_and_its_selection_inserted(
     assert status == 0
     assert "2 confirmed by" in words
     assert (done["selected"], done["new"]) == (2, 2)
-    reviewed, inserted = confirmations(week)
+    reviewed, inserted = read_confirmations(week)
     assert (reviewed.candidate_ids, reviewed.shown) == ((1, 3), "terminal")
     assert (inserted.confirmed_by, inserted.shown) == ("Ada", "terminal")
     assert reviewed.file_digest == read_candidates(week).digest
@@ -273,7 +273,7 @@ def test_leaving_a_review_confirms_nothing(mill: Mill, week: Path) -> None:
     status, _ = at_a_terminal(mill, "review", str(week), lines=("all", "quit"))
 
     assert status == 0
-    assert confirmations(week) == ()
+    assert read_confirmations(week) == ()
     assert not (mill.folder / "candidates.selected.txt").exists()
 
 
@@ -321,7 +321,7 @@ def test_the_page_of_a_review_is_written_and_its_selection_is_taken(mill: Mill, 
     assert said["candidates"] == 3
     assert digest in page
     assert done["new"] == 1
-    assert confirmations(week)[-1].shown == "page"
+    assert read_confirmations(week)[-1].shown == "page"
 
 
 def test_an_empty_or_unscreened_review_says_why(

@@ -75,9 +75,9 @@ def test_the_raw_document_is_kept_and_travels_with_the_file(play: Play) -> None:
         file = await collect(stage, "/a")
 
         (document,) = file.documents
-        ref = await stage.world.store.blob(document.body_sha256)
+        ref = await stage.services.store.blob(document.body_sha256)
         assert ref is not None
-        assert await stage.world.blobs.get(ref) == sent.body
+        assert await stage.services.blobs.get(ref) == sent.body
         assert unpack_body(document.body, document.body_sha256, 10_000) == sent.body
         (one,) = file.candidates
         assert one.slice_offset is not None
@@ -281,7 +281,7 @@ def test_a_store_that_cannot_keep_ends_the_collection(
             message = "the disk is full"
             raise StoreError(message, reason="disk-full")
 
-        monkeypatch.setattr(stage.world.store, "keep_collected", full)
+        monkeypatch.setattr(stage.services.store, "keep_collected", full)
 
         with pytest.raises(ExceptionGroup) as group:
             await collect(stage, "/a")

@@ -13,9 +13,9 @@ from tests.integration.engine.papers import item
 from tests.integration.engine.stage import Play, Stage, opened, titles
 from tests.integration.twophase.weeks import answer, collect, confirmation, insert, on
 
-from feedmill.engine.maintain.raw_documents import raw_document
+from feedmill.engine.maintain.raw_documents import load_raw_document
 from feedmill.engine.maintain.retention import purge
-from feedmill.engine.two_phase.candidate_file import sealed
+from feedmill.engine.two_phase.candidate_file import with_checksum
 from feedmill.engine.two_phase.insert_selected import insert_selected
 from feedmill.errors import CandidateError
 from feedmill.model.candidate import CandidateFile
@@ -23,12 +23,12 @@ from feedmill.model.candidate import CandidateFile
 
 async def refused(stage: Stage, file: CandidateFile, ids: Sequence[int], **facts: Any) -> str:
     """The reason why an insertion is refused; it has to leave the store as it was."""
-    before, seq = await stage.counts(), await stage.world.store.last_seq()
+    before, seq = await stage.counts(), await stage.services.store.last_seq()
     word = replace(confirmation(file, ids), **facts)
     with pytest.raises(CandidateError) as problem:
-        await insert_selected(file, ids, word, stage.world)
+        await insert_selected(file, ids, word, stage.services)
     assert await stage.counts() == before
-    assert await stage.world.store.last_seq() == seq
+    assert await stage.services.store.last_seq() == seq
     return problem.value.reason
 
 
@@ -41,7 +41,7 @@ def test_a_feed_that_nobody_subscribed_to_is_added_paused(play: Play) -> None:
 
         assert (done.selected, done.new, done.feeds_added) == (2, 2, 1)
         assert titles(await stage.entries()) == ["Title 1", "Title 3"]
-        (feed,) = (await stage.world.store.feeds()).items
+        (feed,) = (await stage.services.store.feeds()).items
         assert (feed.paused, feed.tags, feed.title) == (True, ("collected",), "Paper")
         assert feed.validators is None
         assert await stage.pass_once() == 0  # nobody polls it
@@ -62,15 +62,15 @@ def test_inserted_entries_point_at_their_exact_bytes(play: Play) -> None:
 
         done = await insert(stage, file, [1])
 
-        entry = await stage.world.store.entry(done.entry_uids[0])
+        entry = await stage.services.store.entry(done.entry_uids[0])
         assert entry is not None
         (ref,) = entry.raw_refs
-        raw = await raw_document(ref.fetch_id, stage.world)
+        raw = await load_raw_document(ref.fetch_id, stage.services)
         assert raw == sent.body
         assert ref.offset is not None
         assert ref.length is not None
         assert b"Title 2" in raw[ref.offset : ref.offset + ref.length]
-        fetch = await stage.world.store.fetch(ref.fetch_id)
+        fetch = await stage.services.store.fetch(ref.fetch_id)
         assert fetch is not None
         assert (fetch.outcome, fetch.entries_new) == ("inserted", 1)
 
@@ -105,13 +105,13 @@ def test_a_second_run_inserts_nothing_and_writes_nothing(play: Play) -> None:
         stage.publisher.script("/a", answer(on(1, 1), on(2, 2)))
         file = await collect(stage, "/a")
         await insert(stage, file)
-        before, seq = await stage.counts(), await stage.world.store.last_seq()
+        before, seq = await stage.counts(), await stage.services.store.last_seq()
 
         again = await insert(stage, file)
 
         assert (again.new, again.unchanged, again.feeds_added) == (0, 2, 0)
         assert await stage.counts() == before
-        assert await stage.world.store.last_seq() == seq
+        assert await stage.services.store.last_seq() == seq
 
     play(story)
 
@@ -195,8 +195,10 @@ def test_a_document_that_is_not_in_the_file_comes_from_the_raw_store_or_is_misse
     async def story(stage: Stage) -> None:
         stage.publisher.script("/a", answer(on(1, 1)))
         file = await collect(stage, "/a")
-        lean = sealed(replace(file, documents=tuple(replace(d, body=b"") for d in file.documents)))
-        lost = sealed(
+        lean = with_checksum(
+            replace(file, documents=tuple(replace(d, body=b"") for d in file.documents))
+        )
+        lost = with_checksum(
             replace(
                 file,
                 documents=tuple(replace(d, body=b"", body_sha256="f" * 64) for d in file.documents),
@@ -214,10 +216,10 @@ def test_everything_is_checked_before_anything_is_written(play: Play) -> None:
         stage.publisher.script("/a", answer(on(1, 1), on(2, 2)))
         stage.publisher.script("/b", answer(on(1, 3)))
         file = await collect(stage, "/a", "/b")
-        other = sealed(replace(file, prompt="another"))
+        other = with_checksum(replace(file, prompt="another"))
         moved = [replace(one, slice_offset=5) if one.source else one for one in file.candidates]
-        forged = sealed(replace(file, candidates=tuple(moved)))
-        nowhere = sealed(
+        forged = with_checksum(replace(file, candidates=tuple(moved)))
+        nowhere = with_checksum(
             replace(file, candidates=tuple(replace(one, document=9) for one in file.candidates))
         )
         everything = [1, 2, 3]
@@ -255,12 +257,12 @@ def test_retention_keeps_collected_documents_for_their_time(play: Play) -> None:
         file = await collect(stage, "/a")
         digest = file.documents[0].body_sha256
 
-        await purge(stage.world)
-        young = await stage.world.store.blob(digest)
+        await purge(stage.services)
+        young = await stage.services.store.blob(digest)
         stage.later(days=91)
-        await purge(stage.world)
-        old = await stage.world.store.blob(digest)
-        gone = await purge(stage.world)
+        await purge(stage.services)
+        old = await stage.services.store.blob(digest)
+        gone = await purge(stage.services)
 
         assert young is not None
         assert old is None

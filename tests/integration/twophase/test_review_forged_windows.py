@@ -11,16 +11,16 @@ from tests.integration.twophase.test_inserting import refused
 from tests.integration.twophase.weeks import answer, collect, insert, on
 
 from feedmill.engine.subscribe.add_feed import subscribe
-from feedmill.engine.two_phase.candidate_file import pack_body, sealed
+from feedmill.engine.two_phase.candidate_file import pack_body, with_checksum
 from feedmill.model.candidate import CandidateFile
 
 
 def _of_source(file: CandidateFile, **facts: Any) -> CandidateFile:
-    return sealed(replace(file, sources=(replace(file.sources[0], **facts),)))
+    return with_checksum(replace(file, sources=(replace(file.sources[0], **facts),)))
 
 
 def _of_candidate(file: CandidateFile, **facts: Any) -> CandidateFile:
-    return sealed(replace(file, candidates=(replace(file.candidates[0], **facts),)))
+    return with_checksum(replace(file, candidates=(replace(file.candidates[0], **facts),)))
 
 
 def test_a_window_that_names_the_id_of_another_feed_does_not_write_into_it(play: Play) -> None:
@@ -66,7 +66,7 @@ def test_a_candidate_from_the_document_of_another_source_is_refused(play: Play) 
         file = await collect(stage, "/a", "/b")
         crossed = tuple(replace(one, source=1 - one.source) for one in file.candidates)
 
-        file = sealed(replace(file, candidates=crossed))
+        file = with_checksum(replace(file, candidates=crossed))
 
         assert await refused(stage, file, [1]) == "malformed"
 
@@ -99,7 +99,7 @@ def test_a_source_that_leads_to_a_stranger_does_not_take_the_strangers_address(p
         stage.publisher.script("/a", answer(on(1, 1)))
         await insert(stage, _of_source(await collect(stage, "/a"), final_url=victim))
 
-        done = await subscribe(victim, stage.world)
+        done = await subscribe(victim, stage.services)
 
         assert done.created
 
@@ -111,7 +111,7 @@ def test_documents_that_unpack_to_much_more_are_not_kept_side_by_side(play: Play
         sent = answer(on(1, 1))
         stage.publisher.script("/a", sent)
         file = await collect(stage, "/a")
-        limit = stage.world.config.fetch.max_body_bytes // 4
+        limit = stage.services.config.fetch.max_body_bytes // 4
         file = _many(file, [sent.body + b" " * (limit + number) for number in range(12)])
         tracemalloc.start()
         try:
@@ -129,7 +129,7 @@ def test_documents_that_unpack_to_much_more_are_not_kept_side_by_side(play: Play
 def _many(file: CandidateFile, bodies: list[bytes]) -> CandidateFile:
     """The first candidate, from a document of each of these bodies."""
     (document, *_), (first, *_) = file.documents, file.candidates
-    return sealed(
+    return with_checksum(
         replace(
             file,
             documents=tuple(

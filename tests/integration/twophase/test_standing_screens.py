@@ -8,12 +8,12 @@ from tests.integration.twophase.weeks import answer, insert, on
 
 from feedmill.engine.maintain.retention import purge
 from feedmill.engine.poll.replay import replay
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.held_window import held_entries, held_window
 from feedmill.errors import UsageError
 from feedmill.model.feed import Feed
 from feedmill.model.live_screen import StandingMethod, StandingScreen
-from feedmill.model.screening import Screening, Text, Topic, TopicSet
+from feedmill.model.screening import Screening, ScreenText, Topic, TopicSet
 
 TOPICS = TopicSet(name="t", topics=(Topic(id="one", name="One"),), version="1")
 
@@ -26,19 +26,19 @@ async def screened(stage: Stage, feed: Feed, keep_at: float | None = None) -> St
         keep_at=keep_at,
         topics=TOPICS,
     )
-    await stage.world.store.add_screen(screen)
+    await stage.services.store.add_screen(screen)
     return screen
 
 
 async def waiting(stage: Stage) -> list[str | None]:
-    return sorted((one.title for one in await held_entries(stage.world)), key=str)
+    return sorted((one.title for one in await held_entries(stage.services)), key=str)
 
 
-def judging(world: World, scores: dict[str, float]) -> World:
+def judging(services: Services, scores: dict[str, float]) -> Services:
     """The world with a judge who knows titles."""
 
     async def screen(
-        texts: Sequence[Text], topics: TopicSet, method: StandingMethod
+        texts: Sequence[ScreenText], topics: TopicSet, method: StandingMethod
     ) -> list[Screening]:
         assert (topics, method) == (TOPICS, "hybrid")
         return [
@@ -53,7 +53,7 @@ def judging(world: World, scores: dict[str, float]) -> World:
             for text in texts
         ]
 
-    return world._replace(screen=screen)
+    return services._replace(screen=screen)
 
 
 def test_new_entries_of_a_screened_feed_wait_and_nobody_is_told(play: Play) -> None:
@@ -77,11 +77,11 @@ def test_what_waits_is_not_news_at_the_next_poll(play: Play) -> None:
         feed = await stage.add("/feed", answer(on(1, 1)), answer(on(1, 1), on(2, 2)))
         await screened(stage, feed)
         await stage.poll(feed)
-        before = await held_entries(stage.world)
+        before = await held_entries(stage.services)
 
         await stage.poll(feed)
 
-        after = await held_entries(stage.world)
+        after = await held_entries(stage.services)
         assert after[: len(before)] == before
         assert await waiting(stage) == ["Title 1", "Title 2"]
 
@@ -109,7 +109,7 @@ def test_what_waits_is_reviewed_and_inserted_like_a_window(play: Play) -> None:
         feed = await stage.add("/feed", answer(on(1, 1), on(2, 2), on(3, 3)))
         await screened(stage, feed)
         await stage.poll(feed)
-        window = await held_window(stage.world)
+        window = await held_window(stage.services)
         chosen = next(one.candidate_id for one in window.file.candidates if one.title == "Title 2")
 
         first = await insert(stage, window.file, [chosen])
@@ -127,13 +127,13 @@ def test_the_rule_lets_through_what_scores_enough(play: Play) -> None:
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed", answer(on(1, 1), on(2, 2), on(3, 3)))
         await screened(stage, feed, keep_at=0.7)
-        stage.world = judging(stage.world, {"Title 1": 0.9, "Title 2": 0.6, "Title 3": 0.1})
+        stage.services = judging(stage.services, {"Title 1": 0.9, "Title 2": 0.6, "Title 3": 0.1})
 
         await stage.poll(feed)
 
         assert titles(await stage.entries()) == ["Title 1"]
         assert len(await stage.events("new_entry")) == 1
-        window = await held_window(stage.world)
+        window = await held_window(stage.services)
         scores = {one.candidate_id: one.score for one in window.screenings}
         assert {one.title: scores[one.candidate_id] for one in window.file.candidates} == {
             "Title 2": 0.6,
@@ -152,7 +152,7 @@ def test_a_judge_who_fails_lets_nothing_through(play: Play) -> None:
             message = "no judge today"
             raise UsageError(message)
 
-        stage.world = stage.world._replace(screen=screen)
+        stage.services = stage.services._replace(screen=screen)
         await stage.poll(feed)
 
         assert await stage.entries() == []
@@ -168,13 +168,13 @@ def test_what_waits_goes_on_waiting_when_its_screen_is_gone(play: Play) -> None:
         )
         screen = await screened(stage, feed)
         await stage.poll(feed)
-        await stage.world.store.remove_screen(screen.id)
+        await stage.services.store.remove_screen(screen.id)
 
         await stage.poll(feed)
 
         assert titles(await stage.entries()) == ["Title 2"]
         assert await waiting(stage) == ["Title 1"]
-        window = await held_window(stage.world)
+        window = await held_window(stage.services)
         assert window.file.candidates[0].summary == "In other words."
 
     play(story)
@@ -185,9 +185,9 @@ def test_what_was_dropped_never_comes_back(play: Play) -> None:
         feed = await stage.add("/feed", answer(on(1, 1)), answer(on(1, 1), on(2, 2)))
         await screened(stage, feed)
         await stage.poll(feed)
-        (held,) = await held_entries(stage.world)
+        (held,) = await held_entries(stage.services)
 
-        dropped = await stage.world.store.drop_held([held.entry_uid, "nobody"])
+        dropped = await stage.services.store.drop_held([held.entry_uid, "nobody"])
         await stage.poll(feed)
 
         assert dropped == 1
@@ -204,7 +204,7 @@ def test_reading_a_document_again_lets_nothing_in(play: Play) -> None:
         feed = await stage.poll(feed)
         stage.later(seconds=1)
 
-        await replay(feed, stage.world, write=True)
+        await replay(feed, stage.services, write=True)
 
         assert await stage.entries() == []
         assert await waiting(stage) == ["Title 1"]
@@ -217,14 +217,14 @@ def test_the_bytes_of_what_waits_are_never_let_go(play: Play) -> None:
         feed = await stage.add("/feed", answer(on(1, 1)), answer(on(5, 5)))
         await screened(stage, feed)
         await stage.poll(feed)
-        (held,) = await held_entries(stage.world)
+        (held,) = await held_entries(stage.services)
         await stage.poll(feed)
         stage.later(days=400)
 
-        await purge(stage.world)
+        await purge(stage.services)
 
-        assert await stage.world.store.blob(held.body_sha256) is not None
-        await insert(stage, (await held_window(stage.world)).file)
+        assert await stage.services.store.blob(held.body_sha256) is not None
+        await insert(stage, (await held_window(stage.services)).file)
         assert titles(await stage.entries()) == ["Title 1", "Title 5"]
 
     play(story)
@@ -237,13 +237,13 @@ def test_what_waits_stays_waiting_when_two_feeds_become_one(play: Play) -> None:
         await screened(stage, loser)
         await stage.poll(loser)
 
-        await stage.world.store.merge_feeds(loser.id, winner.id, at=stage.clock.now())
+        await stage.services.store.merge_feeds(loser.id, winner.id, at=stage.clock.now())
 
-        window = await held_window(stage.world)
+        window = await held_window(stage.services)
         assert [one.title for one in window.file.candidates] == ["Title 1"]
         assert (await insert(stage, window.file)).new == 1
         assert await waiting(stage) == []
-        (screen,) = await stage.world.store.screens()
+        (screen,) = await stage.services.store.screens()
         assert screen.feed_id == winner.id
 
     play(story)
@@ -252,14 +252,14 @@ def test_what_waits_stays_waiting_when_two_feeds_become_one(play: Play) -> None:
 def test_a_screen_of_a_tag_holds_for_every_feed_with_it(play: Play) -> None:
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed", answer(on(1, 1)))
-        await stage.world.store.change_feed(replace(feed, tags=("green",)))
+        await stage.services.store.change_feed(replace(feed, tags=("green",)))
         screen = StandingScreen(id="s", created_at=stage.clock.now(), tag="green")
-        await stage.world.store.add_screen(screen)
+        await stage.services.store.add_screen(screen)
 
         await stage.poll(feed)
 
         assert await waiting(stage) == ["Title 1"]
-        assert await stage.world.store.screens() == (screen,)
+        assert await stage.services.store.screens() == (screen,)
 
     play(story)
 
@@ -271,12 +271,12 @@ def test_what_cannot_be_read_any_more_is_noted_and_the_rest_is_exported(play: Pl
         for feed in (lost, fine):
             await screened(stage, feed)
         await stage.poll(lost, fine)
-        (held,) = await held_entries(stage.world, feeds=(lost,))
+        (held,) = await held_entries(stage.services, feeds=(lost,))
 
-        ref = await stage.world.store.blob(held.body_sha256)
+        ref = await stage.services.store.blob(held.body_sha256)
         assert ref is not None
-        await stage.world.store.move_blobs([replace(ref, segment="nowhere")])
-        window = await held_window(stage.world)
+        await stage.services.store.move_blobs([replace(ref, segment="nowhere")])
+        window = await held_window(stage.services)
 
         assert [one.title for one in window.file.candidates] == ["Title 2"]
         assert sorted(one.note for one in window.file.sources) == ["", "a raw document is gone"]
@@ -290,7 +290,7 @@ def test_many_waiting_entries_are_exported_page_by_page(play: Play) -> None:
         await screened(stage, feed)
         await stage.poll(feed)
 
-        window = await held_window(stage.world, feeds=(feed,))
+        window = await held_window(stage.services, feeds=(feed,))
         done = await insert(stage, window.file)
 
         assert (len(window.file.candidates), done.new) == (1_203, 1_203)

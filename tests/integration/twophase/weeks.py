@@ -7,8 +7,8 @@ from typing import Any
 from tests.integration.engine.papers import item, rss
 from tests.integration.engine.stage import Stage
 
-from feedmill.engine.two_phase.collect_window import collect_window, source_of
-from feedmill.engine.two_phase.insert_selected import Inserted, insert_selected
+from feedmill.engine.two_phase.collect_window import collect_window, source_from_address
+from feedmill.engine.two_phase.insert_selected import InsertResult, insert_selected
 from feedmill.engine.two_phase.window import window_between
 from feedmill.model.candidate import CandidateFile
 from feedmill.model.screening import Confirmation
@@ -33,8 +33,8 @@ async def collect(stage: Stage, *targets: str, **facts: Any) -> CandidateFile:
     """The week, from these paths of the publisher."""
     window = window_between(START, END, now=stage.clock.now())
     urls = [one if "://" in one else stage.publisher.url(one) for one in targets]
-    sources = [await source_of(url, stage.world) for url in urls]
-    return await collect_window(sources, window, stage.world, **facts)
+    sources = [await source_from_address(url, stage.services) for url in urls]
+    return await collect_window(sources, window, stage.services, **facts)
 
 
 def confirmation(file: CandidateFile, ids: Iterable[int]) -> Confirmation:
@@ -48,10 +48,12 @@ def confirmation(file: CandidateFile, ids: Iterable[int]) -> Confirmation:
     )
 
 
-async def insert(stage: Stage, file: CandidateFile, ids: Sequence[int] | None = None) -> Inserted:
+async def insert(
+    stage: Stage, file: CandidateFile, ids: Sequence[int] | None = None
+) -> InsertResult:
     """Insert these, or all."""
     chosen = [one.candidate_id for one in file.candidates] if ids is None else ids
-    return await insert_selected(file, chosen, confirmation(file, chosen), stage.world)
+    return await insert_selected(file, chosen, confirmation(file, chosen), stage.services)
 
 
 def shown(file: CandidateFile) -> list[str | None]:

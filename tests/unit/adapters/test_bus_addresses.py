@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from feedmill.adapters.bus.address import BusAddress, parse_address
+from feedmill.adapters.bus.address import BusAddress, parse_bus_address
 from feedmill.adapters.bus.kafka import KafkaBus
 from feedmill.adapters.settings import load_config
-from feedmill.app.services import bus_of
+from feedmill.app.services import make_bus
 from feedmill.config import BusConfig, Config
 from feedmill.errors import ConfigError, MissingExtraError
 
@@ -54,7 +54,7 @@ from feedmill.errors import ConfigError, MissingExtraError
     ],
 )
 def test_an_address_is_read_into_its_parts(url: str, expected: BusAddress) -> None:
-    assert parse_address(url) == expected
+    assert parse_bus_address(url) == expected
 
 
 @pytest.mark.parametrize(
@@ -73,24 +73,24 @@ def test_an_address_is_read_into_its_parts(url: str, expected: BusAddress) -> No
 )
 def test_an_address_that_leads_nowhere_is_refused_without_repeating_it(url: str | None) -> None:
     with pytest.raises(ConfigError) as caught:
-        bus_of(Config(bus=BusConfig(url=url)))
+        make_bus(Config(bus=BusConfig(url=url)))
 
     assert "secret" not in str(caught.value)
 
 
 def test_hosts_are_shown_without_who_asks() -> None:
-    assert parse_address("kafka://who:secret@a,b:1").shown == "a:9092,b:1"
+    assert parse_bus_address("kafka://who:secret@a,b:1").shown == "a:9092,b:1"
 
 
 def test_an_option_cannot_weaken_what_kafka_promises() -> None:
     with pytest.raises(ConfigError, match="options that begin with"):
-        bus_of(Config(bus=BusConfig(url="kafka://a?acks=0")))
+        make_bus(Config(bus=BusConfig(url="kafka://a?acks=0")))
 
 
 def test_kafka_is_told_who_asks_and_by_which_certificates() -> None:
     url = "kafka://who:secret@a?security.protocol=SASL_SSL"
 
-    bus = bus_of(Config(bus=BusConfig(url=url, ca_file=__file__)))
+    bus = make_bus(Config(bus=BusConfig(url=url, ca_file=__file__)))
 
     assert isinstance(bus, KafkaBus)
     told = {name: bus._settings[name] for name in bus._settings if name.startswith(("s", "acks"))}
@@ -118,7 +118,7 @@ def test_a_client_that_is_not_installed_is_named_with_its_extra(
     monkeypatch.setattr(builtins, "__import__", without)
 
     with pytest.raises(MissingExtraError) as caught:
-        bus_of(Config(bus=BusConfig(url=f"{kind}://a")))
+        make_bus(Config(bus=BusConfig(url=f"{kind}://a")))
 
     assert f"feedmill[{kind}]" in caught.value.hint
 
@@ -128,13 +128,13 @@ def test_the_address_may_lie_in_a_file(tmp_path: Any) -> None:
 
     config = load_config(None, {"FEEDMILL_BUS_URL_FILE": str(tmp_path / "url")})
 
-    assert parse_address(config.bus.url).password == "secret"
+    assert parse_bus_address(config.bus.url).password == "secret"
 
 
 @pytest.mark.parametrize("stream", ["a.b", "a b", "*", "", "ü"])
 def test_a_name_that_nats_cannot_have_is_refused(stream: str) -> None:
     with pytest.raises(ConfigError, match="letters, digits"):
-        bus_of(Config(bus=BusConfig(url="nats://a", stream=stream)))
+        make_bus(Config(bus=BusConfig(url="nats://a", stream=stream)))
 
 
 def test_a_window_of_nothing_would_never_relay() -> None:
@@ -144,7 +144,7 @@ def test_a_window_of_nothing_would_never_relay() -> None:
 
 def test_a_cursor_is_named_after_the_bus_and_its_stream() -> None:
     names = [
-        bus_of(Config(bus=BusConfig(url=url, stream="mill"))).name
+        make_bus(Config(bus=BusConfig(url=url, stream="mill"))).name
         for url in ("nats://a", "redis://a", "valkey://a", "kafka://a")
     ]
 

@@ -13,13 +13,13 @@ from redis.exceptions import (
     ResponseError,
 )
 
-from feedmill.adapters.bus.address import parse_address
+from feedmill.adapters.bus.address import parse_bus_address
 from feedmill.adapters.bus.kafka import KafkaBus
 from feedmill.adapters.bus.nats import _told
-from feedmill.adapters.bus.nats_session import RefusedError
+from feedmill.adapters.bus.nats_session import MessageRefusedError
 from feedmill.adapters.bus.redis import RedisBus
 from feedmill.config import BusConfig
-from feedmill.engine.run.retry import passes
+from feedmill.engine.run.retry import is_transient
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ from feedmill.engine.run.retry import passes
         (AuthorizationError(), "refused"),
         (Error("nats: 'Authorization Violation'"), "refused"),
         (BadRequestError(code=400, err_code=10052, description="bad replicas"), "refused"),
-        (RefusedError(10060, "expected stream does not match"), "refused"),
-        (RefusedError(10070, "wrong last msg ID"), "busy"),
-        (RefusedError(10077, "maximum bytes exceeded"), "disk-full"),
+        (MessageRefusedError(10060, "expected stream does not match"), "refused"),
+        (MessageRefusedError(10070, "wrong last msg ID"), "busy"),
+        (MessageRefusedError(10077, "maximum bytes exceeded"), "disk-full"),
         (BadRequestError(code=400, err_code=10047, description="no resources"), "disk-full"),
         (ServerError(code=503, err_code=10008, description="not available"), "unreachable"),
         (NoServersError(), "unreachable"),
@@ -41,10 +41,10 @@ from feedmill.engine.run.retry import passes
     ],
 )
 def test_what_nats_says_has_a_reason(problem: Exception, reason: str) -> None:
-    told = _told(problem, parse_address("nats://who:secret@bus"))
+    told = _told(problem, parse_bus_address("nats://who:secret@bus"))
 
     assert told.reason == reason
-    assert passes(told) is (reason != "refused")
+    assert is_transient(told) is (reason != "refused")
     assert "bus:4222" in str(told)
 
 
@@ -64,12 +64,12 @@ def test_what_nats_says_has_a_reason(problem: Exception, reason: str) -> None:
     ],
 )
 def test_what_redis_says_has_a_reason(problem: Exception, reason: str) -> None:
-    bus = RedisBus(parse_address("redis://who:secret@bus"), BusConfig(), "urn:mill")
+    bus = RedisBus(parse_bus_address("redis://who:secret@bus"), BusConfig(), "urn:mill")
 
     told = bus._told(problem)
 
     assert told.reason == reason
-    assert passes(told) is (reason != "refused")
+    assert is_transient(told) is (reason != "refused")
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_what_redis_says_has_a_reason(problem: Exception, reason: str) -> None:
     ],
 )
 def test_what_kafka_says_has_a_reason(code: int | None, reason: str) -> None:
-    bus = KafkaBus(parse_address("kafka://who:secret@bus"), BusConfig(), "urn:mill")
+    bus = KafkaBus(parse_bus_address("kafka://who:secret@bus"), BusConfig(), "urn:mill")
 
     told = bus._told(None if code is None else KafkaError(code))
 
     assert told.reason == reason
-    assert passes(told) is (reason != "refused")
+    assert is_transient(told) is (reason != "refused")

@@ -4,11 +4,11 @@ import errno
 
 import pytest
 
-from feedmill.adapters.failpoints import POINTS, Failpoint, armed, reach
+from feedmill.adapters.failpoints import POINTS, Failpoint, make_failpoint, reach
 
 
 def test_without_the_variable_nothing_happens_anywhere() -> None:
-    passing = armed({})
+    passing = make_failpoint({})
 
     for point in POINTS:
         passing(point)
@@ -37,4 +37,4 @@ def test_a_disk_without_space_can_be_asked_for() -> None:
 @pytest.mark.parametrize("spelling", ["nowhere", "blob-write=sing", "blob-write@", "@3"])
 def test_a_failpoint_that_does_not_exist_ends_the_program_with_a_list(spelling: str) -> None:
     with pytest.raises(SystemExit, match="blob-write"):
-        armed({"FEEDMILL_FAILPOINT": spelling})
+        make_failpoint({"FEEDMILL_FAILPOINT": spelling})

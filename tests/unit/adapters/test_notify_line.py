@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.adapters.systemd import Notifier
+from feedmill.adapters.systemd import SystemdNotifier
 
 
 def listening(address: str) -> socket.socket:
@@ -18,7 +18,9 @@ def listening(address: str) -> socket.socket:
 def test_words_arrive_in_one_datagram_and_no_word_breaks_its_line(tmp_path: Path) -> None:
     path = str(tmp_path / "notify")
     with listening(path) as line:
-        taken = Notifier({"NOTIFY_SOCKET": path}, 1).say("READY=1", "STATUS=a\nSTOPPING=1")
+        taken = SystemdNotifier({"NOTIFY_SOCKET": path}, 1).notify(
+            "READY=1", "STATUS=a\nSTOPPING=1"
+        )
 
         assert taken
         assert line.recv(4096) == b"READY=1\nSTATUS=a STOPPING=1"
@@ -27,13 +29,13 @@ def test_words_arrive_in_one_datagram_and_no_word_breaks_its_line(tmp_path: Path
 def test_an_abstract_address_is_spoken_to_as_systemd_writes_it(tmp_path: Path) -> None:
     name = f"feedmill-test-{tmp_path.name}"
     with listening(f"\0{name}") as line:
-        assert Notifier({"NOTIFY_SOCKET": f"@{name}"}, 1).say("WATCHDOG=1")
+        assert SystemdNotifier({"NOTIFY_SOCKET": f"@{name}"}, 1).notify("WATCHDOG=1")
         assert line.recv(4096) == b"WATCHDOG=1"
 
 
 @pytest.mark.parametrize("environment", [{}, {"NOTIFY_SOCKET": "/nowhere/at/all"}])
 def test_where_nobody_listens_nothing_happens(environment: dict[str, str]) -> None:
-    assert not Notifier(environment, 1).say("READY=1")
+    assert not SystemdNotifier(environment, 1).notify("READY=1")
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,6 @@ def test_where_nobody_listens_nothing_happens(environment: dict[str, str]) -> No
 def test_the_watchdog_is_fed_only_where_it_is_asked_for(
     environment: dict[str, str], seconds: float | None
 ) -> None:
-    line = Notifier({"NOTIFY_SOCKET": "/run/notify", **environment}, 7)
+    line = SystemdNotifier({"NOTIFY_SOCKET": "/run/notify", **environment}, 7)
 
     assert line.watchdog_sec == seconds

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from feedmill.adapters.doctor import Check, examine
+from feedmill.adapters.doctor import Check, run_checks
 
 NOON = datetime(2026, 10, 14, 12, 0, tzinfo=UTC)
 
@@ -20,7 +20,7 @@ class Usage(NamedTuple):
 
 
 def look(home: Path, now: datetime = NOON, host: str = "localhost") -> dict[str, Check]:
-    return {check.name: check for check in asyncio.run(examine(home, now=now, host=host))}
+    return {check.name: check for check in asyncio.run(run_checks(home, now=now, host=host))}
 
 
 def test_a_machine_that_is_well_passes_every_check(tmp_path: Path) -> None:

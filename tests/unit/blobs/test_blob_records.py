@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from feedmill.adapters.blobs.record import (
     HEADER_BYTES,
     MAGIC,
-    Damage,
-    Found,
+    DamagedRange,
+    IntactRecord,
+    iterate_records,
     payload_of,
     read_header,
-    walk,
     write_header,
 )
 from feedmill.model.feed import BlobRef
@@ -29,11 +29,11 @@ def record(payload: bytes, segment: str = _NAME) -> bytes:
     return header + payload
 
 
-def walked(data: bytes, *, payloads: bool = True) -> list[Found | Damage]:
+def walked(data: bytes, *, payloads: bool = True) -> list[IntactRecord | DamagedRange]:
     def read_at(offset: int, length: int) -> bytes:
         return data[offset : offset + length]
 
-    return list(walk(read_at, len(data), _NAME, payloads=payloads))
+    return list(iterate_records(read_at, len(data), _NAME, payloads=payloads))
 
 
 def test_a_header_tells_everything_that_was_written() -> None:
@@ -68,10 +68,10 @@ def test_a_record_of_another_segment_is_none_of_ours() -> None:
 def test_every_record_is_found_again(payloads: list[bytes]) -> None:
     steps = walked(b"".join(map(record, payloads)))
 
-    assert [step.header.sha256 for step in steps if isinstance(step, Found)] == [
+    assert [step.header.sha256 for step in steps if isinstance(step, IntactRecord)] == [
         sha256(payload).hexdigest() for payload in payloads
     ]
-    assert not any(isinstance(step, Damage) for step in steps)
+    assert not any(isinstance(step, DamagedRange) for step in steps)
 
 
 @given(_payloads, st.data())
@@ -82,7 +82,7 @@ def test_a_cut_anywhere_costs_only_the_record_that_was_cut(
     whole = b"".join(records)
     cut = data.draw(st.integers(0, len(whole)))
 
-    found = [step for step in walked(whole[:cut]) if isinstance(step, Found)]
+    found = [step for step in walked(whole[:cut]) if isinstance(step, IntactRecord)]
 
     ends = [sum(map(len, records[: at + 1])) for at in range(len(records))]
     assert len(found) == sum(end <= cut for end in ends)
@@ -98,9 +98,9 @@ def test_an_altered_byte_costs_only_the_record_it_lies_in(
 
     steps = walked(bytes(whole))
 
-    assert sum(isinstance(step, Found) for step in steps) == len(payloads) - 1
+    assert sum(isinstance(step, IntactRecord) for step in steps) == len(payloads) - 1
     assert sum(
-        step.length if isinstance(step, Damage) else step.header.length for step in steps
+        step.length if isinstance(step, DamagedRange) else step.header.length for step in steps
     ) == (len(whole))
 
 
@@ -108,7 +108,7 @@ def test_an_altered_byte_costs_only_the_record_it_lies_in(
 def test_a_walk_over_anything_ends_and_covers_it(before: bytes, payload: bytes) -> None:
     steps = walked(before + record(payload))
 
-    assert isinstance(steps[-1], Found)
+    assert isinstance(steps[-1], IntactRecord)
     assert steps[-1].offset == len(before)
 
 
@@ -116,14 +116,14 @@ def test_a_body_cannot_pass_a_record_of_its_own_off_as_ours() -> None:
     forged = record(b"evil", "")
     torn = record(forged * 20 + MAGIC)[:-3]
 
-    assert not any(isinstance(step, Found) for step in walked(torn))
+    assert not any(isinstance(step, IntactRecord) for step in walked(torn))
 
 
 def test_a_record_beyond_a_long_hole_is_found() -> None:
     hole = bytes(3 << 20) + MAGIC
     data = record(b"a") + hole + record(b"b")
 
-    offsets = [step.offset for step in walked(data) if isinstance(step, Found)]
+    offsets = [step.offset for step in walked(data) if isinstance(step, IntactRecord)]
 
     assert offsets == [0, HEADER_BYTES + 1 + len(hole)]
 
@@ -132,5 +132,5 @@ def test_headers_alone_are_enough_to_count() -> None:
     data = bytearray(record(b"body") * 2)
     data[HEADER_BYTES] ^= 1
 
-    assert len([step for step in walked(bytes(data)) if isinstance(step, Found)]) == 1
+    assert len([step for step in walked(bytes(data)) if isinstance(step, IntactRecord)]) == 1
     assert len(walked(bytes(data), payloads=False)) == 2

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from obstore.store import AzureStore, GCSStore, LocalStore, S3Store
 
-from feedmill.adapters.blobs.bucket.address import _client, _retry, open_store
+from feedmill.adapters.blobs.bucket.address import _client, _retry, open_object_store
 from feedmill.config import BlobsConfig
 from feedmill.errors import ConfigError
 
 
 def test_s3_takes_bucket_prefix_and_a_checksum_of_every_put() -> None:
-    store = open_store("s3://bucket/some/prefix/", BlobsConfig(), {})
+    store = open_object_store("s3://bucket/some/prefix/", BlobsConfig(), {})
 
     assert isinstance(store, S3Store)
     assert store.prefix == "some/prefix"
@@ -20,7 +20,7 @@ def test_s3_takes_bucket_prefix_and_a_checksum_of_every_put() -> None:
 
 
 def test_the_checksum_may_be_another_one() -> None:
-    store = open_store("s3://bucket", BlobsConfig(), {"AWS_CHECKSUM_ALGORITHM": "crc64nvme"})
+    store = open_object_store("s3://bucket", BlobsConfig(), {"AWS_CHECKSUM_ALGORITHM": "crc64nvme"})
 
     assert isinstance(store, S3Store)
     assert "checksum_algorithm" not in store.config  # the client reads it where we did not
@@ -29,8 +29,8 @@ def test_the_checksum_may_be_another_one() -> None:
 def test_google_and_azure_are_known_by_their_schemes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
 
-    google = open_store("gs://bucket/prefix", BlobsConfig(), {})
-    azure = open_store("az://container/prefix", BlobsConfig(), {})
+    google = open_object_store("gs://bucket/prefix", BlobsConfig(), {})
+    azure = open_object_store("az://container/prefix", BlobsConfig(), {})
 
     assert isinstance(google, GCSStore)
     assert (google.prefix, google.config["bucket"]) == ("prefix", "bucket")
@@ -39,7 +39,7 @@ def test_google_and_azure_are_known_by_their_schemes(monkeypatch: pytest.MonkeyP
 
 
 def test_a_folder_is_made_when_it_is_not_there(tmp_path: Path) -> None:
-    store = open_store(f"file://{tmp_path}/deep/er", BlobsConfig(), {})
+    store = open_object_store(f"file://{tmp_path}/deep/er", BlobsConfig(), {})
 
     assert isinstance(store, LocalStore)
     assert (tmp_path / "deep" / "er").is_dir()
@@ -58,7 +58,7 @@ def test_a_folder_is_made_when_it_is_not_there(tmp_path: Path) -> None:
 )
 def test_an_address_that_will_not_do_is_refused_with_what_would(address: str) -> None:
     with pytest.raises(ConfigError, match=r"\[blobs\] url"):
-        open_store(address, BlobsConfig(), {})
+        open_object_store(address, BlobsConfig(), {})
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_an_address_that_will_not_do_is_refused_with_what_would(address: str) ->
 )
 def test_credentials_in_an_address_are_refused_and_not_repeated(address: str) -> None:
     with pytest.raises(ConfigError, match="variables") as caught:
-        open_store(address, BlobsConfig(), {})
+        open_object_store(address, BlobsConfig(), {})
 
     assert "sesame" not in str(caught.value)
 
@@ -83,7 +83,7 @@ def test_half_of_the_credentials_is_refused_with_what_is_missing(
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "sesame")
 
     with pytest.raises(ConfigError, match=r"s3://bucket.*MissingAccessKeyId") as caught:
-        open_store("s3://bucket/prefix", BlobsConfig(), {})
+        open_object_store("s3://bucket/prefix", BlobsConfig(), {})
 
     assert "sesame" not in str(caught.value)
 
@@ -123,7 +123,7 @@ def test_secrets_may_stand_in_files(tmp_path: Path) -> None:
         "AWS_SECRET_ACCESS_KEY_FILE": str(tmp_path / "secret"),
     }
 
-    store = open_store("s3://bucket", BlobsConfig(), environment)
+    store = open_object_store("s3://bucket", BlobsConfig(), environment)
 
     assert isinstance(store, S3Store)
     assert store.config["access_key_id"] == "key"
@@ -134,4 +134,4 @@ def test_a_file_of_a_secret_that_cannot_be_read_is_named(tmp_path: Path) -> None
     missing = {"AWS_SECRET_ACCESS_KEY_FILE": str(tmp_path / "missing")}
 
     with pytest.raises(ConfigError, match="missing cannot be read"):
-        open_store("s3://bucket", BlobsConfig(), missing)
+        open_object_store("s3://bucket", BlobsConfig(), missing)

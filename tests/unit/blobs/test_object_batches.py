@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from feedmill.adapters.blobs.bucket.upload_batches import Batches
+from feedmill.adapters.blobs.bucket.upload_batches import UploadBatches
 from feedmill.adapters.clock import SystemClock
 from feedmill.errors import BlobError
 from feedmill.model.feed import BlobRef
@@ -46,8 +46,8 @@ async def gathering(
     linger_sec: float = 0.001,
     remember_sec: float = 60,
     patience_sec: float = 20,
-) -> AsyncIterator[Batches]:
-    batches = Batches(
+) -> AsyncIterator[UploadBatches]:
+    batches = UploadBatches(
         shelf.keep,
         SystemClock(),
         batch_bytes=batch_bytes,
@@ -70,7 +70,7 @@ def run(story: Coroutine[Any, Any, None]) -> None:
     asyncio.run(limited())
 
 
-async def put_all(batches: Batches, names: Sequence[str], size: int = 1) -> list[BlobRef]:
+async def put_all(batches: UploadBatches, names: Sequence[str], size: int = 1) -> list[BlobRef]:
     return list(await asyncio.gather(*(batches.put(name, bytes(size)) for name in names)))
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.adapters.blobs.bucket.range_cache import AHEAD_BYTES, BEHIND_BYTES, Window
+from feedmill.adapters.blobs.bucket.range_cache import AHEAD_BYTES, BEHIND_BYTES, RangeCache
 
 _BLOCK = bytes(range(251))
 
@@ -23,13 +23,13 @@ class Recorded:
 def test_the_first_range_is_exactly_what_was_asked() -> None:
     object_ = Recorded(10_000_000)
 
-    assert Window(object_.fetch).read(5_000, 70) == object_.data[5_000:5_070]
+    assert RangeCache(object_.fetch).read(5_000, 70) == object_.data[5_000:5_070]
     assert object_.asked == [(5_000, 70)]
 
 
 def test_going_back_fetches_what_lies_before_in_one_step() -> None:
     object_ = Recorded(10_000_000)
-    window = Window(object_.fetch)
+    window = RangeCache(object_.fetch)
     ends = range(9_000_000, 9_000_000 - 200 * 4_000, -4_000)
 
     parts = [window.read(end - 4_000, 4_000) for end in ends]
@@ -40,7 +40,7 @@ def test_going_back_fetches_what_lies_before_in_one_step() -> None:
 
 def test_going_forward_takes_large_steps_to_the_end_and_asks_nothing_behind_it() -> None:
     object_ = Recorded(AHEAD_BYTES + 1_000)
-    window = Window(object_.fetch)
+    window = RangeCache(object_.fetch)
 
     parts = [window.read(at, 500) for at in range(0, len(object_.data) + 2_000, 500)]
 
@@ -52,7 +52,7 @@ def test_going_forward_takes_large_steps_to_the_end_and_asks_nothing_behind_it()
 
 def test_a_large_range_before_the_window_comes_whole() -> None:
     object_ = Recorded(3 * BEHIND_BYTES)
-    window = Window(object_.fetch)
+    window = RangeCache(object_.fetch)
     window.read(3 * BEHIND_BYTES - 10, 10)
 
     assert window.read(5, 2 * BEHIND_BYTES) == object_.data[5 : 5 + 2 * BEHIND_BYTES]
@@ -66,7 +66,7 @@ def test_whatever_is_asked_the_bytes_are_those_of_the_object(
     size: int, asks: list[tuple[int, int]]
 ) -> None:
     object_ = Recorded(size)
-    window = Window(object_.fetch)
+    window = RangeCache(object_.fetch)
 
     for offset, length in asks:
         assert window.read(offset, length) == object_.data[offset : offset + length]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from feedmill.canonicalise.discovery.guesses import WELL_KNOWN, guesses
+from feedmill.canonicalise.discovery.guesses import WELL_KNOWN, guess_feeds
 
 
 def paths(url: str) -> list[str]:
-    return [feed.url.removeprefix("https://example.com") for feed in guesses(url)]
+    return [feed.url.removeprefix("https://example.com") for feed in guess_feeds(url)]
 
 
 @pytest.mark.parametrize("url", ["https://example.com", "https://example.com/index.html?a=1#b"])
@@ -32,16 +32,18 @@ def test_a_page_far_from_the_root_comes_after_it() -> None:
 
 
 def test_the_page_itself_is_not_guessed() -> None:
-    assert "https://example.com/feed" not in [g.url for g in guesses("https://example.com/feed")]
+    assert "https://example.com/feed" not in [
+        g.url for g in guess_feeds("https://example.com/feed")
+    ]
 
 
 def test_the_port_stays() -> None:
-    assert guesses("http://example.com:8080/")[0].url == "http://example.com:8080/feed"
+    assert guess_feeds("http://example.com:8080/")[0].url == "http://example.com:8080/feed"
 
 
 def test_what_is_no_web_page_has_no_paths() -> None:
-    assert guesses("mailto:somebody@example.com") == ()
+    assert guess_feeds("mailto:somebody@example.com") == ()
 
 
 def test_guesses_are_marked_as_such() -> None:
-    assert {guess.found_by for guess in guesses("https://example.com/")} == {"guess"}
+    assert {guess.found_by for guess in guess_feeds("https://example.com/")} == {"guess"}

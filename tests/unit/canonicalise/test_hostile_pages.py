@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.canonicalise.discovery.html_page import MAX_CHARS, MAX_ELEMENTS, plain_url, read_page
+from feedmill.canonicalise.discovery.html_page import (
+    MAX_ELEMENTS,
+    MAX_PAGE_CHARS,
+    plain_url,
+    read_page,
+)
 from feedmill.canonicalise.discovery.page_links import MAX_FEEDS, feeds_of_page
 from feedmill.canonicalise.discovery.search import find_feeds
 
@@ -50,7 +55,7 @@ def test_links_behind_deep_nesting_are_seen() -> None:
 def test_what_is_kept_of_a_page_of_ten_megabytes_is_bounded() -> None:
     page = read_page(b"<a href=/rss>RSS</a>" * 500_000, URL)
 
-    assert (len(page.text), len(page.anchors)) == (MAX_CHARS, MAX_ELEMENTS)
+    assert (len(page.text), len(page.anchors)) == (MAX_PAGE_CHARS, MAX_ELEMENTS)
 
 
 @pytest.mark.parametrize("host", ["podcasts.apple.com", "soundcloud.com", "www.youtube.com"])

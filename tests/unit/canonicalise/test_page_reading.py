@@ -3,8 +3,8 @@
 import pytest
 
 from feedmill.canonicalise.discovery.html_page import (
-    MAX_CHARS,
     MAX_ELEMENTS,
+    MAX_PAGE_CHARS,
     page_text,
     plain_url,
     read_page,
@@ -123,8 +123,8 @@ def test_bytes_are_read_by_mark_header_and_own_word(
 
 
 def test_text_is_read_up_to_a_limit() -> None:
-    assert len(page_text("x" * (MAX_CHARS + 1))) == MAX_CHARS
-    assert len(page_text(b"x" * (MAX_CHARS + 1))) == MAX_CHARS
+    assert len(page_text("x" * (MAX_PAGE_CHARS + 1))) == MAX_PAGE_CHARS
+    assert len(page_text(b"x" * (MAX_PAGE_CHARS + 1))) == MAX_PAGE_CHARS
 
 
 def test_elements_of_a_kind_are_read_up_to_a_limit_and_others_go_on() -> None:

@@ -18,7 +18,7 @@ from tests.unit.canonicalise.little_webs import (
 )
 
 from feedmill.canonicalise.cleanliness import cleanliness
-from feedmill.canonicalise.urls import split
+from feedmill.canonicalise.urls import split_url
 from feedmill.model.canonical import Canonical
 
 HOSTS = ("paper.example", "www.paper.example", "cdn.example")
@@ -110,8 +110,8 @@ def test_no_credential_becomes_part_of_an_address(
 
     assert "secret" not in "".join(told.urls)
     if isinstance(told.verdict, Canonical):
-        assert not split(told.found.url).userinfo
-        assert not any(split(url).userinfo for url in told.found.proven)
+        assert not split_url(told.found.url).userinfo
+        assert not any(split_url(url).userinfo for url in told.found.proven)
 
 
 @given(addresses, webs, budgets)

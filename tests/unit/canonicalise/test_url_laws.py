@@ -18,7 +18,7 @@ from feedmill.canonicalise.rewrites import blogger, feedburner, wordpress_candid
 from feedmill.canonicalise.schemes import repair_protocol
 from feedmill.canonicalise.signature import neutralise_urls
 from feedmill.canonicalise.tracking import ARTICLE_PARAMS
-from feedmill.canonicalise.urls import http_url, is_plain, join, resolve, split
+from feedmill.canonicalise.urls import http_url, is_plain, join_url, resolve, split_url
 
 LAW = settings(deadline=None)  # the machine may be busy; laws are not timed
 ATOMS = st.sampled_from(
@@ -70,7 +70,7 @@ def test_a_canonical_url_is_one_that_the_parser_reads_back_unchanged(policy: str
 
     if canonical is not None:
         assert ada_url.normalize_url(canonical) == canonical
-        parts = split(canonical)
+        parts = split_url(canonical)
         assert (parts.userinfo, parts.fragment) == ("", None)
 
 
@@ -80,8 +80,8 @@ def test_the_parts_of_any_url_make_up_the_url(url: str) -> None:
     href = http_url(url)
 
     if href is not None:
-        assert join(split(href)) == href
-        assert split(href).host == ada_url.URL(href).hostname
+        assert join_url(split_url(href)) == href
+        assert split_url(href).host == ada_url.URL(href).hostname
 
 
 @LAW

@@ -7,9 +7,9 @@ from feedmill.canonicalise.urls import (
     has_scheme,
     http_url,
     is_plain,
-    join,
+    join_url,
     resolve,
-    split,
+    split_url,
 )
 
 BASE = "https://example.com/blog/feed.xml"
@@ -100,7 +100,7 @@ def test_a_scheme_is_letters_up_to_a_colon(text: str, expected: bool) -> None:
 
 
 def test_a_url_comes_apart_into_its_parts() -> None:
-    parts = split("https://u:p%40@example.com:8080/a@b//c?d=/e?#f#g")
+    parts = split_url("https://u:p%40@example.com:8080/a@b//c?d=/e?#f#g")
 
     assert parts == HttpUrl(
         scheme="https",
@@ -122,7 +122,7 @@ def test_a_url_comes_apart_into_its_parts() -> None:
     ],
 )
 def test_a_port_is_told_from_an_ipv6_address(href: str, host: str, port: str) -> None:
-    parts = split(href)
+    parts = split_url(href)
 
     assert (parts.host, parts.port) == (host, port)
 
@@ -138,7 +138,7 @@ def test_a_port_is_told_from_an_ipv6_address(href: str, host: str, port: str) ->
     ],
 )
 def test_the_parts_of_a_url_make_up_the_url(href: str) -> None:
-    assert join(split(href)) == href
+    assert join_url(split_url(href)) == href
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from feedmill.interfaces.cli.output import counted, shorten, show_facts, span
+from feedmill.interfaces.cli.output import format_count, format_duration, shorten, show_facts
 
 
 def test_one_thing_is_not_said_as_many() -> None:
-    said = [counted(number, "feed") for number in (0, 1, 2)]
-    entries = counted(2, "new entry", "new entries")
+    said = [format_count(number, "feed") for number in (0, 1, 2)]
+    entries = format_count(2, "new entry", "new entries")
 
     assert said == ["0 feeds", "1 feed", "2 feeds"]
     assert entries == "2 new entries"
@@ -20,7 +20,7 @@ def test_one_thing_is_not_said_as_many() -> None:
     [(-5, "0 s"), (40, "40 s"), (900, "15 min"), (7_300, "2.0 h"), (259_200, "3 d")],
 )
 def test_a_duration_is_said_as_a_person_says_it(seconds: float, said: str) -> None:
-    assert span(timedelta(seconds=seconds)) == said
+    assert format_duration(timedelta(seconds=seconds)) == said
 
 
 def test_a_line_is_one_line_without_controls_and_at_most_so_wide() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.client import sse
-from feedmill.client.sse import EventStream, Message
+from feedmill.client.sse import SseMessage, SseParser
 from feedmill.errors import AnswerError
 
 SAID = (
@@ -19,9 +19,9 @@ SAID = (
     b"id: 8\ndata: caf\xc3\xa9\n\n"
 )
 MEANT = [
-    Message(id="7", event="new_entry", data='{"a":\n1}'),
-    Message(id="", event="message", data="no space"),
-    Message(id="8", event="message", data="café"),
+    SseMessage(id="7", event="new_entry", data='{"a":\n1}'),
+    SseMessage(id="", event="message", data="no space"),
+    SseMessage(id="8", event="message", data="café"),
 ]
 
 
@@ -30,7 +30,7 @@ MEANT = [
 def test_a_stream_means_the_same_however_it_is_cut(end: bytes, cuts: list[int]) -> None:
     said = SAID.replace(b"\n", end) + b": end"  # a lone CR is only known to end a line afterwards
     places = [0, *sorted(min(cut, len(said)) for cut in cuts), len(said)]
-    stream = EventStream()
+    stream = SseParser()
 
     messages = [
         message for begin, until in pairwise(places) for message in stream.feed(said[begin:until])
@@ -41,13 +41,13 @@ def test_a_stream_means_the_same_however_it_is_cut(end: bytes, cuts: list[int]) 
 
 
 def test_what_is_not_finished_is_not_said() -> None:
-    assert EventStream().feed(b"id: 1\ndata: half") == []
-    assert EventStream().feed(b"id: 1\ndata: no empty line\n") == []
+    assert SseParser().feed(b"id: 1\ndata: half") == []
+    assert SseParser().feed(b"id: 1\ndata: no empty line\n") == []
 
 
 @pytest.mark.parametrize("field", [b"retry: soon\n\n", b"retry: \xc2\xb2\n\n", b"retry: -1\n\n"])
 def test_a_wait_that_is_no_number_is_ignored(field: bytes) -> None:
-    stream = EventStream()
+    stream = SseParser()
 
     stream.feed(field)
 
@@ -55,7 +55,7 @@ def test_a_wait_that_is_no_number_is_ignored(field: bytes) -> None:
 
 
 def test_an_id_with_a_null_is_ignored() -> None:
-    (message,) = EventStream().feed(b"id: 3\nid: a\0b\ndata: x\n\n")
+    (message,) = SseParser().feed(b"id: 3\nid: a\0b\ndata: x\n\n")
 
     assert message.id == "3"
 
@@ -63,7 +63,7 @@ def test_an_id_with_a_null_is_ignored() -> None:
 @pytest.mark.parametrize("chunk", [b"data: 0123456789\n", b"0123456789"])
 def test_a_message_without_end_is_given_up(chunk: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "_MOST_BYTES", 1_000)
-    stream = EventStream()
+    stream = SseParser()
 
     with pytest.raises(AnswerError, match="larger"):
         all(stream.feed(chunk) == [] for _ in range(200))

@@ -3,12 +3,12 @@
 import pytest
 
 from feedmill.client import sse
-from feedmill.client.sse import EventStream
+from feedmill.client.sse import SseParser
 from feedmill.errors import AnswerError
 
 
 def test_a_wait_of_more_digits_than_a_number_may_have_is_a_wait() -> None:
-    stream = EventStream()
+    stream = SseParser()
 
     stream.feed(b"retry: " + b"9" * 5_000 + b"\n")
 
@@ -19,4 +19,4 @@ def test_a_message_of_empty_lines_has_an_end(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(sse, "_MOST_BYTES", 1_000)
 
     with pytest.raises(AnswerError):
-        EventStream().feed(b"data:\n" * 1_001)
+        SseParser().feed(b"data:\n" * 1_001)

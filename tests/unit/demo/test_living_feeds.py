@@ -7,16 +7,16 @@ import pytest
 
 from feedmill.api import parse
 from feedmill.model.parsed import ParsedFeed
-from feedmill_demo.edition import Dates, Ids, Kind, Style
+from feedmill_demo.edition import DateStyle, DemoFormat, GuidStyle, Style
 from feedmill_demo.living_feed import CONTENT_TYPES, EPOCH, LivingFeed
 from feedmill_demo.prose import PROSE, Language, headline
 
 HOME = "http://127.0.0.1:8080/garden/"
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[DemoFormat, ...] = get_args(DemoFormat)
 
 
 def feed_of(
-    kind: Kind = "rss20", language: Language = "en", style: Style | None = None
+    kind: DemoFormat = "rss20", language: Language = "en", style: Style | None = None
 ) -> LivingFeed:
     feed = LivingFeed(kind, seed="garden", home=HOME, language=language, style=style)
     feed.publish(3)
@@ -36,7 +36,7 @@ def ids_of(feed: LivingFeed) -> tuple[str | None, ...]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", list(PROSE))
 def test_every_format_in_every_language_reads_without_a_repair(
-    kind: Kind, language: Language
+    kind: DemoFormat, language: Language
 ) -> None:
     feed = feed_of(kind, language)
 
@@ -77,7 +77,7 @@ def test_an_article_is_dated_by_the_time_that_is_given() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_edit_changes_the_text_and_keeps_the_identity(kind: Kind) -> None:
+def test_an_edit_changes_the_text_and_keeps_the_identity(kind: DemoFormat) -> None:
     feed = feed_of(kind)
     before, ids = feed.articles[1], ids_of(feed)
 
@@ -105,8 +105,8 @@ def test_a_withdrawn_article_leaves_a_tombstone_in_atom() -> None:
     assert len(parsed.entries) == 2
 
 
-@pytest.mark.parametrize("ids", get_args(Ids))
-def test_a_rekeyed_feed_has_the_same_articles_under_other_guids(ids: Ids) -> None:
+@pytest.mark.parametrize("ids", get_args(GuidStyle))
+def test_a_rekeyed_feed_has_the_same_articles_under_other_guids(ids: GuidStyle) -> None:
     feed = feed_of(style=Style(ids=ids))
     before = read(feed)
 
@@ -134,8 +134,8 @@ def test_a_feed_that_moved_names_its_new_address() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dates", get_args(Dates))
-def test_dates_are_there_missing_or_far_ahead(kind: Kind, dates: Dates) -> None:
+@pytest.mark.parametrize("dates", get_args(DateStyle))
+def test_dates_are_there_missing_or_far_ahead(kind: DemoFormat, dates: DateStyle) -> None:
     entries = read(feed_of(kind, style=Style(dates=dates))).entries
 
     assert all((entry.published is None) == (dates == "none") for entry in entries)
@@ -149,12 +149,12 @@ def test_a_json_item_without_a_guid_is_known_by_its_link() -> None:
 
 
 @pytest.mark.parametrize("kind", ["atom10", "rss20"])
-def test_an_entry_may_come_without_a_guid(kind: Kind) -> None:
+def test_an_entry_may_come_without_a_guid(kind: DemoFormat) -> None:
     assert set(ids_of(feed_of(kind, style=Style(ids="none")))) == {None}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_content_types_are_those_of_the_format(kind: Kind) -> None:
+def test_content_types_are_those_of_the_format(kind: DemoFormat) -> None:
     assert feed_of(kind).content_type == f"{CONTENT_TYPES[kind]}; charset=utf-8"
     assert feed_of(kind, style=Style(encoding="gbk")).content_type == CONTENT_TYPES[kind]
 

@@ -9,19 +9,19 @@ from feedmill.api import parse
 from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill_demo.server.http1 import for_request, header_of
 from feedmill_demo.server.script import Answer, Request
-from feedmill_demo.sites import Village, about, village_opml
+from feedmill_demo.sites import DemoWeb, demo_opml, site_descriptions
 
 ORIGIN = "http://127.0.0.1:8080"
 
 
 @pytest.fixture
-def village() -> Village:
-    built = Village()
+def village() -> DemoWeb:
+    built = DemoWeb()
     built.opened(ORIGIN)
     return built
 
 
-def ask(village: Village, target: str, at_sec: float = 0.0, *headers: tuple[str, str]) -> Answer:
+def ask(village: DemoWeb, target: str, at_sec: float = 0.0, *headers: tuple[str, str]) -> Answer:
     request = Request(
         method="GET", target=target, version="HTTP/1.1", headers=headers, offset_sec=at_sec
     )
@@ -35,7 +35,7 @@ def read(answer: Answer, target: str) -> ParsedFeed | Unreadable:
     return parse(answer.body, url=ORIGIN + target, content_type=kind)
 
 
-def feed_at(village: Village, name: str, at_sec: float = 0.0) -> ParsedFeed:
+def feed_at(village: DemoWeb, name: str, at_sec: float = 0.0) -> ParsedFeed:
     answer = ask(village, f"/{name}/feed", at_sec)
     assert answer.status == 200
     parsed = read(answer, f"/{name}/feed")
@@ -61,7 +61,7 @@ def feed_at(village: Village, name: str, at_sec: float = 0.0) -> ParsedFeed:
     ],
 )
 def test_sound_houses_are_read_without_a_repair(
-    village: Village, name: str, format_: str, encoding: str, entries: int
+    village: DemoWeb, name: str, format_: str, encoding: str, entries: int
 ) -> None:
     parsed = feed_at(village, name)
 
@@ -83,7 +83,7 @@ def test_sound_houses_are_read_without_a_repair(
     ],
 )
 def test_broken_houses_are_read_with_the_repair_that_they_need(
-    village: Village, name: str, repair: str, entries: int
+    village: DemoWeb, name: str, repair: str, entries: int
 ) -> None:
     parsed = feed_at(village, name)
 
@@ -103,7 +103,7 @@ def test_broken_houses_are_read_with_the_repair_that_they_need(
     ],
 )
 def test_houses_without_a_feed_say_why(
-    village: Village, name: str, status: int, reason: str
+    village: DemoWeb, name: str, status: int, reason: str
 ) -> None:
     answer = ask(village, f"/{name}/feed")
 
@@ -126,7 +126,7 @@ def test_houses_without_a_feed_say_why(
     ],
 )
 def test_houses_have_the_validators_that_they_claim(
-    village: Village, name: str, validators: set[str]
+    village: DemoWeb, name: str, validators: set[str]
 ) -> None:
     headers = {field.lower(): value for field, value in ask(village, f"/{name}/feed").headers}
 
@@ -138,7 +138,7 @@ def test_houses_have_the_validators_that_they_claim(
 
 
 def test_the_busy_house_has_news_after_a_few_seconds_and_the_quiet_one_has_none(
-    village: Village,
+    village: DemoWeb,
 ) -> None:
     busy = {entry.id for entry in feed_at(village, "harbour-news").entries}
     quiet = feed_at(village, "quiet-garden")
@@ -148,7 +148,7 @@ def test_the_busy_house_has_news_after_a_few_seconds_and_the_quiet_one_has_none(
 
 
 def test_a_faster_pace_makes_more_of_the_same_time() -> None:
-    slow, fast = Village(pace=1), Village(pace=5)
+    slow, fast = DemoWeb(pace=1), DemoWeb(pace=5)
     slow.opened(ORIGIN)
     fast.opened(ORIGIN)
 
@@ -164,7 +164,7 @@ def test_a_faster_pace_makes_more_of_the_same_time() -> None:
     assert titles[0] == titles[1]
 
 
-def test_time_can_be_skipped(village: Village) -> None:
+def test_time_can_be_skipped(village: DemoWeb) -> None:
     before = feed_at(village, "harbour-news")
 
     village.skip(20)
@@ -172,12 +172,12 @@ def test_time_can_be_skipped(village: Village) -> None:
     assert feed_at(village, "harbour-news").entries != before.entries
 
 
-def test_the_burst_comes_at_once(village: Village) -> None:
+def test_the_burst_comes_at_once(village: DemoWeb) -> None:
     assert len(feed_at(village, "burst-radio", 0).entries) == 8
     assert len(feed_at(village, "burst-radio", 60).entries) == 13
 
 
-def test_redirecting_houses_lead_to_a_feed(village: Village) -> None:
+def test_redirecting_houses_lead_to_a_feed(village: DemoWeb) -> None:
     for name, hops in (("old-mill", [301, 301, 200]), ("ferry", [302, 200])):
         target, statuses = f"/{name}/feed", []
         for _ in hops:
@@ -187,7 +187,7 @@ def test_redirecting_houses_lead_to_a_feed(village: Village) -> None:
         assert statuses == hops
 
 
-def test_the_clockmaker_moves_while_you_watch(village: Village) -> None:
+def test_the_clockmaker_moves_while_you_watch(village: DemoWeb) -> None:
     assert feed_at(village, "clockmaker").self_url == f"{ORIGIN}/clockmaker/feed"
 
     moved = ask(village, "/clockmaker/feed", 50)
@@ -202,7 +202,7 @@ def test_the_clockmaker_moves_while_you_watch(village: Village) -> None:
     assert there.self_url == f"{ORIGIN}/clockmaker/workshop"
 
 
-def test_the_toll_gate_says_how_long_to_wait_and_means_it(village: Village) -> None:
+def test_the_toll_gate_says_how_long_to_wait_and_means_it(village: DemoWeb) -> None:
     assert ask(village, "/toll-gate/feed", 0).status == 200
 
     refused = ask(village, "/toll-gate/feed", 12.5)
@@ -211,20 +211,20 @@ def test_the_toll_gate_says_how_long_to_wait_and_means_it(village: Village) -> N
     assert ask(village, "/toll-gate/feed", 12.5 + 18).status == 200
 
 
-def test_the_flapping_house_comes_and_goes(village: Village) -> None:
+def test_the_flapping_house_comes_and_goes(village: DemoWeb) -> None:
     statuses = [ask(village, "/flapping/feed", at).status for at in (0, 10, 25, 40)]
 
     assert statuses == [200, 200, 503, 200]
 
 
-def test_the_bad_line_breaks_every_other_time(village: Village) -> None:
+def test_the_bad_line_breaks_every_other_time(village: DemoWeb) -> None:
     faults = [ask(village, "/interrupted/feed").fault for _ in range(4)]
 
     assert faults == ["cut", None, "cut", None]
 
 
 def test_the_stamper_never_sends_the_same_octets_and_always_the_same_entries(
-    village: Village,
+    village: DemoWeb,
 ) -> None:
     first, second = (ask(village, "/stamper/feed").body for _ in range(2))
 
@@ -250,52 +250,52 @@ def test_the_stamper_never_sends_the_same_octets_and_always_the_same_entries(
     ],
 )  # fmt: skip
 def test_odd_houses_are_odd_in_the_way_they_claim(
-    village: Village, name: str, holds: Callable[[ParsedFeed], bool]
+    village: DemoWeb, name: str, holds: Callable[[ParsedFeed], bool]
 ) -> None:
     assert holds(feed_at(village, name))
 
 
-def test_the_rekeyed_house_changes_every_guid_and_nothing_else(village: Village) -> None:
+def test_the_rekeyed_house_changes_every_guid_and_nothing_else(village: DemoWeb) -> None:
     before, after = feed_at(village, "rekeyed"), feed_at(village, "rekeyed", 60)
 
     assert [entry.link for entry in before.entries] == [entry.link for entry in after.entries]
     assert not {entry.id for entry in before.entries} & {entry.id for entry in after.entries}
 
 
-def test_the_editor_revises_old_entries(village: Village) -> None:
+def test_the_editor_revises_old_entries(village: DemoWeb) -> None:
     before, after = feed_at(village, "editor"), feed_at(village, "editor", 30)
 
     assert [entry.id for entry in before.entries] == [entry.id for entry in after.entries]
     assert before.entries[4].summary != after.entries[4].summary
 
 
-def test_the_regretful_house_leaves_tombstones_but_never_empties_itself(village: Village) -> None:
+def test_the_regretful_house_leaves_tombstones_but_never_empties_itself(village: DemoWeb) -> None:
     parsed = feed_at(village, "tombstones", 3600)
 
     assert parsed.tombstones
     assert len(parsed.entries) >= 3
 
 
-def test_the_mirror_shows_the_same_articles(village: Village) -> None:
+def test_the_mirror_shows_the_same_articles(village: DemoWeb) -> None:
     for at_sec in (0.0, 30.0):
         original, mirror = (feed_at(village, name, at_sec) for name in ("harbour-news", "mirror"))
         assert [entry.link for entry in original.entries] == [e.link for e in mirror.entries]
         assert original.self_url != mirror.self_url
 
 
-def test_a_coding_is_used_only_for_clients_that_accept_it(village: Village) -> None:
+def test_a_coding_is_used_only_for_clients_that_accept_it(village: DemoWeb) -> None:
     assert ask(village, "/zstd/feed").codings == ()
     assert ask(village, "/zstd/feed", 0, ("Accept-Encoding", "gzip, zstd")).codings == ("zstd",)
 
 
-def test_every_link_of_every_feed_leads_into_the_village(village: Village) -> None:
+def test_every_link_of_every_feed_leads_into_the_village(village: DemoWeb) -> None:
     for name in village.addresses():
         parsed = read(ask(village, f"/{name}/feed"), f"/{name}/feed")
         links = [entry.link for entry in parsed.entries] if isinstance(parsed, ParsedFeed) else []
         assert all(link and link.startswith(f"{ORIGIN}/") for link in links)
 
 
-def test_homes_articles_and_recordings_are_pages_of_their_own(village: Village) -> None:
+def test_homes_articles_and_recordings_are_pages_of_their_own(village: DemoWeb) -> None:
     home = ask(village, "/harbour-news/").body.decode()
     entry = feed_at(village, "harbour-news").entries[0]
     article = ask(village, (entry.link or "").removeprefix(ORIGIN)).body.decode()
@@ -310,22 +310,22 @@ def test_homes_articles_and_recordings_are_pages_of_their_own(village: Village) 
 
 
 @pytest.mark.parametrize("target", ["/", "/nobody/feed", "/harbour-news/999", "/robots.txt"])
-def test_there_is_nothing_where_nobody_lives(village: Village, target: str) -> None:
+def test_there_is_nothing_where_nobody_lives(village: DemoWeb, target: str) -> None:
     request = Request(method="GET", target=target, version="HTTP/1.1", headers=())
 
     assert village.answer(request) is None
 
 
-def test_the_list_names_every_feed_and_its_character(village: Village) -> None:
-    opml = village_opml(ORIGIN)
+def test_the_list_names_every_feed_and_its_character(village: DemoWeb) -> None:
+    opml = demo_opml(ORIGIN)
 
     assert ask(village, "/village.opml").body.decode() == opml
-    assert opml.count("<outline ") == len(village.addresses()) == len(about())
+    assert opml.count("<outline ") == len(village.addresses()) == len(site_descriptions())
     assert all(f'xmlUrl="{address}"' in opml for address in village.addresses().values())
 
 
 def test_houses_can_be_spread_over_several_addresses() -> None:
-    village = Village(hosts=7)
+    village = DemoWeb(hosts=7)
     village.opened(ORIGIN)
 
     hosts = {address.split("/")[2] for address in village.addresses().values()}
@@ -334,5 +334,5 @@ def test_houses_can_be_spread_over_several_addresses() -> None:
     assert village.addresses()["mirror"].split("/")[2] not in feed_link(village, "mirror")
 
 
-def feed_link(village: Village, name: str) -> str:
+def feed_link(village: DemoWeb, name: str) -> str:
     return feed_at(village, name).entries[0].link or ""

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import feedmill
-from feedmill.adapters.settings import environment_name, fields_of, parts
+from feedmill.adapters.settings import environment_name, fields_of, section_names
 from feedmill.interfaces.cli.main import cli
 from feedmill.model import (
     candidate,
@@ -103,7 +103,7 @@ def commands(group: click.Group, above: str = "") -> dict[str, click.Command]:
     return found
 
 
-@pytest.mark.parametrize("part", parts())
+@pytest.mark.parametrize("part", section_names())
 def test_every_setting_is_documented_with_its_default_and_its_variable(part: str) -> None:
     expected = [
         [f"`{field.name}`", f"`{shown(field.default)}`", f"`{environment_name(part, field.name)}`"]
@@ -116,7 +116,7 @@ def test_every_setting_is_documented_with_its_default_and_its_variable(part: str
 
 
 def test_no_part_of_the_settings_is_documented_that_does_not_exist() -> None:
-    assert tuple(sections(REFERENCE / "settings.md")) == parts()
+    assert tuple(sections(REFERENCE / "settings.md")) == section_names()
 
 
 @pytest.mark.parametrize("section", CODES)

@@ -6,7 +6,7 @@ import pytest
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import AccessConfig
-from feedmill.engine.service.auth import Issued, RateLimiter, is_loopback, require
+from feedmill.engine.service.auth import IssuedToken, RateLimiter, is_loopback, require_scope
 from feedmill.errors import AccessError
 from feedmill.model.token import Caller, Scope, Token
 
@@ -46,9 +46,9 @@ def test_a_wider_scope_includes_the_narrower_ones(
 
 def test_nobody_is_told_to_bring_a_token_and_somebody_to_bring_a_wider_one() -> None:
     with pytest.raises(AccessError) as nobody:
-        require(None, "read")
+        require_scope(None, "read")
     with pytest.raises(AccessError) as narrow:
-        require(caller("read"), "write")
+        require_scope(caller("read"), "write")
 
     assert nobody.value.reason == "unauthenticated"
     assert narrow.value.reason == "forbidden"
@@ -56,7 +56,7 @@ def test_nobody_is_told_to_bring_a_token_and_somebody_to_bring_a_wider_one() -> 
 
 
 def test_whoever_may_goes_on() -> None:
-    assert require(caller("write"), "read") == caller("write")
+    assert require_scope(caller("write"), "read") == caller("write")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_token_holds_until_it_expires_or_is_revoked() -> None:
 def test_a_new_token_can_be_printed_without_its_secret() -> None:
     token = Token(id="t", name="n", scopes=("read",), created_at=NOON)
 
-    assert "fm_hush" not in repr(Issued(token=token, secret="fm_hush"))
+    assert "fm_hush" not in repr(IssuedToken(token=token, secret="fm_hush"))
 
 
 def test_a_caller_may_burst_and_is_then_held_to_its_rate() -> None:

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.liveness import Pulse
-from feedmill.engine.run.readiness import lately, readiness
-from feedmill.engine.run.services import World
-from feedmill.engine.run.systemd_status import keep_informed, status
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.liveness import Liveness
+from feedmill.engine.run.readiness import cached_check, check_readiness
+from feedmill.engine.run.services import Services
+from feedmill.engine.run.systemd_status import run_systemd_status, status_line
 from feedmill.errors import BlobError, StoreError
 from feedmill.model.readiness import Readiness, Unready
 
@@ -61,13 +61,13 @@ class OnlyDueLanes:
         return 3
 
 
-def pulse_of(clock: HandClock, *parts: str) -> Pulse:
-    return Pulse(clock, parts, stall_sec=60.0)
+def pulse_of(clock: HandClock, *parts: str) -> Liveness:
+    return Liveness(clock, parts, stall_sec=60.0)
 
 
-def world_with(store: OnlyDueLanes, clock: HandClock) -> World:
+def world_with(store: OnlyDueLanes, clock: HandClock) -> Services:
     nothing: Any = None
-    return World(
+    return Services(
         clock=clock,
         fetcher=nothing,
         blobs=nothing,
@@ -82,11 +82,11 @@ def words(found: Sequence[Unready]) -> list[tuple[str, str]]:
 
 def test_a_run_is_starting_until_each_part_has_looked_once() -> None:
     pulse = pulse_of(HandClock(), "polls", "webhooks")
-    pulse.looked("polls")
-    pulse.looked("something else")
+    pulse.record("polls")
+    pulse.record("something else")
 
     assert words(pulse.unready()) == [("webhooks", "starting")]
-    pulse.looked("webhooks")
+    pulse.record("webhooks")
     assert pulse.unready() == ()
     assert pulse.is_alive()
 
@@ -94,7 +94,7 @@ def test_a_run_is_starting_until_each_part_has_looked_once() -> None:
 def test_a_part_that_does_not_look_any_more_has_stalled() -> None:
     clock = HandClock()
     pulse = pulse_of(clock, "polls")
-    pulse.looked("polls")
+    pulse.record("polls")
 
     clock.seconds += 61
 
@@ -114,9 +114,9 @@ def test_a_part_that_never_looked_stalls_too() -> None:
 def test_polling_is_a_sign_of_life_when_every_place_is_taken() -> None:
     clock = HandClock()
     pulse = pulse_of(clock, "polls")
-    pulse.looked("polls")
+    pulse.record("polls")
     clock.seconds += 59
-    pulse.refreshed()
+    pulse.record_refresh()
     clock.seconds += 59
 
     assert pulse.is_alive()
@@ -125,22 +125,22 @@ def test_polling_is_a_sign_of_life_when_every_place_is_taken() -> None:
 def test_a_run_that_waits_for_a_trouble_is_alive_and_not_ready_until_it_is_over() -> None:
     clock = HandClock()
     pulse = pulse_of(clock, "polls")
-    pulse.looked("polls")
+    pulse.record("polls")
     clock.seconds += 90
-    pulse.troubled("run", AWAY, 1.0)
+    pulse.record_failure("run", AWAY, 1.0)
 
     assert pulse.is_alive()
     assert words(pulse.unready()) == [("run", "cannot-open")]
-    pulse.troubled("run", None, 0.0)
-    pulse.looked("polls")
+    pulse.record_failure("run", None, 0.0)
+    pulse.record("polls")
     assert pulse.unready() == ()
 
 
 def test_a_trouble_that_is_not_told_again_is_no_reason_any_more() -> None:
     clock = HandClock()
     pulse = pulse_of(clock, "polls")
-    pulse.looked("polls")
-    pulse.troubled("write", AWAY, 1.0)
+    pulse.record("polls")
+    pulse.record_failure("write", AWAY, 1.0)
 
     clock.seconds += 61
 
@@ -161,16 +161,16 @@ def test_a_trouble_that_is_not_told_again_is_no_reason_any_more() -> None:
 )
 def test_readiness_asks_the_store(store: OnlyDueLanes, found: list[tuple[str, str]]) -> None:
     clock = HandClock()
-    world, watch = world_with(store, clock), Watch("me")
+    services, watch = world_with(store, clock), Lifecycle("me")
 
-    told = asyncio.run(readiness(world, watch, pulse_of(clock), "api", {}))
+    told = asyncio.run(check_readiness(services, watch, pulse_of(clock), "api", {}))
 
     assert words(told.reasons) == found
     assert (told.ready, told.role, told.name) == (not found, "api", "me")
 
 
 def test_readiness_asks_every_probe_and_says_everything_at_once() -> None:
-    clock, watch = HandClock(), Watch("me")
+    clock, watch = HandClock(), Lifecycle("me")
     pulse = pulse_of(clock, "polls")
 
     async def full() -> None:
@@ -178,8 +178,8 @@ def test_readiness_asks_every_probe_and_says_everything_at_once() -> None:
 
     async def story() -> Readiness:
         watch.stop()
-        world = world_with(OnlyDueLanes(AWAY), clock)
-        return await readiness(world, watch, pulse, "worker", {"raw": full})
+        services = world_with(OnlyDueLanes(AWAY), clock)
+        return await check_readiness(services, watch, pulse, "worker", {"raw": full})
 
     told = asyncio.run(story())
 
@@ -200,7 +200,7 @@ def test_a_good_answer_is_believed_for_a_while_and_a_bad_one_never() -> None:
             raise AWAY
 
     async def story() -> None:
-        patient = lately(probe, clock, seconds=30)
+        patient = cached_check(probe, clock, seconds=30)
         await patient()
         await patient()
         clock.seconds += 31
@@ -216,7 +216,7 @@ def test_a_good_answer_is_believed_for_a_while_and_a_bad_one_never() -> None:
 class Supervisor:
     """Hears words, and ends the story after enough of them."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Lifecycle) -> None:
         self.heard: list[str] = []
         self.watch = watch
 
@@ -229,7 +229,7 @@ def informed(
     answers: list[bool], *, watchdog_sec: float | None, is_alive: bool = True
 ) -> list[str]:
     """What a supervisor hears while readiness answers like that; then the run ends."""
-    clock, watch = HandClock(), Watch("me")
+    clock, watch = HandClock(), Lifecycle("me")
     supervisor = Supervisor(watch)
     pulse = pulse_of(clock, "polls")
     if not is_alive:
@@ -244,9 +244,9 @@ def informed(
         return Readiness(ready=ready, role="worker", name="me", reasons=reasons)
 
     async def story() -> None:
-        world = world_with(OnlyDueLanes(), clock)
+        services = world_with(OnlyDueLanes(), clock)
         telling = asyncio.create_task(
-            keep_informed(supervisor.say, watchdog_sec, ask, world, watch, pulse)
+            run_systemd_status(supervisor.say, watchdog_sec, ask, services, watch, pulse)
         )
         async with asyncio.timeout(10):
             await clock.reached.wait()  # the drain is told about too
@@ -281,9 +281,9 @@ def test_without_a_watchdog_nobody_is_fed() -> None:
 
 
 def test_the_status_says_how_much_is_going_on() -> None:
-    watch = Watch("me")
+    watch = Lifecycle("me")
     watch.lanes = 3
 
-    said = status(Readiness(ready=True, role="run", name="me"), watch)
+    said = status_line(Readiness(ready=True, role="run", name="me"), watch)
 
     assert said == "run: working, 3 hosts at the moment"

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.retry import FIRST_WAIT_SEC, LONGEST_WAIT_SEC, Trouble, passes, persist
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.retry import FIRST_WAIT_SEC, MAX_WAIT_SEC, Backoff, is_transient, retry
 from feedmill.errors import BlobError, FeedmillError, SinkError, StoreError, UsageError
 
 Told = list[tuple[str, str | None, float]]
@@ -15,7 +15,7 @@ BUSY = StoreError("held", reason="busy")
 CORRUPT = StoreError("damaged", reason="corrupt")
 
 
-class HurriedWatch(Watch):
+class HurriedWatch(Lifecycle):
     """Waits for nothing, and writes down how long it would have."""
 
     def __init__(self) -> None:
@@ -45,23 +45,23 @@ class HurriedWatch(Watch):
 def test_what_may_end_without_us_is_waited_for(
     problem: BaseException | None, *, may_pass: bool
 ) -> None:
-    assert passes(problem) is may_pass
+    assert is_transient(problem) is may_pass
 
 
 def test_the_wait_doubles_up_to_a_limit_and_each_is_told_once() -> None:
     async def story() -> None:
         watch = HurriedWatch()
-        trouble = Trouble("run", watch)
+        trouble = Backoff("run", watch)
 
         for _ in range(10):
-            trouble.met(FULL)
-            trouble.met(BUSY)
-            await trouble.rest()
-        await trouble.rest()
+            trouble.failed(FULL)
+            trouble.failed(BUSY)
+            await trouble.wait()
+        await trouble.wait()
 
         waits = [wait for _, _, wait in watch.told]
         assert waits[:3] == [FIRST_WAIT_SEC, FIRST_WAIT_SEC * 2, FIRST_WAIT_SEC * 4]
-        assert waits[-1] == LONGEST_WAIT_SEC
+        assert waits[-1] == MAX_WAIT_SEC
         assert {reason for _, reason, _ in watch.told} == {"disk-full"}
         assert len(watch.told) == 10
 
@@ -71,14 +71,14 @@ def test_the_wait_doubles_up_to_a_limit_and_each_is_told_once() -> None:
 def test_something_that_works_ends_the_trouble_and_is_told_once() -> None:
     async def story() -> None:
         watch = HurriedWatch()
-        trouble = Trouble("run", watch)
-        trouble.met(FULL)
-        trouble.over()  # too early: the failure has not even been told
+        trouble = Backoff("run", watch)
+        trouble.failed(FULL)
+        trouble.succeeded()  # too early: the failure has not even been told
         states = [trouble.active]
 
-        await trouble.rest()
-        trouble.over()
-        trouble.over()
+        await trouble.wait()
+        trouble.succeeded()
+        trouble.succeeded()
 
         assert [*states, trouble.active] == [True, False]
         assert [reason for _, reason, _ in watch.told] == ["disk-full", None]
@@ -89,7 +89,7 @@ def test_something_that_works_ends_the_trouble_and_is_told_once() -> None:
 def test_a_trouble_that_waiting_cannot_mend_is_raised() -> None:
     async def story() -> None:
         with pytest.raises(StoreError, match="damaged"):
-            Trouble("run", HurriedWatch()).met(CORRUPT)
+            Backoff("run", HurriedWatch()).failed(CORRUPT)
 
     asyncio.run(story())
 
@@ -104,7 +104,7 @@ def test_an_action_is_repeated_until_it_works() -> None:
             return "done"
 
         watch = HurriedWatch()
-        assert await persist(act, Trouble("write", watch), has_time=lambda: True) == "done"
+        assert await retry(act, Backoff("write", watch), has_time=lambda: True) == "done"
         assert [reason for _, reason, _ in watch.told][-1] is None
 
     asyncio.run(story())
@@ -121,14 +121,14 @@ def test_an_action_is_given_up_when_the_time_is_over_or_the_run_ends(*, stopping
             watch.stop()
 
         with pytest.raises(BlobError):
-            await persist(act, Trouble("write", watch), has_time=lambda: stopping)
+            await retry(act, Backoff("write", watch), has_time=lambda: stopping)
 
     asyncio.run(story())
 
 
 def test_work_is_given_up_a_grace_after_the_run_should_end() -> None:
     async def story() -> None:
-        watch = Watch("me")
+        watch = Lifecycle("me")
         never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         async def hang() -> None:
@@ -145,7 +145,7 @@ def test_work_is_given_up_a_grace_after_the_run_should_end() -> None:
 
 def test_work_that_ends_in_its_own_time_gives_its_result_although_the_run_should_end() -> None:
     async def story() -> None:
-        watch = Watch("me")
+        watch = Lifecycle("me")
         watch.stop()
 
         async def work() -> str:

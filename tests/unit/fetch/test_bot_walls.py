@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.fetch.bot_walls import bot_wall
+from feedmill.fetch.bot_walls import detect_bot_wall
 from feedmill.model.fetch import Headers
 
 
@@ -37,7 +37,7 @@ def _page(title: str, body: str = "") -> bytes:
 def test_a_wall_is_known_by_its_marks(
     status: int, headers: Headers, body: bytes, product: str
 ) -> None:
-    assert bot_wall(status, headers, body) == product
+    assert detect_bot_wall(status, headers, body) == product
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,4 @@ def test_a_wall_is_known_by_its_marks(
     ],
 )
 def test_what_only_resembles_a_wall_is_none(status: int, headers: Headers, body: bytes) -> None:
-    assert bot_wall(status, headers, body) is None
+    assert detect_bot_wall(status, headers, body) is None

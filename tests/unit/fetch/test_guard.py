@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from feedmill.fetch.blocked_ports import BAD_PORTS
-from feedmill.fetch.guard import check_url, shown
+from feedmill.fetch.guard import check_url, printable_url
 from feedmill.fetch.redirects import next_hop
 from feedmill.model.fetch import Allowed, Hop, Refused
 
@@ -188,7 +188,7 @@ class TestOpenedNetworks:
 
 
 def test_what_is_shown_of_a_url_holds_no_credentials_and_can_be_encoded() -> None:
-    text = shown("https://reader:se@cret@example.com/\ud800?" + "x" * 500)
+    text = printable_url("https://reader:se@cret@example.com/\ud800?" + "x" * 500)
 
     assert text.startswith("https://example.com/??xxx")
     assert len(text) == 200

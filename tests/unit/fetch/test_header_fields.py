@@ -6,7 +6,7 @@ from feedmill.fetch.headers import (
     header_value,
     header_values,
     is_sendable,
-    without_secrets,
+    redact_headers,
 )
 
 _HEADERS = (("Vary", "Accept"), ("ETag", ""), ("etag", ' "a" '), ("VARY", "Origin"))
@@ -39,7 +39,7 @@ def test_octets_are_read_as_utf_8_where_they_are() -> None:
 def test_credentials_are_not_recorded() -> None:
     headers = (("Accept", "*/*"), ("Authorization", "Basic c2VjcmV0"), ("Set-Cookie", "id=1"))
 
-    assert without_secrets(headers) == (
+    assert redact_headers(headers) == (
         ("Accept", "*/*"),
         ("Authorization", "[redacted]"),
         ("Set-Cookie", "[redacted]"),

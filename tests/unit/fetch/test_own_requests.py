@@ -3,7 +3,7 @@
 import pytest
 
 from feedmill.config import FetchConfig
-from feedmill.fetch.feed_credentials import is_trusted, own_plan, without_secrets
+from feedmill.fetch.feed_credentials import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.model.feed import FeedOverrides
 
 OWN = FeedOverrides(
@@ -12,7 +12,7 @@ OWN = FeedOverrides(
 
 
 def test_headers_name_and_credentials_are_sent() -> None:
-    sent = dict(own_plan("https://a.example/feed", OWN, FetchConfig()).headers)
+    sent = dict(plan_feed_fetch("https://a.example/feed", OWN, FetchConfig()).headers)
 
     assert sent["X-Key"] == "hush"
     assert sent["User-Agent"] == "Paper/1"
@@ -20,8 +20,8 @@ def test_headers_name_and_credentials_are_sent() -> None:
 
 
 def test_a_stranger_sees_the_name_and_no_secret() -> None:
-    own = without_secrets(OWN)
-    sent = dict(own_plan("https://b.example/feed", own, FetchConfig()).headers)
+    own = without_credentials(OWN)
+    sent = dict(plan_feed_fetch("https://b.example/feed", own, FetchConfig()).headers)
 
     assert own.verify_tls
     assert sent["User-Agent"] == "Paper/1"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.fetch.redirects import next_hop, permanence, resolve_location, same_origin
+from feedmill.fetch.redirects import next_hop, permanent_target, resolve_location, same_origin
 from feedmill.model.fetch import Follow, Hop, Refused
 
 _HERE = "https://example.com/a/feed"
@@ -127,7 +127,7 @@ def test_a_location_from_nowhere_leads_nowhere() -> None:
 def test_only_a_chain_of_permanent_hops_is_a_move(
     statuses: tuple[int, ...], moved_to: str | None
 ) -> None:
-    assert permanence(_hops(*statuses)) == moved_to
+    assert permanent_target(_hops(*statuses)) == moved_to
 
 
 @pytest.mark.parametrize(
@@ -138,13 +138,13 @@ def test_only_a_chain_of_permanent_hops_is_a_move(
     ],
 )
 def test_a_bad_permanent_hop_is_no_move(location: str) -> None:
-    assert permanence([Hop(url=_HERE, status=301, location=location)]) is None
+    assert permanent_target([Hop(url=_HERE, status=301, location=location)]) is None
 
 
 def test_a_move_carries_neither_fragment_nor_credentials() -> None:
     hop = Hop(url="http://example.com/#old", status=301, location="https://u:p@example.org/f#x")
 
-    assert permanence([hop]) == "https://example.org/f"
+    assert permanent_target([hop]) == "https://example.org/f"
 
 
 def test_an_unreadable_url_has_no_origin_in_common_with_anything() -> None:

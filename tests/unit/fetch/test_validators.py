@@ -3,10 +3,10 @@
 import pytest
 
 from feedmill.fetch.validators import (
+    are_valid_for,
     conditional_fields,
     learn_validators,
     renew_validators,
-    still_hold,
 )
 from feedmill.model.fetch import Headers, Validators
 
@@ -87,16 +87,16 @@ class TestVary:
     _STORED = Validators(etag='"a"', vary=(("user-agent", "feedmill/1"), ("accept", "a/b")))
 
     def test_they_hold_for_the_same_request(self) -> None:
-        assert still_hold(self._STORED, _SENT)
+        assert are_valid_for(self._STORED, _SENT)
 
     def test_they_do_not_hold_after_an_upgrade_changed_our_name(self) -> None:
-        assert not still_hold(self._STORED, (("User-Agent", "feedmill/2"), ("Accept", "a/b")))
+        assert not are_valid_for(self._STORED, (("User-Agent", "feedmill/2"), ("Accept", "a/b")))
 
     def test_they_never_hold_when_the_server_varies_on_anything(self) -> None:
         stored = learn_validators((("ETag", '"a"'), ("Vary", "*")), _SENT, _URL)
 
         assert stored is not None
-        assert not still_hold(stored, _SENT)
+        assert not are_valid_for(stored, _SENT)
 
 
 class TestRenewal:

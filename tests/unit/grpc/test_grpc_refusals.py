@@ -19,7 +19,7 @@ from feedmill.errors import (
     UsageError,
 )
 from feedmill.interfaces.grpc.errors import refusal_of
-from feedmill.interfaces.grpc.opening import grpc_door
+from feedmill.interfaces.grpc.opening import load_grpc_server
 from feedmill.interfaces.grpc.server import grpc_server
 
 
@@ -71,17 +71,17 @@ def test_a_hint_is_sent_in_letters_that_a_header_can_hold() -> None:
 
 
 def test_the_door_opens_when_its_packages_are_there() -> None:
-    assert grpc_door() is grpc_server
+    assert load_grpc_server() is grpc_server
 
 
 def test_a_door_whose_packages_are_missing_says_how_to_get_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "feedmill.interfaces.grpc.opening.PACKAGES", ("a_package_that_is_not_there",)
+        "feedmill.interfaces.grpc.opening.GRPC_PACKAGES", ("a_package_that_is_not_there",)
     )
 
     with pytest.raises(MissingExtraError) as caught:
-        grpc_door()
+        load_grpc_server()
 
     assert "pip install 'feedmill[grpc]'" in caught.value.hint

@@ -10,7 +10,7 @@ from google.protobuf.message_factory import GetMessageClass
 from tools.proto import GENERATED, NAMES, ROOT, generate
 
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
-from feedmill.interfaces.grpc.methods import METHODS
+from feedmill.interfaces.grpc.methods import GRPC_METHODS
 from feedmill.model.canonical import Asked, Candidate, Canonical, FoundFeed
 from feedmill.model.entry import Author, EntryEnclosure
 from feedmill.model.event import Event, RawRef, Revision, StoredEntry
@@ -126,7 +126,7 @@ def test_every_method_of_the_proto_file_is_answered_and_no_other() -> None:
         f"{service.name}/{method.name}" for service in services for method in service.methods
     }
 
-    assert set(METHODS) == promised
+    assert set(GRPC_METHODS) == promised
 
 
 def test_every_message_is_used() -> None:
@@ -153,4 +153,4 @@ def test_the_reference_lists_every_method_with_its_scope() -> None:
 
     listed = re.findall(r"^\| `(\w+/\w+)` \| (\w+) \|", page, re.MULTILINE)
 
-    assert listed == [(name, method.scope) for name, method in METHODS.items()]
+    assert listed == [(name, method.scope) for name, method in GRPC_METHODS.items()]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.resolver import SystemResolver, _settle, look_up
+from feedmill.adapters.http.resolver import SystemResolver, _settle, look_up_host
 
 
 class StandingClock(SystemClock):
@@ -156,6 +156,6 @@ def test_a_lookup_that_breaks_is_a_failure_and_not_a_hang(
 
 
 def test_the_systems_resolver_knows_this_machine_and_no_nonsense() -> None:
-    assert "127.0.0.1" in look_up("localhost")
-    assert look_up("a" * 300 + ".example") == ()
-    assert look_up("name.invalid") == ()
+    assert "127.0.0.1" in look_up_host("localhost")
+    assert look_up_host("a" * 300 + ".example") == ()
+    assert look_up_host("name.invalid") == ()

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.response_buffer import Transfer
-from feedmill.adapters.http.stall_watch import PaceWatch
+from feedmill.adapters.http.response_buffer import ResponseBuffer
+from feedmill.adapters.http.stall_watch import StallWatch
 from feedmill.model.fetch import FetchLimits
 
 LIMITS = FetchLimits(
@@ -34,14 +34,14 @@ class StandingClock(SystemClock):
 def _watch(octets_per_round: list[int], seconds_per_round: float) -> tuple[str | None, int]:
     """Why and after how many rounds the transfer was ended."""
     clock = StandingClock()
-    transfer = Transfer(LIMITS)
+    transfer = ResponseBuffer(LIMITS)
     transfer.take_line(b"HTTP/1.1 200 OK\r\n")
     transfer.take_line(b"\r\n")
 
     async def story() -> int:
-        watch = PaceWatch(clock, read_timeout_sec=20)
+        watch = StallWatch(clock, read_timeout_sec=20)
         ended: list[bool] = []
-        watch.begin(transfer, LIMITS, lambda: ended.append(True))
+        watch.start_watching(transfer, LIMITS, lambda: ended.append(True))
         for number, octets in enumerate(octets_per_round, start=1):
             clock.at += seconds_per_round
             transfer.take_chunk(b"x" * octets)
@@ -49,7 +49,7 @@ def _watch(octets_per_round: list[int], seconds_per_round: float) -> tuple[str |
             if ended:
                 watch.close()
                 return number
-        watch.leave(transfer)
+        watch.stop_watching(transfer)
         watch.close()
         return 0
 
@@ -81,12 +81,12 @@ def test_a_loop_that_was_held_up_does_not_blame_the_server() -> None:
 
 def test_silence_before_the_first_octet_has_its_own_limit() -> None:
     clock = StandingClock()
-    transfer = Transfer(LIMITS)
+    transfer = ResponseBuffer(LIMITS)
 
     async def story() -> int:
-        watch = PaceWatch(clock, read_timeout_sec=20)
+        watch = StallWatch(clock, read_timeout_sec=20)
         ended: list[bool] = []
-        watch.begin(transfer, LIMITS, lambda: ended.append(True))
+        watch.start_watching(transfer, LIMITS, lambda: ended.append(True))
         for number in range(1, 60):
             clock.at += 1.0
             watch._go_round()
@@ -101,11 +101,11 @@ def test_silence_before_the_first_octet_has_its_own_limit() -> None:
 
 def test_the_shortest_limit_sets_the_rounds() -> None:
     async def story() -> list[float]:
-        watch = PaceWatch(StandingClock(), read_timeout_sec=20)
+        watch = StallWatch(StandingClock(), read_timeout_sec=20)
         intervals = []
         for window_sec in (10, 1, 5):
             limits = msgspec.structs.replace(LIMITS, min_throughput_window_sec=window_sec)
-            watch.begin(Transfer(limits), limits, lambda: None)
+            watch.start_watching(ResponseBuffer(limits), limits, lambda: None)
             intervals.append(watch._interval_sec)
         watch.close()
         return intervals

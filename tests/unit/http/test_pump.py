@@ -7,7 +7,7 @@ from typing import Any
 import pycurl
 import pytest
 
-from feedmill.adapters.http.curl_loop import Pump
+from feedmill.adapters.http.curl_loop import CurlLoop
 
 
 def run(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -24,7 +24,7 @@ def _waiting_curl() -> pycurl.Curl:
 
 def test_a_transfer_that_is_ended_twice_ends_once() -> None:
     async def story() -> None:
-        pump, curl = Pump(max_idle_connections=1), _waiting_curl()
+        pump, curl = CurlLoop(max_idle_connections=1), _waiting_curl()
         performing = asyncio.create_task(pump.perform(curl))
         await asyncio.sleep(0)
         pump.end(curl)
@@ -40,7 +40,7 @@ def test_a_transfer_that_is_ended_twice_ends_once() -> None:
 
 def test_a_transfer_that_is_cancelled_and_ended_in_one_turn_is_cancelled() -> None:
     async def story() -> None:
-        pump, curl = Pump(max_idle_connections=1), _waiting_curl()
+        pump, curl = CurlLoop(max_idle_connections=1), _waiting_curl()
         performing = asyncio.create_task(pump.perform(curl))
         await asyncio.sleep(0)
         performing.cancel()
@@ -57,7 +57,7 @@ def test_an_alarm_that_libcurl_takes_back_rings_for_nobody(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def story() -> None:
-        pump = Pump(max_idle_connections=1)
+        pump = CurlLoop(max_idle_connections=1)
         acted: list[int] = []
         rung = asyncio.Event()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from feedmill.config import IdentifyConfig
 from feedmill.identify.diff import diff
 from feedmill.identify.identify import articles_of, identify, keys_of
-from feedmill.identify.unchanged import digests_of, touch
+from feedmill.identify.unchanged import known_slice_digests, match_unchanged
 from feedmill.model.entry import Entry
 from feedmill.model.identity import (
     Added,
@@ -74,11 +74,11 @@ class Ledger:
         self, entries: Sequence[Entry], feed: FeedIdentity
     ) -> tuple[list[Entry], tuple[Touched, ...]]:
         mine = [row for row in self.rows.values() if row.feed_id == feed.feed_id]
-        known = digests_of(mine)
+        known = known_slice_digests(mine)
         sliced = [sliced_at(position, entry) for position, entry in enumerate(entries)]
         pieces = [e.slice for e in sliced if e.slice is not None and e.slice.digest in known]
         fresh = [e for e in sliced if e.slice is None or e.slice.digest not in known]
-        return fresh, touch(mine, pieces)
+        return fresh, match_unchanged(mine, pieces)
 
     def _write(self, changes: Changes, feed: FeedIdentity) -> None:
         self.feeds[feed.feed_id] = msgspec.structs.replace(

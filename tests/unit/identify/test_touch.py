@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.identify.unchanged import digests_of, touch
+from feedmill.identify.unchanged import known_slice_digests, match_unchanged
 from feedmill.model.identity import KnownEntry
 from feedmill.model.parsed import Slice
 
@@ -31,7 +31,7 @@ def piece(offset: int, digest: str) -> Slice:
 
 
 def test_a_slice_that_is_known_may_be_passed_over() -> None:
-    assert digests_of([row(1, "a"), row(2, "b")]) == {"a", "b"}
+    assert known_slice_digests([row(1, "a"), row(2, "b")]) == {"a", "b"}
 
 
 @pytest.mark.parametrize(
@@ -45,23 +45,25 @@ def test_a_slice_that_is_known_may_be_passed_over() -> None:
     ],
 )
 def test_a_slice_must_be_read_again(known: KnownEntry) -> None:
-    assert digests_of([known]) == frozenset()
+    assert known_slice_digests([known]) == frozenset()
 
 
 def test_a_slice_read_by_the_same_reader_may_be_passed_over() -> None:
-    assert digests_of([row(1, version="content-v1+r2")], reader="r2") == {"d"}
+    assert known_slice_digests([row(1, version="content-v1+r2")], reader="r2") == {"d"}
 
 
 def test_touched_rows_come_in_document_order_each_once() -> None:
     known = [row(1, "a"), row(2, "b"), row(3, "c"), row(4, None)]
 
-    touched = touch(known, [piece(0, "c"), piece(10, "a"), piece(20, "c"), piece(30, "new")])
+    touched = match_unchanged(
+        known, [piece(0, "c"), piece(10, "a"), piece(20, "c"), piece(30, "new")]
+    )
 
     assert [(t.known.entry_id, t.matched_by) for t in touched] == [(3, "slice"), (1, "slice")]
     assert [t.slice.offset for t in touched if t.slice] == [0, 10]
 
 
 def test_of_two_rows_with_one_slice_the_older_is_touched() -> None:
-    touched = touch([row(2), row(1)], [piece(0, "d")])
+    touched = match_unchanged([row(2), row(1)], [piece(0, "d")])
 
     assert [t.known.entry_id for t in touched] == [1]

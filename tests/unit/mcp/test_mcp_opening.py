@@ -5,15 +5,15 @@ import sys
 import pytest
 
 from feedmill.errors import MissingExtraError
-from feedmill.interfaces.cli.commands.mcp import place_of
-from feedmill.interfaces.mcp.opening import mcp_door
+from feedmill.interfaces.cli.commands.mcp import parse_listen_address
+from feedmill.interfaces.mcp.opening import load_mcp_transports
 
 
 def test_without_the_extra_one_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
 
     with pytest.raises(MissingExtraError) as missing:
-        mcp_door()
+        load_mcp_transports()
 
     assert "feedmill[mcp]" in missing.value.hint
 
@@ -28,4 +28,4 @@ def test_without_the_extra_one_is_told_what_to_install(monkeypatch: pytest.Monke
     ],
 )
 def test_a_place_is_an_address_and_a_port(text: str, place: tuple[str, int]) -> None:
-    assert place_of(text) == place
+    assert parse_listen_address(text) == place

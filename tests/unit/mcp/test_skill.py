@@ -9,17 +9,17 @@ from tests.unit.docs.test_reference import commands
 
 from feedmill.interfaces.cli.main import cli
 from feedmill.interfaces.mcp.server import INSTRUCTIONS
-from feedmill.interfaces.mcp.tools.candidates import JUDGING
-from feedmill.interfaces.mcp.tools.collect_window import COLLECTING
-from feedmill.interfaces.mcp.tools.confirm_insert import DECIDING
-from feedmill.interfaces.mcp.tools.feeds_entries import LOOKING
-from feedmill.interfaces.mcp.tools.screen import SCREENING
+from feedmill.interfaces.mcp.tools.candidates import CANDIDATE_TOOLS
+from feedmill.interfaces.mcp.tools.collect_window import COLLECT_TOOLS
+from feedmill.interfaces.mcp.tools.confirm_insert import CONFIRM_TOOLS
+from feedmill.interfaces.mcp.tools.feeds_entries import READ_TOOLS
+from feedmill.interfaces.mcp.tools.screen import SCREEN_TOOLS
 
 AGENTS = Path(__file__).parents[3] / "docs" / "agents"
 SKILL = (AGENTS / "SKILL.md").read_text("utf-8")
 TOOLS = {
     one.run.__name__.rstrip("_"): one
-    for one in (*COLLECTING, *SCREENING, *JUDGING, *DECIDING, *LOOKING)
+    for one in (*COLLECT_TOOLS, *SCREEN_TOOLS, *CANDIDATE_TOOLS, *CONFIRM_TOOLS, *READ_TOOLS)
 }
 FLOW = ("collect_window", "screen", "record_decisions", "confirm", "insert_selected")
 SECTIONS = (

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.normalise.dates.months import NAMES_BY_LANGUAGE, fold, month_number
-from feedmill.normalise.dates.parse import MAX_CHARS, parse_date
+from feedmill.normalise.dates.months import NAMES_BY_LANGUAGE, fold_accents, month_number
+from feedmill.normalise.dates.parse import MAX_DATE_CHARS, parse_date
 from feedmill.normalise.dates.zones import is_zone_name
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "dates.json"
@@ -356,8 +356,8 @@ def test_a_missing_date_is_no_date() -> None:
 def test_a_text_longer_than_any_date_is_not_read() -> None:
     day = "14 Oct 2025 "
 
-    assert parse_date(day + "(" + "x" * (MAX_CHARS - len(day) - 2) + ")") == at("2025-10-14")
-    assert parse_date(day + "(" + "x" * (MAX_CHARS - len(day) - 1) + ")") is None
+    assert parse_date(day + "(" + "x" * (MAX_DATE_CHARS - len(day) - 2) + ")") == at("2025-10-14")
+    assert parse_date(day + "(" + "x" * (MAX_DATE_CHARS - len(day) - 1) + ")") is None
 
 
 def test_blanks_around_a_date_cost_it_nothing() -> None:
@@ -372,20 +372,20 @@ def test_no_name_means_two_months() -> None:
         assert len(months) == 12, language
         for number, words in enumerate(months, start=1):
             for word in words.split():
-                assert seen.setdefault(fold(word), number) == number, (language, word)
+                assert seen.setdefault(fold_accents(word), number) == number, (language, word)
 
 
 def test_no_name_is_both_a_month_and_a_zone() -> None:
     words = " ".join(NAMES_BY_LANGUAGE.values()).replace("|", " ").split()
 
-    assert [word for word in words if is_zone_name(fold(word))] == []
+    assert [word for word in words if is_zone_name(fold_accents(word))] == []
 
 
 @pytest.mark.parametrize("language", NAMES_BY_LANGUAGE)
 def test_a_month_is_known_in_capitals_and_in_lower_case(language: str) -> None:
     words = NAMES_BY_LANGUAGE[language].replace("|", " ").split()
 
-    unknown = [word for word in words if not month_number(fold(word.upper()))]
+    unknown = [word for word in words if not month_number(fold_accents(word.upper()))]
 
     assert unknown == []
 

@@ -7,7 +7,7 @@ import pytest
 
 from feedmill.config import NormaliseConfig
 from feedmill.model.parsed import Link, ParsedEntry
-from feedmill.normalise.links import bad_link, entry_links, web_address
+from feedmill.normalise.links import bad_link, entry_links, usable_http_url
 
 BASE = "https://example.com/feed.xml"
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "xss.json").read_text("utf-8"))
@@ -43,12 +43,12 @@ LINK_CASES = [case for case in VECTORS["cases"] if case["context"] in ("link_url
 def test_an_address_is_http_and_absolute_or_nothing(
     reference: str | None, address: str | None
 ) -> None:
-    assert web_address(reference, BASE) == address
+    assert usable_http_url(reference, BASE) == address
 
 
 @pytest.mark.parametrize("case", LINK_CASES, ids=lambda case: f"{case['id']} {case['why']}")
 def test_no_address_leaves_its_attribute_or_runs(case: dict[str, str]) -> None:
-    address = web_address(case["payload"], None)
+    address = usable_http_url(case["payload"], None)
 
     assert address is None or (address.startswith("https://") and '"' not in address)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.normalise.html.nesting import tame
+from feedmill.normalise.html.nesting import limit_nesting
 from feedmill.normalise.html.sanitise import clean_html, sanitise
 
 UNTIMED = settings(deadline=None)  # the machine may be busy; laws are not timed
@@ -43,7 +43,7 @@ def size_of(html: str) -> int:
 @UNTIMED
 @given(SOUP, st.integers(min_value=1, max_value=40))
 def test_no_repetition_of_anything_gets_deep(soup: str, times: int) -> None:
-    tamed = tame(FILLER + soup * times, DEPTH)
+    tamed = limit_nesting(FILLER + soup * times, DEPTH)
 
     # A table adds a body and a row that nobody wrote, and formatting may be opened once more.
     assert depth_of(tamed.html) <= 4 * DEPTH + 10
@@ -52,7 +52,7 @@ def test_no_repetition_of_anything_gets_deep(soup: str, times: int) -> None:
 @UNTIMED
 @given(SOUP, SOUP)
 def test_no_mixture_makes_the_tree_grow_out_of_proportion(first: str, second: str) -> None:
-    tamed = tame(FILLER + first * 10 + second * 30, DEPTH)
+    tamed = limit_nesting(FILLER + first * 10 + second * 30, DEPTH)
 
     assert size_of(tamed.html) <= 1_001 + 40 * 13 * (DEPTH + 3)
 
@@ -71,7 +71,7 @@ def test_no_mixture_makes_the_tree_grow_out_of_proportion(first: str, second: st
     ],
 )
 def test_ordinary_markup_is_not_touched(markup: str) -> None:
-    tamed = tame(markup, DEPTH)
+    tamed = limit_nesting(markup, DEPTH)
 
     assert tamed.html is markup
     assert not tamed.flattened
@@ -96,7 +96,7 @@ def test_ordinary_markup_is_not_touched(markup: str) -> None:
     ],
 )  # fmt: skip
 def test_flattened_markup_reads_the_same(markup: str, flat: str) -> None:
-    tamed = tame("<svg></svg>" * 501 + markup, 2)
+    tamed = limit_nesting("<svg></svg>" * 501 + markup, 2)
 
     assert tamed.html == flat
     assert tamed.flattened
@@ -119,7 +119,7 @@ def test_flattened_markup_reads_the_same(markup: str, flat: str) -> None:
     ],
 )
 def test_no_trick_hides_depth(unit: str) -> None:
-    tamed = tame(unit * 1_001, DEPTH)
+    tamed = limit_nesting(unit * 1_001, DEPTH)
 
     assert tamed.flattened
     assert depth_of(tamed.html) <= 3 * DEPTH
@@ -146,14 +146,14 @@ def test_an_over_long_tag_keeps_what_is_allowed_and_the_rest_of_the_markup_is_no
     many = " ".join(f"data-{n}" for n in range(4000))
     tag = f'<img {many} src="http://e.com/a.png" alt="{"x" * 5000}">'
 
-    tamed = tame(f"<p CLASS=a>before{tag}after", DEPTH)
+    tamed = limit_nesting(f"<p CLASS=a>before{tag}after", DEPTH)
 
     assert tamed.html == '<p CLASS=a>before<img src="http://e.com/a.png">after'
     assert not tamed.flattened
 
 
 def test_an_over_long_tag_that_nothing_ends_is_dropped() -> None:
-    tamed = tame("before<p " + "a " * 20_000, DEPTH)
+    tamed = limit_nesting("before<p " + "a " * 20_000, DEPTH)
 
     assert tamed.html == "before"
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from feedmill.normalise.publication_dates import read_moments
+from feedmill.normalise.publication_dates import read_publication_dates
 
 SEEN = datetime(2025, 10, 14, 9, 30, 5, tzinfo=UTC)
 FEED = datetime(2025, 10, 13, tzinfo=UTC)
@@ -31,7 +31,7 @@ def test_the_best_date_there_is_takes_effect(
     effective: str | None,
     source: str | None,
 ) -> None:
-    moments = read_moments(published, updated, feed, seen)
+    moments = read_publication_dates(published, updated, feed, seen)
 
     used = moments.published_effective
     assert (None if used is None else used.date().isoformat()) == effective
@@ -39,7 +39,7 @@ def test_the_best_date_there_is_takes_effect(
 
 
 def test_an_undated_entry_has_no_publication_date() -> None:
-    moments = read_moments(None, None, FEED, SEEN)
+    moments = read_publication_dates(None, None, FEED, SEEN)
 
     assert moments.published is None
     assert moments.findings == ()
@@ -56,7 +56,7 @@ def test_an_undated_entry_has_no_publication_date() -> None:
 def test_a_date_in_the_future_does_not_take_effect(ahead: timedelta, source: str) -> None:
     published = SEEN + ahead
 
-    moments = read_moments(published.isoformat(), None, None, SEEN)
+    moments = read_publication_dates(published.isoformat(), None, None, SEEN)
 
     assert moments.published == published
     assert moments.published_source == source
@@ -64,7 +64,7 @@ def test_a_date_in_the_future_does_not_take_effect(ahead: timedelta, source: str
 
 
 def test_dates_that_cannot_be_read_are_reported() -> None:
-    moments = read_moments("next\nweek", " ", None, SEEN)
+    moments = read_publication_dates("next\nweek", " ", None, SEEN)
 
     assert [(f.code, f.field, f.detail) for f in moments.findings] == [
         ("bad-date", "published", "next week")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from feedmill.model.entry import Author
 from feedmill.model.parsed import Person
-from feedmill.normalise.people import MAX_CHARS, clean_authors, read_person
+from feedmill.normalise.people import MAX_PERSON_CHARS, clean_authors, parse_person
 
 JANE = Author(name="Jane Doe", email="jane@example.com")
 
@@ -28,7 +28,7 @@ JANE = Author(name="Jane Doe", email="jane@example.com")
     ],
 )
 def test_a_name_and_an_address_are_told_apart(text: str) -> None:
-    assert read_person(text) == JANE
+    assert parse_person(text) == JANE
 
 
 @pytest.mark.parametrize(
@@ -62,18 +62,18 @@ def test_a_name_and_an_address_are_told_apart(text: str) -> None:
     ],
 )
 def test_a_field_gives_what_it_holds(text: str, author: Author) -> None:
-    assert read_person(text) == author
+    assert parse_person(text) == author
 
 
 def test_only_the_beginning_of_an_endless_field_is_read() -> None:
-    assert read_person("x" * 1_000_000) == Author(name="x" * MAX_CHARS)
+    assert parse_person("x" * 1_000_000) == Author(name="x" * MAX_PERSON_CHARS)
 
 
 @pytest.mark.parametrize(
     "local", [pytest.param("a" * 65, id="local part"), pytest.param("a." * 150, id="whole")]
 )
 def test_an_address_that_is_too_long_is_a_name(local: str) -> None:
-    assert read_person(f"{local}@example.com").email is None
+    assert parse_person(f"{local}@example.com").email is None
 
 
 @pytest.mark.parametrize(

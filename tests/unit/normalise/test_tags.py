@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.model.parsed import Category
-from feedmill.normalise.categories import MAX_TAG_CHARS, clean_tags
+from feedmill.normalise.categories import MAX_CATEGORY_CHARS, clean_categories
 
 
 def tags(*terms: str, max_tags: int = 256) -> tuple[str, ...]:
-    return clean_tags([Category(term=term) for term in terms], max_tags)
+    return clean_categories([Category(term=term) for term in terms], max_tags)
 
 
 def test_the_first_spelling_of_a_tag_stays() -> None:
@@ -24,7 +24,9 @@ def test_tags_are_clean_text() -> None:
 
 
 def test_a_label_stands_in_for_a_missing_term() -> None:
-    found = clean_tags([Category(term=" ", label="Label"), Category(term="t", label="other")], 256)
+    found = clean_categories(
+        [Category(term=" ", label="Label"), Category(term="t", label="other")], 256
+    )
 
     assert found == ("Label", "t")
 
@@ -36,7 +38,7 @@ def test_the_first_tags_are_kept_when_there_are_too_many() -> None:
 def test_a_tag_is_never_long() -> None:
     (tag,) = tags("x" * 1000)
 
-    assert len(tag) == MAX_TAG_CHARS
+    assert len(tag) == MAX_CATEGORY_CHARS
 
 
 @given(st.lists(st.text(max_size=5)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.observe.masking import masked, masked_all
+from feedmill.observe.masking import mask_all_secrets, mask_secrets
 
 
 @pytest.mark.parametrize(
@@ -28,14 +28,14 @@ from feedmill.observe.masking import masked, masked_all
     ids=lambda text: text[:30],
 )  # fmt: skip
 def test_only_what_is_secret_is_hidden(text: str, shown: str) -> None:
-    assert masked(text) == shown
-    assert masked(shown) == shown
+    assert mask_secrets(text) == shown
+    assert mask_secrets(shown) == shown
 
 
 def test_every_text_of_a_shape_is_masked_and_everything_else_stays() -> None:
     shape = {"url": "nats://u:pw@h", "n": 5, "many": ["redis://:pw@h", None], "plain": "pw@h"}
 
-    assert masked_all(shape) == {
+    assert mask_all_secrets(shape) == {
         "url": "nats://u:***@h",
         "n": 5,
         "many": ["redis://:***@h", None],

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.errors import UsageError
 from feedmill.observe.health_page import serve_metrics
 from feedmill.observe.metrics import Metrics
@@ -25,7 +25,7 @@ def served(story: Callable[[Metrics, Ask], Awaitable[None]]) -> None:
     """Tell a story to a page that is served meanwhile, and see it end."""
 
     async def main() -> None:
-        metrics, watch, port = Metrics(), Watch("test"), free_port()
+        metrics, watch, port = Metrics(), Lifecycle("test"), free_port()
 
         async def ask(octets: bytes) -> bytes:
             for _ in range(200):  # until it listens
@@ -81,7 +81,7 @@ def test_a_port_that_is_taken_is_told() -> None:
         server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         try:
-            await serve_metrics(Metrics(), port, Watch("test"))
+            await serve_metrics(Metrics(), port, Lifecycle("test"))
         finally:
             server.close()
 

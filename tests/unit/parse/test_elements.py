@@ -7,7 +7,7 @@ from feedmill.config import ParseLimits
 from feedmill.model.parsed import RepairCode
 from feedmill.parse.xml.elements import (
     Draft,
-    Scope,
+    ElementScope,
     decimal,
     flag,
     inner_markup,
@@ -18,10 +18,10 @@ from feedmill.parse.xml.elements import (
 )
 
 
-def scope(*, inherits: bool = True, max_values: int = 1_000) -> Scope:
+def scope(*, inherits: bool = True, max_values: int = 1_000) -> ElementScope:
     notes: set[RepairCode] = set()
     limits = ParseLimits(max_values=max_values)
-    return Scope(
+    return ElementScope(
         base="https://example.com/a/", lang="en", inherits=inherits, limits=limits, notes=notes
     )
 

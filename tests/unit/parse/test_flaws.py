@@ -4,11 +4,11 @@ import pytest
 
 from feedmill.config import ParseLimits
 from feedmill.model.document import RawDocument
-from feedmill.parse.xml.first_error import first_flaw
+from feedmill.parse.xml.first_error import first_xml_fault
 
 
 def place(body: bytes) -> tuple[int, int] | None:
-    flaw = first_flaw(RawDocument(body=body))
+    flaw = first_xml_fault(RawDocument(body=body))
     return None if flaw is None else (flaw.line, flaw.column)
 
 
@@ -37,11 +37,11 @@ def test_what_is_well_formed_or_no_markup_has_no_fault(body: bytes) -> None:
 def test_a_document_over_its_limit_is_not_looked_at() -> None:
     document = RawDocument(body=b"<rss>" + b" " * 100)
 
-    assert first_flaw(document, ParseLimits(max_bytes=50)) is None
+    assert first_xml_fault(document, ParseLimits(max_bytes=50)) is None
 
 
 def test_the_words_are_those_of_the_parser_without_its_place() -> None:
-    flaw = first_flaw(RawDocument(body=b"<rss>\n<a></b></rss>"))
+    flaw = first_xml_fault(RawDocument(body=b"<rss>\n<a></b></rss>"))
 
     assert flaw is not None
     assert flaw.message == "Opening and ending tag mismatch: a line 2 and b"

@@ -8,7 +8,7 @@ from feedmill.model.document import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.parse.document import parse_document
 from feedmill.parse.xml.prolog import read_prolog, without_doctype
-from feedmill.parse.xml.repair import balance, mend
+from feedmill.parse.xml.repair import balance_tags, repair_xml
 from feedmill.parse.xml.tree import parse_strictly, read_fragment, read_tree
 
 
@@ -99,17 +99,17 @@ def test_where_nothing_can_be_read_there_is_no_tree(text: bytes) -> None:
     ],
 )
 def test_text_is_mended_outside_of_cdata_and_comments(broken: str, mended: str) -> None:
-    text, repairs = mend(broken.encode())
+    text, repairs = repair_xml(broken.encode())
 
     assert text.decode() == mended
     assert repairs
-    assert mend(text) == (text, ())
+    assert repair_xml(text) == (text, ())
 
 
 def test_nothing_is_mended_in_what_is_sound() -> None:
     text = b"<a b=\"c=d\" e='>'>&amp;&#8217;<![CDATA[&]]></a>"
 
-    assert mend(text) == (text, ())
+    assert repair_xml(text) == (text, ())
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_nothing_is_mended_in_what_is_sound() -> None:
     ],
 )
 def test_what_was_left_open_is_closed(broken: str, balanced: str) -> None:
-    assert balance(broken.encode()).decode() == balanced
+    assert balance_tags(broken.encode()).decode() == balanced
 
 
 def test_a_fragment_is_read_as_it_is_where_it_is_sound_or_can_be_mended() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from feedmill.model.event import Event
-from feedmill.publish.bus_messages import bus_message, header_value, subject_of
+from feedmill.publish.bus_messages import bus_message, encode_header_value, subject_of
 
 AT = datetime(2026, 3, 1, 13, 30, tzinfo=timezone(timedelta(hours=1))).astimezone(UTC)
 
@@ -87,7 +87,7 @@ def test_data_that_does_not_fit_is_left_in_the_log(mode: Any) -> None:
     ],
 )
 def test_a_header_holds_printable_ascii_only(text: str, encoded: str) -> None:
-    assert header_value(text) == encoded
+    assert encode_header_value(text) == encoded
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ import feedmill
 from feedmill.model.entry import Author, EntryEnclosure, NormalisedFeed
 from feedmill.model.event import StoredEntry
 from feedmill.model.parsed import ParsedFeed
-from feedmill.publish.metafeeds import FORMATS, Format, MetaFeed, Source
+from feedmill.publish.metafeeds import FORMATS, EntrySource, MetaFeed, MetaFeedFormat
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "xss.json").read_text("utf-8"))
-KINDS: tuple[Format, ...] = ("atom", "rss", "json")
+KINDS: tuple[MetaFeedFormat, ...] = ("atom", "rss", "json")
 in_every_format = pytest.mark.parametrize("kind", KINDS)
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 A = "{http://www.w3.org/2005/Atom}"
@@ -41,14 +41,14 @@ FEED = MetaFeed(
     language="en-GB",
 )
 SOURCES = {
-    "f1": Source(
+    "f1": EntrySource(
         feed_id="f1",
         url="https://user:secret@paper.example/feed",
         title="The Paper",
         site_url="https://paper.example/",
     ),
-    "f2": Source(feed_id="f2", url="https://quiet.example/rss"),
-    "f3": Source(feed_id="f3", url="about:blank", title="Nowhere"),
+    "f2": EntrySource(feed_id="f2", url="https://quiet.example/rss"),
+    "f3": EntrySource(feed_id="f3", url="about:blank", title="Nowhere"),
 }
 
 
@@ -117,7 +117,7 @@ ENTRIES = (
 )
 
 
-def written(kind: Format, *entries: StoredEntry, feed: MetaFeed = FEED) -> bytes:
+def written(kind: MetaFeedFormat, *entries: StoredEntry, feed: MetaFeed = FEED) -> bytes:
     return FORMATS[kind].write(feed, entries, SOURCES)
 
 
@@ -129,12 +129,12 @@ def read_back(document: bytes) -> NormalisedFeed:
 
 
 @in_every_format
-def test_a_validator_has_no_complaint(kind: Format) -> None:
+def test_a_validator_has_no_complaint(kind: MetaFeedFormat) -> None:
     assert complaints(written(kind, *ENTRIES), kind) == []
 
 
 @in_every_format
-def test_a_feed_of_nothing_is_valid_too(kind: Format) -> None:
+def test_a_feed_of_nothing_is_valid_too(kind: MetaFeedFormat) -> None:
     empty = MetaFeed(
         key="k",
         title="T",
@@ -148,7 +148,7 @@ def test_a_feed_of_nothing_is_valid_too(kind: Format) -> None:
 
 
 @in_every_format
-def test_a_collection_whose_name_cannot_be_written_has_another(kind: Format) -> None:
+def test_a_collection_whose_name_cannot_be_written_has_another(kind: MetaFeedFormat) -> None:
     nameless = replace(FEED, title="\x00 \ud800", description="")
 
     assert complaints(written(kind, feed=nameless), kind) == []
@@ -156,14 +156,14 @@ def test_a_collection_whose_name_cannot_be_written_has_another(kind: Format) -> 
 
 
 @in_every_format
-def test_the_same_entries_give_the_same_bytes(kind: Format) -> None:
+def test_the_same_entries_give_the_same_bytes(kind: MetaFeedFormat) -> None:
     again = replace(FULL, last_seen=NOON + timedelta(days=9), seen_count=99)
 
     assert written(kind, FULL) == written(kind, again)
 
 
 @pytest.mark.parametrize("kind", ["atom", "rss"])  # feedparser 6 reads no JSON Feed
-def test_feedparser_reads_what_was_written(kind: Format) -> None:
+def test_feedparser_reads_what_was_written(kind: MetaFeedFormat) -> None:
     feed = feedparser.parse(written(kind, *ENTRIES))
 
     assert not feed.bozo
@@ -182,7 +182,7 @@ def test_feedparser_reads_what_was_written(kind: Format) -> None:
 
 
 @in_every_format
-def test_our_own_parser_reads_the_same_entries_back(kind: Format) -> None:
+def test_our_own_parser_reads_the_same_entries_back(kind: MetaFeedFormat) -> None:
     back = read_back(written(kind, *ENTRIES))
 
     assert len(back.entries) == len(ENTRIES)
@@ -199,7 +199,7 @@ def test_our_own_parser_reads_the_same_entries_back(kind: Format) -> None:
 
 
 @pytest.mark.parametrize("kind", ["atom", "rss"])
-def test_pages_lead_to_their_neighbours_and_to_the_hub(kind: Format) -> None:
+def test_pages_lead_to_their_neighbours_and_to_the_hub(kind: MetaFeedFormat) -> None:
     root = strict_tree(written(kind))
 
     place = root if kind == "atom" else root[0]
@@ -245,12 +245,12 @@ def test_an_entry_that_nobody_signed_is_its_feeds() -> None:
 
 
 @in_every_format
-def test_an_entry_is_shown_once_however_often_it_is_given(kind: Format) -> None:
+def test_an_entry_is_shown_once_however_often_it_is_given(kind: MetaFeedFormat) -> None:
     assert written(kind, FULL, FULL) == written(kind, FULL)
 
 
 @in_every_format
-def test_ids_do_not_depend_on_the_address_of_the_mill(kind: Format) -> None:
+def test_ids_do_not_depend_on_the_address_of_the_mill(kind: MetaFeedFormat) -> None:
     moved = replace(FEED, self_url="https://new.example/f", home_url="https://new.example/")
 
     ids = [
@@ -297,7 +297,7 @@ def hostile(text: str) -> StoredEntry:
 
 @in_every_format
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
-def test_no_hostile_entry_breaks_a_feed(kind: Format, text: str) -> None:
+def test_no_hostile_entry_breaks_a_feed(kind: MetaFeedFormat, text: str) -> None:
     document = written(kind, hostile(text), stored(2))
 
     assert complaints(document, kind) == []
@@ -306,7 +306,7 @@ def test_no_hostile_entry_breaks_a_feed(kind: Format, text: str) -> None:
 
 @in_every_format
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
-def test_no_hostile_entry_runs_in_a_reader(kind: Format, text: str) -> None:
+def test_no_hostile_entry_runs_in_a_reader(kind: MetaFeedFormat, text: str) -> None:
     (entry,) = shown_raw(written(kind, hostile(text)))
 
     for address in entry.addresses:
@@ -351,7 +351,7 @@ def test_a_title_without_markup_stays_as_it_is_in_rss() -> None:
     at=st.datetimes(timezones=st.just(UTC)),
 )
 def test_any_text_and_any_date_give_a_valid_feed(
-    kind: Format, texts: Sequence[str], at: datetime
+    kind: MetaFeedFormat, texts: Sequence[str], at: datetime
 ) -> None:
     title, link, summary, name, category, file, mime, content = texts
     entry = stored(

@@ -13,7 +13,7 @@ from feedmill.publish.ndjson import json_line
 from feedmill.publish.to_json import decision_wire, feed_wire
 from feedmill.publish.to_shapes import (
     added_feed,
-    attempt,
+    attempt_shape,
     decision_shape,
     feed_detail,
     feed_shape,
@@ -100,7 +100,7 @@ def test_an_attempt_is_a_fetch_in_short() -> None:
         outcome="timeout",
     )
 
-    assert (attempt(fetch).outcome, attempt(fetch).detail) == ("timeout", None)
+    assert (attempt_shape(fetch).outcome, attempt_shape(fetch).detail) == ("timeout", None)
 
 
 def test_a_webhook_shows_its_secret_once() -> None:

@@ -17,10 +17,10 @@ from feedmill.publish.webhook_delivery import (
     backoff_sec,
     delivery_headers,
     delivery_id,
+    exact_batch,
+    is_wanted,
     judge_delivery,
     next_batch,
-    wants,
-    whole_batch,
 )
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
@@ -62,11 +62,11 @@ def batch(read: list[Event], wanted: list[Event], **limits: Any) -> Any:
     ],
 )
 def test_an_event_is_told_when_every_filter_lets_it_through(webhook: Webhook, wanted: bool) -> None:
-    assert wants(webhook, event(1), {"feed": ("news",)}) is wanted
+    assert is_wanted(webhook, event(1), {"feed": ("news",)}) is wanted
 
 
 def test_a_feed_of_which_nothing_is_known_has_no_tags() -> None:
-    assert not wants(replace(HOOK, tag="news"), event(1, feed="unheard-of"), {})
+    assert not is_wanted(replace(HOOK, tag="news"), event(1, feed="unheard-of"), {})
 
 
 def test_a_batch_holds_the_wanted_events_in_order_and_goes_past_the_rest() -> None:
@@ -104,14 +104,14 @@ def test_one_event_that_is_too_large_by_itself_goes_alone() -> None:
 
 
 def test_cloudevents_are_a_batch_of_envelopes() -> None:
-    made = whole_batch([event(1), event(2)], "cloudevents", source="urn:mill")
+    made = exact_batch([event(1), event(2)], "cloudevents", source="urn:mill")
 
     assert [one["source"] for one in json.loads(made.body)] == ["urn:mill", "urn:mill"]
     assert made.upto == 2
 
 
 def test_a_test_is_a_batch_of_nothing() -> None:
-    made = whole_batch([], "plain", source="urn:mill")
+    made = exact_batch([], "plain", source="urn:mill")
 
     assert (made.body, made.events, made.upto) == (b"[]", (), 0)
 
@@ -130,7 +130,7 @@ def test_a_request_is_signed_with_every_secret_that_is_valid_and_says_none() -> 
         WebhookSecret(value="fmwh_old", valid_until=NOON + timedelta(hours=1)),
         WebhookSecret(value="fmwh_ended", valid_until=NOON),
     )
-    made = whole_batch([event(1)], "plain", source="urn:x")
+    made = exact_batch([event(1)], "plain", source="urn:x")
 
     fields = dict(
         delivery_headers(replace(HOOK, secrets=secrets), made, user_agent="mill", now=NOON)
@@ -146,7 +146,7 @@ def test_a_request_is_signed_with_every_secret_that_is_valid_and_says_none() -> 
 
 
 def test_the_type_of_the_body_says_when_it_is_cloudevents() -> None:
-    made = whole_batch([event(1)], "cloudevents", source="urn:x")
+    made = exact_batch([event(1)], "cloudevents", source="urn:x")
 
     fields = delivery_headers(replace(HOOK, format="cloudevents"), made, user_agent="m", now=NOON)
 

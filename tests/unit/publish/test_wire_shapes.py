@@ -15,7 +15,7 @@ from feedmill.publish.to_json import (
     event_wire,
     feed_wire,
     fetch_wire,
-    instant,
+    format_instant,
     refresh_wire,
     revision_wire,
 )
@@ -175,5 +175,5 @@ def test_an_event_keeps_its_number() -> None:
 
 
 def test_instants_are_rfc_3339_in_utc() -> None:
-    assert instant(None) is None
-    assert instant(NOON.astimezone(timezone(timedelta(hours=2)))) == "2025-10-14T12:00:00Z"
+    assert format_instant(None) is None
+    assert format_instant(NOON.astimezone(timezone(timedelta(hours=2)))) == "2025-10-14T12:00:00Z"

@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.interfaces.rest.routes.noticed import Noticed
+from feedmill.interfaces.rest.routes.noticed import ChangeTimes
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 
 
 def test_an_answer_keeps_its_date_until_it_changes() -> None:
-    noticed = Noticed()
+    noticed = ChangeTimes()
     first = noticed.since("/a", "one", NOON)
 
     later = noticed.since("/a", "one", NOON + timedelta(hours=5))
@@ -23,14 +23,14 @@ def test_an_answer_keeps_its_date_until_it_changes() -> None:
 
 
 def test_addresses_do_not_know_each_other() -> None:
-    noticed = Noticed()
+    noticed = ChangeTimes()
     noticed.since("/a", "one", NOON)
 
     assert noticed.since("/b", "one", NOON + SECOND) == NOON
 
 
 def test_what_was_not_asked_for_lately_is_forgotten_and_counts_as_changed() -> None:
-    noticed = Noticed(most=2)
+    noticed = ChangeTimes(most=2)
     for address in ("/a", "/b", "/a", "/c"):
         noticed.since(address, "one", NOON)
     later = NOON + timedelta(hours=1)
@@ -47,7 +47,7 @@ def test_what_was_not_asked_for_lately_is_forgotten_and_counts_as_changed() -> N
 def test_no_two_answers_in_a_row_share_a_date_whatever_the_clock_does(
     steps: list[tuple[str, float]],
 ) -> None:
-    noticed, now, given_out = Noticed(), NOON, dict[datetime, int]()
+    noticed, now, given_out = ChangeTimes(), NOON, dict[datetime, int]()
     version, last = 0, ""
     for tag, step in steps:
         now += timedelta(seconds=step)

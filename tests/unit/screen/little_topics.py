@@ -1,7 +1,7 @@
 """Two small topics, and how tests make texts and scores."""
 
-from feedmill.model.screening import Method, Score, Text, Topic, TopicSet
-from feedmill.screen.topics import sealed
+from feedmill.model.screening import Method, Score, ScreenText, Topic, TopicSet
+from feedmill.screen.topics import with_digest
 
 BEES = Topic(
     id="bees",
@@ -27,7 +27,7 @@ TRAINS = Topic(
     ),
     keywords=("sleeper", "couchette", "night train"),
 )
-TOPICS = sealed(
+TOPICS = with_digest(
     TopicSet(
         name="little",
         topics=(BEES, TRAINS),
@@ -35,14 +35,16 @@ TOPICS = sealed(
     )
 )
 REFERENCE = (
-    Text(ref=0, title="The mayor opened a school.", summary="Children sang."),
-    Text(ref=0, title="Share prices fell.", summary="Traders sold train makers."),
-    Text(ref=0, title="A recipe for soup.", summary="Add honey at the end."),
-    Text(ref=0, title="市长为学校揭幕。"),
-    Text(ref=0, title="股价下跌。", summary="交易员抛售。"),
-    Text(ref=0, title="一道汤的做法。", summary="最后加蜂蜜。"),
+    ScreenText(ref=0, title="The mayor opened a school.", summary="Children sang."),
+    ScreenText(ref=0, title="Share prices fell.", summary="Traders sold train makers."),
+    ScreenText(ref=0, title="A recipe for soup.", summary="Add honey at the end."),
+    ScreenText(ref=0, title="市长为学校揭幕。"),
+    ScreenText(ref=0, title="股价下跌。", summary="交易员抛售。"),
+    ScreenText(ref=0, title="一道汤的做法。", summary="最后加蜂蜜。"),
 )
-HONEY = Text(ref=1, title="Honey harvest", summary="Beekeepers opened the hives of their apiary.")
+HONEY = ScreenText(
+    ref=1, title="Honey harvest", summary="Beekeepers opened the hives of their apiary."
+)
 
 
 def score(

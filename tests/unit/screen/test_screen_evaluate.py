@@ -5,12 +5,14 @@ from msgspec.structs import replace
 from tests.unit.screen.little_topics import TOPICS
 
 from feedmill.errors import TopicError
-from feedmill.model.screening import Gold, Screening, Text
+from feedmill.model.screening import EvaluationEntry, Screening, ScreenText
 from feedmill.screen.evaluate import about_only, auc, confusions, qualities, read_gold
 
 
-def gold(number: int, *topics: str) -> Gold:
-    return Gold(id=str(number), text=Text(ref=number, title=f"t{number}"), topics=topics)
+def gold(number: int, *topics: str) -> EvaluationEntry:
+    return EvaluationEntry(
+        id=str(number), text=ScreenText(ref=number, title=f"t{number}"), topics=topics
+    )
 
 
 SET = [gold(1, "bees"), gold(2, "bees"), gold(3), gold(4)]

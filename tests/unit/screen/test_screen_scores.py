@@ -4,17 +4,17 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.screen.little_topics import BEES, HONEY, REFERENCE, TOPICS, TRAINS
 
-from feedmill.model.screening import Text, Topic, TopicSet
+from feedmill.model.screening import ScreenText, Topic, TopicSet
 from feedmill.screen.bm25 import build_lexicon, lexical_scores
 from feedmill.screen.calibration import EMBEDDING, HYBRID, LEXICAL, calibration_for, probability
 from feedmill.screen.embedding_scores import (
     background_sentences,
+    background_similarity,
     example_sentences,
     margin,
-    ordinariness,
 )
-from feedmill.screen.topics import sealed
-from feedmill.screen.z_scores import scales_of, z_of
+from feedmill.screen.topics import with_digest
+from feedmill.screen.z_scores import scales_of, z_score
 
 LEXICON = build_lexicon(TOPICS, REFERENCE)
 
@@ -28,19 +28,19 @@ def test_a_text_scores_highest_for_the_topic_whose_words_it_uses() -> None:
 
 
 def test_evidence_joins_pairs_of_characters_into_the_words_they_are() -> None:
-    found = lexical_scores(Text(ref=1, title="养蜂人采收蜂蜜"), LEXICON)
+    found = lexical_scores(ScreenText(ref=1, title="养蜂人采收蜂蜜"), LEXICON)
 
     assert any(len(word) > 2 for word in found[0].evidence)
 
 
 def test_a_topic_without_examples_in_a_script_is_not_scored_there() -> None:
-    found = lexical_scores(Text(ref=1, title="夜间列车开通", summary="卧铺车厢"), LEXICON)
+    found = lexical_scores(ScreenText(ref=1, title="夜间列车开通", summary="卧铺车厢"), LEXICON)
 
     assert [score.topic for score in found] == ["bees"]
 
 
 def test_a_word_that_only_sounds_like_the_topic_speaks_against_it() -> None:
-    text = Text(ref=1, title="Spelling pupil")
+    text = ScreenText(ref=1, title="Spelling pupil")
 
     assert lexical_scores(text, LEXICON)[0].raw < 0
 
@@ -48,18 +48,18 @@ def test_a_word_that_only_sounds_like_the_topic_speaks_against_it() -> None:
 def test_scales_are_made_script_by_script_and_never_divide_by_nothing() -> None:
     scales = scales_of([("han", {"a": 1.0, "b": 0.0}), ("han", {"a": 3.0, "b": 0.0})])
 
-    assert z_of(3.0, scales["han", "a"]) == pytest.approx(1.0)
-    assert z_of(0.0, scales["han", "b"]) == 0
+    assert z_score(3.0, scales["han", "a"]) == pytest.approx(1.0)
+    assert z_score(0.0, scales["han", "b"]) == 0
     assert scales["han", "b"].deviation > 0
     assert ("other", "a") not in scales
 
 
 def test_the_margin_is_the_nearer_half_less_two_thirds_of_the_ordinary() -> None:
-    ordinary = ordinariness([0.1, 0.4, 0.3, 0.2])
+    ordinary = background_similarity([0.1, 0.4, 0.3, 0.2])
 
     assert ordinary == pytest.approx(0.3)
     assert margin([0.9, 0.7, 0.1], ordinary) == pytest.approx(0.8 - 0.65 * 0.3)
-    assert margin([0.5], ordinariness([])) == 0.5
+    assert margin([0.5], background_similarity([])) == 0.5
 
 
 def test_a_topic_of_few_examples_is_helped_by_its_description_or_name() -> None:
@@ -71,7 +71,7 @@ def test_a_topic_of_few_examples_is_helped_by_its_description_or_name() -> None:
 
 
 def test_the_background_is_anything_else_and_what_sounds_alike() -> None:
-    topics = sealed(TopicSet(name="t", topics=(BEES, TRAINS), background=("Rates rose.",)))
+    topics = with_digest(TopicSet(name="t", topics=(BEES, TRAINS), background=("Rates rose.",)))
 
     assert background_sentences(topics) == ("Rates rose.", *BEES.not_examples)
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.model.candidate import WindowCandidate
-from feedmill.model.screening import Text
-from feedmill.screen.texts import script_of, scrub, text_of, whole
+from feedmill.model.screening import ScreenText
+from feedmill.screen.texts import clean_line, joined_text, screen_text_of, script_of
 
 
 def candidate(**more: object) -> WindowCandidate:
@@ -38,36 +38,38 @@ def candidate(**more: object) -> WindowCandidate:
     ],
 )
 def test_only_what_can_be_seen_is_left_of_a_field(raw: str, clean: str) -> None:
-    assert scrub(raw, 300) == clean
+    assert clean_line(raw, 300) == clean
 
 
 def test_a_field_is_cut_without_a_blank_at_its_end() -> None:
-    assert scrub("ab cd", 3) == "ab"
+    assert clean_line("ab cd", 3) == "ab"
 
 
 @given(st.text(max_size=400))
 def test_scrubbed_text_is_printable_and_within_its_limit(raw: str) -> None:
-    clean = scrub(raw, 50)
+    clean = clean_line(raw, 50)
 
     assert len(clean) <= 50
     assert clean.isprintable()
 
 
 def test_a_text_holds_title_summary_categories_and_feed_together() -> None:
-    text = text_of(
+    text = screen_text_of(
         candidate(title="T", summary="<p>S</p>", categories=("a", " ", "b" * 99), feed_title="F")
     )
 
-    assert text == Text(ref=7, title="T", summary="S", categories=("a", "b" * 60), feed_title="F")
-    assert whole(text) == f"T. S. a, {'b' * 60}. F"
+    assert text == ScreenText(
+        ref=7, title="T", summary="S", categories=("a", "b" * 60), feed_title="F"
+    )
+    assert joined_text(text) == f"T. S. a, {'b' * 60}. F"
 
 
 def test_a_candidate_without_words_is_an_empty_text() -> None:
-    assert whole(text_of(candidate())) == ""
+    assert joined_text(screen_text_of(candidate())) == ""
 
 
 def test_hidden_characters_are_counted_before_they_are_taken_out() -> None:
-    text = text_of(candidate(title="a\U000e0041\u202eb", categories=("\u2066c",)))
+    text = screen_text_of(candidate(title="a\U000e0041\u202eb", categories=("\u2066c",)))
 
     assert (text.title, text.hidden_chars) == ("ab", 3)
 

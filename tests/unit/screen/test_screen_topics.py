@@ -9,9 +9,9 @@ from feedmill.screen.topics import (
     choose_topics,
     merge_topics,
     read_topics,
-    sealed,
     topic_named,
     weaknesses,
+    with_digest,
 )
 
 TOML = """
@@ -94,7 +94,9 @@ def test_topics_are_chosen_by_name_and_all_when_none_is_named() -> None:
 
 
 def test_a_topic_without_description_or_examples_is_called_weak() -> None:
-    weak = sealed(TopicSet(name="w", topics=(Topic(id="x", name="X", examples=("one",)), BEES)))
+    weak = with_digest(
+        TopicSet(name="w", topics=(Topic(id="x", name="X", examples=("one",)), BEES))
+    )
 
     assert len(weaknesses(weak)) == 1
     assert "no description" in weaknesses(weak)[0]
@@ -103,4 +105,4 @@ def test_a_topic_without_description_or_examples_is_called_weak() -> None:
 
 
 def test_the_version_follows_the_words_and_nothing_else() -> None:
-    assert sealed(TOPICS).version == TOPICS.version
+    assert with_digest(TOPICS).version == TOPICS.version

@@ -2,8 +2,8 @@
 
 import pytest
 
-from feedmill.screen.chinese_variants import simplified
-from feedmill.screen.tokenise import located_terms, terms
+from feedmill.screen.chinese_variants import to_simplified_chinese
+from feedmill.screen.tokenise import tokenise, tokenise_with_positions
 
 
 @pytest.mark.parametrize(
@@ -24,11 +24,11 @@ from feedmill.screen.tokenise import located_terms, terms
     ],
 )
 def test_a_text_gives_words_and_pairs_of_characters(text: str, expected: list[str]) -> None:
-    assert terms(text) == expected
+    assert tokenise(text) == expected
 
 
 def test_terms_know_where_they_stand() -> None:
-    folded, found = located_terms("Wind 風電")
+    folded, found = tokenise_with_positions("Wind 風電")
 
     assert [(term, folded[start:end]) for term, start, end in found] == [
         ("wind", "wind"),
@@ -37,4 +37,4 @@ def test_terms_know_where_they_stand() -> None:
 
 
 def test_traditional_characters_fold_one_to_one() -> None:
-    assert simplified("綠色設計與環境評價") == "绿色设计与环境评价"
+    assert to_simplified_chinese("綠色設計與環境評價") == "绿色设计与环境评价"

@@ -12,13 +12,13 @@ from tests.unit.twophase.window_files import a_file, candidate, said
 from feedmill.engine.two_phase import candidate_file
 from feedmill.engine.two_phase.candidate_file import (
     candidate_page,
-    chosen,
     decode_candidates,
     encode_candidates,
     pack_body,
     read_candidates,
-    sealed,
+    select_candidates,
     unpack_body,
+    with_checksum,
     write_candidates,
 )
 from feedmill.errors import CandidateError
@@ -44,7 +44,7 @@ def test_a_file_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_sealing_twice_changes_nothing() -> None:
-    assert sealed(FILE) == FILE
+    assert with_checksum(FILE) == FILE
 
 
 @given(at=st.integers(0, len(WRITTEN) - 1), octet=st.integers(0, 255))
@@ -95,7 +95,7 @@ def test_what_is_no_candidate_file_is_refused_with_its_reason(data: bytes, reaso
 
 
 def test_a_file_with_a_new_digest_over_changed_words_is_another_window() -> None:
-    other = sealed(msgspec.structs.replace(FILE, prompt="other things"))
+    other = with_checksum(msgspec.structs.replace(FILE, prompt="other things"))
 
     assert other.digest != FILE.digest
     assert decode_candidates(encode_candidates(other)) == other
@@ -136,12 +136,12 @@ def test_a_document_travels_packed_and_is_checked_against_its_hash() -> None:
 
 
 def test_candidates_are_chosen_by_id_in_the_order_of_the_file() -> None:
-    assert [one.candidate_id for one in chosen(FILE, (3, 1, 3))] == [1, 3]
+    assert [one.candidate_id for one in select_candidates(FILE, (3, 1, 3))] == [1, 3]
 
 
 def test_one_unknown_id_refuses_the_whole_choice() -> None:
     with pytest.raises(CandidateError, match="no candidate 4, 99") as refused:
-        chosen(FILE, (1, 99, 4))
+        select_candidates(FILE, (1, 99, 4))
 
     assert refused.value.reason == "unknown-id"
 

@@ -6,29 +6,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.twophase.window_files import MONDAY, candidate
 
-from feedmill.engine.two_phase.candidates import Draft, counted, gather
+from feedmill.engine.two_phase.candidates import CandidateDraft, merge_drafts, with_counts
 from feedmill.model.candidate import SourceReport
 
 
 def draft(
     number: int, *, source: int = 0, link: str | None = None, article: str | None = None
-) -> Draft:
-    return Draft(candidate=candidate(number, source=source), link=link, article_hash=article)
+) -> CandidateDraft:
+    return CandidateDraft(
+        candidate=candidate(number, source=source), link=link, article_hash=article
+    )
 
 
 def test_the_newest_comes_first_and_the_undated_last() -> None:
-    undated = Draft(
+    undated = CandidateDraft(
         candidate=candidate(9, published_at=None, is_undated=True), link=None, article_hash=None
     )
 
-    found = gather([undated, draft(1), draft(3), draft(2)])
+    found = merge_drafts([undated, draft(1), draft(3), draft(2)])
 
     assert [one.title for one in found] == ["Title 3", "Title 2", "Title 1", "Title 9"]
     assert [one.candidate_id for one in found] == [1, 2, 3, 4]
 
 
 def test_one_identity_of_one_source_is_one_candidate() -> None:
-    found = gather([draft(1), draft(1)])  # on two pages of an archive
+    found = merge_drafts([draft(1), draft(1)])  # on two pages of an archive
 
     assert len(found) == 1
     assert found[0].also_in == ()
@@ -37,7 +39,7 @@ def test_one_identity_of_one_source_is_one_candidate() -> None:
 def test_one_address_in_two_sources_is_one_candidate_that_names_the_other() -> None:
     link = "https://paper.example/story"
 
-    found = gather([draft(1, source=0, link=link), draft(2, source=1, link=link)])
+    found = merge_drafts([draft(1, source=0, link=link), draft(2, source=1, link=link)])
 
     assert [(one.title, one.source, one.also_in) for one in found] == [("Title 1", 0, (1,))]
 
@@ -46,17 +48,17 @@ def test_one_article_under_two_addresses_is_one_candidate() -> None:
     first = draft(1, source=0, link="https://paper.example/a", article="hash")
     second = draft(2, source=1, link="https://paper.example/a?from=rss", article="hash")
 
-    assert len(gather([first, second])) == 1
+    assert len(merge_drafts([first, second])) == 1
 
 
 def test_two_entries_of_one_feed_about_one_page_stay_two() -> None:
     link = "https://paper.example/story"
 
-    assert len(gather([draft(1, link=link), draft(2, link=link)])) == 2
+    assert len(merge_drafts([draft(1, link=link), draft(2, link=link)])) == 2
 
 
 def test_entries_without_an_address_are_never_taken_for_each_other() -> None:
-    assert len(gather([draft(1, source=0), draft(2, source=1)])) == 2
+    assert len(merge_drafts([draft(1, source=0), draft(2, source=1)])) == 2
 
 
 def test_reports_count_what_was_kept_and_what_was_repeated() -> None:
@@ -64,7 +66,7 @@ def test_reports_count_what_was_kept_and_what_was_repeated() -> None:
     drafts = [draft(1, link=link), draft(2), draft(3, source=1, link=link)]
     reports = [SourceReport(url=f"https://{n}.example/", outcome="ok") for n in (0, 1)]
 
-    found = counted(reports, drafts, gather(drafts))
+    found = with_counts(reports, drafts, merge_drafts(drafts))
 
     assert [(one.in_window, one.undated, one.repeats) for one in found] == [(2, 0, 0), (1, 0, 1)]
 
@@ -80,7 +82,7 @@ def test_no_identity_is_lost_and_none_appears_twice_in_a_source(
 ) -> None:
     drafts = [draft(number, source=source, link=link) for number, source, link in rows]
 
-    found = gather(drafts)
+    found = merge_drafts(drafts)
 
     places = [(one.source, one.dedupe_key) for one in found]
     assert len(set(places)) == len(places)

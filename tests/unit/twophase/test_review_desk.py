@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.twophase.window_files import candidate, said
 
-from feedmill.interfaces.cli.commands.review_terminal import HELP, ReviewDesk
+from feedmill.interfaces.cli.commands.review_terminal import HELP, ReviewSession
 from feedmill.model.screening import Score
 
 CANDIDATES = (
@@ -24,8 +24,8 @@ SAID = {
 
 
 @pytest.fixture
-def desk() -> ReviewDesk:
-    return ReviewDesk(CANDIDATES, SAID)
+def desk() -> ReviewSession:
+    return ReviewSession(CANDIDATES, SAID)
 
 
 def titles(lines: tuple[str, ...]) -> list[str]:
@@ -33,7 +33,7 @@ def titles(lines: tuple[str, ...]) -> list[str]:
     return [name for line in lines for name in known if name in line]
 
 
-def test_candidates_are_grouped_by_topic_with_the_best_first(desk: ReviewDesk) -> None:
+def test_candidates_are_grouped_by_topic_with_the_best_first(desk: ReviewSession) -> None:
     lines = desk.listing()
 
     assert [line for line in lines if line.startswith("==")] == [
@@ -49,7 +49,7 @@ def test_candidates_are_grouped_by_topic_with_the_best_first(desk: ReviewDesk) -
     assert any("undated" in line for line in lines)
 
 
-def test_nothing_that_a_feed_wrote_reaches_the_terminal_as_a_command(desk: ReviewDesk) -> None:
+def test_nothing_that_a_feed_wrote_reaches_the_terminal_as_a_command(desk: ReviewSession) -> None:
     everything = "".join((*desk.listing(), *desk.answer("show 3").lines))
 
     assert "\x1b" not in everything
@@ -70,7 +70,7 @@ def test_nothing_that_a_feed_wrote_reaches_the_terminal_as_a_command(desk: Revie
         (["1", "filter foot", "none"], {1}),  # what is not shown stays as it is
     ],
 )
-def test_lines_choose(desk: ReviewDesk, lines: list[str], expected: set[int]) -> None:
+def test_lines_choose(desk: ReviewSession, lines: list[str], expected: set[int]) -> None:
     for line in lines:
         desk.answer(line)
 
@@ -78,7 +78,9 @@ def test_lines_choose(desk: ReviewDesk, lines: list[str], expected: set[int]) ->
 
 
 @pytest.mark.parametrize("line", ["99", "1,99", "five", "topic nothing", "min high", "show 99"])
-def test_a_line_that_means_nothing_changes_nothing_and_says_so(desk: ReviewDesk, line: str) -> None:
+def test_a_line_that_means_nothing_changes_nothing_and_says_so(
+    desk: ReviewSession, line: str
+) -> None:
     desk.answer("1")
 
     reply = desk.answer(line)
@@ -88,12 +90,12 @@ def test_a_line_that_means_nothing_changes_nothing_and_says_so(desk: ReviewDesk,
     assert desk.chosen == {1}
 
 
-def test_only_a_web_address_is_opened(desk: ReviewDesk) -> None:
+def test_only_a_web_address_is_opened(desk: ReviewSession) -> None:
     assert desk.answer("open 1").open_url == "https://paper.example/1"
     assert desk.answer("open 2").open_url is None
 
 
-def test_details_tell_the_methods_the_evidence_and_a_text_that_steers(desk: ReviewDesk) -> None:
+def test_details_tell_the_methods_the_evidence_and_a_text_that_steers(desk: ReviewSession) -> None:
     steering, scored = desk.answer("show 3").lines, desk.answer("show 4").lines
 
     assert any("steel flows" in line for line in steering)
@@ -102,7 +104,7 @@ def test_details_tell_the_methods_the_evidence_and_a_text_that_steers(desk: Revi
     assert "categories: news" in scored
 
 
-def test_nothing_is_confirmed_before_something_is_chosen(desk: ReviewDesk) -> None:
+def test_nothing_is_confirmed_before_something_is_chosen(desk: ReviewSession) -> None:
     assert desk.answer("confirm").lines == ("nothing is chosen yet", HELP)
     desk.answer("1")
 
@@ -112,7 +114,7 @@ def test_nothing_is_confirmed_before_something_is_chosen(desk: ReviewDesk) -> No
     assert reply.is_over
 
 
-def test_leaving_confirms_nothing(desk: ReviewDesk) -> None:
+def test_leaving_confirms_nothing(desk: ReviewSession) -> None:
     desk.answer("all")
 
     reply = desk.answer("quit")
@@ -122,7 +124,7 @@ def test_leaving_confirms_nothing(desk: ReviewDesk) -> None:
 
 
 def test_long_lists_are_shown_page_by_page() -> None:
-    desk = ReviewDesk([candidate(number) for number in range(1, 101)], {})
+    desk = ReviewSession([candidate(number) for number in range(1, 101)], {})
 
     first, second, third, end = (desk.answer(line) for line in ("list", "", "next", ""))
 

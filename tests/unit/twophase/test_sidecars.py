@@ -7,10 +7,10 @@ from tests.unit.twophase.window_files import MONDAY, a_file, candidate, said
 
 from feedmill.engine.two_phase.candidate_file import write_candidates
 from feedmill.engine.two_phase.sidecar_files import (
-    confirmations,
     confirmations_path,
     encode_selection,
     parse_ids,
+    read_confirmations,
     read_screenings,
     read_selection,
     record_confirmation,
@@ -132,12 +132,12 @@ def test_confirmations_are_added_and_never_rewritten(path: Path) -> None:
         shown="terminal",
     )
 
-    assert confirmations(path) == ()
+    assert read_confirmations(path) == ()
     record_confirmation(path, first)
     before = confirmations_path(path).read_bytes()
     record_confirmation(path, first)
 
-    assert confirmations(path) == (first, first)
+    assert read_confirmations(path) == (first, first)
     assert confirmations_path(path).read_bytes().startswith(before)
 
 
@@ -145,6 +145,6 @@ def test_a_record_of_confirmations_that_cannot_be_read_is_refused(path: Path) ->
     confirmations_path(path).write_bytes(b"{}\n")
 
     with pytest.raises(CandidateError) as refused:
-        confirmations(path)
+        read_confirmations(path)
 
     assert refused.value.reason == "malformed"

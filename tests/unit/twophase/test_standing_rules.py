@@ -8,8 +8,13 @@ from msgspec.structs import replace
 from tests.unit.twophase.window_files import said
 
 from feedmill.config import Config
-from feedmill.engine.poll.live_screening import governing, held_apart, lets_through
-from feedmill.engine.poll.read_document import Document, Read, compare, read_document
+from feedmill.engine.poll.live_screening import is_accepted, screen_for, split_held
+from feedmill.engine.poll.read_document import (
+    ComparedDocument,
+    ParsedDocument,
+    compare,
+    read_document,
+)
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed
 from feedmill.model.identity import Added
@@ -34,15 +39,15 @@ def a_screen(name: str, **facts: Any) -> StandingScreen:
     return StandingScreen(id=name, created_at=NOON, **facts)
 
 
-def a_reading() -> Read:
+def a_reading() -> ComparedDocument:
     items = "".join(ITEM.format(number) for number in (1, 2, 3))
     body = f"<rss version='2.0'><channel><title>Paper</title>{items}</channel></rss>".encode()
     made = read_document(RawDocument(body=body, url=FEED.url), FEED, (), Config(), NOON)
-    assert isinstance(made, Document)
+    assert isinstance(made, ParsedDocument)
     return compare(made, Recalled(), FEED, Config())
 
 
-def added(read: Read) -> list[Added]:
+def added(read: ComparedDocument) -> list[Added]:
     return [change for change in read.changes.changes if isinstance(change, Added)]
 
 
@@ -50,9 +55,9 @@ def test_a_feeds_own_screen_comes_before_that_of_a_tag_and_an_older_one_first() 
     tagged, later = a_screen("tag", tag="green"), a_screen("later", tag="news")
     own, other = a_screen("own", feed_id="feed-1"), a_screen("other", feed_id="feed-2")
 
-    assert governing((tagged, later, other, own), FEED) == own
-    assert governing((tagged, later, other), FEED) == tagged
-    assert governing((other, a_screen("none", tag="sport")), FEED) is None
+    assert screen_for((tagged, later, other, own), FEED) == own
+    assert screen_for((tagged, later, other), FEED) == tagged
+    assert screen_for((other, a_screen("none", tag="sport")), FEED) is None
 
 
 @pytest.mark.parametrize(
@@ -72,14 +77,14 @@ def test_whatever_is_doubtful_waits(
 ) -> None:
     screening = replace(said(0), **facts)
 
-    assert lets_through(a_screen("s", tag="green", keep_at=keep_at), screening) is expected
+    assert is_accepted(a_screen("s", tag="green", keep_at=keep_at), screening) is expected
 
 
 def test_what_is_not_let_through_leaves_the_changes_and_is_noted() -> None:
     read = a_reading()
     first, second, third = added(read)
 
-    apart = held_apart(read, {second.entry_uid}, {}, {third.entry_uid: said(0)})
+    apart = split_held(read, {second.entry_uid}, {}, {third.entry_uid: said(0)})
 
     assert added(apart) == [second]
     assert apart.changes.summary.added == 1
@@ -90,7 +95,7 @@ def test_what_is_not_let_through_leaves_the_changes_and_is_noted() -> None:
 def test_what_begins_to_wait_still_counts_as_published() -> None:
     read = a_reading()
 
-    apart = held_apart(read, set(), {}, {})
+    apart = split_held(read, set(), {}, {})
 
     assert apart.newly_held == 3
     assert sorted(apart.new_dates) == sorted(read.new_dates)
@@ -104,7 +109,7 @@ def test_what_waits_already_is_noted_again_only_in_other_words() -> None:
         second.entry_uid: "other words",
     }
 
-    apart = held_apart(read, {third.entry_uid}, before, {})
+    apart = split_held(read, {third.entry_uid}, before, {})
 
     assert added(apart) == [third]
     assert [one.change for one in apart.held] == [second]

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from feedmill.engine.two_phase.candidate_file import pack_body, sealed
+from feedmill.engine.two_phase.candidate_file import pack_body, with_checksum
 from feedmill.model.candidate import (
     SCHEMA,
     CandidateFile,
@@ -43,7 +43,7 @@ def a_file(*candidates: WindowCandidate, prompt: str = "green things") -> Candid
         body_sha256="0" * 64,
         body=pack_body(b"<rss/>"),
     )
-    return sealed(
+    return with_checksum(
         CandidateFile(
             schema=SCHEMA,
             created_at=WEEK.end,

@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TypeVar
 
-from feedmill.adapters.blobs.errors import blob_error, closed
-from feedmill.adapters.blobs.read import reader
+from feedmill.adapters.blobs.errors import blob_error, closed_error
+from feedmill.adapters.blobs.read import open_reader
 from feedmill.adapters.blobs.repack import Bodies, reencode
-from feedmill.adapters.blobs.segment_source import PACKED, Depot, Source
+from feedmill.adapters.blobs.segment_source import PACKED_SUFFIX, SegmentSource, SegmentStorage
 from feedmill.adapters.blobs.sweep import sweep
-from feedmill.adapters.blobs.verify import verify
+from feedmill.adapters.blobs.verify import verify_segments
 from feedmill.engine.ports.clock import Clock
 from feedmill.errors import UsageError
 from feedmill.model.feed import BlobRef
@@ -29,11 +29,11 @@ T = TypeVar("T")
 _SHA256_BYTES = 32
 
 
-class Housekeeping:
+class BaseBlobs:
     """What a raw store does with the segments that are there."""
 
     def __init__(
-        self, depot: Depot, place: str, clock: Clock, *, grace: timedelta, readers: int
+        self, depot: SegmentStorage, place: str, clock: Clock, *, grace: timedelta, readers: int
     ) -> None:
         self._depot, self._place, self._clock, self._grace = depot, place, clock, grace
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="feedmill-blobs-read")
@@ -43,60 +43,62 @@ class Housekeeping:
         """The exact bytes of a body; the prefix is found by itself when it is not at hand."""
 
         def read() -> bytes:
-            with reader(self._depot) as source:
+            with open_reader(self._depot) as source:
                 return source.body(ref, prefix)
 
-        return await self.aside(read)
+        return await self.run_in_thread(read)
 
     async def segments(self) -> tuple[Segment, ...]:
         """All segments, oldest first."""
-        return await self.aside(lambda: tuple(self._depot.segments()))
+        return await self.run_in_thread(lambda: tuple(self._depot.segments()))
 
     async def reencode(self, bodies: Bodies) -> tuple[BlobRef, ...]:
         """One new packed segment with all the bodies; the old ones stay until they are swept."""
         return await self.reencode_from(None, bodies)
 
-    async def reencode_from(self, source: Source | None, bodies: Bodies) -> tuple[BlobRef, ...]:
+    async def reencode_from(
+        self, source: SegmentSource | None, bodies: Bodies
+    ) -> tuple[BlobRef, ...]:
         """The same, with bodies that are read somewhere nearer than in the depot."""
         if not bodies:
             return ()
-        name = f"{self._clock.new_id()}{PACKED}"
-        return await self.aside(lambda: reencode(self._depot, name, bodies, source))
+        name = f"{self._clock.new_id()}{PACKED_SUFFIX}"
+        return await self.run_in_thread(lambda: reencode(self._depot, name, bodies, source))
 
     async def sweep(self, segment: str, live: Sequence[BlobRef]) -> Fate:
         """What becomes of a segment into which the index points with `live`."""
         now = self._clock.now()
-        return await self.aside(
+        return await self.run_in_thread(
             lambda: sweep(self._depot, segment, live, now=now, grace=self._grace)
         )
 
     async def drop(self, segment: str) -> None:
         """Delete a sealed segment at once; `sweep` is the patient way."""
-        await self.aside(lambda: self._depot.remove(segment))
+        await self.run_in_thread(lambda: self._depot.remove(segment))
 
     async def verify(
         self, refs: Sequence[BlobRef], *, only: Collection[str] | None = None
     ) -> tuple[BlobProblem, ...]:
         """Everything that does not hold between these index rows and the bytes."""
-        return await self.aside(lambda: verify(self._depot, refs, only))
+        return await self.run_in_thread(lambda: verify_segments(self._depot, refs, only))
 
-    async def carry_out(self, segment: str) -> bytes:
+    async def read_segment(self, segment: str) -> bytes:
         """The bytes of a whole segment; BlobMoved when it is gone."""
 
         def read() -> bytes:
             with self._depot.reading(segment) as read_at:
                 return read_at(0, self._depot.size(segment))
 
-        return await self.aside(read)
+        return await self.run_in_thread(read)
 
-    async def carry_in(self, segment: str, data: bytes) -> None:
+    async def write_segment(self, segment: str, data: bytes) -> None:
         """Keep a segment of another raw store; durable when this returns."""
-        await self.aside(lambda: self._depot.adopt(segment, data))
+        await self.run_in_thread(lambda: self._depot.adopt(segment, data))
 
-    async def aside(self, work: Callable[[], T]) -> T:
+    async def run_in_thread(self, work: Callable[[], T]) -> T:
         """Do blocking work on a reading thread; the disk's errors become ours."""
         if self._closed:
-            raise closed()
+            raise closed_error()
         try:
             return await asyncio.get_running_loop().run_in_executor(self._readers, work)
         except OSError as error:

@@ -7,14 +7,14 @@ from typing import Final
 
 import zstandard
 
-from feedmill.adapters.blobs.record import Coding, Header
+from feedmill.adapters.blobs.record import BodyCoding, Header
 
 _LEVEL: Final = 3
 _NARROW_BITS: Final = 18
 _TABLE_BITS: Final = 22  # 4 M slots, 16 MB each while one body is written
 
 
-def squeeze(body: bytes, prefix: bytes | None) -> tuple[Coding, bytes]:
+def compress(body: bytes, prefix: bytes | None) -> tuple[BodyCoding, bytes]:
     """The smallest form and its name; what does not shrink stays as it is."""
     if prefix:
         small = zstandard.ZstdCompressor(
@@ -27,7 +27,7 @@ def squeeze(body: bytes, prefix: bytes | None) -> tuple[Coding, bytes]:
     return ("zstd-prefix" if prefix else "zstd"), small
 
 
-def expand(payload: bytes, header: Header, prefix: bytes | None) -> bytes | None:
+def decompress(payload: bytes, header: Header, prefix: bytes | None) -> bytes | None:
     """The body again; None when the payload does not decode to the length that was promised."""
     if header.coding == "raw":
         return payload

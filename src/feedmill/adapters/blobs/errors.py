@@ -29,33 +29,33 @@ def blob_error(error: OSError, what: str) -> BlobError:
     return BlobError(reason, f"{what}: {advice} ({error.strerror or error})")
 
 
-def closed() -> BlobError:
+def closed_error() -> BlobError:
     """The raw store was asked for something after its end."""
     return BlobError("closed", "the raw store is closed")
 
 
-def too_slow(patience_sec: float) -> BlobError:
+def too_slow_error(patience_sec: float) -> BlobError:
     """A disk that hangs."""
     return BlobError("too-slow", f"the raw store's disk did not answer within {patience_sec:g} s")
 
 
-def damaged(segment: str, offset: int, problem: str) -> BlobError:
+def damaged_error(segment: str, offset: int, problem: str) -> BlobError:
     """A record that is not what was written."""
     where = f"segment {segment} at {offset}"
     return BlobError("damaged", f"{where}: {problem}; fetch the document again")
 
 
-def not_a_segment(name: str) -> BlobError:
+def not_a_segment_error(name: str) -> BlobError:
     """An index row that names something else; it never leads out of the folder."""
     return BlobError("damaged", f"{name!r} is not the name of a segment")
 
 
-def too_new(segment: str) -> BlobError:
+def too_new_error(segment: str) -> BlobError:
     """A record that only a later version of feedmill can read."""
     message = f"segment {segment} was written by a newer feedmill; use that one"
     return BlobError("unknown-version", message)
 
 
-def moved(segment: str) -> BlobMoved:
+def moved_error(segment: str) -> BlobMoved:
     """A segment that is not there: it was re-encoded or dropped since the index was asked."""
     return BlobMoved("moved", f"segment {segment} is gone; ask the index again")

@@ -10,20 +10,20 @@ from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from typing import Final
 
-from feedmill.adapters.blobs.compression import expand
-from feedmill.adapters.blobs.errors import damaged
+from feedmill.adapters.blobs.compression import decompress
+from feedmill.adapters.blobs.errors import damaged_error
 from feedmill.adapters.blobs.record import Header, ReadAt, payload_of, read_header
-from feedmill.adapters.blobs.segment_source import Source
+from feedmill.adapters.blobs.segment_source import SegmentSource
 from feedmill.model.feed import BlobRef
 
 MAX_CHAIN: Final = 20  # bodies from one that stands alone to the last that leans on it
 _KEPT_BYTES: Final = 32 * 1024 * 1024
 
 
-class Reader:
+class BodyReader:
     """Reads many bodies in one go; consecutive versions of a feed are decoded once each."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SegmentSource) -> None:
         self._source = source
         self._opened: dict[str, ReadAt] = {}
         self._open = ExitStack()
@@ -34,11 +34,11 @@ class Reader:
         """The exact bytes; BlobMoved when the segment is gone, BlobError when they are spoiled."""
         link = self._link(ref.segment, ref.offset, ref.length)
         if (link.header.sha256, link.header.raw_length) != (ref.sha256, ref.raw_length):
-            raise damaged(ref.segment, ref.offset, "another body lies there")
+            raise damaged_error(ref.segment, ref.offset, "another body lies there")
         body = link.decode(self._prefix(link, ref.segment) if prefix is None else prefix)
         # The bodies on the way need no look: a wrong one would have made this one wrong.
         if body is None or sha256(body).hexdigest() != ref.sha256:
-            raise damaged(ref.segment, ref.offset, "the body does not match its hash")
+            raise damaged_error(ref.segment, ref.offset, "the body does not match its hash")
         self._keep((ref.segment, ref.offset), body)
         return body
 
@@ -63,17 +63,17 @@ class Reader:
     def _before(self, link: "_Link", segment: str, depth: int) -> "_Link":
         header = link.header
         if header.prefix_offset >= link.offset or depth >= MAX_CHAIN:
-            raise damaged(segment, link.offset, "its prefix is not where it can be")
+            raise damaged_error(segment, link.offset, "its prefix is not where it can be")
         return self._link(segment, header.prefix_offset, header.prefix_length)
 
     def _link(self, segment: str, offset: int, length: int) -> "_Link":
         data = self._read_at(segment)(offset, length)
         header = read_header(data, segment)
         if header is None:
-            raise damaged(segment, offset, "no record begins there")
+            raise damaged_error(segment, offset, "no record begins there")
         payload = payload_of(data, header, segment)
         if payload is None or header.length != length:
-            raise damaged(segment, offset, "the record is cut off or altered")
+            raise damaged_error(segment, offset, "the record is cut off or altered")
         return _Link(offset, header, payload)
 
     def _read_at(self, segment: str) -> ReadAt:
@@ -90,9 +90,9 @@ class Reader:
 
 
 @contextmanager
-def reader(source: Source) -> Iterator[Reader]:
+def open_reader(source: SegmentSource) -> Iterator[BodyReader]:
     """A reader that gives its segments back at the end."""
-    made = Reader(source)
+    made = BodyReader(source)
     try:
         yield made
     finally:
@@ -106,4 +106,4 @@ class _Link:
         self.offset, self.header, self.payload = offset, header, payload
 
     def decode(self, prefix: bytes | None) -> bytes | None:
-        return expand(self.payload, self.header, prefix)
+        return decompress(self.payload, self.header, prefix)

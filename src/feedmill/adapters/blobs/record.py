@@ -24,11 +24,11 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal
 from zlib import crc32
 
-from feedmill.adapters.blobs.errors import too_new
+from feedmill.adapters.blobs.errors import too_new_error
 from feedmill.model.base import Value
 from feedmill.model.feed import BlobRef
 
-Coding = Literal["raw", "zstd", "zstd-prefix"]
+BodyCoding = Literal["raw", "zstd", "zstd-prefix"]
 ReadAt = Callable[[int, int], bytes]  # (offset, length); short at the end of the segment
 
 MAGIC: Final = b"fmRB"
@@ -37,7 +37,7 @@ _HEAD: Final = struct.Struct("<4sBBxx32sQQ32sQQI")
 _CRC: Final = struct.Struct("<I")
 HEADER_BYTES: Final = _HEAD.size + _CRC.size
 
-_CODINGS: Final[tuple[Coding, ...]] = ("raw", "zstd", "zstd-prefix")
+_CODINGS: Final[tuple[BodyCoding, ...]] = ("raw", "zstd", "zstd-prefix")
 _NO_PREFIX: Final = bytes(32)
 _WINDOW_BYTES: Final = 1 << 20
 
@@ -46,7 +46,7 @@ class Header(Value):
     """What a record says about itself."""
 
     sha256: str
-    coding: Coding
+    coding: BodyCoding
     payload_length: int
     raw_length: int
     payload_crc: int
@@ -60,14 +60,14 @@ class Header(Value):
         return HEADER_BYTES + self.payload_length
 
 
-class Found(Value):
+class IntactRecord(Value):
     """An intact record."""
 
     offset: int
     header: Header
 
 
-class Damage(Value):
+class DamagedRange(Value):
     """Bytes that are no record."""
 
     offset: int
@@ -79,7 +79,7 @@ def write_header(
     *,
     segment: str,
     sha256: str,
-    coding: Coding,
+    coding: BodyCoding,
     raw_length: int,
     prefix: BlobRef | None = None,
 ) -> bytes:
@@ -109,7 +109,7 @@ def read_header(data: bytes, segment: str) -> Header | None:
         return None
     _, version, coding, sha, payload, raw, prefix, at, length, crc = _HEAD.unpack(head)
     if version != VERSION or coding >= len(_CODINGS):
-        raise too_new(segment)
+        raise too_new_error(segment)
     return Header(
         sha256=sha.hex(),
         coding=_CODINGS[coding],
@@ -129,31 +129,31 @@ def payload_of(data: bytes, header: Header, segment: str) -> bytes | None:
     return payload if intact and len(payload) == header.payload_length else None
 
 
-def walk(
+def iterate_records(
     read_at: ReadAt, size: int, segment: str, *, payloads: bool = True
-) -> Iterator[Found | Damage]:
+) -> Iterator[IntactRecord | DamagedRange]:
     """Every record and every hole, in order; `payloads=False` looks at headers only."""
     offset = 0
     while offset < size:
         step = _step(read_at, offset, size, segment, payloads=payloads)
         yield step
-        offset += step.header.length if isinstance(step, Found) else step.length
+        offset += step.header.length if isinstance(step, IntactRecord) else step.length
 
 
 def _step(
     read_at: ReadAt, offset: int, size: int, segment: str, *, payloads: bool
-) -> Found | Damage:
+) -> IntactRecord | DamagedRange:
     data = read_at(offset, HEADER_BYTES)
     header = read_header(data, segment)
     if header is None:
-        return Damage(
+        return DamagedRange(
             offset=offset, length=_next_record(read_at, offset + 1, size, segment) - offset
         )
     if offset + header.length > size:
-        return Damage(offset=offset, length=size - offset)
+        return DamagedRange(offset=offset, length=size - offset)
     if payloads and payload_of(read_at(offset, header.length), header, segment) is None:
-        return Damage(offset=offset, length=header.length)
-    return Found(offset=offset, header=header)
+        return DamagedRange(offset=offset, length=header.length)
+    return IntactRecord(offset=offset, header=header)
 
 
 def _next_record(read_at: ReadAt, offset: int, size: int, segment: str) -> int:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from feedmill.adapters.blobs.compression import squeeze
-from feedmill.adapters.blobs.read import MAX_CHAIN, Reader, reader
+from feedmill.adapters.blobs.compression import compress
+from feedmill.adapters.blobs.read import MAX_CHAIN, BodyReader, open_reader
 from feedmill.adapters.blobs.record import HEADER_BYTES, write_header
-from feedmill.adapters.blobs.segment_source import Depot, Source, Write
+from feedmill.adapters.blobs.segment_source import SegmentSource, SegmentStorage, Write
 from feedmill.errors import BlobError
 from feedmill.model.feed import BlobRef
 
@@ -24,7 +24,7 @@ _BUFFER_BYTES: Final = 4 * 1024 * 1024
 
 
 def reencode(
-    depot: Depot, name: str, bodies: Bodies, source: Source | None = None
+    depot: SegmentStorage, name: str, bodies: Bodies, source: SegmentSource | None = None
 ) -> tuple[BlobRef, ...]:
     """Where the bodies lie in the new, sealed segment; without those that cannot be read.
 
@@ -32,14 +32,14 @@ def reencode(
     a body whose predecessor is not in the list stands alone. They are read from `source` when
     there is a nearer one than the depot itself.
     """
-    with depot.writing(name) as write, reader(source or depot) as old:
+    with depot.writing(name) as write, open_reader(source or depot) as old:
         return _Packing(name, write, bodies, old).run()
 
 
 class _Packing:
     """One new segment in the making."""
 
-    def __init__(self, name: str, write: Write, bodies: Bodies, source: Reader) -> None:
+    def __init__(self, name: str, write: Write, bodies: Bodies, source: BodyReader) -> None:
         self._name, self._write, self._source = name, write, source
         self._bodies = bodies
         self._old = {ref.sha256: ref for ref, _ in bodies}
@@ -60,7 +60,7 @@ class _Packing:
     def _add(self, ref: BlobRef, previous: str | None) -> None:
         body = self._source.body(ref)
         before = self._prefix(previous)
-        coding, payload = squeeze(body, self._body(before) if before else None)
+        coding, payload = compress(body, self._body(before) if before else None)
         leaning = before if coding == "zstd-prefix" else None
         header = write_header(
             payload,

@@ -10,25 +10,25 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Final, Protocol
 
-from feedmill.adapters.blobs.errors import not_a_segment
+from feedmill.adapters.blobs.errors import not_a_segment_error
 from feedmill.adapters.blobs.record import ReadAt
 from feedmill.model.raw_segment import Segment
 
 Write = Callable[[bytes], None]
 
-SEALED: Final = ".seg"
-PACKED: Final = "-packed"  # the end of a name: what was re-encoded
+SEALED_SUFFIX: Final = ".seg"
+PACKED_SUFFIX: Final = "-packed"  # the end of a name: what was re-encoded
 _NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,99}")
 
 
-class Source(Protocol):
+class SegmentSource(Protocol):
     """Whatever gives the bytes of segments."""
 
     def reading(self, name: str) -> AbstractContextManager[ReadAt]:
         """Bytes by range; BlobMoved, at the latest with the first of them, when it is gone."""
 
 
-class Depot(Source, Protocol):
+class SegmentStorage(SegmentSource, Protocol):
     """Where the segments of one raw store lie."""
 
     def size(self, name: str) -> int:
@@ -43,32 +43,32 @@ class Depot(Source, Protocol):
     def segments(self) -> list[Segment]:
         """All segments, oldest first."""
 
-    def strangers(self) -> list[str]:
+    def unknown_files(self) -> list[str]:
         """Names of things that feedmill did not put there."""
 
     def is_sealed(self, name: str) -> bool:
         """True for a complete segment; BlobMoved when it is gone."""
 
-    def condemned_at(self, name: str) -> datetime | None:
+    def marked_at(self, name: str) -> datetime | None:
         """Since when nothing points into the segment, if anybody noted it."""
 
-    def condemn(self, name: str, now: datetime) -> None:
+    def mark_for_deletion(self, name: str, now: datetime) -> None:
         """Note that nothing points into the segment."""
 
-    def absolve(self, name: str) -> None:
+    def unmark(self, name: str) -> None:
         """Something points into the segment after all."""
 
     def remove(self, name: str) -> None:
         """Delete a sealed segment; one that is gone already is fine."""
 
 
-def is_name(name: str) -> bool:
+def is_segment_name(name: str) -> bool:
     """True for what can be the name of a segment; it never leads anywhere else."""
     return _NAME.fullmatch(name) is not None
 
 
-def checked(name: str) -> str:
+def check_segment_name(name: str) -> str:
     """The name, when it is one."""
-    if not is_name(name):
-        raise not_a_segment(name)
+    if not is_segment_name(name):
+        raise not_a_segment_error(name)
     return name

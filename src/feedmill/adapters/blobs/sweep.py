@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from feedmill.adapters.blobs.record import Found, walk
-from feedmill.adapters.blobs.segment_source import PACKED, Depot
+from feedmill.adapters.blobs.record import IntactRecord, iterate_records
+from feedmill.adapters.blobs.segment_source import PACKED_SUFFIX, SegmentStorage
 from feedmill.errors import BlobMoved
 from feedmill.model.feed import BlobRef
 from feedmill.model.raw_segment import Fate
@@ -19,7 +19,7 @@ MIN_LIVE: Final = 0.5
 
 
 def sweep(
-    depot: Depot, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
+    depot: SegmentStorage, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
 ) -> Fate:
     """Condemn, drop or absolve a segment, and say which; `rewrite` asks the caller to re-encode."""
     try:
@@ -29,17 +29,17 @@ def sweep(
 
 
 def _fate(
-    depot: Depot, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
+    depot: SegmentStorage, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
 ) -> Fate:
     if not depot.is_sealed(name):
         return "open"
-    since = depot.condemned_at(name)
+    since = depot.marked_at(name)
     if live:
         if since is not None:
-            depot.absolve(name)
-        return "kept" if name.endswith(PACKED) and _dense(depot, name, live) else "rewrite"
+            depot.unmark(name)
+        return "kept" if name.endswith(PACKED_SUFFIX) and _dense(depot, name, live) else "rewrite"
     if since is None:
-        depot.condemn(name, now)
+        depot.mark_for_deletion(name, now)
         since = now
     if now - since < grace:
         return "condemned"
@@ -47,7 +47,7 @@ def _fate(
     return "dropped"
 
 
-def _dense(depot: Depot, name: str, live: Sequence[BlobRef]) -> bool:
+def _dense(depot: SegmentStorage, name: str, live: Sequence[BlobRef]) -> bool:
     """True when the live bodies are at least half of it, stored or decoded.
 
     Decoded lengths decide: of a chain, the oldest body goes first and is most of the stored bytes,
@@ -57,6 +57,6 @@ def _dense(depot: Depot, name: str, live: Sequence[BlobRef]) -> bool:
     if sum(ref.length for ref in live) >= MIN_LIVE * size:
         return True
     with depot.reading(name) as read_at:
-        steps = walk(read_at, size, name, payloads=False)
-        total = sum(step.header.raw_length for step in steps if isinstance(step, Found))
+        steps = iterate_records(read_at, size, name, payloads=False)
+        total = sum(step.header.raw_length for step in steps if isinstance(step, IntactRecord))
     return sum(ref.raw_length for ref in live) >= MIN_LIVE * total

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from feedmill.adapters.blobs.read import Reader, reader
-from feedmill.adapters.blobs.record import Damage, Found, walk
-from feedmill.adapters.blobs.segment_source import Depot
+from feedmill.adapters.blobs.read import BodyReader, open_reader
+from feedmill.adapters.blobs.record import DamagedRange, IntactRecord, iterate_records
+from feedmill.adapters.blobs.segment_source import SegmentStorage
 from feedmill.errors import BlobError, BlobMoved
 from feedmill.model.feed import BlobRef
 from feedmill.model.raw_segment import BlobFault, BlobProblem
@@ -12,8 +12,8 @@ from feedmill.model.raw_segment import BlobFault, BlobProblem
 _FAULTS: dict[str, BlobFault] = {"moved": "missing", "damaged": "damaged"}
 
 
-def verify(
-    depot: Depot, refs: Sequence[BlobRef], only: Collection[str] | None = None
+def verify_segments(
+    depot: SegmentStorage, refs: Sequence[BlobRef], only: Collection[str] | None = None
 ) -> tuple[BlobProblem, ...]:
     """Every index row read and hashed, every record of every sealed segment accounted for.
 
@@ -33,11 +33,11 @@ def verify(
         found = _records(depot, name, indexed)
         problems += [one for one in found if (one.segment, one.offset) not in told]
     if only is None:
-        problems += map(_foreign, depot.strangers())
+        problems += map(_foreign, depot.unknown_files())
     return tuple(problems)
 
 
-def _sealed(depot: Depot) -> list[str]:
+def _sealed(depot: SegmentStorage) -> list[str]:
     return [segment.name for segment in depot.segments() if segment.sealed]
 
 
@@ -45,15 +45,15 @@ def _foreign(name: str) -> BlobProblem:
     return BlobProblem(fault="foreign", segment=name, detail="feedmill did not put this here")
 
 
-def _rows(depot: Depot, refs: Sequence[BlobRef]) -> Iterator[BlobProblem]:
-    with reader(depot) as source:
+def _rows(depot: SegmentStorage, refs: Sequence[BlobRef]) -> Iterator[BlobProblem]:
+    with open_reader(depot) as source:
         for ref in refs:
             problem = _row(source, ref)
             if problem is not None:
                 yield problem
 
 
-def _row(source: Reader, ref: BlobRef) -> BlobProblem | None:
+def _row(source: BodyReader, ref: BlobRef) -> BlobProblem | None:
     try:
         source.body(ref)
     except BlobError as error:
@@ -67,26 +67,26 @@ def _row(source: Reader, ref: BlobRef) -> BlobProblem | None:
     return None
 
 
-def _records(depot: Depot, name: str, indexed: set[str]) -> list[BlobProblem]:
+def _records(depot: SegmentStorage, name: str, indexed: set[str]) -> list[BlobProblem]:
     """Damage and orphans of one segment; a body on which another leans is no orphan."""
     try:
         with depot.reading(name) as read_at:
-            steps = list(walk(read_at, depot.size(name), name))
+            steps = list(iterate_records(read_at, depot.size(name), name))
     except BlobMoved:  # dropped since they were listed
         return []
     except BlobError as error:
         return [BlobProblem(fault="unreadable", segment=name, detail=str(error))]
-    needed = {step.header.prefix_sha256 for step in steps if isinstance(step, Found)}
+    needed = {step.header.prefix_sha256 for step in steps if isinstance(step, IntactRecord)}
     return [
         _unaccounted(name, step)
         for step in steps
-        if isinstance(step, Damage)
+        if isinstance(step, DamagedRange)
         or not (step.header.sha256 in indexed or step.header.sha256 in needed)
     ]
 
 
-def _unaccounted(name: str, step: Found | Damage) -> BlobProblem:
-    if isinstance(step, Damage):
+def _unaccounted(name: str, step: IntactRecord | DamagedRange) -> BlobProblem:
+    if isinstance(step, DamagedRange):
         detail = f"{step.length} bytes that are no record"
         return BlobProblem(fault="damaged", segment=name, detail=detail, offset=step.offset)
     return BlobProblem(

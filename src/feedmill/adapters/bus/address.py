@@ -46,7 +46,7 @@ class BusAddress(Value):
         return ",".join(f"{host}:{port}" for host, port in self.hosts)
 
 
-def parse_address(url: str | None) -> BusAddress:
+def parse_bus_address(url: str | None) -> BusAddress:
     """The address in its parts; ConfigError says what is wrong with it, and never shows it."""
     if not url:
         _refuse("there is no bus to relay to; set url under [bus], or FEEDMILL_BUS_URL")
@@ -69,7 +69,7 @@ def parse_address(url: str | None) -> BusAddress:
     )
 
 
-def check_files(config: BusConfig) -> None:
+def check_bus_files(config: BusConfig) -> None:
     """ConfigError when a file that the settings name cannot be read: nobody would ever be let in."""
     named = {"creds_file": config.creds_file, "ca_file": config.ca_file}
     mistakes = [

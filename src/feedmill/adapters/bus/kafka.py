@@ -17,7 +17,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from feedmill.adapters.bus.address import BusAddress
 from feedmill.adapters.failpoints import reach
 from feedmill.config import BusConfig
-from feedmill.engine.ports.sink import Newest
+from feedmill.engine.ports.sink import NewestEvent
 from feedmill.errors import ConfigError, SinkError
 from feedmill.model.event import Event
 from feedmill.publish.bus_messages import bus_message
@@ -54,7 +54,7 @@ class KafkaBus:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(self._thread, self._deliver, events)
 
-    async def newest(self) -> Newest | None:
+    async def newest(self) -> NewestEvent | None:
         """Nobody knows: a topic has as many ends as partitions, and repetitions in them."""
         return None
 

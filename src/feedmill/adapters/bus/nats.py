@@ -20,13 +20,13 @@ from nats.errors import AuthorizationError, Error, NoServersError
 from nats.js.errors import APIError
 
 from feedmill.adapters.bus.address import BusAddress
-from feedmill.adapters.bus.nats_session import NatsSession, RefusedError
+from feedmill.adapters.bus.nats_session import MessageRefusedError, NatsSession
 from feedmill.adapters.failpoints import reach
 from feedmill.config import BusConfig
-from feedmill.engine.ports.sink import Newest
+from feedmill.engine.ports.sink import NewestEvent
 from feedmill.errors import ConfigError, SinkError
 from feedmill.model.event import Event
-from feedmill.publish.bus_messages import bus_message, header_value, subject_of
+from feedmill.publish.bus_messages import bus_message, encode_header_value, subject_of
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _WRONG_LAST: Final = 10070
@@ -66,7 +66,7 @@ class NatsBus:
             raise _told(problem, self._address) from problem
         reach("bus-taken")
 
-    async def newest(self) -> Newest | None:
+    async def newest(self) -> NewestEvent | None:
         """The last message of the stream; None when all were let go, and nobody knows any more."""
         await self._drop()
         return (await self._opened()).newest
@@ -101,13 +101,13 @@ class NatsBus:
         message = bus_message(
             event, self._source, mode=config.content_mode, max_bytes=config.max_event_bytes
         )
-        headers = {name: header_value(value) for name, value in message.headers}
+        headers = {name: encode_header_value(value) for name, value in message.headers}
         headers["Nats-Msg-Id"] = headers["ce-id"]
         headers["Nats-Expected-Stream"] = config.stream
         return subject_of(event, self._root), message.body or b"", headers
 
 
-_FAULTS: Final = (Error, OSError, TimeoutError, EOFError, msgspec.DecodeError, RefusedError)
+_FAULTS: Final = (Error, OSError, TimeoutError, EOFError, msgspec.DecodeError, MessageRefusedError)
 
 
 def _told(problem: BaseException, address: BusAddress) -> SinkError:
@@ -116,11 +116,11 @@ def _told(problem: BaseException, address: BusAddress) -> SinkError:
     match problem:
         case AuthorizationError():
             return SinkError("refused", f"{where} does not let us in: {problem}")
-        case RefusedError(code=code) if code == _WRONG_LAST:
+        case MessageRefusedError(code=code) if code == _WRONG_LAST:
             return SinkError("busy", f"{where}: somebody else writes to the stream ({problem})")
-        case RefusedError(code=code) if code in _FULL:
+        case MessageRefusedError(code=code) if code in _FULL:
             return SinkError("disk-full", f"{where} has no room: {problem}")
-        case RefusedError():
+        case MessageRefusedError():
             return SinkError("refused", f"{where} refuses an event: {problem}")
         case APIError(err_code=code) if code in _FULL:
             return SinkError("disk-full", f"{where} has no room: {problem}")

@@ -16,7 +16,7 @@ from nats.js.errors import NotFoundError
 from feedmill.adapters.bus.address import BusAddress
 from feedmill.adapters.failpoints import reach
 from feedmill.config import BusConfig
-from feedmill.engine.ports.sink import Newest
+from feedmill.engine.ports.sink import NewestEvent
 from feedmill.model.event import Event
 
 _PENDING_BYTES: Final = 64 * 1024 * 1024  # what the client may hold before it has to be written
@@ -30,7 +30,7 @@ class _Answer(msgspec.Struct):
     error: dict[str, Any] | None = None
 
 
-class RefusedError(Exception):
+class MessageRefusedError(Exception):
     """The server did not store a message."""
 
     def __init__(self, code: int, description: str) -> None:
@@ -48,7 +48,7 @@ class NatsSession:
         self._waiting: dict[str, asyncio.Future[None]] = {}
         self._count = 0
         self._end: tuple[int, str] | None = None  # number and id of the last message
-        self.newest: Newest | None = None
+        self.newest: NewestEvent | None = None
         self.noticed: Exception | None = None  # the last thing that the client complained of
 
     async def open(self) -> None:
@@ -133,9 +133,9 @@ class NatsSession:
             seq, event_id = headers.get("ce-sequence", ""), headers.get("Nats-Msg-Id")
             if seq.isdigit() and event_id:
                 self._end = int(seq), event_id
-                self.newest = Newest(seq=int(seq), id=event_id)
+                self.newest = NewestEvent(seq=int(seq), id=event_id)
         elif not info.state.last_seq:
-            self.newest = Newest(seq=0)
+            self.newest = NewestEvent(seq=0)
 
     async def _on_answer(self, message: Msg) -> None:
         answer = self._waiting.pop(message.subject, None)
@@ -149,7 +149,7 @@ class NatsSession:
             answer.set_result(None)
         else:
             code = int(fault.get("err_code", 0))
-            answer.set_exception(RefusedError(code, str(fault.get("description"))))
+            answer.set_exception(MessageRefusedError(code, str(fault.get("description"))))
 
     async def _on_error(self, problem: Exception) -> None:
         """Kept for the words of a failure; all else shows in an answer or in its absence."""

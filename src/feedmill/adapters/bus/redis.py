@@ -25,7 +25,7 @@ from redis.exceptions import (
 from feedmill.adapters.bus.address import BusAddress
 from feedmill.adapters.failpoints import reach
 from feedmill.config import BusConfig
-from feedmill.engine.ports.sink import Newest
+from feedmill.engine.ports.sink import NewestEvent
 from feedmill.errors import ConfigError, SinkError
 from feedmill.model.event import Event
 from feedmill.publish.bus_messages import bus_message
@@ -99,17 +99,17 @@ class RedisBus:
         self._reached = max(self._reached, events[-1].seq)
         reach("bus-taken")
 
-    async def newest(self) -> Newest | None:
+    async def newest(self) -> NewestEvent | None:
         """The end of the stream, as its ids tell it."""
         stream = self._config.stream
         if not await self._asked("EXISTS", stream):
             self._reached = 0
-            return Newest(seq=0)
+            return NewestEvent(seq=0)
         info = await self._asked("XINFO STREAM", stream)
         self._reached = int(bytes(info["last-generated-id"]).partition(b"-")[0])
         last = info["last-entry"]
         found = None if last is None else last[1].get(b"ce-id")
-        return Newest(seq=self._reached, id=None if found is None else found.decode())
+        return NewestEvent(seq=self._reached, id=None if found is None else found.decode())
 
     async def close(self) -> None:
         """Leave the server."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 import msgspec
 
 from feedmill.adapters.http.resolver import Resolver
-from feedmill.adapters.http.response_buffer import Answer
+from feedmill.adapters.http.response_buffer import BufferedResponse
 from feedmill.fetch.guard import check_url
 from feedmill.fetch.public_addresses import check_address
 from feedmill.model.fetch import Allowed, Refused
@@ -16,24 +16,28 @@ _verdict = lru_cache(maxsize=16_384)(check_url)
 _refusal = lru_cache(maxsize=4_096)(check_address)
 
 
-class Vetting:
+class AddressCheck:
     """The guard and the resolver together."""
 
     def __init__(self, resolver: Resolver, allow_cidrs: tuple[str, ...]) -> None:
         self._resolver = resolver
         self._allow_cidrs = allow_cidrs
 
-    async def vet(self, url: str, *, within_sec: float, by_proxy: bool) -> Allowed | Answer:
+    async def check(
+        self, url: str, *, within_sec: float, by_proxy: bool
+    ) -> Allowed | BufferedResponse:
         """The URL with the addresses that may be dialled for it, or why not."""
         verdict = _verdict(url, allow_cidrs=self._allow_cidrs)
         # Behind a proxy the name is the proxy's to resolve; literal addresses were checked.
         if isinstance(verdict, Allowed) and verdict.needs_addresses and not by_proxy:
             addresses = await self.resolve(verdict.host, within_sec=within_sec)
             if not addresses:
-                return Answer(error="dns-failure", detail=f"no address for {verdict.host}")
+                return BufferedResponse(
+                    error="dns-failure", detail=f"no address for {verdict.host}"
+                )
             verdict = self._with_addresses(verdict, addresses)
         if isinstance(verdict, Refused):
-            return Answer(error=verdict.reason, detail=verdict.detail)
+            return BufferedResponse(error=verdict.reason, detail=verdict.detail)
         return verdict
 
     async def resolve(self, host: str, *, within_sec: float) -> tuple[str, ...]:

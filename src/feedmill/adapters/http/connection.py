@@ -4,11 +4,11 @@ from functools import partial
 
 import pycurl
 
-from feedmill.adapters.http.curl_errors import is_cut, reason_of
-from feedmill.adapters.http.curl_handle import Handle, Request
-from feedmill.adapters.http.curl_loop import Ended, Pump
-from feedmill.adapters.http.response_buffer import Answer, Transfer
-from feedmill.adapters.http.stall_watch import PaceWatch
+from feedmill.adapters.http.curl_errors import is_truncated, reason_of
+from feedmill.adapters.http.curl_handle import CurlHandle, CurlRequest
+from feedmill.adapters.http.curl_loop import CurlLoop, TransferEnd
+from feedmill.adapters.http.response_buffer import BufferedResponse, ResponseBuffer
+from feedmill.adapters.http.stall_watch import StallWatch
 from feedmill.adapters.http.tls import SessionCaches, trust_store
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
@@ -17,30 +17,30 @@ from feedmill.model.fetch import FetchLimits
 _MAX_IDLE_HANDLES = 512
 
 
-class Wires:
+class Connections:
     """Everything of libcurl that outlives a request."""
 
     def __init__(self, config: FetchConfig, clock: Clock) -> None:
         self._ca_file = trust_store(config.ca_file)
         self._allow_cidrs = config.allow_cidrs
-        self._pump = Pump(max_idle_connections=config.max_idle_connections)
-        self._pace = PaceWatch(clock, read_timeout_sec=config.read_timeout_ms / 1000)
+        self._pump = CurlLoop(max_idle_connections=config.max_idle_connections)
+        self._pace = StallWatch(clock, read_timeout_sec=config.read_timeout_ms / 1000)
         self._sessions = SessionCaches(config.tls_sessions)
-        self._idle: list[Handle] = []
-        self._busy: set[Handle] = set()
+        self._idle: list[CurlHandle] = []
+        self._busy: set[CurlHandle] = set()
 
-    async def send(self, request: Request, host: str, limits: FetchLimits) -> Answer:
+    async def send(self, request: CurlRequest, host: str, limits: FetchLimits) -> BufferedResponse:
         """What came of one request; cancelling drops its connection."""
-        transfer = Transfer(limits)
+        transfer = ResponseBuffer(limits)
         handle = self._take()
         sessions = self._sessions.of(host) if request.url.startswith("https") else None
         try:
-            handle.aim(request, transfer, sessions)
-            self._pace.begin(transfer, limits, partial(self._pump.end, handle.curl))
+            handle.prepare(request, transfer, sessions)
+            self._pace.start_watching(transfer, limits, partial(self._pump.end, handle.curl))
             ended = await self._pump.perform(handle.curl)
             return _answer(transfer, ended, handle)
         finally:
-            self._pace.leave(transfer)
+            self._pace.stop_watching(transfer)
             self._put_back(handle)
 
     def close(self) -> None:
@@ -53,31 +53,31 @@ class Wires:
         self._busy.clear()
         self._sessions.close()
 
-    def _take(self) -> Handle:
+    def _take(self) -> CurlHandle:
         if self._idle:
             handle = self._idle.pop()
         else:
-            handle = Handle(ca_file=self._ca_file, allow_cidrs=self._allow_cidrs)
+            handle = CurlHandle(ca_file=self._ca_file, allow_cidrs=self._allow_cidrs)
         self._busy.add(handle)
         return handle
 
-    def _put_back(self, handle: Handle) -> None:
+    def _put_back(self, handle: CurlHandle) -> None:
         if handle not in self._busy:  # closed with all the others
             return
         self._busy.discard(handle)
-        handle.rest()
+        handle.reset()
         if len(self._idle) < _MAX_IDLE_HANDLES:
             self._idle.append(handle)
         else:
             handle.close()
 
 
-def _answer(transfer: Transfer, ended: Ended, handle: Handle) -> Answer:
+def _answer(transfer: ResponseBuffer, ended: TransferEnd, handle: CurlHandle) -> BufferedResponse:
     if ended.code == pycurl.E_OK or transfer.ended_here:
         return transfer.answer()
     if handle.refused:
-        return Answer(error="private-address", detail=handle.refused)
-    if transfer.has_header and is_cut(ended.code):
+        return BufferedResponse(error="private-address", detail=handle.refused)
+    if transfer.has_header and is_truncated(ended.code):
         return transfer.answer(cut=True)
     # libcurl's own times do not tell a handshake that hangs from an answer that does.
     asked = handle.curl.getinfo(pycurl.REQUEST_SIZE) > 0

@@ -35,6 +35,6 @@ def reason_of(code: int, *, asked: bool) -> FailureReason | RefusalReason:
     return _REASONS.get(code, "connection-failed")
 
 
-def is_cut(code: int) -> bool:
+def is_truncated(code: int) -> bool:
     """Whether the body ended before its end."""
     return code in _CUTS

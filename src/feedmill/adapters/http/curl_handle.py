@@ -12,10 +12,10 @@ from typing import Any
 import pycurl
 
 from feedmill.adapters.http.proxy import Proxy
-from feedmill.adapters.http.response_buffer import Transfer
+from feedmill.adapters.http.response_buffer import ResponseBuffer
 from feedmill.errors import UsageError
 from feedmill.fetch.headers import is_sendable
-from feedmill.fetch.public_addresses import check_address, read_address
+from feedmill.fetch.public_addresses import check_address, parse_ip_address
 from feedmill.model.base import Value
 from feedmill.model.fetch import Headers
 
@@ -24,7 +24,7 @@ _DISALLOW_USERNAME_IN_URL = 278
 _SUPPRESS_CONNECT_HEADERS = 265
 
 
-class Request(Value):
+class CurlRequest(Value):
     """One request to one address: a GET, or a POST when there is a body."""
 
     url: str
@@ -37,15 +37,15 @@ class Request(Value):
     body: bytes | None = None
 
 
-class Handle:
+class CurlHandle:
     """One easy handle; it serves one request at a time."""
 
     def __init__(self, *, ca_file: str, allow_cidrs: tuple[str, ...]) -> None:
         self.curl: Any = pycurl.Curl()
         self.refused = ""  # the address that the guard kept us from dialling
         self._allow_cidrs = allow_cidrs
-        self._request: Request | None = None
-        self._transfer: Transfer | None = None
+        self._request: CurlRequest | None = None
+        self._transfer: ResponseBuffer | None = None
         self._set: dict[int, object] = {}
         self._posts = False  # it was last made ready for a POST
         self._sessions: pycurl.CurlShare | None = None
@@ -57,7 +57,9 @@ class Handle:
         self.curl.setopt(pycurl.WRITEFUNCTION, self._on_chunk)
         self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open)
 
-    def aim(self, request: Request, transfer: Transfer, sessions: pycurl.CurlShare | None) -> None:
+    def prepare(
+        self, request: CurlRequest, transfer: ResponseBuffer, sessions: pycurl.CurlShare | None
+    ) -> None:
         """Make ready for this request."""
         self._request, self._transfer, self.refused = request, transfer, ""
         curl = self.curl
@@ -72,13 +74,13 @@ class Handle:
         if sessions is not None and sessions is not self._sessions:
             self._share(sessions)
 
-    def rest(self) -> None:
+    def reset(self) -> None:
         """Let go of the last transfer, so that an idle handle holds no body."""
         self._request = self._transfer = None
         self._load(None)
 
     def close(self) -> None:
-        self.rest()
+        self.reset()
         self.curl.close()
 
     def _load(self, body: bytes | None) -> None:
@@ -131,7 +133,9 @@ class Handle:
 
     def _may_dial(self, address: str) -> bool:
         request = self._request
-        if request is None or read_address(address) not in map(read_address, request.addresses):
+        if request is None or parse_ip_address(address) not in map(
+            parse_ip_address, request.addresses
+        ):
             return False
         if request.proxy is not None:  # the operator's own choice, not a stranger's
             return True

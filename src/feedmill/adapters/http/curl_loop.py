@@ -13,14 +13,14 @@ import pycurl
 from feedmill.model.base import Value
 
 
-class Ended(Value):
+class TransferEnd(Value):
     """How a transfer ended: libcurl's code, 0 for well, and its words."""
 
     code: int = 0
     message: str = ""
 
 
-class Pump:
+class CurlLoop:
     """All transfers of one fetcher."""
 
     def __init__(self, *, max_idle_connections: int) -> None:
@@ -29,7 +29,7 @@ class Pump:
         self._multi.setopt(pycurl.M_PIPELINING, 0)
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
-        self._waiting: dict[Any, asyncio.Future[Ended]] = {}
+        self._waiting: dict[Any, asyncio.Future[TransferEnd]] = {}
         self._running = 0
         self._watched: dict[int, int] = {}
         self._due_at: float | None = None
@@ -38,10 +38,10 @@ class Pump:
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def perform(self, curl: pycurl.Curl) -> Ended:
+    async def perform(self, curl: pycurl.Curl) -> TransferEnd:
         """Run one prepared easy handle to its end; cancelling drops its connection."""
         self._loop = asyncio.get_running_loop()
-        ended: asyncio.Future[Ended] = self._loop.create_future()
+        ended: asyncio.Future[TransferEnd] = self._loop.create_future()
         self._waiting[curl] = ended
         self._running += 1
         self._multi.add_handle(curl)
@@ -55,7 +55,7 @@ class Pump:
 
     def end(self, curl: pycurl.Curl) -> None:
         """End a transfer from our side; its waiter resumes and takes it out."""
-        self._settle(curl, Ended(code=pycurl.E_ABORTED_BY_CALLBACK, message="ended by us"))
+        self._settle(curl, TransferEnd(code=pycurl.E_ABORTED_BY_CALLBACK, message="ended by us"))
 
     def close(self) -> None:
         """Drop every connection and every transfer that is still under way."""
@@ -139,9 +139,9 @@ class Pump:
         for curl in well:
             self._settle(curl, _WELL)
         for curl, code, message in badly:
-            self._settle(curl, Ended(code=code, message=message))
+            self._settle(curl, TransferEnd(code=code, message=message))
 
-    def _settle(self, curl: pycurl.Curl, how: Ended) -> None:
+    def _settle(self, curl: pycurl.Curl, how: TransferEnd) -> None:
         ended = self._waiting.pop(curl, None)
         if ended is None:  # ended from both sides at once
             return
@@ -150,4 +150,4 @@ class Pump:
             ended.set_result(how)
 
 
-_WELL = Ended()
+_WELL = TransferEnd()

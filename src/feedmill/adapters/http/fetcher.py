@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from feedmill.adapters.http.address_check import Vetting
-from feedmill.adapters.http.connection import Wires
-from feedmill.adapters.http.curl_handle import Request
+from feedmill.adapters.http.address_check import AddressCheck
+from feedmill.adapters.http.connection import Connections
+from feedmill.adapters.http.curl_handle import CurlRequest
 from feedmill.adapters.http.proxy import Proxy, read_proxy
 from feedmill.adapters.http.resolver import Resolver, SystemResolver
-from feedmill.adapters.http.response_buffer import REDIRECTS, Answer
+from feedmill.adapters.http.response_buffer import REDIRECTS, BufferedResponse
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
 from feedmill.errors import UsageError
@@ -57,8 +57,8 @@ class CurlFetcher:
         self._config = config
         self._clock = clock
         self._resolver = resolver or _system_resolver(config, clock)
-        self._vetting = Vetting(self._resolver, config.allow_cidrs)
-        self._wires = Wires(config, clock)
+        self._vetting = AddressCheck(self._resolver, config.allow_cidrs)
+        self._wires = Connections(config, clock)
         self._closed = False
 
     async def fetch(
@@ -115,12 +115,12 @@ class CurlFetcher:
             allow_cidrs=self._config.allow_cidrs,
         )
 
-    async def _ask(self, url: str, headers: Headers, way: _Way) -> tuple[str, Answer]:
+    async def _ask(self, url: str, headers: Headers, way: _Way) -> tuple[str, BufferedResponse]:
         """One hop: the URL as it was dialled, and what came of it."""
-        target = await self._vetting.vet(
+        target = await self._vetting.check(
             url, within_sec=self._left_sec(way), by_proxy=way.proxy is not None
         )
-        if isinstance(target, Answer):
+        if isinstance(target, BufferedResponse):
             return url, target
         if way.proxy is not None:
             return target.url, await self._ask_proxy(target, headers, way, way.proxy)
@@ -128,18 +128,18 @@ class CurlFetcher:
 
     async def _ask_proxy(
         self, target: Allowed, headers: Headers, way: _Way, proxy: Proxy
-    ) -> Answer:
+    ) -> BufferedResponse:
         """One request that holds all addresses of the proxy: libcurl tries them by itself."""
         addresses = await self._vetting.resolve(proxy.host, within_sec=self._left_sec(way))
         if not addresses:
-            return Answer(error="dns-failure", detail="the proxy has no address")
+            return BufferedResponse(error="dns-failure", detail="the proxy has no address")
         request = self._request(target, addresses, headers, way)
         return await self._wires.send(request, target.host, way.limits)
 
-    async def _attempts(self, target: Allowed, headers: Headers, way: _Way) -> Answer:
+    async def _attempts(self, target: Allowed, headers: Headers, way: _Way) -> BufferedResponse:
         """Ask one address after another; go round again only while connections fail (003)."""
         wait_sec = self._config.retry_wait_ms / 1000
-        answer = Answer(error="connection-failed")
+        answer = BufferedResponse(error="connection-failed")
         for attempt in range(self._config.connection_attempts):
             lap, number = divmod(attempt, len(target.addresses))
             if lap and number == 0:
@@ -162,10 +162,10 @@ class CurlFetcher:
         way: _Way,
         *,
         last: bool = True,
-    ) -> Request:
+    ) -> CurlRequest:
         # An address that does not answer must leave time for the next one: IPv6 is often broken.
         connect_timeout_ms = self._config.connect_timeout_ms
-        return Request(
+        return CurlRequest(
             url=target.url,
             headers=headers,
             addresses=addresses,
@@ -189,7 +189,7 @@ class CurlFetcher:
 
 
 def _response(
-    asked: str, url: str, headers: Headers, hops: tuple[Hop, ...], answer: Answer
+    asked: str, url: str, headers: Headers, hops: tuple[Hop, ...], answer: BufferedResponse
 ) -> RawResponse:
     return RawResponse(
         url=asked,

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from feedmill.engine.ports.clock import Clock
 
-Lookup = Callable[[str], tuple[str, ...]]
+LookupHost = Callable[[str], tuple[str, ...]]
 
 _THREADS = 32
 _FAILURE_SEC = 10.0  # a name that failed is not asked for again at once
@@ -38,13 +38,13 @@ class SystemResolver:
         timeout_sec: float,
         cache_sec: float,
         cache_hosts: int,
-        lookup: Lookup | None = None,
+        lookup: LookupHost | None = None,
     ) -> None:
         self._clock = clock
         self._timeout_sec = timeout_sec
         self._cache_sec = cache_sec
         self._cache_hosts = cache_hosts
-        self._lookup = lookup or look_up
+        self._lookup = lookup or look_up_host
         self._known: OrderedDict[str, tuple[float, tuple[str, ...]]] = OrderedDict()
         self._asked: dict[str, asyncio.Task[tuple[str, ...]]] = {}
         self._threads = asyncio.Semaphore(_THREADS)
@@ -92,7 +92,7 @@ class SystemResolver:
             self._known.popitem(last=False)
 
 
-def look_up(host: str) -> tuple[str, ...]:
+def look_up_host(host: str) -> tuple[str, ...]:
     """Every address the system knows for the name, in its order of preference; blocks."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
@@ -108,7 +108,7 @@ def _as_literal(host: str) -> str | None:
         return None
 
 
-async def _in_thread(lookup: Lookup, host: str) -> tuple[str, ...]:
+async def _in_thread(lookup: LookupHost, host: str) -> tuple[str, ...]:
     # A daemon of its own instead of a pool: a pool is waited for when the program ends, and a
     # silent name server would hold it up for half a minute.
     loop = asyncio.get_running_loop()
@@ -120,7 +120,7 @@ async def _in_thread(lookup: Lookup, host: str) -> tuple[str, ...]:
 def _work(
     loop: asyncio.AbstractEventLoop,
     answer: asyncio.Future[tuple[str, ...]],
-    lookup: Lookup,
+    lookup: LookupHost,
     host: str,
 ) -> None:
     try:

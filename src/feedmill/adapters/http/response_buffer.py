@@ -19,7 +19,7 @@ _REDIRECT_BODY_BYTES = 65_536  # read for the sake of the connection, worth no m
 _STOP = -1  # tells libcurl to end the transfer
 
 
-class Answer(Value):
+class BufferedResponse(Value):
     """What came of one request."""
 
     status: int | None = None  # None: no complete header
@@ -32,7 +32,7 @@ class Answer(Value):
     detail: str = ""
 
 
-class Transfer:
+class ResponseBuffer:
     """One answer while it arrives."""
 
     def __init__(self, limits: FetchLimits) -> None:
@@ -98,14 +98,16 @@ class Transfer:
         detail: str = "",
         *,
         cut: bool = False,
-    ) -> Answer:
+    ) -> BufferedResponse:
         """What has arrived; `error` is how libcurl says that it ended."""
         if self._status is None:
             # libcurl is content with a header that breaks off; we are not.
-            return Answer(error=self.stopped or error or "connection-failed", detail=detail)
+            return BufferedResponse(
+                error=self.stopped or error or "connection-failed", detail=detail
+            )
         decoder = self._decoder
         unfinished = decoder is not None and decoder.unfinished
-        return Answer(
+        return BufferedResponse(
             status=self._status,
             headers=self._headers,
             body=b"" if decoder is None else decoder.body(),

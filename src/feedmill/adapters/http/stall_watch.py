@@ -7,7 +7,7 @@ round over all transfers per interval costs less than a timer for each.
 import asyncio
 from collections.abc import Callable
 
-from feedmill.adapters.http.response_buffer import Transfer
+from feedmill.adapters.http.response_buffer import ResponseBuffer
 from feedmill.engine.ports.clock import Clock
 from feedmill.model.fetch import FetchLimits
 
@@ -28,7 +28,7 @@ class _Watched:
     )
 
     def __init__(
-        self, transfer: Transfer, limits: FetchLimits, end: Callable[[], None], now: float
+        self, transfer: ResponseBuffer, limits: FetchLimits, end: Callable[[], None], now: float
     ) -> None:
         self.transfer = transfer
         self.limits = limits
@@ -39,18 +39,20 @@ class _Watched:
         self.window_bytes = 0
 
 
-class PaceWatch:
+class StallWatch:
     """Every transfer under way."""
 
     def __init__(self, clock: Clock, *, read_timeout_sec: float) -> None:
         self._clock = clock
         self._read_timeout_sec = read_timeout_sec
-        self._watched: dict[Transfer, _Watched] = {}
+        self._watched: dict[ResponseBuffer, _Watched] = {}
         self._round: asyncio.TimerHandle | None = None
         self._expected_at = 0.0
         self._interval_sec = 1.0
 
-    def begin(self, transfer: Transfer, limits: FetchLimits, end: Callable[[], None]) -> None:
+    def start_watching(
+        self, transfer: ResponseBuffer, limits: FetchLimits, end: Callable[[], None]
+    ) -> None:
         now = self._clock.monotonic()
         self._watched[transfer] = _Watched(transfer, limits, end, now)
         shortest = min(self._read_timeout_sec, limits.min_throughput_window_sec)
@@ -59,7 +61,7 @@ class PaceWatch:
             self._interval_sec = interval_sec
             self._plan_round()
 
-    def leave(self, transfer: Transfer) -> None:
+    def stop_watching(self, transfer: ResponseBuffer) -> None:
         self._watched.pop(transfer, None)
 
     def close(self) -> None:

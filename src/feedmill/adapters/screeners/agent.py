@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from feedmill.errors import UsageError
-from feedmill.model.screening import Judgement, Method, Score, Text, TopicSet
+from feedmill.model.screening import Judgement, Method, Score, ScreenText, TopicSet
 from feedmill.screen.llm_prompt import scores_of
 
 
@@ -11,7 +11,7 @@ class AgentScreener:
     """The `Screener` for judgements that were made elsewhere; each needs its reason."""
 
     name: Method = "agent"
-    trouble = ""
+    failure = ""
 
     def __init__(self, judgements: Sequence[Judgement]) -> None:
         for one in judgements:
@@ -23,7 +23,7 @@ class AgentScreener:
                 raise UsageError(message)
         self._judgements = {one.ref: one for one in judgements}
 
-    async def score(self, texts: Sequence[Text], topics: TopicSet) -> tuple[Score, ...]:
+    async def score(self, texts: Sequence[ScreenText], topics: TopicSet) -> tuple[Score, ...]:
         """The decisions on these texts; UsageError for a topic that nobody asked for."""
         known = {topic.id for topic in topics.topics}
         found = [self._judgements[text.ref] for text in texts if text.ref in self._judgements]

@@ -5,25 +5,25 @@ from importlib.resources import files
 
 from msgspec.structs import replace
 
-from feedmill.model.screening import EvaluationSet, Text, TopicSet
-from feedmill.screen.topics import read_topics, sealed
+from feedmill.model.screening import EvaluationSet, ScreenText, TopicSet
+from feedmill.screen.topics import read_topics, with_digest
 
 
 @cache
 def default_topics() -> TopicSet:
     """The six topics of seed 001, with sentences about anything else as their background."""
     topics = read_topics(_data("topics/sustainability.toml"))
-    return sealed(replace(topics, background=background()))
+    return with_digest(replace(topics, background=bundled_background()))
 
 
 @cache
-def background() -> tuple[str, ...]:
+def bundled_background() -> tuple[str, ...]:
     """Sentences about anything else, for topics of any kind."""
     return tuple(_data("background.txt").split("\n")[:-1])
 
 
 @cache
-def reference() -> tuple[Text, ...]:
+def reference_texts() -> tuple[ScreenText, ...]:
     """The population that scores are compared with: ordinary entries of ordinary feeds."""
     return tuple(map(_text, _data("reference.txt").split("\n")[:-1]))
 
@@ -36,9 +36,11 @@ def evaluation_set(name: EvaluationSet = "sustainability") -> str:
     return _data(f"evaluation/{name}.jsonl")
 
 
-def _text(line: str) -> Text:
+def _text(line: str) -> ScreenText:
     words, categories, feed_title = (part.strip() for part in line.split("|"))
-    return Text(ref=0, title=words, categories=tuple(categories.split("; ")), feed_title=feed_title)
+    return ScreenText(
+        ref=0, title=words, categories=tuple(categories.split("; ")), feed_title=feed_title
+    )
 
 
 def _data(name: str) -> str:

@@ -20,7 +20,7 @@ create table if not exists kept (
 """
 
 
-class ScreenMemory:
+class ScreeningCache:
     """Values by kind and key; made for one event loop, closed by whoever made it."""
 
     def __init__(self, path: Path | None) -> None:
@@ -34,12 +34,12 @@ class ScreenMemory:
         except (OSError, sqlite3.Error) as problem:
             self._give_up(problem)
 
-    async def recall(self, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
+    async def get_many(self, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
         """The values of those keys that are remembered."""
         async with self._lock:
             return await asyncio.to_thread(self._recall, kind, keys)
 
-    async def keep(self, kind: str, values: Mapping[str, bytes]) -> None:
+    async def put_many(self, kind: str, values: Mapping[str, bytes]) -> None:
         """Remember values."""
         async with self._lock:
             await asyncio.to_thread(self._keep, kind, values)

@@ -17,20 +17,20 @@ import numpy as np
 import onnxruntime
 import onnxruntime_extensions
 
-from feedmill.adapters.screeners.cache import ScreenMemory
+from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.model_files import USE_M, check_model
 from feedmill.errors import ScreenerError
 from feedmill.model.base import Value
-from feedmill.model.screening import Method, Score, Text, TopicSet
+from feedmill.model.screening import Method, Score, ScreenText, TopicSet
 from feedmill.screen.calibration import EMBEDDING, probability
 from feedmill.screen.embedding_scores import (
     background_sentences,
+    background_similarity,
     example_sentences,
     margin,
-    ordinariness,
 )
-from feedmill.screen.texts import Script, script_of, whole
-from feedmill.screen.z_scores import PLACES, Scale, scales_of, z_of
+from feedmill.screen.texts import TextScript, joined_text, script_of
+from feedmill.screen.z_scores import PLACES, Scale, scales_of, z_score
 
 _BATCH: Final = 16
 _MAX_CHARS: Final = 1_000
@@ -44,17 +44,22 @@ class _Prepared(Value):
     sentences: Matrix
     places: dict[str, tuple[int, int]]
     background: tuple[int, int]
-    scales: dict[tuple[Script, str], Scale]
+    scales: dict[tuple[TextScript, str], Scale]
 
 
 class EmbeddingScreener:
     """The `Screener` by sentence vectors; made for one event loop, closed by whoever made it."""
 
     name: Method = "embedding"
-    trouble = ""
+    failure = ""
 
     def __init__(
-        self, model: Path, memory: ScreenMemory, reference: Sequence[Text], *, threads: int = 0
+        self,
+        model: Path,
+        memory: ScreeningCache,
+        reference: Sequence[ScreenText],
+        *,
+        threads: int = 0,
     ) -> None:
         self._model = model
         self._memory = memory
@@ -63,14 +68,14 @@ class EmbeddingScreener:
         self._session: Any = None
         self._prepared: dict[str, _Prepared] = {}
 
-    async def score(self, texts: Sequence[Text], topics: TopicSet) -> tuple[Score, ...]:
+    async def score(self, texts: Sequence[ScreenText], topics: TopicSet) -> tuple[Score, ...]:
         """How much nearer each text is to a topic's examples than to anything else."""
         if not texts:
             return ()
         if self._session is None:
             self._session = await asyncio.to_thread(self._load)
         prepared = self._prepared.get(topics.version) or await self._prepare(topics)
-        vectors = await self._vectors([whole(text) for text in texts])
+        vectors = await self._vectors([joined_text(text) for text in texts])
         return await asyncio.to_thread(_scores, texts, vectors, prepared)
 
     async def close(self) -> None:
@@ -92,7 +97,7 @@ class EmbeddingScreener:
             background=background,
             scales={},
         )
-        population = [whole(text) for text in self._reference]
+        population = [joined_text(text) for text in self._reference]
         raws = _raws(await self._vectors(population), bare)
         scripts = map(script_of, population)
         scales = scales_of(list(zip(scripts, raws, strict=True)))
@@ -106,11 +111,11 @@ class EmbeddingScreener:
         """One row of length one for each passage, remembered ones first."""
         cut = [passage[:_MAX_CHARS] for passage in passages]
         keys = [sha256(passage.encode()).hexdigest() for passage in cut]
-        known = await self._memory.recall(USE_M.id, keys)
+        known = await self._memory.get_many(USE_M.id, keys)
         todo = {key: passage for key, passage in zip(keys, cut, strict=True) if key not in known}
         fresh = await asyncio.to_thread(self._encode, todo)
         if fresh:
-            await self._memory.keep(USE_M.id, fresh)
+            await self._memory.put_many(USE_M.id, fresh)
         rows = [np.frombuffer((known | fresh)[key], dtype=np.float16) for key in keys]
         matrix: Matrix = np.stack(rows).astype(np.float32)
         return matrix
@@ -145,12 +150,12 @@ class EmbeddingScreener:
             raise ScreenerError(message, reason="model-damaged") from problem
 
 
-def _scores(texts: Sequence[Text], vectors: Matrix, prepared: _Prepared) -> tuple[Score, ...]:
+def _scores(texts: Sequence[ScreenText], vectors: Matrix, prepared: _Prepared) -> tuple[Score, ...]:
     found: list[Score] = []
     for text, raws in zip(texts, _raws(vectors, prepared), strict=True):
-        script = script_of(whole(text))
+        script = script_of(joined_text(text))
         for topic, raw in raws.items():
-            z = round(z_of(raw, prepared.scales[script, topic]), PLACES)
+            z = round(z_score(raw, prepared.scales[script, topic]), PLACES)
             found.append(
                 Score(
                     ref=text.ref,
@@ -171,7 +176,7 @@ def _raws(vectors: Matrix, prepared: _Prepared) -> list[dict[str, float]]:
     first, last = prepared.background
     found: list[dict[str, float]] = []
     for row in cosines:
-        ordinary = ordinariness(row[first:last])
+        ordinary = background_similarity(row[first:last])
         found.append(
             {
                 topic: margin(row[start:end], ordinary)

@@ -14,7 +14,7 @@ from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.model.base import Value
 from feedmill.model.fetch import FetchLimits, Headers, Post, RawResponse
-from feedmill.screen.llm_prompt import FORMS, Form, answer_text
+from feedmill.screen.llm_prompt import FORMS, Form, completion_text
 
 _ANSWER_BYTES: Final = 1024 * 1024
 _HEADER_BYTES: Final = 65_536
@@ -25,14 +25,14 @@ _BUSY: Final = frozenset({429, 503})
 _FORM_REFUSED: Final = frozenset({400, 422})
 
 
-class Trouble(Value):
+class CompletionFailure(Value):
     """Why there is no answer, in words."""
 
     words: str
 
 
-class Completions:
-    """Questions and answers of one run; `calls` and `trouble` say what came of them."""
+class LlmClient:
+    """Questions and answers of one run; `calls` and `failure` say what came of them."""
 
     def __init__(
         self, config: ScreenConfig, fetcher: Fetcher, clock: Clock, *, key: str | None
@@ -45,9 +45,9 @@ class Completions:
         self._tokens = 0
         self._invalid = 0
         self.calls = 0
-        self.trouble = ""
+        self.failure = ""
 
-    async def ask(self, body_for: Callable[[Form], bytes]) -> str | Trouble:
+    async def ask(self, body_for: Callable[[Form], bytes]) -> str | CompletionFailure:
         """The model's own words, or why there are none."""
         waits = 0
         form = self._form
@@ -61,7 +61,7 @@ class Completions:
             if response.status in _BUSY and waits < _WAITS and await self._wait(response):
                 waits += 1
                 continue
-            content = answer_text(response.body) if response.status == 200 else None
+            content = completion_text(response.body) if response.status == 200 else None
             if content is None:
                 self.judge_answer(is_usable=False)
                 return self._note(_words(response))
@@ -75,10 +75,10 @@ class Completions:
             self._invalid = 0
             return
         self._invalid += 1
-        if not self.trouble:
+        if not self.failure:
             self._note("its answers cannot be used")
 
-    def _spent(self) -> Trouble | None:
+    def _spent(self) -> CompletionFailure | None:
         config = self._config
         if self._invalid >= config.llm_max_invalid:
             return self._note(f"left alone after {self._invalid} answers that cannot be used")
@@ -106,9 +106,9 @@ class Completions:
         await self._clock.sleep(wait_sec)
         return True
 
-    def _note(self, words: str) -> Trouble:
-        self.trouble = words
-        return Trouble(words=words)
+    def _note(self, words: str) -> CompletionFailure:
+        self.failure = words
+        return CompletionFailure(words=words)
 
 
 def _headers(key: str | None) -> Headers:

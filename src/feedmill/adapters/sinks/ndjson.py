@@ -34,13 +34,13 @@ _REASONS: Final = {
     **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _READ_ONLY),
 }
 
-Line = Callable[[Event], bytes]
+FormatLine = Callable[[Event], bytes]
 
 
-class NdjsonTap:
+class NdjsonSink:
     """Appends to <folder>/entries/2025-10-14.ndjson; several processes may share the folder."""
 
-    def __init__(self, folder: Path, name: str = "ndjson", line: Line = event_line) -> None:
+    def __init__(self, folder: Path, name: str = "ndjson", line: FormatLine = event_line) -> None:
         self.name = name
         self._line = line
         self._folder = folder / "entries"

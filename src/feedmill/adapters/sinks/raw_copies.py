@@ -18,7 +18,7 @@ _REASON: Final = "io-error"
 ReadRaw = Callable[[str], Awaitable[bytes | None]]
 
 
-class RawCopies:
+class RawCopySink:
     """Writes the documents that events point at; `read` gives the body of a fetch."""
 
     def __init__(self, folder: Path, read: ReadRaw, name: str = "raw-copies") -> None:

@@ -8,19 +8,19 @@ from feedmill.model.event import Event
 from feedmill.publish.ndjson import event_line
 
 
-def write_out(data: bytes) -> None:
+def write_stdout(data: bytes) -> None:
     """Write and flush, so that a reader sees each delivery at once."""
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 
-class StdoutTap:
+class StdoutSink:
     """Writes and flushes; a closed pipe ends the program as it does any other."""
 
     def __init__(
         self,
         name: str = "stdout",
-        write: Callable[[bytes], None] = write_out,
+        write: Callable[[bytes], None] = write_stdout,
         line: Callable[[Event], bytes] = event_line,
     ) -> None:
         self.name = name

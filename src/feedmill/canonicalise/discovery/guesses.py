@@ -8,7 +8,7 @@ below it, which is an article.
 from typing import Final
 
 from feedmill.canonicalise.discovery.html_page import plain_url
-from feedmill.canonicalise.urls import split
+from feedmill.canonicalise.urls import split_url
 from feedmill.model.canonical import FoundFeed
 
 WELL_KNOWN: Final = (
@@ -26,12 +26,12 @@ WELL_KNOWN: Final = (
 )
 
 
-def guesses(url: str) -> tuple[FoundFeed, ...]:
+def guess_feeds(url: str) -> tuple[FoundFeed, ...]:
     """The well-known addresses beside a page, likeliest first; () for what is no web page."""
     page = plain_url(url)
     if page is None:
         return ()
-    parts = split(page)
+    parts = split_url(page)
     origin = page[: -len(parts.path + ("" if parts.query is None else f"?{parts.query}"))]
     urls = (f"{origin}{folder}{name}" for name in WELL_KNOWN for folder in _folders(parts.path))
     return tuple(FoundFeed(url=one, found_by="guess") for one in urls if one != page)

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from feedmill.canonicalise.pasted_url import decode_entities
-from feedmill.canonicalise.urls import bare, http_url
+from feedmill.canonicalise.urls import http_url, strip_userinfo_and_fragment
 from feedmill.model.base import Value
 from feedmill.model.parsed import Link
 
-MAX_CHARS: Final = 4_000_000  # the page of a video channel has 1.5 million
+MAX_PAGE_CHARS: Final = 4_000_000  # the page of a video channel has 1.5 million
 MAX_ELEMENTS: Final = 10_000  # of each kind
 _MAX_ATTRIBUTES: Final = 50
 _MAX_VALUE_CHARS: Final = 4_096
@@ -71,7 +71,7 @@ class Element(NamedTuple):
         return self.attributes.get(name, "")
 
 
-class Page(Value):
+class HtmlPage(Value):
     """What a page says that may lead to a feed."""
 
     url: str  # where it was served, without credentials and fragment
@@ -89,7 +89,7 @@ def read_page(
     announced: Sequence[Link] = (),
     *,
     content_type: str | None = None,
-) -> Page:
+) -> HtmlPage:
     """The page behind the markup; `announced` are the links of the HTTP header.
 
     Never raises on bad markup. A page whose own address is no http(s) URL is empty: nothing in it
@@ -97,10 +97,10 @@ def read_page(
     """
     own_url = plain_url(url)
     if own_url is None:
-        return Page(url=url, base=url)
+        return HtmlPage(url=url, base=url)
     text = page_text(html, content_type)
     found, base = _scan(text)
-    return Page(
+    return HtmlPage(
         url=own_url,
         base=(plain_url(base, own_url) if base else None) or own_url,
         announced=tuple(announced),
@@ -114,14 +114,14 @@ def read_page(
 def page_text(html: str | bytes, content_type: str | None = None) -> str:
     """The markup as text: by its mark, the header, its own word, else as UTF-8; never raises."""
     if isinstance(html, str):
-        return html[:MAX_CHARS]
+        return html[:MAX_PAGE_CHARS]
     for mark, codec in _BOMS:
         if html.startswith(mark):
-            return html[len(mark) : MAX_CHARS].decode(codec, "replace")
+            return html[len(mark) : MAX_PAGE_CHARS].decode(codec, "replace")
     head = html[:_CHARSET_WINDOW].decode("latin-1")
     label = _CHARSET.search(content_type or "") or _CHARSET.search(head)
     codec = _CODECS.get(label[1].lower(), "utf-8") if label else "utf-8"
-    return html[:MAX_CHARS].decode(codec, "replace")
+    return html[:MAX_PAGE_CHARS].decode(codec, "replace")
 
 
 def plain_url(reference: str, base: str | None = None) -> str | None:
@@ -134,7 +134,7 @@ def plain_url(reference: str, base: str | None = None) -> str | None:
         return None
     if "@" not in href and "#" not in href:
         return href
-    return bare(href)
+    return strip_userinfo_and_fragment(href)
 
 
 def _scan(text: str) -> tuple[dict[str, list[Element]], str]:

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from feedmill.canonicalise.discovery.html_page import Element, Page, plain_url, read_page
+from feedmill.canonicalise.discovery.html_page import Element, HtmlPage, plain_url, read_page
 from feedmill.canonicalise.policies import canonical_link
 from feedmill.canonicalise.schemes import convert_feed_scheme
-from feedmill.canonicalise.urls import HttpUrl, split
+from feedmill.canonicalise.urls import HttpUrl, split_url
 from feedmill.model.canonical import FoundBy, FoundFeed
 from feedmill.model.parsed import Link
 
@@ -85,34 +85,34 @@ def feeds_of_page(
 ) -> tuple[FoundFeed, ...]:
     """Everything in a page that leads to a feed, best first: declared before looked alike."""
     page = read_page(html, url, link_header_links)
-    return distinct((*declared_feeds(page), *anchored_feeds(page)))
+    return distinct_feeds((*declared_feeds(page), *anchored_feeds(page)))
 
 
-def declared_feeds(page: Page) -> tuple[FoundFeed, ...]:
+def declared_feeds(page: HtmlPage) -> tuple[FoundFeed, ...]:
     """The feeds that the page names as its own, by its header and by its link elements."""
     headers = (
         _declared(page, "header", _Claim(one.href, one.rel, one.type, one.title, one.hreflang))
         for one in page.announced
     )
     links = (_declared(page, "link", _claim(element)) for element in page.links)
-    return distinct(_ranked(feed for feed in (*headers, *links) if feed is not None))
+    return distinct_feeds(_ranked(feed for feed in (*headers, *links) if feed is not None))
 
 
-def anchored_feeds(page: Page) -> tuple[FoundFeed, ...]:
+def anchored_feeds(page: HtmlPage) -> tuple[FoundFeed, ...]:
     """The anchors that look like feeds, the surest first, the page's own host before others."""
-    host = split(page.url).host if page.anchors else ""
+    host = split_url(page.url).host if page.anchors else ""
     rated: list[tuple[int, bool, FoundFeed]] = []
     for element in page.anchors:
         url = _target(page, element.get("href"))
-        doubt = None if url is None else _doubt(element, split(url))
+        doubt = None if url is None else _doubt(element, split_url(url))
         if url is not None and doubt is not None:
             feed = _found(url, "anchor", _media_type(element.get("type")), _label(element))
-            rated.append((doubt, split(url).host != host, feed))
-    rated.sort(key=lambda one: (standing(one[2]), *one[:2]))
-    return distinct(feed for _, _, feed in rated)
+            rated.append((doubt, split_url(url).host != host, feed))
+    rated.sort(key=lambda one: (feed_rank(one[2]), *one[:2]))
+    return distinct_feeds(feed for _, _, feed in rated)
 
 
-def distinct(feeds: Iterable[FoundFeed]) -> tuple[FoundFeed, ...]:
+def distinct_feeds(feeds: Iterable[FoundFeed]) -> tuple[FoundFeed, ...]:
     """The first of each address, however it is spelt, and not more than anybody looks at."""
     known: dict[str, FoundFeed] = {}
     for feed in feeds:
@@ -123,7 +123,7 @@ def distinct(feeds: Iterable[FoundFeed]) -> tuple[FoundFeed, ...]:
     return tuple(known.values())
 
 
-def standing(feed: FoundFeed) -> int:
+def feed_rank(feed: FoundFeed) -> int:
     """0 for a feed of the whole, 1 for one of a part, 2 for comments."""
     if feed.is_comments:
         return 2
@@ -144,7 +144,7 @@ def _claim(element: Element) -> _Claim:
     return _Claim(*(element.get(name) for name in ("href", "rel", "type", "title", "hreflang")))
 
 
-def _declared(page: Page, found_by: FoundBy, claim: _Claim) -> FoundFeed | None:
+def _declared(page: HtmlPage, found_by: FoundBy, claim: _Claim) -> FoundFeed | None:
     rels = claim.rel.lower().split()
     if "stylesheet" in rels or not {"alternate", "feed"} & set(rels):
         return None
@@ -165,10 +165,10 @@ def _is_declared(url: str, claim: _Claim, *, named: bool) -> bool:
     if named and not kind:
         return True
     # Without a type, a language makes it a translation of the page.
-    return _looks_like_feed(split(url)) and not (claim.hreflang and not kind)
+    return _looks_like_feed(split_url(url)) and not (claim.hreflang and not kind)
 
 
-def _target(page: Page, href: str) -> str | None:
+def _target(page: HtmlPage, href: str) -> str | None:
     """Where a reference leads; None for what is no address, for the page itself, and for no feed."""
     scheme = page.base.partition(":")[0]
     url = plain_url(convert_feed_scheme(href, scheme), page.base) if href else None
@@ -214,7 +214,7 @@ def _ranked(feeds: Iterable[FoundFeed]) -> list[FoundFeed]:
     return sorted(
         listed,
         key=lambda feed: (
-            standing(feed),
+            feed_rank(feed),
             groups[_name(feed)],
             _FORMATS.get(feed.type or "", _UNKNOWN_FORMAT),
         ),

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from feedmill.canonicalise.discovery.html_page import Page, plain_url, read_page
-from feedmill.canonicalise.discovery.page_links import distinct
-from feedmill.canonicalise.urls import split
+from feedmill.canonicalise.discovery.html_page import HtmlPage, plain_url, read_page
+from feedmill.canonicalise.discovery.page_links import distinct_feeds
+from feedmill.canonicalise.urls import split_url
 from feedmill.model.canonical import FoundFeed
 
 _YOUTUBE_HOST: Final = re.compile(r"(?:(?:www|m|music)\.)?youtube\.com|youtu\.be")
@@ -24,17 +24,17 @@ _WORDPRESS_PART: Final = re.compile(r"/(?:category|tag|author)/[^/]+/?\Z")
 _MASTODON_PATH: Final = re.compile(r"/(?:@|users/)(\w+)(?:/.*)?")
 
 
-def page_platform_feeds(html: str | bytes | Page, url: str) -> tuple[FoundFeed, ...]:
+def page_platform_feeds(html: str | bytes | HtmlPage, url: str) -> tuple[FoundFeed, ...]:
     """The feeds that the page's platform is known to have, by what the page says of itself."""
-    page = html if isinstance(html, Page) else read_page(html, url)
+    page = html if isinstance(html, HtmlPage) else read_page(html, url)
     if page.url != plain_url(page.url):
         return ()
-    return distinct(feed for rule in _RULES for feed in rule(page))
+    return distinct_feeds(feed for rule in _RULES for feed in rule(page))
 
 
-def _youtube(page: Page) -> Iterator[FoundFeed]:
+def _youtube(page: HtmlPage) -> Iterator[FoundFeed]:
     """A channel by handle or old name, a video: the page knows the channel's id."""
-    if not _YOUTUBE_HOST.fullmatch(split(page.url).host):
+    if not _YOUTUBE_HOST.fullmatch(split_url(page.url).host):
         return
     channel = _youtube_channel(page)
     if channel is not None:
@@ -42,7 +42,7 @@ def _youtube(page: Page) -> Iterator[FoundFeed]:
         yield _feed(feed, "youtube-page", is_published=True)
 
 
-def _youtube_channel(page: Page) -> str | None:
+def _youtube_channel(page: HtmlPage) -> str | None:
     for link in page.links:
         if "canonical" in link.get("rel").lower() and (
             url := _YOUTUBE_URL.search(link.get("href"))
@@ -56,9 +56,9 @@ def _youtube_channel(page: Page) -> str | None:
     return script[1] if script else None
 
 
-def _apple_podcasts(page: Page) -> Iterator[FoundFeed]:
+def _apple_podcasts(page: HtmlPage) -> Iterator[FoundFeed]:
     """A podcast's page carries the address of the publisher's own feed."""
-    if split(page.url).host != "podcasts.apple.com":
+    if split_url(page.url).host != "podcasts.apple.com":
         return
     found = _PODCAST_FEED.search(page.text)
     url = plain_url(found[1].replace("\\u002F", "/").replace("\\/", "/")) if found else None
@@ -66,9 +66,9 @@ def _apple_podcasts(page: Page) -> Iterator[FoundFeed]:
         yield _feed(url, "apple-podcasts", is_published=True)
 
 
-def _soundcloud(page: Page) -> Iterator[FoundFeed]:
+def _soundcloud(page: HtmlPage) -> Iterator[FoundFeed]:
     """An artist's page carries the artist's number."""
-    if split(page.url).host not in ("soundcloud.com", "www.soundcloud.com", "m.soundcloud.com"):
+    if split_url(page.url).host not in ("soundcloud.com", "www.soundcloud.com", "m.soundcloud.com"):
         return
     user = _SOUNDCLOUD_USER.search(page.text)
     if user is not None:
@@ -76,19 +76,19 @@ def _soundcloud(page: Page) -> Iterator[FoundFeed]:
         yield _feed(address, "soundcloud", is_published=True)
 
 
-def _wordpress(page: Page) -> Iterator[FoundFeed]:
+def _wordpress(page: HtmlPage) -> Iterator[FoundFeed]:
     """WordPress on any domain and in any folder: its generator, or its own files."""
     root = _wordpress_root(page)
     if root is None:
         return
-    path = split(page.url).path
+    path = split_url(page.url).path
     if page.url.startswith(root) and _WORDPRESS_PART.search(path):
         yield _feed(f"{page.url.partition('?')[0].rstrip('/')}/feed/", "wordpress-archive")
     yield _feed(f"{root}feed/", "wordpress-site")
     yield _feed(f"{root}?feed=rss2", "wordpress-site")
 
 
-def _wordpress_root(page: Page) -> str | None:
+def _wordpress_root(page: HtmlPage) -> str | None:
     """Where the blog begins; only what lies on the page's own host tells."""
     origin = _origin(page)
     for link in page.links:
@@ -98,26 +98,26 @@ def _wordpress_root(page: Page) -> str | None:
     return origin if _generator(page).startswith("wordpress") else None
 
 
-def _blogger(page: Page) -> Iterator[FoundFeed]:
+def _blogger(page: HtmlPage) -> Iterator[FoundFeed]:
     if _generator(page) == "blogger":
         yield _feed(f"{_origin(page)}feeds/posts/default", "blogger-site")
 
 
-def _substack(page: Page) -> Iterator[FoundFeed]:
+def _substack(page: HtmlPage) -> Iterator[FoundFeed]:
     """A Substack under its own domain loads everything from one host."""
     hrefs = (link.get("href") for link in page.links)
-    if any(split(url).host == "substackcdn.com" for href in hrefs if (url := plain_url(href))):
+    if any(split_url(url).host == "substackcdn.com" for href in hrefs if (url := plain_url(href))):
         yield _feed(f"{_origin(page)}feed", "substack-site")
 
 
-def _medium(page: Page) -> Iterator[FoundFeed]:
+def _medium(page: HtmlPage) -> Iterator[FoundFeed]:
     """Medium under a publication's own domain."""
     names = ("al:ios:app_name", "al:android:app_name")
     if any(m.get("property") in names and m.get("content") == "Medium" for m in page.metas):
         yield _feed(f"{_origin(page)}feed", "medium-site")
 
 
-def _tumblr(page: Page) -> Iterator[FoundFeed]:
+def _tumblr(page: HtmlPage) -> Iterator[FoundFeed]:
     """A Tumblr under its own domain says where its app finds it."""
     for meta in page.metas:
         if meta.get("content").startswith("tumblr://"):
@@ -125,14 +125,14 @@ def _tumblr(page: Page) -> Iterator[FoundFeed]:
             return
 
 
-def _mastodon(page: Page) -> Iterator[FoundFeed]:
+def _mastodon(page: HtmlPage) -> Iterator[FoundFeed]:
     """Mastodon under any domain; a post leads to its author."""
-    user = _MASTODON_PATH.fullmatch(split(page.url).path)
+    user = _MASTODON_PATH.fullmatch(split_url(page.url).path)
     if user is not None and _generator(page).startswith("mastodon"):
         yield _feed(f"{_origin(page)}@{user[1]}.rss", "mastodon-site")
 
 
-_RULES: Final[tuple[Callable[[Page], Iterator[FoundFeed]], ...]] = (
+_RULES: Final[tuple[Callable[[HtmlPage], Iterator[FoundFeed]], ...]] = (
     _youtube,
     _apple_podcasts,
     _soundcloud,
@@ -145,12 +145,12 @@ _RULES: Final[tuple[Callable[[Page], Iterator[FoundFeed]], ...]] = (
 )
 
 
-def _origin(page: Page) -> str:
+def _origin(page: HtmlPage) -> str:
     """Scheme and host of the page with the slash."""
     return page.url[: page.url.index("/", page.url.index("://") + 3) + 1]
 
 
-def _generator(page: Page) -> str:
+def _generator(page: HtmlPage) -> str:
     """What the page says it was made with, lower case."""
     named = (meta for meta in page.metas if meta.get("name").lower() == "generator")
     return next((meta.get("content").lower() for meta in named), "")

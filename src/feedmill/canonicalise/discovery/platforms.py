@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 
 from feedmill.canonicalise.discovery.html_page import plain_url
 from feedmill.canonicalise.query import param_name
-from feedmill.canonicalise.urls import split
+from feedmill.canonicalise.urls import split_url
 from feedmill.model.canonical import FoundFeed
 
 
-class Rule(NamedTuple):
+class PlatformRule(NamedTuple):
     """One line of the table: `{…}` in a feed is a named group of host, path or query."""
 
     name: str
@@ -52,128 +52,128 @@ _NO_FEED: Final = r"(?!.*/(?:feed|rss|(?:atom|rss)\.xml)/?\Z|/feeds/)"
 _ANY_PATH: Final = rf"{_NO_FEED}/.*"
 
 RULES: Final = (
-    Rule(
+    PlatformRule(
         "youtube-channel", _YOUTUBE, r"/channel/(?P<id>UC[\w-]{22})(?:/.*)?",
         (f"{_VIDEOS}?channel_id={{id}}",),
     ),
-    Rule("youtube-playlist", _YOUTUBE, r"/(?:playlist|watch)", (f"{_VIDEOS}?playlist_id={{list}}",), _LIST),
-    Rule("youtube-playlist", r"youtu\.be", r"/[\w-]+", (f"{_VIDEOS}?playlist_id={{list}}",), _LIST),
-    Rule("youtube-user", _YOUTUBE, r"/user/(?P<user>[\w.-]+)(?:/.*)?", (f"{_VIDEOS}?user={{user}}",)),
+    PlatformRule("youtube-playlist", _YOUTUBE, r"/(?:playlist|watch)", (f"{_VIDEOS}?playlist_id={{list}}",), _LIST),
+    PlatformRule("youtube-playlist", r"youtu\.be", r"/[\w-]+", (f"{_VIDEOS}?playlist_id={{list}}",), _LIST),
+    PlatformRule("youtube-user", _YOUTUBE, r"/user/(?P<user>[\w.-]+)(?:/.*)?", (f"{_VIDEOS}?user={{user}}",)),
 
-    Rule("github-releases", _GITHUB, rf"{_NO_USER}{_REPO}/releases(?:/.*)?", (f"{_ON_GITHUB}/releases.atom",)),
-    Rule("github-tags", _GITHUB, rf"{_NO_USER}{_REPO}/tags/?", (f"{_ON_GITHUB}/tags.atom",)),
-    Rule(
+    PlatformRule("github-releases", _GITHUB, rf"{_NO_USER}{_REPO}/releases(?:/.*)?", (f"{_ON_GITHUB}/releases.atom",)),
+    PlatformRule("github-tags", _GITHUB, rf"{_NO_USER}{_REPO}/tags/?", (f"{_ON_GITHUB}/tags.atom",)),
+    PlatformRule(
         "github-commits", _GITHUB, rf"{_NO_USER}{_REPO}/(?:commits|tree|blob)/(?P<ref>.+?)/?",
         (f"{_ON_GITHUB}/commits/{{ref}}.atom",),
     ),
-    Rule("github-commits", _GITHUB, rf"{_NO_USER}{_REPO}/commits/?", (f"{_ON_GITHUB}/commits.atom",)),
-    Rule("github-wiki", _GITHUB, rf"{_NO_USER}{_REPO}/wiki(?:/.*)?", (f"{_ON_GITHUB}/wiki.atom",)),
-    Rule(
+    PlatformRule("github-commits", _GITHUB, rf"{_NO_USER}{_REPO}/commits/?", (f"{_ON_GITHUB}/commits.atom",)),
+    PlatformRule("github-wiki", _GITHUB, rf"{_NO_USER}{_REPO}/wiki(?:/.*)?", (f"{_ON_GITHUB}/wiki.atom",)),
+    PlatformRule(
         "github-discussions", _GITHUB, rf"{_NO_USER}{_REPO}/discussions(?:/.*)?",
         (f"{_ON_GITHUB}/discussions.atom",),
     ),
-    Rule(
+    PlatformRule(
         "github-repository", _GITHUB, rf"{_NO_USER}{_REPO}/?",
         (f"{_ON_GITHUB}/releases.atom", f"{_ON_GITHUB}/commits.atom", f"{_ON_GITHUB}/tags.atom"),
     ),
-    Rule("github-user", _GITHUB, rf"{_NO_USER}/(?P<user>[\w-]+)/?", ("https://github.com/{user}.atom",)),
-    Rule(
+    PlatformRule("github-user", _GITHUB, rf"{_NO_USER}/(?P<user>[\w-]+)/?", ("https://github.com/{user}.atom",)),
+    PlatformRule(
         "github-gists", r"gist\.github\.com", r"/(?P<user>[\w-]+)(?:/[0-9a-f]+)?/?",
         ("https://gist.github.com/{user}.atom",),
     ),
 
-    Rule("gitlab-releases", _GITLAB, rf"{_PROJECT}/-/releases(?:/.*)?", (f"{_ON_GITLAB}/-/releases.atom",)),
-    Rule("gitlab-tags", _GITLAB, rf"{_PROJECT}/-/tags(?:/.*)?", (f"{_ON_GITLAB}/-/tags?format=atom",)),
-    Rule(
+    PlatformRule("gitlab-releases", _GITLAB, rf"{_PROJECT}/-/releases(?:/.*)?", (f"{_ON_GITLAB}/-/releases.atom",)),
+    PlatformRule("gitlab-tags", _GITLAB, rf"{_PROJECT}/-/tags(?:/.*)?", (f"{_ON_GITLAB}/-/tags?format=atom",)),
+    PlatformRule(
         "gitlab-commits", _GITLAB, rf"{_PROJECT}/-/(?:commits|tree|blob)/(?P<ref>.+?)/?",
         (f"{_ON_GITLAB}/-/commits/{{ref}}?format=atom",),
     ),
-    Rule(
+    PlatformRule(
         "gitlab-project", _GITLAB, rf"{_PROJECT}/?",
         (f"{_ON_GITLAB}/-/releases.atom", f"{_ON_GITLAB}.atom", f"{_ON_GITLAB}/-/tags?format=atom"),
     ),
-    Rule(
+    PlatformRule(
         "gitlab-user", _GITLAB, r"/(?!explore|help|dashboard|users)(?P<user>[\w.-]+)/?",
         ("https://gitlab.com/{user}.atom",),
     ),
 
-    Rule(
+    PlatformRule(
         "reddit-thread", _REDDIT, r"/r/(?P<sub>[\w+]+)/comments/(?P<thread>\w+)(?:/.*)?",
         (f"{_ON_REDDIT}/r/{{sub}}/.rss", f"{_ON_REDDIT}/r/{{sub}}/comments/{{thread}}/.rss"),
     ),
-    Rule(
+    PlatformRule(
         "reddit-search", _REDDIT, r"(?P<where>/r/[\w+]+)?/search/?",
         (f"{_ON_REDDIT}{{where}}/search.rss?{{query}}",), r"q=.+",
     ),
-    Rule(
+    PlatformRule(
         "reddit-sorted", _REDDIT, r"/r/(?P<sub>[\w+]+)/(?P<order>new|hot|rising|top|controversial)/?",
         (f"{_ON_REDDIT}/r/{{sub}}/{{order}}/.rss",),
     ),
-    Rule("reddit-subreddit", _REDDIT, r"/r/(?P<sub>[\w+]+)(?:/.*)?", (f"{_ON_REDDIT}/r/{{sub}}/.rss",)),
-    Rule(
+    PlatformRule("reddit-subreddit", _REDDIT, r"/r/(?P<sub>[\w+]+)(?:/.*)?", (f"{_ON_REDDIT}/r/{{sub}}/.rss",)),
+    PlatformRule(
         "reddit-multireddit", _REDDIT, r"/(?:user|u)/(?P<user>[\w-]+)/m/(?P<multi>\w+)(?:/.*)?",
         (f"{_ON_REDDIT}/user/{{user}}/m/{{multi}}/.rss",),
     ),
-    Rule("reddit-user", _REDDIT, r"/(?:user|u)/(?P<user>[\w-]+)(?:/.*)?", (f"{_ON_REDDIT}/user/{{user}}/.rss",)),
-    Rule("reddit-domain", _REDDIT, r"/domain/(?P<domain>[\w.-]+)(?:/.*)?", (f"{_ON_REDDIT}/domain/{{domain}}/.rss",)),
+    PlatformRule("reddit-user", _REDDIT, r"/(?:user|u)/(?P<user>[\w-]+)(?:/.*)?", (f"{_ON_REDDIT}/user/{{user}}/.rss",)),
+    PlatformRule("reddit-domain", _REDDIT, r"/domain/(?P<domain>[\w.-]+)(?:/.*)?", (f"{_ON_REDDIT}/domain/{{domain}}/.rss",)),
 
-    Rule(
+    PlatformRule(
         "wordpress-archive", r"(?P<blog>[\w-]+)\.wordpress\.com", rf"{_NO_FEED}(?P<part>/(?:category|tag|author)/[^/]+)(?:/.*)?",
         ("https://{blog}.wordpress.com{part}/feed/", "https://{blog}.wordpress.com/feed/"),
     ),
-    Rule(
+    PlatformRule(
         "wordpress", r"(?P<blog>[\w-]+)\.wordpress\.com", _ANY_PATH,
         ("https://{blog}.wordpress.com/feed/", "https://{blog}.wordpress.com/comments/feed/"),
     ),
-    Rule("substack", r"(?!www\.)(?P<name>[\w-]+)\.substack\.com", _ANY_PATH, ("https://{name}.substack.com/feed",)),
-    Rule(
+    PlatformRule("substack", r"(?!www\.)(?P<name>[\w-]+)\.substack\.com", _ANY_PATH, ("https://{name}.substack.com/feed",)),
+    PlatformRule(
         "substack-profile", r"(?:www\.)?substack\.com", r"/@(?P<name>[\w-]+)(?:/.*)?",
         ("https://{name}.substack.com/feed",), is_published=False,
     ),
-    Rule("medium-topic", _MEDIUM, r"/tag/(?P<tag>[^/]+)(?:/.*)?", ("https://medium.com/feed/tag/{tag}",)),
-    Rule(
+    PlatformRule("medium-topic", _MEDIUM, r"/tag/(?P<tag>[^/]+)(?:/.*)?", ("https://medium.com/feed/tag/{tag}",)),
+    PlatformRule(
         "medium-tagged", _MEDIUM, r"/(?P<name>[\w-]+)/tagged/(?P<tag>[^/]+)/?",
         ("https://medium.com/feed/{name}/tagged/{tag}", "https://medium.com/feed/{name}"),
     ),
-    Rule(
+    PlatformRule(
         "medium", _MEDIUM, r"/(?!(?:m|me|p|s|u|about|feed|jobs|membership|search|topics)(?:/|\Z))(?P<name>@?[\w.-]+)(?:/.*)?",
         ("https://medium.com/feed/{name}",),
     ),
-    Rule(
+    PlatformRule(
         "medium-subdomain", r"(?!(?:www|help|policy|blog)\.)(?P<name>[\w-]+)\.medium\.com", _ANY_PATH,
         ("https://{name}.medium.com/feed",),
     ),
-    Rule(
+    PlatformRule(
         "tumblr-tagged", _TUMBLR, r"/tagged/(?P<tag>[^/]+)/?",
         ("https://{blog}.tumblr.com/tagged/{tag}/rss", "https://{blog}.tumblr.com/rss"),
     ),
-    Rule("tumblr", _TUMBLR, _ANY_PATH, ("https://{blog}.tumblr.com/rss",)),
-    Rule(
+    PlatformRule("tumblr", _TUMBLR, _ANY_PATH, ("https://{blog}.tumblr.com/rss",)),
+    PlatformRule(
         "tumblr-profile", r"(?:www\.)?tumblr\.com",
         r"/(?:blog/view/)?(?!(?:blog|dashboard|explore|login|register|search|tagged)(?:/|\Z))(?P<blog>[\w-]+)(?:/.*)?",
         ("https://{blog}.tumblr.com/rss",),
     ),
-    Rule(
+    PlatformRule(
         "blogger-label", _BLOGSPOT, r"/search/label/(?P<label>[^/]+)/?",
         (f"{_ON_BLOGSPOT}/posts/default/-/{{label}}", f"{_ON_BLOGSPOT}/posts/default"),
     ),
-    Rule(
+    PlatformRule(
         "blogger", _BLOGSPOT, _ANY_PATH,
         (f"{_ON_BLOGSPOT}/posts/default", f"{_ON_BLOGSPOT}/posts/default?alt=rss", f"{_ON_BLOGSPOT}/comments/default"),
     ),
-    Rule("bluesky", r"bsky\.app", r"/profile/(?P<name>[\w.:-]+)(?:/.*)?", ("https://bsky.app/profile/{name}/rss",)),
-    Rule("hacker-news", r"news\.ycombinator\.com", r"/(?:news)?", ("https://news.ycombinator.com/rss",)),
+    PlatformRule("bluesky", r"bsky\.app", r"/profile/(?P<name>[\w.:-]+)(?:/.*)?", ("https://bsky.app/profile/{name}/rss",)),
+    PlatformRule("hacker-news", r"news\.ycombinator\.com", r"/(?:news)?", ("https://news.ycombinator.com/rss",)),
 
     # What runs Mastodon and its relatives shows in the path; on hosts of other rules it means another thing.
-    Rule(
+    PlatformRule(
         "mastodon-tagged", r".+", r"/@(?P<user>\w+)/tagged/(?P<tag>\w+)/?",
         ("{origin}/@{user}/tagged/{tag}.rss", "{origin}/@{user}.rss"), is_published=False,
     ),
-    Rule(
+    PlatformRule(
         "mastodon-elsewhere", r".+", r"/@(?P<user>\w+)@(?P<home>[\w-]+(?:\.[\w-]+)+)(?:/.*)?",
         ("https://{home}/@{user}.rss",), is_published=False,
     ),
-    Rule(
+    PlatformRule(
         "mastodon", r".+", r"/@(?P<user>\w+)(?:/.*)?",
         ("{origin}/@{user}.rss",), is_published=False,
     ),
@@ -195,7 +195,7 @@ def platform_feeds(url: str) -> tuple[FoundFeed, ...]:
     page = plain_url(url)
     if page is None:
         return ()
-    parts = split(page)
+    parts = split_url(page)
     if _FEED_FILE.search(parts.path) or _FEED_QUERY.search(parts.query or ""):
         return ()  # it is one already
     origin = page[: page.index("/", len(parts.scheme) + 3)]
@@ -214,7 +214,7 @@ def platform_feeds(url: str) -> tuple[FoundFeed, ...]:
     return ()
 
 
-def _asked_for(rule: Rule, query: str) -> dict[str, str] | None:
+def _asked_for(rule: PlatformRule, query: str) -> dict[str, str] | None:
     """What the query contributes; None when the rule needs something that is not there."""
     if not rule.query:
         return {}
@@ -229,7 +229,7 @@ def _asked_for(rule: Rule, query: str) -> dict[str, str] | None:
     return None
 
 
-def _proposed(rule: Rule, groups: dict[str, str], page: str) -> Iterator[FoundFeed]:
+def _proposed(rule: PlatformRule, groups: dict[str, str], page: str) -> Iterator[FoundFeed]:
     for template in rule.feeds:
         url = plain_url(template.format_map(groups))
         if url is not None and url != page:

@@ -9,17 +9,17 @@ feed, until the host asks for patience, or until the budget is spent.
 from collections.abc import Generator
 from typing import Final
 
-from feedmill.canonicalise.discovery.guesses import guesses
-from feedmill.canonicalise.discovery.html_page import Page
+from feedmill.canonicalise.discovery.guesses import guess_feeds
+from feedmill.canonicalise.discovery.html_page import HtmlPage
 from feedmill.canonicalise.discovery.page_links import (
     anchored_feeds,
     declared_feeds,
-    distinct,
-    standing,
+    distinct_feeds,
+    feed_rank,
 )
 from feedmill.canonicalise.discovery.platform_pages import page_platform_feeds
 from feedmill.canonicalise.discovery.platforms import platform_feeds
-from feedmill.canonicalise.urls import split
+from feedmill.canonicalise.urls import split_url
 from feedmill.model.base import Value
 from feedmill.model.canonical import Ask, Asked, Found, FoundFeed, FoundReason, Seen
 
@@ -35,10 +35,10 @@ class FindOptions(Value):
     guesses: bool = True
 
 
-Steps = Generator[Ask, Seen, Found]
+DiscoverySteps = Generator[Ask, Seen, Found]
 
 
-def find_feeds(page: Page, options: FindOptions | None = None) -> Steps:
+def find_feeds(page: HtmlPage, options: FindOptions | None = None) -> DiscoverySteps:
     """Search a page; the generator's value is what was found and what it took."""
     options = options or FindOptions()
     declared = declared_feeds(page)
@@ -51,18 +51,18 @@ def find_feeds(page: Page, options: FindOptions | None = None) -> Steps:
     return Found(feeds=declared, reason="declared", asked=found.asked, untried=found.untried)
 
 
-def _candidates(page: Page, options: FindOptions) -> tuple[FoundFeed, ...]:
+def _candidates(page: HtmlPage, options: FindOptions) -> tuple[FoundFeed, ...]:
     """What is worth a request, likeliest first."""
     platform = (*platform_feeds(page.url), *page_platform_feeds(page, page.url))
     anchors = anchored_feeds(page) if options.anchors else ()
-    paths = guesses(page.url) if options.guesses else ()
-    thought_of = distinct((*platform, *anchors, *paths))
-    return tuple(sorted(thought_of, key=lambda feed: standing(feed) == _COMMENTS))
+    paths = guess_feeds(page.url) if options.guesses else ()
+    thought_of = distinct_feeds((*platform, *anchors, *paths))
+    return tuple(sorted(thought_of, key=lambda feed: feed_rank(feed) == _COMMENTS))
 
 
 def _with_more(found: Found, declared: tuple[FoundFeed, ...]) -> Found:
     return Found(
-        feeds=distinct((*found.feeds, *declared)),
+        feeds=distinct_feeds((*found.feeds, *declared)),
         reason=found.reason,
         proven=found.proven,
         asked=found.asked,
@@ -78,7 +78,7 @@ class _Search:
         self._asked: list[Asked] = []
         self._silent: set[tuple[str, str, str]] = set()  # origins that do not answer at all
 
-    def run(self, candidates: tuple[FoundFeed, ...]) -> Steps:
+    def run(self, candidates: tuple[FoundFeed, ...]) -> DiscoverySteps:
         """Ask until something is a feed or there is a reason to stop."""
         was_forbidden = False
         for position, feed in enumerate(candidates):
@@ -126,5 +126,5 @@ class _Search:
 
 
 def _origin(url: str) -> tuple[str, str, str]:
-    parts = split(url)
+    parts = split_url(url)
     return parts.scheme, parts.host, parts.port

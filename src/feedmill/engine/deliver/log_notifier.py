@@ -7,22 +7,22 @@ second and only while somebody waits. Whoever waits is woken once, when there is
 import asyncio
 from contextlib import suppress
 
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 
 
-class Bell:
+class LogNotifier:
     """Rings when the log has grown; `keep_looking` is a task of whoever opens the doors."""
 
-    def __init__(self, world: World, watch: Watch, *, every_sec: float = 0.1) -> None:
-        self._world, self._watch, self._every_sec = world, watch, every_sec
+    def __init__(self, services: Services, watch: Lifecycle, *, every_sec: float = 0.1) -> None:
+        self._world, self._watch, self._every_sec = services, watch, every_sec
         self._last_seq = 0
         self._waiting = 0
         self._rung = asyncio.Event()
         self._wanted = asyncio.Event()
 
-    async def beyond(self, seq: int, *, timeout_sec: float) -> bool:
+    async def wait_past(self, seq: int, *, timeout_sec: float) -> bool:
         """True as soon as there are events after `seq`; False when time is up or the run ends."""
         if self._last_seq > seq:
             return True
@@ -37,17 +37,17 @@ class Bell:
             self._waiting -= 1
         return self._last_seq > seq
 
-    async def keep_looking(self) -> None:
+    async def run(self) -> None:
         """Look while somebody waits, until the run ends; then wake everybody."""
         try:
             while not self._watch.is_stopping():
                 if not self._waiting:
                     self._wanted.clear()
                     waiting = asyncio.ensure_future(self._wanted.wait())
-                    await self._watch.until(waiting)
+                    await self._watch.wait_for(waiting)
                     waiting.cancel()
                 await self._look()
-                await self._watch.pause(self._every_sec)
+                await self._watch.sleep_unless_stopping(self._every_sec)
         finally:
             self._ring()
 

@@ -15,9 +15,9 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from feedmill.engine.ports.sink import Bus
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.retry import Trouble
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.retry import Backoff
+from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError, FeedmillError, UsageError
 
 _GRACE_SEC: Final = 1.0  # for a window under way when the run should end
@@ -35,67 +35,67 @@ class Relayed(NamedTuple):
 RelayListener = Callable[[Relayed], None]
 
 
-async def keep_relaying(
-    world: World, bus: Bus, watch: Watch, *, listeners: tuple[RelayListener, ...] = ()
+async def run_relay(
+    services: Services, bus: Bus, watch: Lifecycle, *, listeners: tuple[RelayListener, ...] = ()
 ) -> None:
     """Relay until the run ends, and once more at its end; the bus is closed then.
 
     A bus or a store that fails is waited for; the events stay in the log meanwhile.
     """
-    trouble = Trouble(f"relay {bus.name}", watch)
-    relay = _Relay(world, bus, listeners)
+    trouble = Backoff(f"relay {bus.name}", watch)
+    relay = _Relay(services, bus, listeners)
     try:
         while not watch.is_stopping():
             with suppress(TimeoutError):
                 await watch.unless_stopping(relay.turn(trouble), _GRACE_SEC)
-            await trouble.rest()
+            await trouble.wait()
             if not trouble.active:
-                watch.looked("bus")
-            await watch.pause(world.config.bus.look_sec)
+                watch.on_poll_loop("bus")
+            await watch.sleep_unless_stopping(services.config.bus.look_sec)
         if not trouble.active:
             with suppress(TimeoutError):
-                async with asyncio.timeout(world.config.run.drain_sec):
+                async with asyncio.timeout(services.config.run.drain_sec):
                     await relay.turn(trouble)
     finally:
         await bus.close()
 
 
 async def relay_pending(
-    world: World, bus: Bus, *, listeners: tuple[RelayListener, ...] = ()
+    services: Services, bus: Bus, *, listeners: tuple[RelayListener, ...] = ()
 ) -> int:
     """Hand over everything that the bus has not got, once; the number of events."""
-    relay = _Relay(world, bus, listeners)
+    relay = _Relay(services, bus, listeners)
     await relay.compare()
-    return await relay.advance(await world.store.cursor(bus.name))
+    return await relay.advance(await services.store.cursor(bus.name))
 
 
-async def refill(
-    world: World, bus: Bus, after: int, *, listeners: tuple[RelayListener, ...] = ()
+async def relay_after(
+    services: Services, bus: Bus, after: int, *, listeners: tuple[RelayListener, ...] = ()
 ) -> int:
     """Hand over all events after this number that the bus does not hold; how many they were.
 
     A bus that cannot tell what it holds gets all of them, and its readers know repetitions by id.
     The cursor goes back first, so that another relay finishes what this one may not.
     """
-    last = await world.store.last_seq()
+    last = await services.store.last_seq()
     if after > last:
         message = f"the log ends at event {last}; there is nothing after {after} to fill a bus with"
         raise UsageError(message)
-    relay = _Relay(world, bus, listeners)
+    relay = _Relay(services, bus, listeners)
     held = await relay.compare()
     start = max(after, held)
-    await world.store.set_cursor(bus.name, start)
+    await services.store.set_cursor(bus.name, start)
     return await relay.advance(start)
 
 
 class _Relay:
     """One bus and what is known of it."""
 
-    def __init__(self, world: World, bus: Bus, listeners: tuple[RelayListener, ...]) -> None:
-        self._world, self._bus, self._listeners = world, bus, listeners
+    def __init__(self, services: Services, bus: Bus, listeners: tuple[RelayListener, ...]) -> None:
+        self._world, self._bus, self._listeners = services, bus, listeners
         self._is_compared = False
 
-    async def turn(self, trouble: Trouble) -> None:
+    async def turn(self, trouble: Backoff) -> None:
         """Everything that is there now; a failure is noted, and what the bus holds is in doubt."""
         try:
             if not self._is_compared:
@@ -103,13 +103,13 @@ class _Relay:
             await self.advance(await self._world.store.cursor(self._bus.name))
         except FeedmillError as problem:
             self._is_compared = False
-            trouble.met(problem)
+            trouble.failed(problem)
         except asyncio.CancelledError:
             self._is_compared = False
             raise
         else:
-            trouble.over()
-            trouble.watch.looked("bus")
+            trouble.succeeded()
+            trouble.watch.on_poll_loop("bus")
 
     async def compare(self) -> int:
         """Move the cursor to what the bus holds, when it can tell; the number up to which it does."""

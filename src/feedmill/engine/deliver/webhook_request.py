@@ -3,8 +3,8 @@
 from datetime import timedelta
 from typing import Final, NamedTuple
 
-from feedmill.canonicalise.urls import split
-from feedmill.engine.run.services import World
+from feedmill.canonicalise.urls import split_url
+from feedmill.engine.run.services import Services
 from feedmill.fetch.headers import is_sendable
 from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.model.fetch import FetchLimits, Post
@@ -23,28 +23,28 @@ _ANSWER_BYTES: Final = 65_536  # nobody reads more of what an endpoint says
 _SECOND: Final = timedelta(seconds=1)
 
 
-class Sent(NamedTuple):
+class DeliveryAttempt(NamedTuple):
     """One attempt: what it came to, what is told of it, and the wait that the answer asked for."""
 
     verdict: Delivered | Undelivered
-    told: Delivery
+    delivery: Delivery
     retry_after_sec: float | None
 
 
-async def send(webhook: Webhook, batch: Batch, world: World) -> Sent:
+async def send_batch(webhook: Webhook, batch: Batch, services: Services) -> DeliveryAttempt:
     """One attempt to hand over a batch; nothing is remembered of it."""
-    now = world.clock.now()
-    agent = world.config.fetch.user_agent
+    now = services.clock.now()
+    agent = services.config.fetch.user_agent
     headers = delivery_headers(
         webhook, batch, user_agent=agent if is_sendable(agent) else "feedmill", now=now
     )
-    post = Post(url=webhook.url, headers=headers, body=batch.body, limits=_limits(world))
-    response = await world.fetcher.post(post)
+    post = Post(url=webhook.url, headers=headers, body=batch.body, limits=_limits(services))
+    response = await services.fetcher.post(post)
     verdict = judge_delivery(response)
-    asked = retry_after_sec(response.status or 0, response.headers, world.clock.now())
+    asked = retry_after_sec(response.status or 0, response.headers, services.clock.now())
     told = Delivery(
         webhook_id=webhook.id,
-        host=split(webhook.url).host,
+        host=split_url(webhook.url).host,
         delivery_id=delivery_id(webhook.id, batch.events),
         events=len(batch.events),
         last_seq=batch.upto,
@@ -52,12 +52,14 @@ async def send(webhook: Webhook, batch: Batch, world: World) -> Sent:
         status=response.status,
         detail=verdict.detail if isinstance(verdict, Undelivered) else "",
     )
-    return Sent(verdict, told, asked)
+    return DeliveryAttempt(verdict, told, asked)
 
 
-def settled(webhook: Webhook, batch: Batch, sent: Sent, world: World) -> tuple[Settlement, float]:
+def settlement_of(
+    webhook: Webhook, batch: Batch, sent: DeliveryAttempt, services: Services
+) -> tuple[Settlement, float]:
     """What an attempt changes: the cursor after success, the wait after failure, or a dead letter."""
-    now, config, verdict = world.clock.now(), world.config.webhook, sent.verdict
+    now, config, verdict = services.clock.now(), services.config.webhook, sent.verdict
     if isinstance(verdict, Delivered):
         done = Settlement(
             webhook_id=webhook.id,
@@ -71,7 +73,7 @@ def settled(webhook: Webhook, batch: Batch, sent: Sent, world: World) -> tuple[S
     attempts = webhook.attempts + 1
     gone = verdict.reason == "gone"
     buried = not gone and attempts >= config.max_attempts
-    wait_sec = 0.0 if gone or buried else _wait_sec(webhook, attempts, sent, world)
+    wait_sec = 0.0 if gone or buried else _wait_sec(webhook, attempts, sent, services)
     failed = Settlement(
         webhook_id=webhook.id,
         after=webhook.cursor,
@@ -82,29 +84,29 @@ def settled(webhook: Webhook, batch: Batch, sent: Sent, world: World) -> tuple[S
         attempts=0 if gone or buried else attempts,
         next_attempt_at=None if gone or buried else now + wait_sec * _SECOND,
         pause="gone" if gone else None,
-        letter=_letter(webhook, batch, verdict, attempts, world) if buried else None,
+        letter=_letter(webhook, batch, verdict, attempts, services) if buried else None,
     )
     return failed, wait_sec
 
 
 def _letter(
-    webhook: Webhook, batch: Batch, verdict: Undelivered, attempts: int, world: World
+    webhook: Webhook, batch: Batch, verdict: Undelivered, attempts: int, services: Services
 ) -> DeadLetter:
     return DeadLetter(
-        id=world.clock.new_id(),
+        id=services.clock.new_id(),
         webhook_id=webhook.id,
         events=batch.events,
         reason=verdict.reason,
         attempts=attempts,
-        died_at=world.clock.now(),
+        died_at=services.clock.now(),
         status=verdict.status,
         detail=verdict.detail,
     )
 
 
-def _wait_sec(webhook: Webhook, attempts: int, sent: Sent, world: World) -> float:
+def _wait_sec(webhook: Webhook, attempts: int, sent: DeliveryAttempt, services: Services) -> float:
     """The backoff, or what the endpoint asked for where that is longer."""
-    config = world.config.webhook
+    config = services.config.webhook
     own = backoff_sec(
         webhook.id,
         webhook.cursor,
@@ -115,13 +117,13 @@ def _wait_sec(webhook: Webhook, attempts: int, sent: Sent, world: World) -> floa
     return max(own, min(sent.retry_after_sec or 0.0, config.retry_after_max_sec))
 
 
-def _limits(world: World) -> FetchLimits:
+def _limits(services: Services) -> FetchLimits:
     return FetchLimits(
-        timeout_ms=world.config.webhook.timeout_ms,
+        timeout_ms=services.config.webhook.timeout_ms,
         max_redirects=0,
         max_body_bytes=_ANSWER_BYTES,
         max_wire_bytes=_ANSWER_BYTES,
-        max_header_bytes=world.config.fetch.max_header_bytes,
+        max_header_bytes=services.config.fetch.max_header_bytes,
         min_bytes_per_sec=0,
-        min_throughput_window_sec=world.config.fetch.min_throughput_window_sec,
+        min_throughput_window_sec=services.config.fetch.min_throughput_window_sec,
     )

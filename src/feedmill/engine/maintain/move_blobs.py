@@ -23,7 +23,7 @@ _AT_ONCE: Final = 4  # each is held in memory whole
 _ROUNDS: Final = 10  # of a mill that goes on writing, then it has to be stopped
 
 
-class Carried(Value):
+class BlobMoveResult(Value):
     """What became of a move."""
 
     segments: int = 0  # carried now
@@ -33,16 +33,16 @@ class Carried(Value):
     dropped: int = 0  # segments of the old store
 
 
-async def to_carry(source: Blobs, target: Blobs, store: Store) -> tuple[Segment, ...]:
+async def segments_to_move(source: Blobs, target: Blobs, store: Store) -> tuple[Segment, ...]:
     """Sealed segments into which the index points and that are not over there, oldest first."""
     missing = {ref.segment for ref in await store.blobs()}
     missing -= {segment.name for segment in await target.segments()}
     return tuple(one for one in await source.segments() if one.sealed and one.name in missing)
 
 
-async def carry(
+async def move_blobs(
     source: Blobs, target: Blobs, store: Store, *, step: Callable[[], None] = lambda: None
-) -> Carried:
+) -> BlobMoveResult:
     """Carry everything over and check it there; ConflictError when a mill goes on writing."""
     done: dict[str, int] = {}
     problems: list[BlobProblem] = []
@@ -57,7 +57,7 @@ async def carry(
         step()
 
     for _ in range(_ROUNDS):
-        waiting = await to_carry(source, target, store)
+        waiting = await segments_to_move(source, target, store)
         if not waiting:
             break
         async with asyncio.TaskGroup() as tasks:
@@ -65,12 +65,14 @@ async def carry(
                 tasks.create_task(carry_one(segment))
     refs = await store.blobs()
     problems += await _left_behind(refs, source, target)
-    return Carried(
+    return BlobMoveResult(
         segments=len(done), bytes=sum(done.values()), documents=len(refs), problems=tuple(problems)
     )
 
 
-async def drop_old(source: Blobs, target: Blobs, store: Store, carried: Carried) -> Carried:
+async def delete_moved(
+    source: Blobs, target: Blobs, store: Store, carried: BlobMoveResult
+) -> BlobMoveResult:
     """Read and hash every document over there, and only then delete the old segments."""
     refs = await store.blobs()
     rows = {ref.segment for ref in refs}
@@ -89,10 +91,10 @@ async def _carry_one(
 ) -> tuple[BlobProblem, ...] | None:
     """What is wrong with it over there; None when it was re-encoded meanwhile, for the next round."""
     try:
-        data = await source.carry_out(name)
+        data = await source.read_segment(name)
     except BlobMoved:
         return None
-    await target.carry_in(name, data)
+    await target.write_segment(name, data)
     return _harm(await target.verify(await store.blobs(segment=name), only=[name]))
 
 

@@ -11,56 +11,61 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
 
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.retry import Trouble
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.retry import Backoff
+from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.raw_segment import BlobProblem, Segment
 
-LEASE: Final = "housekeeping"
+MAINTENANCE_LEASE: Final = "housekeeping"
 _EVERY_SEC = 3600.0
 _GRACE_SEC = 1.0  # for a purge under way when the run should end
 
 
-async def purge(world: World) -> dict[str, int]:
+async def purge(services: Services) -> dict[str, int]:
     """Let go of what retention no longer keeps; what went, by kind."""
-    now = world.clock.now()
-    keep = world.config.retention
-    gone = await world.store.purge(before=now - timedelta(days=keep.seen_ttl_days), now=now)
-    spent = await world.store.spent_blobs(
+    now = services.clock.now()
+    keep = services.config.retention
+    gone = await services.store.purge(before=now - timedelta(days=keep.seen_ttl_days), now=now)
+    spent = await services.store.spent_blobs(
         keep_last=keep.raw_keep_last, before=now - timedelta(days=keep.raw_keep_days)
     )
-    await world.store.forget_blobs(spent)
-    packed = await pack_raw(world)
-    return {**gone, "documents": len(spent), "packed": packed, "segments": await sweep_raw(world)}
+    await services.store.forget_blobs(spent)
+    packed = await pack_raw(services)
+    return {
+        **gone,
+        "documents": len(spent),
+        "packed": packed,
+        "segments": await sweep_raw(services),
+    }
 
 
-async def pack_raw(world: World) -> int:
+async def pack_raw(services: Services) -> int:
     """Re-encode sealed segments together, each body leaning on its feed's previous one.
 
     The order loses nothing whoever dies meanwhile: the new segment is durable before the index
     moves, and the old ones go in a later sweep. The number of bodies that moved.
     """
-    waiting = [one for one in await world.blobs.segments() if one.sealed and not one.packed]
-    if sum(one.size_bytes for one in waiting) < world.config.store.pack_bytes:
+    waiting = [one for one in await services.blobs.segments() if one.sealed and not one.packed]
+    if sum(one.size_bytes for one in waiting) < services.config.store.pack_bytes:
         return 0
     moved = 0
     while waiting:
-        batch = _batch(waiting, world.config.store.pack_bytes * 4)
+        batch = _batch(waiting, services.config.store.pack_bytes * 4)
         waiting = waiting[len(batch) :]
-        chains = await world.store.raw_chains([one.name for one in batch])
-        refs = await world.blobs.reencode(chains)
-        await world.store.move_blobs(refs)
+        chains = await services.store.raw_chains([one.name for one in batch])
+        refs = await services.blobs.reencode(chains)
+        await services.store.move_blobs(refs)
         moved += len(refs)
     return moved
 
 
-async def sweep_raw(world: World) -> int:
+async def sweep_raw(services: Services) -> int:
     """Sweep segments into which the index no longer points; the number that went."""
     gone = 0
-    for segment in await world.blobs.segments():
-        live = await world.store.blobs(segment=segment.name)
-        if await world.blobs.sweep(segment.name, live) == "dropped":
+    for segment in await services.blobs.segments():
+        live = await services.store.blobs(segment=segment.name)
+        if await services.blobs.sweep(segment.name, live) == "dropped":
             gone += 1
     return gone
 
@@ -76,51 +81,51 @@ def _batch(waiting: list[Segment], max_bytes: int) -> list[Segment]:
     return batch
 
 
-async def keep_tidy(world: World, watch: Watch) -> None:
+async def run_maintenance(services: Services, watch: Lifecycle) -> None:
     """Purge now and then while a run works, by one of all who share the store.
 
     Whoever purges holds a lease until the next purge is due: who dies meanwhile is replaced then.
     """
-    await watch.pause(_EVERY_SEC / 4)
-    trouble = Trouble("purge", watch)
+    await watch.sleep_unless_stopping(_EVERY_SEC / 4)
+    trouble = Backoff("purge", watch)
     while not watch.is_stopping():
         wait_sec = _EVERY_SEC / 4
         try:
-            if await watch.unless_stopping(_is_our_turn(world, watch), _GRACE_SEC):
-                await watch.unless_stopping(purge(world), _GRACE_SEC)
+            if await watch.unless_stopping(_is_our_turn(services, watch), _GRACE_SEC):
+                await watch.unless_stopping(purge(services), _GRACE_SEC)
                 wait_sec = _EVERY_SEC
         except TimeoutError:
-            await _leave_it(world, watch)
+            await _leave_it(services, watch)
             return
         except FeedmillError as problem:
-            trouble.met(problem)
-            await trouble.rest()
+            trouble.failed(problem)
+            await trouble.wait()
             continue
-        trouble.over()
-        await watch.pause(wait_sec)
+        trouble.succeeded()
+        await watch.sleep_unless_stopping(wait_sec)
 
 
-async def _is_our_turn(world: World, watch: Watch) -> bool:
-    now = world.clock.now()
+async def _is_our_turn(services: Services, watch: Lifecycle) -> bool:
+    now = services.clock.now()
     until = now + timedelta(seconds=_EVERY_SEC)
-    return await world.store.hold_lease(LEASE, watch.owner, now=now, until=until)
+    return await services.store.hold_lease(MAINTENANCE_LEASE, watch.owner, now=now, until=until)
 
 
-async def _leave_it(world: World, watch: Watch) -> None:
+async def _leave_it(services: Services, watch: Lifecycle) -> None:
     """Let somebody else purge: ours was under way when the run had to end."""
     with suppress(FeedmillError, TimeoutError):
         async with asyncio.timeout(_GRACE_SEC):
-            await world.store.end_lease(LEASE, watch.owner)
+            await services.store.end_lease(MAINTENANCE_LEASE, watch.owner)
 
 
-async def verify(world: World) -> dict[str, Any]:
+async def verify_integrity(services: Services) -> dict[str, Any]:
     """Read every raw document and hash it; check the store; list what is wrong."""
-    refs = await world.store.blobs()
-    found = await world.blobs.verify(refs)
+    refs = await services.store.blobs()
+    found = await services.blobs.verify(refs)
     # A process that dies between keeping a body and committing its fetch leaves an orphan. It
     # harms nobody and goes when its segment is rewritten, so it is counted and no problem.
     harm = [problem for problem in found if problem.fault != "orphan"]
-    problems = [*(await world.store.problems()), *_in_words(harm)]
+    problems = [*(await services.store.problems()), *_in_words(harm)]
     return {"documents": len(refs), "orphans": len(found) - len(harm), "problems": problems}
 
 

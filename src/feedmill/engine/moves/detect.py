@@ -12,9 +12,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.urls import http_url, join, split
+from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.config import MovesConfig
-from feedmill.engine.poll.read_document import Read
+from feedmill.engine.poll.read_document import ComparedDocument
 from feedmill.fetch.feed_credentials import is_trusted
 from feedmill.model.feed import Feed, Move, MoveCandidate, MoveReason, MoveSource
 from feedmill.model.fetch import Fresh, Unchanged
@@ -24,8 +24,8 @@ _HTTPS_AGAIN: Final = timedelta(days=1)  # after a probe that succeeded, until i
 _HTTPS_SPREAD: Final = 0.2  # of the interval, so that feeds of one import are not probed together
 
 
-def sight_move(
-    feed: Feed, answer: Fresh | Unchanged, read: Read | None, now: datetime
+def detect_move(
+    feed: Feed, answer: Fresh | Unchanged, read: ComparedDocument | None, now: datetime
 ) -> MoveCandidate | None:
     """The candidate after a good answer; `read` is None when the document is the one before.
 
@@ -51,7 +51,7 @@ def sight_move(
     return before if before is not None and before.source == "https" else None
 
 
-def sight_https(feed: Feed, url: str, now: datetime) -> MoveCandidate:
+def detect_https_move(feed: Feed, url: str, now: datetime) -> MoveCandidate:
     """The candidate after the same feed was found by https."""
     before = feed.move
     if before is None or before.url != url:
@@ -59,7 +59,7 @@ def sight_https(feed: Feed, url: str, now: datetime) -> MoveCandidate:
     return replace(before, last_seen_at=now, sightings=before.sightings + 1)
 
 
-def https_twin(feed: Feed, now: datetime, config: MovesConfig) -> str | None:
+def https_url_to_probe(feed: Feed, now: datetime, config: MovesConfig) -> str | None:
     """The feed's address by https, when it is time to look for it there.
 
     Only where nothing better is a candidate. A feed that is new here was tried when it was added,
@@ -79,10 +79,10 @@ def https_twin(feed: Feed, now: datetime, config: MovesConfig) -> str | None:
         wait = _HTTPS_AGAIN
     if now - since < wait:
         return None
-    return join(replace(split(feed.url), scheme="https"))
+    return join_url(replace(split_url(feed.url), scheme="https"))
 
 
-def is_ripe(candidate: MoveCandidate, config: MovesConfig) -> bool:
+def has_enough_sightings(candidate: MoveCandidate, config: MovesConfig) -> bool:
     """Whether it was seen often enough over a time that is long enough."""
     seen_for = candidate.last_seen_at - candidate.first_seen_at
     quarantine = timedelta(hours=config.quarantine_hours)
@@ -103,7 +103,7 @@ def is_gone(feed: Feed, now: datetime, config: MovesConfig) -> bool:
     return long_ago and feed.schedule.consecutive_failures >= config.missing_after_failures
 
 
-def objection(
+def reason_against_move(
     feed: Feed, target: str, history: Sequence[Move], now: datetime, config: MovesConfig
 ) -> MoveReason | None:
     """What forbids the move whatever the proof, or None."""
@@ -111,7 +111,7 @@ def objection(
         return "leads-home"
     if any(move.to_url == target and move.undone_at is not None for move in history):
         return "undone"
-    if left_at(target, history, now, config) is not None:
+    if recently_left_at(target, history, now, config) is not None:
         return "loop"
     return "has-credentials" if exposes_secrets(feed, target) else None
 
@@ -121,7 +121,7 @@ def exposes_secrets(feed: Feed, target: str) -> bool:
     return _has_secrets(feed) and not is_trusted(target, feed.url)
 
 
-def left_at(
+def recently_left_at(
     target: str, history: Sequence[Move], now: datetime, config: MovesConfig
 ) -> datetime | None:
     """When the feed left that address, if that is less than a week ago; None otherwise."""
@@ -142,12 +142,12 @@ def is_move(url: str, target: str) -> bool:
 
 def is_same_host(url: str, other: str) -> bool:
     """Whether both addresses are of one host and port, whatever the scheme."""
-    one, two = split(url), split(other)
+    one, two = split_url(url), split_url(other)
     return (one.host, one.port) == (two.host, two.port)
 
 
 def _named(
-    feed: Feed, answer: Fresh | Unchanged, read: Read | None
+    feed: Feed, answer: Fresh | Unchanged, read: ComparedDocument | None
 ) -> tuple[tuple[MoveSource, str | None], ...]:
     """What the answer says about where the feed lives, the strongest word first."""
     if read is None:
@@ -165,7 +165,9 @@ def _named(
     )
 
 
-def _continues(feed: Feed, source: MoveSource, before: MoveCandidate, read: Read | None) -> bool:
+def _continues(
+    feed: Feed, source: MoveSource, before: MoveCandidate, read: ComparedDocument | None
+) -> bool:
     """Whether the redirect led to the feed that was there before it.
 
     Only the first document that came that way can tell: to every later one its entries are known.
@@ -180,7 +182,7 @@ def _continues(feed: Feed, source: MoveSource, before: MoveCandidate, read: Read
     return known >= counts.added
 
 
-def _changed_self(feed: Feed, read: Read) -> str | None:
+def _changed_self(feed: Feed, read: ComparedDocument) -> str | None:
     """The document's own address, when it used to be another one.
 
     One that never was ours is no news: many feeds are served where they do not say they are.

@@ -18,18 +18,18 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from feedmill.engine.moves.detect import (
+    detect_https_move,
     exposes_secrets,
-    https_twin,
+    has_enough_sightings,
+    https_url_to_probe,
     is_gone,
-    is_ripe,
-    left_at,
-    objection,
-    sight_https,
+    reason_against_move,
+    recently_left_at,
 )
-from feedmill.engine.moves.probe import Answered, ask_outside
-from feedmill.engine.run.services import World
-from feedmill.engine.subscribe.add_feed import checked_address
-from feedmill.engine.subscribe.host_queue import PATIENCE_SEC
+from feedmill.engine.moves.probe import ProbeAnswer, probe_other_host
+from feedmill.engine.run.services import Services
+from feedmill.engine.subscribe.add_feed import validate_address
+from feedmill.engine.subscribe.host_queue import MAX_SLOT_WAIT_SEC
 from feedmill.engine.subscribe.same_feed import prove_same
 from feedmill.errors import NotFoundError, UsageError
 from feedmill.model.base import Value
@@ -37,12 +37,12 @@ from feedmill.model.feed import Feed, Lane, Move, MoveCandidate, MoveProof, Move
 from feedmill.model.fetch import Fresh
 from feedmill.publish.events import event_of_held_move, event_of_merge, event_of_move
 
-Ask = Callable[[str], Awaitable[Answered | None]]
+ProbeFunction = Callable[[str], Awaitable[ProbeAnswer | None]]
 
 _UNREACHED_WAIT: Final = timedelta(days=1)
 
 
-class Followed(Value):
+class MoveResult(Value):
     """What came of an address that a feed may have moved to."""
 
     outcome: Literal["moved", "merged", "held", "put-off"]
@@ -52,71 +52,79 @@ class Followed(Value):
     into: str | None = None  # the feed that took this one over
 
 
-async def follow_move(
-    feed: Feed, world: World, *, ask: Ask, lane: Lane | None = None
-) -> Followed | None:
+async def apply_move(
+    feed: Feed, services: Services, *, ask: ProbeFunction, lane: Lane | None = None
+) -> MoveResult | None:
     """What follows for the feed's address from the poll that it is the result of; mostly None.
 
     `ask` fetches an address politely, or gives None when that has to wait; `lane` is held.
     """
-    now, config = world.clock.now(), world.config.moves
+    now, config = services.clock.now(), services.config.moves
     candidate = feed.move
     gone = is_gone(feed, now, config)
     if candidate is not None and _is_worth(candidate, now):
         named = candidate.last_seen_at == feed.last_fetch_at
-        if gone or (named and candidate.source != "https" and is_ripe(candidate, config)):
-            return await _Following(feed, candidate, world, ask, lane, now).follow(gone=gone)
-    twin = None if feed.last_success_at != feed.last_fetch_at else https_twin(feed, now, config)
+        if gone or (
+            named and candidate.source != "https" and has_enough_sightings(candidate, config)
+        ):
+            return await _Following(feed, candidate, services, ask, lane, now).follow(gone=gone)
+    twin = (
+        None
+        if feed.last_success_at != feed.last_fetch_at
+        else https_url_to_probe(feed, now, config)
+    )
     if twin is not None:
-        return await _try_https(feed, twin, world, ask, lane, now)
+        return await _try_https(feed, twin, services, ask, lane, now)
     return None
 
 
-async def move_feed(feed: Feed, address: str, world: World, *, force: bool = False) -> Followed:
+async def move_feed(
+    feed: Feed, address: str, services: Services, *, force: bool = False
+) -> MoveResult:
     """Let the feed live at an address that somebody gives; held with a reason when it is not proven.
 
     `force` skips the proof, never the guard, and never takes an address from another feed.
     """
-    target = checked_address(address, world.config.fetch.allow_cidrs).url
+    target = validate_address(address, services.config.fetch.allow_cidrs).url
     if target == feed.url:
         message = f"the feed lives at {target} already"
         raise UsageError(message)
     if exposes_secrets(feed, target):
-        return Followed(outcome="held", url=target, reason="has-credentials")
-    now = world.clock.now()
+        return MoveResult(outcome="held", url=target, reason="has-credentials")
+    now = services.clock.now()
     source: MoveSource = "manual"
     candidate = MoveCandidate(url=target, source=source, first_seen_at=now, last_seen_at=now)
 
-    async def ask(url: str) -> Answered | None:
-        return await ask_outside(url, feed, world, patience_sec=PATIENCE_SEC)
+    async def ask(url: str) -> ProbeAnswer | None:
+        return await probe_other_host(url, feed, services, patience_sec=MAX_SLOT_WAIT_SEC)
 
-    following = _Following(feed, candidate, world, ask, None, now)
+    following = _Following(feed, candidate, services, ask, None, now)
     if force:
         return await following.adopt(target, "forced")
     answered = await ask(target)
     if answered is None:
-        return Followed(outcome="put-off", url=target, reason="host-resting")
+        return MoveResult(outcome="put-off", url=target, reason="host-resting")
     if not isinstance(answered.verdict, Fresh):
-        return Followed(outcome="held", url=target, reason=answered.reason)
+        return MoveResult(outcome="held", url=target, reason=answered.reason)
     if answered.settled_url == feed.url:
-        return Followed(outcome="held", url=target, reason="leads-home")
-    proof = await prove_same(feed, answered.verdict.document, world, by_entries=True)
+        return MoveResult(outcome="held", url=target, reason="leads-home")
+    proof = await prove_same(feed, answered.verdict.document, services, by_entries=True)
     if proof is None:
-        return Followed(outcome="held", url=target, reason="not-the-same-feed")
+        return MoveResult(outcome="held", url=target, reason="not-the-same-feed")
     return await following.adopt(target, proof)
 
 
-async def undo_move(feed: Feed, world: World) -> Followed:
+async def undo_move(feed: Feed, services: Services) -> MoveResult:
     """Set the feed's last address back; its present one is never adopted again by itself."""
-    history = await world.store.moves(feed.id)
+    history = await services.store.moves(feed.id)
     made = [move for move in history if move.to_url == feed.url and move.undone_at is None]
     if not made:
         message = f"the feed at {feed.url} has not moved, so there is nothing to undo"
         raise NotFoundError(message, "`feedmill move FEED` shows where it lived")
-    undone = replace(made[-1], undone_at=world.clock.now())
-    if not await world.store.undo_move(feed.id, undone, (event_of_move(feed, undone),)):
-        return Followed(outcome="held", url=undone.from_url, reason="taken")
-    return Followed(outcome="moved", url=undone.from_url, move=undone)
+    undone = replace(made[-1], undone_at=services.clock.now())
+    if not await services.store.undo_move(feed.id, undone, (event_of_move(feed, undone),)):
+        return MoveResult(outcome="held", url=undone.from_url, reason="taken")
+    return MoveResult(outcome="moved", url=undone.from_url, move=undone)
 
 
 class _Following:
@@ -126,16 +134,16 @@ class _Following:
         self,
         feed: Feed,
         candidate: MoveCandidate,
-        world: World,
-        ask: Ask,
+        services: Services,
+        ask: ProbeFunction,
         lane: Lane | None,
         now: datetime,
     ) -> None:
-        self.feed, self.candidate, self.world = feed, candidate, world
+        self.feed, self.candidate, self.services = feed, candidate, services
         self.ask, self.lane, self.now = ask, lane, now
-        self.config = world.config.moves
+        self.config = services.config.moves
 
-    async def follow(self, *, gone: bool) -> Followed:
+    async def follow(self, *, gone: bool) -> MoveResult:
         """Adopt the candidate, or note what speaks against it."""
         held = await self.object_to(self.candidate.url)
         if held is not None:
@@ -146,10 +154,10 @@ class _Following:
             return await self.adopt(self.candidate.url, "redirect")
         answered = await self.ask(self.candidate.url)
         if answered is None:
-            return Followed(outcome="put-off", url=self.candidate.url, reason="host-resting")
+            return MoveResult(outcome="put-off", url=self.candidate.url, reason="host-resting")
         return await self.weigh(answered, gone=gone)
 
-    async def weigh(self, answered: Answered, *, gone: bool) -> Followed:
+    async def weigh(self, answered: ProbeAnswer, *, gone: bool) -> MoveResult:
         """Adopt what was fetched when it is the same feed."""
         if not isinstance(answered.verdict, Fresh):
             return await self.hold(answered.reason, self.now + _UNREACHED_WAIT, tried=True)
@@ -158,24 +166,26 @@ class _Following:
             held = await self.object_to(target)
             if held is not None:
                 return held
-        proof = await prove_same(self.feed, answered.verdict.document, self.world, by_entries=gone)
+        proof = await prove_same(
+            self.feed, answered.verdict.document, self.services, by_entries=gone
+        )
         if proof is None:
             return await self.hold("not-the-same-feed", self.week_on(), tried=True, refuted=True)
         return await self.adopt(target, proof)
 
-    async def object_to(self, target: str) -> Followed | None:
+    async def object_to(self, target: str) -> MoveResult | None:
         """Hold still when the move is forbidden whatever the proof."""
-        history = await self.world.store.moves(self.feed.id)
-        reason = objection(self.feed, target, history, self.now, self.config)
+        history = await self.services.store.moves(self.feed.id)
+        reason = reason_against_move(self.feed, target, history, self.now, self.config)
         if reason is None:
             return None
-        left = left_at(target, history, self.now, self.config)
+        left = recently_left_at(target, history, self.now, self.config)
         again = self.week_on() if reason != "loop" or left is None else self.week_on(left)
         return await self.hold(reason, again)
 
-    async def adopt(self, target: str, proof: MoveProof) -> Followed:
+    async def adopt(self, target: str, proof: MoveProof) -> MoveResult:
         """Move the feed, or merge it into the one that lives at the address."""
-        store, feed = self.world.store, self.feed
+        store, feed = self.services.store, self.feed
         other = await store.find_feed((target,))
         if other is not None and other.id != feed.id:
             return await self.join(other, target, proof)
@@ -187,27 +197,27 @@ class _Following:
             moved_at=self.now,
         )
         if not await store.move_feed(feed.id, move, (event_of_move(feed, move),)):
-            return Followed(outcome="held", url=target, reason="taken")
-        return Followed(outcome="moved", url=target, move=move)
+            return MoveResult(outcome="held", url=target, reason="taken")
+        return MoveResult(outcome="moved", url=target, move=move)
 
-    async def join(self, other: Feed, target: str, proof: MoveProof) -> Followed:
+    async def join(self, other: Feed, target: str, proof: MoveProof) -> MoveResult:
         """Become one with the feed that lives there; an address that it only had is left to it."""
         if other.url != target or proof == "forced":
             return await self.hold("taken", self.week_on())
         event = event_of_merge(self.feed, other, proof, now=self.now)
-        counts = await self.world.store.merge_feeds(
+        counts = await self.services.store.merge_feeds(
             self.feed.id, other.id, at=self.now, events=(event,), lane=self.lane
         )
         if counts is None:
-            return Followed(outcome="held", url=target, reason="taken")
-        return Followed(outcome="merged", url=target, into=other.id)
+            return MoveResult(outcome="held", url=target, reason="taken")
+        return MoveResult(outcome="merged", url=target, into=other.id)
 
     async def hold(
         self, reason: str, retry_at: datetime | None, *, tried: bool = False, refuted: bool = False
-    ) -> Followed:
+    ) -> MoveResult:
         """Note why the candidate is not adopted; a loop is told once. A person is only answered."""
         candidate, feed = self.candidate, self.feed
-        held = Followed(outcome="held", url=candidate.url, reason=reason)
+        held = MoveResult(outcome="held", url=candidate.url, reason=reason)
         if candidate.source == "manual":
             return held
         noted = replace(
@@ -219,7 +229,7 @@ class _Following:
         )
         news = reason == "loop" and candidate.reason != "loop"
         event = event_of_held_move(feed, candidate.url, reason, now=self.now)
-        await self.world.store.note_candidate(
+        await self.services.store.note_candidate(
             feed.id,
             noted,
             https_probed_at=feed.https_probed_at,
@@ -232,22 +242,22 @@ class _Following:
 
 
 async def _try_https(
-    feed: Feed, url: str, world: World, ask: Ask, lane: Lane | None, now: datetime
-) -> Followed | None:
+    feed: Feed, url: str, services: Services, ask: ProbeFunction, lane: Lane | None, now: datetime
+) -> MoveResult | None:
     """Look for the same feed by https; adopted when that worked as often as any other candidate."""
-    candidate = sight_https(feed, url, now)
-    following = _Following(feed, candidate, world, ask, lane, now)
-    history = await world.store.moves(feed.id)
-    barred = objection(feed, url, history, now, world.config.moves)
+    candidate = detect_https_move(feed, url, now)
+    following = _Following(feed, candidate, services, ask, lane, now)
+    history = await services.store.moves(feed.id)
+    barred = reason_against_move(feed, url, history, now, services.config.moves)
     answered = None if barred else await ask(url)
     if answered is None and not barred:
         return None  # the host has to rest: at the next poll
     proof = None
     if answered is not None and isinstance(answered.verdict, Fresh) and answered.settled_url == url:
-        proof = await prove_same(feed, answered.verdict.document, world, by_entries=False)
-    if proof is not None and is_ripe(candidate, world.config.moves):
+        proof = await prove_same(feed, answered.verdict.document, services, by_entries=False)
+    if proof is not None and has_enough_sightings(candidate, services.config.moves):
         return await following.adopt(url, proof)
-    await world.store.note_candidate(
+    await services.store.note_candidate(
         feed.id, candidate if proof is not None else _unless_https(feed.move), https_probed_at=now
     )
     return None

@@ -5,10 +5,10 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from feedmill.engine.poll.read_document import Document, NotAFeed, read_document
+from feedmill.engine.poll.read_document import NotAFeed, ParsedDocument, read_document
 from feedmill.engine.poll.recall import compare_with_store
 from feedmill.engine.poll.refresh import refresh
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.model.base import Value
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, FetchRecord
@@ -34,30 +34,30 @@ class Ingested(Value):
     detail: str = ""
 
 
-async def ingest_feed(feed: Feed, world: World) -> Ingested:
+async def ingest_feed(feed: Feed, services: Services) -> Ingested:
     """Fetch a feed now and take in what it holds."""
-    now = world.clock.now()
-    result = await refresh(feed, scheduled_at=now, lane=None, world=world, forced=True)
-    await world.store.commit(result)
+    now = services.clock.now()
+    result = await refresh(feed, scheduled_at=now, lane=None, services=services, forced=True)
+    await services.store.commit(result)
     if result.fetch.outcome == "same-body":
-        known = len(await world.store.current_document(feed.id))
+        known = len(await services.store.current_document(feed.id))
         return Ingested(parsed=known, skipped=known, outcome=result.fetch.outcome)
     return _counted(result)
 
 
-async def ingest_document(document: RawDocument, feed: Feed, world: World) -> Ingested:
+async def ingest_document(document: RawDocument, feed: Feed, services: Services) -> Ingested:
     """Take in a document that is at hand, as if the feed had just served it."""
-    now = world.clock.now()
+    now = services.clock.now()
     digest = sha256(document.body).hexdigest()
-    known_blob = await world.store.blob(digest)
-    blob = known_blob or await world.blobs.put(document.body, sha256=digest)
-    rows = await world.store.current_document(feed.id)
-    made = read_document(document, feed, rows, world.config, now)
-    fetch = _record(document, feed, digest, made, now, world)
+    known_blob = await services.store.blob(digest)
+    blob = known_blob or await services.blobs.put(document.body, sha256=digest)
+    rows = await services.store.current_document(feed.id)
+    made = read_document(document, feed, rows, services.config, now)
+    fetch = _record(document, feed, digest, made, now, services)
     if isinstance(made, NotAFeed):
-        await world.store.commit(Refresh(lane=None, feed=feed, fetch=fetch, blob=blob))
+        await services.store.commit(Refresh(lane=None, feed=feed, fetch=fetch, blob=blob))
         return Ingested(errors=1, outcome=made.reason, detail=made.detail)
-    read = await compare_with_store(made, feed, world)
+    read = await compare_with_store(made, feed, services)
     # The server's validators vouch for what it served, not for this: the next poll asks for all.
     facts = read.facts | {
         "body_sha256": None if read.parsed.truncated else digest,
@@ -78,7 +78,7 @@ async def ingest_document(document: RawDocument, feed: Feed, world: World) -> In
             read.changes, read.removed, feed=after, fetch_id=fetch.fetch_id, now=now
         ),
     )
-    await world.store.commit(result)
+    await services.store.commit(result)
     return _counted(result)
 
 
@@ -86,12 +86,12 @@ def _record(
     document: RawDocument,
     feed: Feed,
     digest: str,
-    made: Document | NotAFeed,
+    made: ParsedDocument | NotAFeed,
     now: datetime,
-    world: World,
+    services: Services,
 ) -> FetchRecord:
     return FetchRecord(
-        fetch_id=world.clock.new_id(),
+        fetch_id=services.clock.new_id(),
         feed_id=feed.id,
         scheduled_at=now,
         fetched_at=now,
@@ -102,7 +102,7 @@ def _record(
         body_sha256=digest,
         content_type=document.content_type,
         content_length=len(document.body),
-        truncated=isinstance(made, Document) and made.parsed.truncated,
+        truncated=isinstance(made, ParsedDocument) and made.parsed.truncated,
     )
 
 

@@ -12,22 +12,22 @@ from typing import Final
 from msgspec.structs import replace
 
 from feedmill.engine.moves.detect import is_same_host
-from feedmill.engine.moves.follow import follow_move
-from feedmill.engine.moves.probe import Answered, ask, ask_outside
+from feedmill.engine.moves.follow import apply_move
+from feedmill.engine.moves.probe import ProbeAnswer, probe_in_lane, probe_other_host
 from feedmill.engine.poll.refresh import refresh
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.retry import Trouble, persist
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.retry import Backoff, retry
+from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Claim, Feed, HostPace
 from feedmill.model.refresh import Refresh
 from feedmill.model.schedule import Outcome
 from feedmill.schedule.host_pace import (
+    host_wait_sec,
     is_incident,
     limited_until,
     pace_after,
     pause_until,
-    rest_sec,
 )
 
 _SPARE_SEC: Final = 5.0  # what a lease lasts beyond a fetch: for reading and committing it
@@ -35,21 +35,27 @@ _SPARE_SEC: Final = 5.0  # what a lease lasts beyond a fetch: for reading and co
 _TIMER_SEC: Final = 0.001
 
 
-class LaneWork:
+class LaneWorker:
     """One claim being worked: its pace as it changes, and the feeds left for later."""
 
     def __init__(
-        self, claim: Claim, world: World, watch: Watch, *, claimed_at: float, forced: bool = False
+        self,
+        claim: Claim,
+        services: Services,
+        watch: Lifecycle,
+        *,
+        claimed_at: float,
+        forced: bool = False,
     ) -> None:
         self.claim = claim
-        self.world = world
+        self.services = services
         self.watch = watch
         self.forced = forced
         self.pace: HostPace = claim.lane.pace
-        self.deadline = claimed_at + world.config.run.lease_sec
+        self.deadline = claimed_at + services.config.run.lease_sec
         self.left = {feed.id for feed in claim.feeds}
         self.unsettled: set[str] = set()  # asked, but what came of it was not committed
-        self.trouble = Trouble("write", watch)
+        self.trouble = Backoff("write", watch)
 
     async def run(self) -> None:
         """Poll what is due, then hand the lane back with the feeds that have to wait."""
@@ -80,7 +86,7 @@ class LaneWork:
                 feed,
                 scheduled_at=scheduled_at,
                 lane=self.claim.lane,
-                world=self.world,
+                services=self.services,
                 forced=self.forced,
                 charged=not self._is_canary(feed),
             )
@@ -90,18 +96,18 @@ class LaneWork:
         except FeedmillError as problem:
             if problem.reason != FeedmillError.reason:
                 raise
-            self.watch.surprised(feed, problem)
+            self.watch.on_crash(feed, problem)
         except Exception as problem:  # noqa: BLE001  # the edge of the task: told, counted, survived
-            self.watch.surprised(feed, problem)
+            self.watch.on_crash(feed, problem)
         return True
 
     async def _hand_back(self) -> None:
         """Release the lane; when that fails for long, its lease ends by itself."""
         kept = self.left | self.unsettled
         left = [(f.id, self._due_at(f, at)) for f, at in self._runs() if f.id in kept]
-        await persist(
-            lambda: self.world.store.release(
-                self.claim.lane, self.pace, now=self.world.clock.now(), deferred=left
+        await retry(
+            lambda: self.services.store.release(
+                self.claim.lane, self.pace, now=self.services.clock.now(), deferred=left
             ),
             self.trouble,
             has_time=self._is_ours,
@@ -113,18 +119,18 @@ class LaneWork:
         How long is asked of the wall clock once and waited by the monotonic one (H32).
         """
         await self._hear_of_the_others()
-        wait = rest_sec(self.pace, self.world.clock.now())
-        if self.watch.is_stopping() or wait > self._patience():
+        wait = host_wait_sec(self.pace, self.services.clock.now())
+        if self.watch.is_stopping() or wait > self._max_gap_wait():
             return False
         if wait > 0:
-            await self.watch.pause(wait + _TIMER_SEC)
+            await self.watch.sleep_unless_stopping(wait + _TIMER_SEC)
         return not self.watch.is_stopping() and await self._has_time()
 
     async def _hear_of_the_others(self) -> None:
         """Take over a pause that another lane of this host was asked for."""
         if not self.claim.lane.has_siblings:
             return
-        stored = await self.world.store.host_pace(self.claim.feeds[0].url)
+        stored = await self.services.store.host_pace(self.claim.feeds[0].url)
         if stored is None or stored.blocked_reason is None or stored.next_ok_at is None:
             return
         if self.pace.next_ok_at is None or self.pace.next_ok_at < stored.next_ok_at:
@@ -134,7 +140,7 @@ class LaneWork:
 
     def _is_limited(self, feed: Feed) -> bool:
         """The feed has a Retry-After of its own; the others of its host go on."""
-        return limited_until(self.pace, feed.url, self.world.clock.now()) is not None
+        return limited_until(self.pace, feed.url, self.services.clock.now()) is not None
 
     def _due_at(self, feed: Feed, scheduled_at: datetime) -> datetime:
         """When a feed that was not polled is due: as before, or when its own pause is over.
@@ -142,8 +148,8 @@ class LaneWork:
         One that was asked in vain (we were told to stop, the disk was full) waits an interval.
         """
         if feed.id in self.unsettled:
-            return self.world.clock.now() + timedelta(seconds=feed.schedule.interval_sec)
-        return limited_until(self.pace, feed.url, self.world.clock.now()) or scheduled_at
+            return self.services.clock.now() + timedelta(seconds=feed.schedule.interval_sec)
+        return limited_until(self.pace, feed.url, self.services.clock.now()) or scheduled_at
 
     async def _has_time(self) -> bool:
         """True when a whole fetch fits into the lease; it is renewed when it does not.
@@ -151,43 +157,43 @@ class LaneWork:
         Renewing is asking, and the answer may be old news when it is read: what counts is how long
         the lease lasts from now.
         """
-        fetch_sec = self.world.config.fetch.timeout_ms / 1000
+        fetch_sec = self.services.config.fetch.timeout_ms / 1000
         needed = fetch_sec + _SPARE_SEC
-        if self.deadline - self.world.clock.monotonic() >= needed:
+        if self.deadline - self.services.clock.monotonic() >= needed:
             return True
-        lease = self.world.config.run.lease_sec
-        began = self.world.clock.monotonic()
-        until = self.world.clock.now() + timedelta(seconds=lease)
-        held = await self.world.store.renew(
+        lease = self.services.config.run.lease_sec
+        began = self.services.clock.monotonic()
+        until = self.services.clock.now() + timedelta(seconds=lease)
+        held = await self.services.store.renew(
             self.claim.lane, owner=self.watch.owner, until=until, feeds=sorted(self.left)
         )
         if not held:
-            self.watch.lost(self.claim.lane.key)
+            self.watch.on_lease_lost(self.claim.lane.key)
             return False
         self.deadline = began + lease
-        left = self.deadline - self.world.clock.monotonic()
+        left = self.deadline - self.services.clock.monotonic()
         return lease >= needed and left >= fetch_sec + _SPARE_SEC / 2
 
     async def _settle(self, feed: Feed, result: Refresh) -> bool:
         """Learn the host's pace, commit, and tell; False when the lane is not ours any more."""
         outcome = _outcome_of(result)
         await self._learn(feed.url, outcome, result.fetch.fetched_at)
-        committed = await persist(
-            lambda: self.world.store.commit(result), self.trouble, has_time=self._is_ours
+        committed = await retry(
+            lambda: self.services.store.commit(result), self.trouble, has_time=self._is_ours
         )
         self.unsettled.discard(feed.id)
-        self.watch.refreshed(feed, result, committed)
+        self.watch.on_refresh(feed, result, committed)
         return not committed.fenced and not self._is_incident(outcome)
 
     async def _learn(self, url: str, outcome: Outcome, ended_at: datetime) -> None:
         """Take over what an answer says about the host; a pause binds everybody from now on."""
         self.pace = pace_after(
-            self.pace, url, outcome, ended_at=ended_at, config=self.world.config.host
+            self.pace, url, outcome, ended_at=ended_at, config=self.services.config.host
         )
         until, reason = pause_until(self.pace, ended_at=ended_at), self.pace.blocked_reason
         if until is not None:
-            await persist(
-                lambda: self.world.store.limit_host(url, until, reason),
+            await retry(
+                lambda: self.services.store.limit_host(url, until, reason),
                 self.trouble,
                 has_time=self._is_ours,
             )
@@ -196,39 +202,43 @@ class LaneWork:
         """See to where the feed lives, now that its poll is committed (D6)."""
         feed = result.feed
 
-        async def ask_here(url: str) -> Answered | None:
+        async def ask_here(url: str) -> ProbeAnswer | None:
             if not is_same_host(feed.url, url):
-                return await ask_outside(url, feed, self.world) if await self._has_time() else None
-            if limited_until(self.pace, url, self.world.clock.now()) is not None:
+                return (
+                    await probe_other_host(url, feed, self.services)
+                    if await self._has_time()
+                    else None
+                )
+            if limited_until(self.pace, url, self.services.clock.now()) is not None:
                 return None
             if not await self._may_go_on():
                 return None
-            answered = await ask(url, feed, self.world)
-            await self._learn(url, answered.outcome, self.world.clock.now())
+            answered = await probe_in_lane(url, feed, self.services)
+            await self._learn(url, answered.outcome, self.services.clock.now())
             return answered
 
-        await follow_move(feed, self.world, ask=ask_here, lane=self.claim.lane)
+        await apply_move(feed, self.services, ask=ask_here, lane=self.claim.lane)
 
     def _is_ours(self) -> bool:
         """True while the lease lasts; then somebody else may work the lane."""
-        return self.world.clock.monotonic() < self.deadline
+        return self.services.clock.monotonic() < self.deadline
 
     def _is_canary(self, feed: Feed) -> bool:
         """The host is in trouble, and this feed looks if it still is: not at its own cost.
 
         Where the failures in a row are all its own, the host has no other feed to blame it on.
         """
-        in_trouble = self.pace.failures >= self.world.config.host.incident_after
+        in_trouble = self.pace.failures >= self.services.config.host.incident_after
         return in_trouble and feed.schedule.consecutive_failures < self.pace.failures
 
     def _is_incident(self, outcome: Outcome) -> bool:
         """The host failed, not the feed: the others are spared (D24)."""
         return outcome.kind == "failed" and is_incident(
-            self.pace, outcome.reason, self.world.config.host
+            self.pace, outcome.reason, self.services.config.host
         )
 
-    def _patience(self) -> float:
-        return min(10.0, self.world.config.run.lease_sec / 4)
+    def _max_gap_wait(self) -> float:
+        return min(10.0, self.services.config.run.lease_sec / 4)
 
 
 def _outcome_of(result: Refresh) -> Outcome:

@@ -13,8 +13,8 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from feedmill.engine.poll.read_document import HeldBack, Read
-from feedmill.engine.run.services import World
+from feedmill.engine.poll.read_document import ComparedDocument, HeldChange
+from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.candidates import candidate_of
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Feed, FetchRecord
@@ -22,33 +22,35 @@ from feedmill.model.identity import Added, Changes
 from feedmill.model.live_screen import HeldEntry, StandingScreen
 from feedmill.model.screening import Screening
 from feedmill.observe import log
-from feedmill.screen.texts import text_of
+from feedmill.screen.texts import screen_text_of
 
 
-async def hold_back(read: Read, feed: Feed, world: World) -> Read:
+async def apply_live_screen(
+    read: ComparedDocument, feed: Feed, services: Services
+) -> ComparedDocument:
     """What was read, without the new entries that have to wait; those are apart from it."""
     if not read.changes.summary.added:
         return read
-    standing = await world.store.standing(feed.id)
-    screen = governing(standing.screens, feed)
+    standing = await services.store.standing(feed.id)
+    screen = screen_for(standing.screens, feed)
     if screen is None and not standing.held:
         return read
     fresh = [one for one in _added(read.changes) if one.entry_uid not in standing.held]
     if screen is None:
-        return held_apart(read, {one.entry_uid for one in fresh}, standing.held, {})
-    said = await _judged(fresh, screen, read, world)
-    through = {uid for uid, one in said.items() if lets_through(screen, one)}
-    return held_apart(read, through, standing.held, said)
+        return split_held(read, {one.entry_uid for one in fresh}, standing.held, {})
+    said = await _judged(fresh, screen, read, services)
+    through = {uid for uid, one in said.items() if is_accepted(screen, one)}
+    return split_held(read, through, standing.held, said)
 
 
-def governing(screens: Sequence[StandingScreen], feed: Feed) -> StandingScreen | None:
+def screen_for(screens: Sequence[StandingScreen], feed: Feed) -> StandingScreen | None:
     """The screen that holds for a feed: its own before that of a tag, an older one first."""
     own = [one for one in screens if one.feed_id == feed.id]
     tagged = [one for one in screens if one.tag is not None and one.tag in feed.tags]
     return next(iter((*own, *tagged)), None)
 
 
-def lets_through(screen: StandingScreen, said: Screening) -> bool:
+def is_accepted(screen: StandingScreen, said: Screening) -> bool:
     """Whether the rule lets an entry in; whatever is doubtful about the judgement speaks for waiting."""
     return (
         screen.keep_at is not None
@@ -59,9 +61,12 @@ def lets_through(screen: StandingScreen, said: Screening) -> bool:
     )
 
 
-def held_apart(
-    read: Read, through: set[str], before: Mapping[str, str], said: Mapping[str, Screening]
-) -> Read:
+def split_held(
+    read: ComparedDocument,
+    through: set[str],
+    before: Mapping[str, str],
+    said: Mapping[str, Screening],
+) -> ComparedDocument:
     """The reading with every new entry that is not let through taken out of its changes.
 
     `before` is what waits already, with the hashes of its words: in the same words it is taken out
@@ -82,7 +87,7 @@ def held_apart(
         - sum(one.article == "duplicate" for one in waiting),
     )
     held = tuple(
-        HeldBack(change=one, screening=said.get(one.entry_uid))
+        HeldChange(change=one, screening=said.get(one.entry_uid))
         for one in waiting
         if before.get(one.entry_uid) != one.seen.content_hash
     )
@@ -98,7 +103,7 @@ def held_apart(
     )
 
 
-def held_rows(read: Read, fetch: FetchRecord, now: datetime) -> tuple[HeldEntry, ...]:
+def held_rows(read: ComparedDocument, fetch: FetchRecord, now: datetime) -> tuple[HeldEntry, ...]:
     """What begins to wait, as it is remembered: with the way to its bytes."""
     return tuple(
         HeldEntry(
@@ -118,18 +123,18 @@ def held_rows(read: Read, fetch: FetchRecord, now: datetime) -> tuple[HeldEntry,
 
 
 async def _judged(
-    fresh: Sequence[Added], screen: StandingScreen, read: Read, world: World
+    fresh: Sequence[Added], screen: StandingScreen, read: ComparedDocument, services: Services
 ) -> dict[str, Screening]:
     """What screening says of new entries; nothing when the rule wants no opinion, or it has none."""
-    if screen.keep_at is None or screen.topics is None or world.screen is None or not fresh:
+    if screen.keep_at is None or screen.topics is None or services.screen is None or not fresh:
         return {}
     title = read.clean.title
     texts = [
-        text_of(replace(candidate_of(one, one.seen, feed_title=title), candidate_id=at))
+        screen_text_of(replace(candidate_of(one, one.seen, feed_title=title), candidate_id=at))
         for at, one in enumerate(fresh)
     ]
     try:
-        said = await world.screen(texts, screen.topics, screen.method)
+        said = await services.screen(texts, screen.topics, screen.method)
     except FeedmillError as problem:
         log.logger("standing").warning("new entries wait unjudged", reason=str(problem))
         return {}

@@ -12,7 +12,7 @@ from feedmill.identify.diff import diff
 from feedmill.identify.identify import articles_of, identify, keys_of
 from feedmill.identify.keys import identity_keys
 from feedmill.identify.removals import apply_tombstones, remove_absent, without_withdrawn
-from feedmill.identify.unchanged import digests_of, touch
+from feedmill.identify.unchanged import known_slice_digests, match_unchanged
 from feedmill.model.base import Value
 from feedmill.model.document import RawDocument
 from feedmill.model.entry import Entry, NormalisedFeed
@@ -49,7 +49,7 @@ class NotAFeed(Value):
     detail: str
 
 
-class Document(Value):
+class ParsedDocument(Value):
     """A document that was read, and what to ask the store before it can be compared."""
 
     parsed: ParsedFeed
@@ -62,14 +62,14 @@ class Document(Value):
     article_hashes: tuple[str, ...]
 
 
-class HeldBack(Value):
+class HeldChange(Value):
     """A new entry that waits for somebody's word, and what screening said of it."""
 
     change: Added
     screening: Screening | None = None
 
 
-class Read(Value):
+class ComparedDocument(Value):
     """A document that was read and compared."""
 
     parsed: ParsedFeed
@@ -80,7 +80,7 @@ class Read(Value):
     new_dates: tuple[datetime, ...]
     earlier_dates: tuple[datetime, ...]  # of the feed's newest entries before this document
     seen: int
-    held: tuple[HeldBack, ...] = ()  # new entries that a standing screen keeps back
+    held: tuple[HeldChange, ...] = ()  # new entries that a standing screen keeps back
     newly_held: int = 0  # of them, how many are new to it
 
 
@@ -90,13 +90,13 @@ def read_document(
     rows: tuple[KnownEntry, ...],
     config: Config,
     now: datetime,
-) -> Document | NotAFeed:
+) -> ParsedDocument | NotAFeed:
     """Parse, normalise and identify; entries whose slice is known are only touched (D31).
 
     `rows` are the entries of the feed's last document; their keys are not looked at.
     """
-    reader = reader_of(config)
-    known = digests_of(rows, reader) if feed.reader_version == reader else frozenset()
+    reader = reader_version(config)
+    known = known_slice_digests(rows, reader) if feed.reader_version == reader else frozenset()
     parsed = parse_document(document, config.parse, known)
     if isinstance(parsed, Unreadable):
         return NotAFeed(reason=parsed.reason, detail=parsed.detail)
@@ -107,10 +107,10 @@ def read_document(
         ignored_guids=feed.ignored_guids,
         ignored_links=feed.ignored_links,
     )
-    touched = touch(rows, parsed.touched)
+    touched = match_unchanged(rows, parsed.touched)
     alive = without_withdrawn(clean.entries, parsed.tombstones)
     seen = identify(alive, identity, config.identify, touched=touched, reader=reader)
-    return Document(
+    return ParsedDocument(
         parsed=parsed,
         clean=clean,
         identity=identity,
@@ -122,12 +122,12 @@ def read_document(
     )
 
 
-def reader_of(config: Config) -> str:
+def reader_version(config: Config) -> str:
     """The version under which documents are read; texts as published are another reading."""
     return READER if config.normalise.enabled else _PLAIN_READER
 
 
-def name_document(document: RawDocument | None, config: Config) -> NotAFeed | None:
+def classify_non_feed(document: RawDocument | None, config: Config) -> NotAFeed | None:
     """What a page is that was served instead of a feed: a login, a challenge, an error."""
     if document is None:
         return None
@@ -138,13 +138,13 @@ def name_document(document: RawDocument | None, config: Config) -> NotAFeed | No
 
 
 def compare(
-    document: Document,
+    document: ParsedDocument,
     recalled: Recalled,
     feed: Feed,
     config: Config,
     *,
     everything: tuple[KnownEntry, ...] = (),
-) -> Read:
+) -> ComparedDocument:
     """What the document changes, given the rows that hold any of its keys.
 
     `everything` is every row of the feed that was not removed; a document that calls itself
@@ -166,7 +166,7 @@ def compare(
         gone = {one.known.entry_id for one in removed}
         absent = remove_absent(everything or document.rows, changes, identity)
         removed += tuple(one for one in absent if one.known.entry_id not in gone)
-    return Read(
+    return ComparedDocument(
         parsed=parsed,
         clean=document.clean,
         changes=changes,
@@ -187,7 +187,9 @@ def _grave_keys(tombstones: tuple[Tombstone, ...], feed_key: str) -> tuple[Ident
     )
 
 
-def _facts(document: Document, changes: Changes, feed: Feed, config: Config) -> dict[str, Any]:
+def _facts(
+    document: ParsedDocument, changes: Changes, feed: Feed, config: Config
+) -> dict[str, Any]:
     clean, parsed = document.clean, document.parsed
     return {
         "type": _TYPES[parsed.format[:3]],
@@ -195,7 +197,7 @@ def _facts(document: Document, changes: Changes, feed: Feed, config: Config) -> 
         "site_url": clean.link or feed.site_url,
         "self_url": clean.self_url,
         "hubs": parsed.hubs[:16],
-        "reader_version": reader_of(config),
+        "reader_version": reader_version(config),
         "ignored_guids": changes.ignored_guids,
         "ignored_links": changes.ignored_links,
     }

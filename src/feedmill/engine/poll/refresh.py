@@ -22,22 +22,22 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import is_same_site
 from feedmill.config import ScheduleConfig
-from feedmill.engine.moves.detect import sight_move
-from feedmill.engine.poll.live_screening import held_rows, hold_back
+from feedmill.engine.moves.detect import detect_move
+from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
 from feedmill.engine.poll.read_document import (
+    ComparedDocument,
     NotAFeed,
-    Read,
     SameBody,
-    name_document,
+    classify_non_feed,
     read_document,
-    reader_of,
+    reader_version,
 )
 from feedmill.engine.poll.recall import compare_with_store
-from feedmill.engine.run.services import World
-from feedmill.fetch.feed_credentials import own_plan
-from feedmill.fetch.headers import without_secrets
+from feedmill.engine.run.services import Services
+from feedmill.fetch.feed_credentials import plan_feed_fetch
+from feedmill.fetch.headers import redact_headers
 from feedmill.fetch.judge import judge
-from feedmill.fetch.redirects import permanence
+from feedmill.fetch.redirects import permanent_target
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import BlobRef, Feed, FeedOverrides, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Headers, RawResponse, Unchanged, Verdict
@@ -47,7 +47,7 @@ from feedmill.publish.events import event_of_state, events_of_changes
 from feedmill.schedule.decide import decide_next_poll
 from feedmill.schedule.hints import merge_hints
 
-Reading = Read | SameBody | NotAFeed | None
+Reading = ComparedDocument | SameBody | NotAFeed | None
 
 
 async def refresh(
@@ -55,7 +55,7 @@ async def refresh(
     *,
     scheduled_at: datetime,
     lane: Lane | None,
-    world: World,
+    services: Services,
     forced: bool = False,
     charged: bool = True,
 ) -> Refresh:
@@ -64,26 +64,28 @@ async def refresh(
     `forced` asks unconditionally. `charged=False` is for the canary of a host in trouble: a
     failure is recorded, but not held against the feed (D24).
     """
-    plan = own_plan(
+    plan = plan_feed_fetch(
         feed.url,
         feed.overrides,
-        world.config.fetch,
+        services.config.fetch,
         validators=feed.validators,
         forced=forced,
     )
-    began = world.clock.monotonic()
-    response = await world.fetcher.fetch(
+    began = services.clock.monotonic()
+    response = await services.fetcher.fetch(
         plan, verify_tls=feed.overrides.verify_tls, proxy=feed.overrides.proxy
     )
-    elapsed_ms = int((world.clock.monotonic() - began) * 1000)
-    now = world.clock.now()
+    elapsed_ms = int((services.clock.monotonic() - began) * 1000)
+    now = services.clock.now()
     verdict = judge(response, plan, now)
     digest = _digest(verdict)
-    blob = await _keep(verdict, digest, feed, world)
-    reading = await _read(verdict, digest, feed, world, now=now)
-    fetch = _record(feed, response, verdict, digest, reading, scheduled_at, now, elapsed_ms, world)
+    blob = await _keep(verdict, digest, feed, services)
+    reading = await _read(verdict, digest, feed, services, now=now)
+    fetch = _record(
+        feed, response, verdict, digest, reading, scheduled_at, now, elapsed_ms, services
+    )
     return await conclude(
-        feed, fetch, verdict, reading, lane, blob, world, now=now, charged=charged
+        feed, fetch, verdict, reading, lane, blob, services, now=now, charged=charged
     )
 
 
@@ -94,14 +96,14 @@ async def conclude(
     reading: Reading,
     lane: Lane | None,
     blob: BlobRef | None,
-    world: World,
+    services: Services,
     *,
     now: datetime,
     charged: bool,
 ) -> Refresh:
     """What follows from an answer that was judged and read: the decision, the feed, the events."""
     outcome = _outcome(verdict, reading)
-    publisher = reading.parsed.hints if isinstance(reading, Read) else None
+    publisher = reading.parsed.hints if isinstance(reading, ComparedDocument) else None
     hints = merge_hints(
         feed.hints,
         seen_at=now,
@@ -115,7 +117,7 @@ async def conclude(
         hints,
         now=now,
         feed_id=feed.id,
-        config=_own_schedule(feed.overrides, world.config.schedule),
+        config=_own_schedule(feed.overrides, services.config.schedule),
         publications=_publications(reading),
     )
     after = replace(
@@ -129,8 +131,8 @@ async def conclude(
         last_decision_at=now,
         last_fetch_at=now,
     )
-    changes = reading.changes if isinstance(reading, Read) else None
-    removed = reading.removed if isinstance(reading, Read) else ()
+    changes = reading.changes if isinstance(reading, ComparedDocument) else None
+    removed = reading.removed if isinstance(reading, ComparedDocument) else ()
     events = event_of_state(feed, after, now=now)
     if changes is not None:
         told = events_of_changes(
@@ -153,43 +155,45 @@ async def conclude(
         in_document=outcome.kind != "failed" and not fetch.truncated,
         events=events,
         aliases=_addresses(fetch, verdict, reading),
-        held=held_rows(reading, fetch, now) if isinstance(reading, Read) else (),
+        held=held_rows(reading, fetch, now) if isinstance(reading, ComparedDocument) else (),
     )
 
 
-async def _keep(verdict: Verdict, digest: str | None, feed: Feed, world: World) -> BlobRef | None:
+async def _keep(
+    verdict: Verdict, digest: str | None, feed: Feed, services: Services
+) -> BlobRef | None:
     """Raw before parse, always: durable when this returns. The same body is kept once."""
     document = _document(verdict)
     if document is None or digest is None or digest == feed.body_sha256:
         return None
-    known = await world.store.blob(digest)
-    return known if known is not None else await world.blobs.put(document.body, sha256=digest)
+    known = await services.store.blob(digest)
+    return known if known is not None else await services.blobs.put(document.body, sha256=digest)
 
 
 async def _read(
-    verdict: Verdict, digest: str | None, feed: Feed, world: World, *, now: datetime
+    verdict: Verdict, digest: str | None, feed: Feed, services: Services, *, now: datetime
 ) -> Reading:
     if isinstance(verdict, Failed) and verdict.reason == "not-a-feed":
-        return name_document(verdict.document, world.config)
+        return classify_non_feed(verdict.document, services.config)
     if not isinstance(verdict, Fresh):
         return None
-    if digest == feed.body_sha256 and feed.reader_version == reader_of(world.config):
+    if digest == feed.body_sha256 and feed.reader_version == reader_version(services.config):
         return SameBody()
-    rows = await world.store.current_document(feed.id, with_keys=False)
-    if len(verdict.document.body) > world.config.run.parse_in_thread_bytes:
+    rows = await services.store.current_document(feed.id, with_keys=False)
+    if len(verdict.document.body) > services.config.run.parse_in_thread_bytes:
         made = await asyncio.to_thread(
-            read_document, verdict.document, feed, rows, world.config, now
+            read_document, verdict.document, feed, rows, services.config, now
         )
     else:
-        made = read_document(verdict.document, feed, rows, world.config, now)
+        made = read_document(verdict.document, feed, rows, services.config, now)
     if isinstance(made, NotAFeed):
         return made
-    return await hold_back(await compare_with_store(made, feed, world), feed, world)
+    return await apply_live_screen(await compare_with_store(made, feed, services), feed, services)
 
 
 def _publications(reading: Reading) -> tuple[datetime, ...] | None:
     """The last publication times, when there is a new one (002 §6.3)."""
-    if not isinstance(reading, Read) or not reading.new_dates:
+    if not isinstance(reading, ComparedDocument) or not reading.new_dates:
         return None
     return (*reading.earlier_dates, *reading.new_dates)
 
@@ -200,7 +204,7 @@ def _outcome(verdict: Verdict, reading: Reading) -> Outcome:
             status = getattr(verdict, "status", None)
             return Outcome(kind="failed", http_status=status, reason=reading.reason)
         case Fresh(status=status):
-            read = reading if isinstance(reading, Read) else None
+            read = reading if isinstance(reading, ComparedDocument) else None
             new = 0 if read is None else read.changes.summary.added + read.newly_held
             return Outcome(kind="fresh", http_status=status, new_entries=new)
         case Unchanged():
@@ -225,7 +229,7 @@ def _facts(feed: Feed, verdict: Verdict, reading: Reading, fetch: FetchRecord) -
         "new_entries_last_fetch": fetch.entries_new,
     }
     match reading:
-        case Read():
+        case ComparedDocument():
             facts |= reading.facts | _document_facts(feed, verdict, reading, fetch)
         case SameBody():
             facts["validators"] = getattr(verdict, "validators", None)
@@ -240,7 +244,7 @@ def _facts(feed: Feed, verdict: Verdict, reading: Reading, fetch: FetchRecord) -
 
 
 def _document_facts(
-    feed: Feed, verdict: Verdict, read: Read, fetch: FetchRecord
+    feed: Feed, verdict: Verdict, read: ComparedDocument, fetch: FetchRecord
 ) -> dict[str, object]:
     """What is remembered of a document; one that was cut vouches for nothing (D16, H25).
 
@@ -268,7 +272,9 @@ def _move(feed: Feed, verdict: Verdict, reading: Reading, now: datetime) -> Move
     """Where the feed may have moved to (D6); an answer that failed says nothing about it."""
     if not isinstance(verdict, Fresh | Unchanged) or isinstance(reading, NotAFeed):
         return feed.move
-    return sight_move(feed, verdict, reading if isinstance(reading, Read) else None, now)
+    return detect_move(
+        feed, verdict, reading if isinstance(reading, ComparedDocument) else None, now
+    )
 
 
 def _record(
@@ -280,13 +286,13 @@ def _record(
     scheduled_at: datetime,
     now: datetime,
     elapsed_ms: int,
-    world: World,
+    services: Services,
 ) -> FetchRecord:
     document = _document(verdict)
     outcome, detail = _words(verdict, reading)
-    read = reading if isinstance(reading, Read) else None
+    read = reading if isinstance(reading, ComparedDocument) else None
     return FetchRecord(
-        fetch_id=world.clock.new_id(),
+        fetch_id=services.clock.new_id(),
         feed_id=feed.id,
         scheduled_at=scheduled_at,
         fetched_at=now,
@@ -296,7 +302,7 @@ def _record(
         http_status=response.status,
         detail=detail,
         request_headers=_shown(response.request_headers, feed.overrides),
-        response_headers=without_secrets(response.headers),
+        response_headers=redact_headers(response.headers),
         hops=response.hops,
         body_sha256=digest,
         content_type=document.content_type if document is not None else None,
@@ -358,7 +364,7 @@ def _addresses(fetch: FetchRecord, verdict: Verdict, reading: Reading) -> tuple[
     ):
         return ()
     hops = dict.fromkeys((*(hop.url for hop in fetch.hops), fetch.final_url))
-    lasts = permanence(fetch.hops) is not None
+    lasts = permanent_target(fetch.hops) is not None
     return tuple(
         url
         for url in hops
@@ -369,11 +375,11 @@ def _addresses(fetch: FetchRecord, verdict: Verdict, reading: Reading) -> tuple[
 def _shown(headers: Headers, overrides: FeedOverrides) -> Headers:
     """The request as it may be written down; what a feed sends of its own may be a secret."""
     if not overrides.headers:
-        return without_secrets(headers)
+        return redact_headers(headers)
     own = {name.lower() for name, _ in overrides.headers}
     return tuple(
         (name, "[redacted]" if name.lower() in own else value)
-        for name, value in without_secrets(headers)
+        for name, value in redact_headers(headers)
     )
 
 

@@ -2,11 +2,11 @@
 
 from msgspec.structs import replace
 
-from feedmill.engine.maintain.raw_documents import body_of
-from feedmill.engine.poll.live_screening import held_rows, hold_back
-from feedmill.engine.poll.read_document import NotAFeed, Read, read_document
+from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
+from feedmill.engine.poll.read_document import ComparedDocument, NotAFeed, read_document
 from feedmill.engine.poll.recall import compare_with_store
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.model.base import Value
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, FetchRecord
@@ -15,7 +15,7 @@ from feedmill.model.refresh import Refresh
 from feedmill.publish.events import events_of_changes
 
 
-class Difference(Value):
+class EntryDifference(Value):
     """One entry that today's parser reads differently."""
 
     entry_uid: str
@@ -30,28 +30,28 @@ class Replayed(Value):
     feed_id: str
     fetch_id: str | None
     outcome: str
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[EntryDifference, ...] = ()
     unchanged: int = 0
     written: bool = False
 
 
-async def replay(feed: Feed, world: World, *, write: bool = False) -> Replayed:
+async def replay(feed: Feed, services: Services, *, write: bool = False) -> Replayed:
     """Read the feed's last document again; the difference, and with `write` the commit of it."""
     fetch_id = feed.document_fetch_id
-    fetch = await world.store.fetch(fetch_id) if fetch_id else None
+    fetch = await services.store.fetch(fetch_id) if fetch_id else None
     if fetch is None or fetch.body_sha256 is None:
         return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome="no-raw-document")
-    body = await body_of(fetch.body_sha256, world)
+    body = await load_body(fetch.body_sha256, services)
     document = RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
     now = fetch.fetched_at  # as if it had just arrived: replay never depends on today
-    rows = await world.store.current_document(feed.id)
-    made = read_document(document, replace(feed, reader_version=None), rows, world.config, now)
+    rows = await services.store.current_document(feed.id)
+    made = read_document(document, replace(feed, reader_version=None), rows, services.config, now)
     if isinstance(made, NotAFeed):
         return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome=made.reason)
-    read = await hold_back(await compare_with_store(made, feed, world), feed, world)
+    read = await apply_live_screen(await compare_with_store(made, feed, services), feed, services)
     found = _differences(read)
     if write:
-        await _write(feed, fetch, read, world)
+        await _write(feed, fetch, read, services)
     return Replayed(
         feed_id=feed.id,
         fetch_id=fetch_id,
@@ -62,12 +62,14 @@ async def replay(feed: Feed, world: World, *, write: bool = False) -> Replayed:
     )
 
 
-async def _write(feed: Feed, fetch: FetchRecord, read: Read, world: World) -> None:
-    now = world.clock.now()
+async def _write(
+    feed: Feed, fetch: FetchRecord, read: ComparedDocument, services: Services
+) -> None:
+    now = services.clock.now()
     after = replace(feed, **read.facts)
     again = replace(
         fetch,
-        fetch_id=world.clock.new_id(),
+        fetch_id=services.clock.new_id(),
         scheduled_at=now,
         fetched_at=now,
         outcome="replayed",
@@ -77,7 +79,7 @@ async def _write(feed: Feed, fetch: FetchRecord, read: Read, world: World) -> No
     events = events_of_changes(
         read.changes, read.removed, feed=after, fetch_id=again.fetch_id, now=now
     )
-    await world.store.commit(
+    await services.store.commit(
         Refresh(
             lane=None,
             feed=after,
@@ -91,11 +93,11 @@ async def _write(feed: Feed, fetch: FetchRecord, read: Read, world: World) -> No
     )
 
 
-def _differences(read: Read) -> tuple[Difference, ...]:
+def _differences(read: ComparedDocument) -> tuple[EntryDifference, ...]:
     return tuple(found for found in map(_difference, read.changes.changes) if found is not None)
 
 
-def _difference(change: Change) -> Difference | None:
+def _difference(change: Change) -> EntryDifference | None:
     match change:
         case Added(seen=seen):
             return _told(change.entry_uid, "added", (), seen)
@@ -113,5 +115,5 @@ def _changed(row: KnownEntry, seen: Identified) -> tuple[str, ...]:
     return tuple(name for name, digest in seen.field_digests if before.get(name) != digest)
 
 
-def _told(entry_uid: str, kind: str, changed: tuple[str, ...], seen: Identified) -> Difference:
-    return Difference(entry_uid=entry_uid, kind=kind, changed=changed, title=seen.entry.title)
+def _told(entry_uid: str, kind: str, changed: tuple[str, ...], seen: Identified) -> EntryDifference:
+    return EntryDifference(entry_uid=entry_uid, kind=kind, changed=changed, title=seen.entry.title)

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from feedmill.engine.poll.lane_worker import LaneWork
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.retry import Trouble, passes
-from feedmill.engine.run.services import World
+from feedmill.engine.poll.lane_worker import LaneWorker
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.retry import Backoff, is_transient
+from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Claim
 
@@ -22,38 +22,38 @@ _AWAY: Final = frozenset({"busy", "cannot-open"})
 _CLOCK_STEP: Final = timedelta(seconds=60)  # less is drift, and no harm
 
 
-async def run_forever(world: World, watch: Watch) -> None:
+async def run_forever(services: Services, watch: Lifecycle) -> None:
     """Work until the watch says stop; then finish what is under way, within its limit.
 
     A full disk, or a store that somebody else holds, is waited for: nothing is asked of anybody
     meanwhile, but for one lane at a time to see whether it works again.
     """
-    workers = _Workers(world, watch, patient=True)
+    workers = _Workers(services, watch, patient=True)
     await workers.follow_clock()
     try:
         while not watch.is_stopping():
-            await workers.trouble.rest()
+            await workers.trouble.wait()
             try:
                 if not await workers.claim():
                     workers.nothing_due()
-                    await watch.pause(await _idle(world))
+                    await watch.sleep_unless_stopping(await _idle(services))
             except FeedmillError as problem:
-                workers.trouble.met(problem)
+                workers.trouble.failed(problem)
     finally:
         await workers.drain()
 
 
 async def run_once(
-    world: World, watch: Watch, *, forced: bool = False, only: Sequence[str] | None = None
+    services: Services, watch: Lifecycle, *, forced: bool = False, only: Sequence[str] | None = None
 ) -> None:
     """Work until nothing is due any more; feeds deferred by their host are left for the next time.
 
     A lane is taken whole, and one that only waits for its gap is waited for. With `only`, all
     other feeds are left alone.
     """
-    workers = _Workers(world, watch, forced=forced, feeds_per_claim=_WHOLE_LANE, only=only)
+    workers = _Workers(services, watch, forced=forced, feeds_per_claim=_WHOLE_LANE, only=only)
     await workers.follow_clock()
-    patient_until = world.clock.monotonic() + _patience(world)
+    patient_until = services.clock.monotonic() + _max_gap_wait(services)
     try:
         while not watch.is_stopping():
             if await workers.claim():
@@ -61,10 +61,10 @@ async def run_once(
             if workers.busy:
                 await workers.one_done()
                 continue
-            wait = await _until_due(world, only)
-            if wait is None or world.clock.monotonic() + wait >= patient_until:
+            wait = await _until_due(services, only)
+            if wait is None or services.clock.monotonic() + wait >= patient_until:
                 break
-            await watch.pause(max(wait, 0.01))
+            await watch.sleep_unless_stopping(max(wait, 0.01))
     finally:
         await workers.drain()
 
@@ -74,40 +74,40 @@ class _Workers:
 
     def __init__(
         self,
-        world: World,
-        watch: Watch,
+        services: Services,
+        watch: Lifecycle,
         *,
         forced: bool = False,
         feeds_per_claim: int | None = None,
         patient: bool = False,
         only: Sequence[str] | None = None,
     ) -> None:
-        self.world = world
+        self.services = services
         self.watch = watch
         self.forced = forced
         self.patient = patient
         self.only = only
-        self.feeds_per_claim = feeds_per_claim or world.config.run.feeds_per_claim
-        self.clock_ahead = _clock_ahead(world)
+        self.feeds_per_claim = feeds_per_claim or services.config.run.feeds_per_claim
+        self.clock_ahead = _clock_ahead(services)
         self.busy: set[asyncio.Task[None]] = set()
         self.lane_done: asyncio.Future[None] | None = None  # what `one_done` waits for
         self.failure: BaseException | None = None
-        self.trouble = Trouble("run", watch)
+        self.trouble = Backoff("run", watch)
 
     async def claim(self) -> int:
         """Take as many due lanes as there are free places; waits for a place when there is none."""
         if self.failure is not None:
             raise self.failure
-        run = self.world.config.run
+        run = self.services.config.run
         free = (1 if self.trouble.active else run.concurrency) - len(self.busy)
         if free <= 0:
             await self.one_done()
             return 1
         await self._notice_clock()
-        claimed_at = self.world.clock.monotonic()
-        claiming = self.world.store.claim(
+        claimed_at = self.services.clock.monotonic()
+        claiming = self.services.store.claim(
             self.watch.owner,
-            now=self.world.clock.now(),
+            now=self.services.clock.now(),
             lease_sec=run.lease_sec,
             max_lanes=free,
             max_feeds=self.feeds_per_claim,
@@ -117,7 +117,7 @@ class _Workers:
             claims = await self.watch.unless_stopping(claiming, _FAREWELL_SEC)
         except TimeoutError:
             return 0
-        self.watch.looked("polls")
+        self.watch.on_poll_loop("polls")
         for claim in claims:
             self._start(claim, claimed_at)
         return len(claims)
@@ -125,17 +125,17 @@ class _Workers:
     def nothing_due(self) -> None:
         """The store was asked and answers: if it was away, it is back, with or without work to do."""
         if not self.busy and self.trouble.reason in _AWAY:
-            self.trouble.over()
+            self.trouble.succeeded()
 
     async def follow_clock(self) -> None:
         """Take back what a clock that ran ahead has dated: nobody waits a day for a step of a day."""
-        lease_sec = self.world.config.run.lease_sec
-        await self.world.store.follow_clock(self.world.clock.now(), lease_sec=lease_sec)
+        lease_sec = self.services.config.run.lease_sec
+        await self.services.store.follow_clock(self.services.clock.now(), lease_sec=lease_sec)
 
     async def one_done(self) -> None:
         """Wait until a lane is finished, or until the run should end."""
         self.lane_done = asyncio.get_running_loop().create_future()
-        await self.watch.until(self.lane_done)
+        await self.watch.wait_for(self.lane_done)
 
     async def drain(self) -> None:
         """Let what is under way finish within its limit; what cannot is cancelled and deferred.
@@ -145,7 +145,7 @@ class _Workers:
         """
         try:
             if self.busy:
-                await asyncio.wait(self.busy, timeout=self.world.config.run.drain_sec)
+                await asyncio.wait(self.busy, timeout=self.services.config.run.drain_sec)
         finally:
             late = set(self.busy)
             for task in late:
@@ -156,12 +156,14 @@ class _Workers:
             raise self.failure
 
     async def _notice_clock(self) -> None:
-        before, self.clock_ahead = self.clock_ahead, _clock_ahead(self.world)
+        before, self.clock_ahead = self.clock_ahead, _clock_ahead(self.services)
         if self.clock_ahead < before - _CLOCK_STEP:
             await self.follow_clock()
 
     def _start(self, claim: Claim, claimed_at: float) -> None:
-        work = LaneWork(claim, self.world, self.watch, claimed_at=claimed_at, forced=self.forced)
+        work = LaneWorker(
+            claim, self.services, self.watch, claimed_at=claimed_at, forced=self.forced
+        )
         task = asyncio.create_task(work.run(), name=f"lane {claim.lane.key}")
         self.busy.add(task)
         self.watch.lanes = len(self.busy)
@@ -176,34 +178,34 @@ class _Workers:
             return
         problem = task.exception()
         if problem is None:
-            self.trouble.over()
-        elif self.patient and isinstance(problem, FeedmillError) and passes(problem):
-            self.trouble.met(problem)
+            self.trouble.succeeded()
+        elif self.patient and isinstance(problem, FeedmillError) and is_transient(problem):
+            self.trouble.failed(problem)
         elif self.failure is None:
             # A store that is broken stops the run; a stranger's feed never gets this far.
             self.failure = problem
             self.watch.stop()
 
 
-def _clock_ahead(world: World) -> timedelta:
+def _clock_ahead(services: Services) -> timedelta:
     """How far the wall clock is ahead of the monotonic one; it changes only when it is set."""
-    wall = world.clock.now() - datetime(1970, 1, 1, tzinfo=UTC)
-    return wall - timedelta(seconds=world.clock.monotonic())
+    wall = services.clock.now() - datetime(1970, 1, 1, tzinfo=UTC)
+    return wall - timedelta(seconds=services.clock.monotonic())
 
 
-def _patience(world: World) -> float:
+def _max_gap_wait(services: Services) -> float:
     """How long one pass waits for hosts that rest: for gaps, never until a feed is due again."""
-    return min(10.0, world.config.schedule.min_interval_sec / 2)
+    return min(10.0, services.config.schedule.min_interval_sec / 2)
 
 
-async def _idle(world: World) -> float:
+async def _idle(services: Services) -> float:
     """How long to wait when nothing is due: until the next feed is, but look now and then."""
-    longest = world.config.run.idle_sec
-    wait = await _until_due(world, None)
+    longest = services.config.run.idle_sec
+    wait = await _until_due(services, None)
     return longest if wait is None else min(max(wait, 0.01), longest)
 
 
-async def _until_due(world: World, only: Sequence[str] | None) -> float | None:
+async def _until_due(services: Services, only: Sequence[str] | None) -> float | None:
     """Seconds until a lane can be claimed; None when none ever can."""
-    due = await world.store.next_due_at(only)
-    return None if due is None else (due - world.clock.now()) / timedelta(seconds=1)
+    due = await services.store.next_due_at(only)
+    return None if due is None else (due - services.clock.now()) / timedelta(seconds=1)

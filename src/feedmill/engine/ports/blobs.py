@@ -28,6 +28,6 @@ class Blobs(Protocol):
         *,
         only: Collection[str] | None = None,  # these segments; else all, and things not ours
     ) -> tuple[BlobProblem, ...]: ...
-    async def carry_out(self, segment: str) -> bytes: ...  # whole, to another raw store
-    async def carry_in(self, segment: str, data: bytes) -> None: ...  # durable when it returns
+    async def read_segment(self, segment: str) -> bytes: ...  # whole, to another raw store
+    async def write_segment(self, segment: str, data: bytes) -> None: ...  # durable when it returns
     async def close(self) -> None: ...

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from feedmill.model.screening import Method, Score, Text, TopicSet
+from feedmill.model.screening import Method, Score, ScreenText, TopicSet
 
 
 class Screener(Protocol):
     """One method of judging texts by topics; a text that it cannot judge has no score."""
 
     name: Method
-    trouble: str  # why texts of the last call have no score; empty when all is well
+    failure: str  # why texts of the last call have no score; empty when all is well
 
-    async def score(self, texts: Sequence[Text], topics: TopicSet) -> tuple[Score, ...]: ...
+    async def score(self, texts: Sequence[ScreenText], topics: TopicSet) -> tuple[Score, ...]: ...
     async def close(self) -> None: ...

@@ -16,7 +16,7 @@ class Sink(Protocol):
     async def close(self) -> None: ...
 
 
-class Newest(Value):
+class NewestEvent(Value):
     """The newest event that a bus holds."""
 
     seq: int  # 0: it has never held any
@@ -26,4 +26,4 @@ class Newest(Value):
 class Bus(Sink, Protocol):
     """A sink that other programs read; it may know what it holds."""
 
-    async def newest(self) -> Newest | None: ...  # None: it cannot tell
+    async def newest(self) -> NewestEvent | None: ...  # None: it cannot tell

@@ -10,33 +10,33 @@ from feedmill.model.refresh import Committed, Refresh
 
 T = TypeVar("T")
 
-Listener = Callable[[Feed, Refresh, Committed], None]
-Alarm = Callable[[Feed, Exception], None]
-Look = Callable[[str], None]  # which part of a run has looked for work
-Loss = Callable[[str], None]  # the lane that somebody else may work from now on
-Word = Callable[
+RefreshListener = Callable[[Feed, Refresh, Committed], None]
+CrashListener = Callable[[Feed, Exception], None]
+PollLoopListener = Callable[[str], None]  # which part of a run has looked for work
+LeaseLostListener = Callable[[str], None]  # the lane that somebody else may work from now on
+StoreErrorListener = Callable[
     [str, FeedmillError | None, float], None
 ]  # what, why and the wait; None: it is over
 
 
-class Watch:
+class Lifecycle:
     """The one place where a run learns that it should end, and where it says what it did."""
 
     def __init__(
         self,
         owner: str,
-        listeners: tuple[Listener, ...] = (),
-        alarms: tuple[Alarm, ...] = (),
-        words: tuple[Word, ...] = (),
-        looks: tuple[Look, ...] = (),
-        losses: tuple[Loss, ...] = (),
+        listeners: tuple[RefreshListener, ...] = (),
+        alarms: tuple[CrashListener, ...] = (),
+        words: tuple[StoreErrorListener, ...] = (),
+        looks: tuple[PollLoopListener, ...] = (),
+        losses: tuple[LeaseLostListener, ...] = (),
     ) -> None:
         self.owner = owner
         self.listeners = listeners
-        self.alarms = alarms
-        self.words = words
-        self.looks = looks
-        self.losses = losses
+        self.crash_listeners = alarms
+        self.store_error_listeners = words
+        self.poll_loop_listeners = looks
+        self.lease_lost_listeners = losses
         self.lanes = 0  # at work at the moment
         self._stopping = False
         self._stopped: asyncio.Future[None] | None = None
@@ -51,11 +51,11 @@ class Watch:
         if self._stopped is not None and not self._stopped.done():
             self._stopped.set_result(None)
 
-    async def pause(self, seconds: float) -> None:
+    async def sleep_unless_stopping(self, seconds: float) -> None:
         """Wait, but not past the moment at which the run should end."""
         await asyncio.wait({self._end()}, timeout=max(seconds, 0.0))
 
-    async def until(self, waited: "asyncio.Future[Any]") -> None:
+    async def wait_for(self, waited: "asyncio.Future[Any]") -> None:
         """Wait for it, but not past the moment at which the run should end."""
         await asyncio.wait({waited, self._end()}, return_when=asyncio.FIRST_COMPLETED)
 
@@ -66,7 +66,7 @@ class Watch:
         """
         task = asyncio.ensure_future(work)
         try:
-            await self.until(task)
+            await self.wait_for(task)
             if not task.done():
                 await asyncio.wait({task}, timeout=grace_sec)
             if not task.done():
@@ -75,34 +75,34 @@ class Watch:
         finally:
             task.cancel()
 
-    def looked(self, part: str) -> None:
+    def on_poll_loop(self, part: str) -> None:
         """Tell that a part of the run has looked for work, whether there was some or not."""
-        for look in self.looks:
+        for look in self.poll_loop_listeners:
             look(part)
 
-    def refreshed(self, before: Feed, result: Refresh, committed: Committed) -> None:
+    def on_refresh(self, before: Feed, result: Refresh, committed: Committed) -> None:
         """Tell every listener; they must not fail, and they do not wait."""
         for listener in self.listeners:
             listener(before, result, committed)
 
-    def lost(self, lane: str) -> None:
+    def on_lease_lost(self, lane: str) -> None:
         """Tell that a lane went to somebody else before its work was done: we were too slow."""
-        for loss in self.losses:
+        for loss in self.lease_lost_listeners:
             loss(lane)
 
-    def surprised(self, feed: Feed, problem: Exception) -> None:
+    def on_crash(self, feed: Feed, problem: Exception) -> None:
         """Tell of a fault of our own; the feed keeps its next run and the others go on."""
-        for alarm in self.alarms:
+        for alarm in self.crash_listeners:
             alarm(feed, problem)
 
-    def troubled(self, op: str, problem: FeedmillError, wait_sec: float) -> None:
+    def on_store_error(self, op: str, problem: FeedmillError, wait_sec: float) -> None:
         """Tell that a store or a disk fails, and how long this part of the run waits for it."""
-        for word in self.words:
+        for word in self.store_error_listeners:
             word(op, problem, wait_sec)
 
-    def recovered(self, op: str) -> None:
+    def on_store_recovered(self, op: str) -> None:
         """Tell that it works again."""
-        for word in self.words:
+        for word in self.store_error_listeners:
             word(op, None, 0.0)
 
     def _end(self) -> "asyncio.Future[None]":

@@ -21,7 +21,7 @@ class _Trouble(NamedTuple):
     at: float
 
 
-class Pulse:
+class Liveness:
     """Listens to a watch; `parts` are those that have to look for work again and again."""
 
     def __init__(self, clock: Clock, parts: Sequence[str], *, stall_sec: float) -> None:
@@ -30,16 +30,16 @@ class Pulse:
         self._looked: dict[str, float | None] = dict.fromkeys(parts)
         self._troubles: dict[str, _Trouble] = {}
 
-    def looked(self, part: str) -> None:
+    def record(self, part: str) -> None:
         """Note that a part has looked for work."""
         if part in self._looked:
             self._looked[part] = self._clock.monotonic()
 
-    def refreshed(self, *_: object) -> None:
+    def record_refresh(self, *_: object) -> None:
         """Note that a feed was polled: with every place taken, nobody looks for more."""
-        self.looked("polls")
+        self.record("polls")
 
-    def troubled(self, op: str, problem: FeedmillError | None, _: float) -> None:
+    def record_failure(self, op: str, problem: FeedmillError | None, _: float) -> None:
         """Note that a part of the run waits, or that it works again."""
         if problem is None:
             self._troubles.pop(op, None)

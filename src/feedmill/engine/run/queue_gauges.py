@@ -4,28 +4,30 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.observe.metrics import Metrics
 
 _EVERY_SEC: Final = 5.0
 
 
-async def keep_gauging(
-    world: World, metrics: Metrics, watch: Watch, *, consumers: Sequence[str] = ()
+async def run_gauges(
+    services: Services, metrics: Metrics, watch: Lifecycle, *, consumers: Sequence[str] = ()
 ) -> None:
     """Bring the gauges up to date until the run ends; `consumers` are cursors of the log."""
     while not watch.is_stopping():
         with suppress(FeedmillError):  # whoever works meets it too, and tells
-            await _gauge(world, metrics, watch, consumers)
-        await watch.pause(_EVERY_SEC)
+            await _gauge(services, metrics, watch, consumers)
+        await watch.sleep_unless_stopping(_EVERY_SEC)
 
 
-async def _gauge(world: World, metrics: Metrics, watch: Watch, consumers: Sequence[str]) -> None:
-    store = world.store
+async def _gauge(
+    services: Services, metrics: Metrics, watch: Lifecycle, consumers: Sequence[str]
+) -> None:
+    store = services.store
     metrics.lanes.set(watch.lanes)
-    metrics.due_lanes.set(await store.due_lanes(world.clock.now()))
+    metrics.due_lanes.set(await store.due_lanes(services.clock.now()))
     last_seq = await store.last_seq()
     metrics.last_seq.set(last_seq)
     for consumer in consumers:

@@ -5,23 +5,29 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from feedmill.engine.ports.clock import Clock
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.liveness import Pulse
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.liveness import Liveness
+from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.readiness import Readiness, Unready
-from feedmill.model.worker import Role
+from feedmill.model.worker import WorkerRole
 
-Probe = Callable[[], Awaitable[None]]  # raises a FeedmillError when its part cannot do its work
+ReadinessCheck = Callable[
+    [], Awaitable[None]
+]  # raises a FeedmillError when its part cannot do its work
 
 _PATIENCE_SEC: Final = 5.0
 
 
-async def readiness(
-    world: World, watch: Watch, pulse: Pulse, role: Role, probes: Mapping[str, Probe]
+async def check_readiness(
+    services: Services,
+    watch: Lifecycle,
+    pulse: Liveness,
+    role: WorkerRole,
+    probes: Mapping[str, ReadinessCheck],
 ) -> Readiness:
     """Whether this process can do its work now, with every reason why it cannot."""
-    found = [*await _asked("store", _store_of(world))]
+    found = [*await _asked("store", _store_of(services))]
     for part, probe in probes.items():
         found += await _asked(part, probe)
     if watch.is_stopping():
@@ -30,7 +36,7 @@ async def readiness(
     return Readiness(ready=not found, role=role, name=watch.owner, reasons=tuple(found))
 
 
-def lately(probe: Probe, clock: Clock, *, seconds: float = 10.0) -> Probe:
+def cached_check(probe: ReadinessCheck, clock: Clock, *, seconds: float = 10.0) -> ReadinessCheck:
     """The same probe, which believes its last good answer for a while."""
     good_until = clock.monotonic()
 
@@ -43,16 +49,16 @@ def lately(probe: Probe, clock: Clock, *, seconds: float = 10.0) -> Probe:
     return ask
 
 
-def _store_of(world: World) -> Probe:
+def _store_of(services: Services) -> ReadinessCheck:
     """The store's own probe; that its schema fits was proven when it was opened."""
 
     async def ask() -> None:
-        await world.store.due_lanes(world.clock.now())
+        await services.store.due_lanes(services.clock.now())
 
     return ask
 
 
-async def _asked(part: str, probe: Probe) -> list[Unready]:
+async def _asked(part: str, probe: ReadinessCheck) -> list[Unready]:
     try:
         async with asyncio.timeout(_PATIENCE_SEC):
             await probe()

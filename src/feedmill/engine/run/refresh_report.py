@@ -6,22 +6,22 @@ from typing import Any, Final
 from prometheus_client import Counter
 
 from feedmill.engine.deliver.to_bus import Relayed
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
-from feedmill.fetch.guard import shown
+from feedmill.fetch.guard import printable_url
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.webhook import Delivery
 from feedmill.observe.metrics import Metrics
 
-GOOD: Final = frozenset({"fresh", "unchanged", "same-body"})
+SUCCESSFUL_OUTCOMES: Final = frozenset({"fresh", "unchanged", "same-body"})
 
 _WARNING, _INFO = 30, 20
 _COUNT_EVERY_SEC: Final = 60.0
 
 
-class Report:
+class RefreshReport:
     """Listens to a run; `log` is a structured logger, `metrics` may be shared with a page.
 
     A feed that fails is a warning, unless the failures are `shown` to somebody anyway.
@@ -40,7 +40,7 @@ class Report:
         health = result.feed.schedule.health
         if health != before.schedule.health:
             self.metrics.health.labels(health).inc()
-        level = _INFO if result.fetch.outcome in GOOD else self.failure_level
+        level = _INFO if result.fetch.outcome in SUCCESSFUL_OUTCOMES else self.failure_level
         if self.log.is_enabled_for(level):
             self._say(level, before, result, committed)
         self._count(result, committed)
@@ -51,7 +51,7 @@ class Report:
             level,
             "refreshed",
             feed_id=result.feed.id,
-            url=shown(result.feed.url),
+            url=printable_url(result.feed.url),
             outcome=fetch.outcome,
             http_status=fetch.http_status,
             elapsed_ms=fetch.elapsed_ms,
@@ -71,7 +71,11 @@ class Report:
         """A fault of our own: the line carries the trace, the feed and nothing of its content."""
         self.metrics.surprises.inc()
         self.log.error(
-            "surprised", feed_id=feed.id, url=shown(feed.url), exc_info=problem, op="refresh"
+            "surprised",
+            feed_id=feed.id,
+            url=printable_url(feed.url),
+            exc_info=problem,
+            op="refresh",
         )
 
     def troubled(self, op: str, problem: FeedmillError | None, wait_sec: float) -> None:
@@ -150,12 +154,12 @@ class Report:
             found.inc(amount)
 
 
-async def keep_counting(world: World, metrics: Metrics, watch: Watch) -> None:
+async def run_counters(services: Services, metrics: Metrics, watch: Lifecycle) -> None:
     """Bring the gauges up to date now and then: they are facts of the store, not of this process."""
     while not watch.is_stopping():
         with suppress(FeedmillError):  # whoever polls meets it too, and tells
-            counts = await world.store.counts()
+            counts = await services.store.counts()
             for name in ("feeds", "paused", "entries", "articles", "blobs"):
                 metrics.stored.labels(name).set(counts[name])
-            metrics.last_seq.set(await world.store.last_seq())
-        await watch.pause(_COUNT_EVERY_SEC)
+            metrics.last_seq.set(await services.store.last_seq())
+        await watch.sleep_unless_stopping(_COUNT_EVERY_SEC)

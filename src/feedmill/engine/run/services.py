@@ -9,12 +9,14 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.ports.store import Store
 from feedmill.model.live_screen import StandingMethod
-from feedmill.model.screening import Screening, Text, TopicSet
+from feedmill.model.screening import Screening, ScreenText, TopicSet
 
-Judge = Callable[[Sequence[Text], TopicSet, StandingMethod], Awaitable[Sequence[Screening]]]
+ScreenFunction = Callable[
+    [Sequence[ScreenText], TopicSet, StandingMethod], Awaitable[Sequence[Screening]]
+]
 
 
-class World(NamedTuple):
+class Services(NamedTuple):
     """The ports and the settings; made by app.py, or by a test out of fakes."""
 
     clock: Clock
@@ -22,4 +24,4 @@ class World(NamedTuple):
     blobs: Blobs
     store: Store
     config: Config
-    screen: Judge | None = None  # for standing screens; made when it is first asked
+    screen: ScreenFunction | None = None  # for standing screens; made when it is first asked

@@ -7,24 +7,24 @@ works or says what it waits for, and by no other.
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.liveness import Pulse
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.liveness import Liveness
+from feedmill.engine.run.services import Services
 from feedmill.model.readiness import Readiness
 
-Say = Callable[..., bool]
+NotifyFunction = Callable[..., bool]
 
 _LOOK_SEC: Final = 0.5
 _TELL_SEC: Final = 10.0
 
 
-async def keep_informed(
-    say: Say,
+async def run_systemd_status(
+    say: NotifyFunction,
     watchdog_sec: float | None,
     ask: Callable[[], Awaitable[Readiness]],
-    world: World,
-    watch: Watch,
-    pulse: Pulse,
+    services: Services,
+    watch: Lifecycle,
+    pulse: Liveness,
 ) -> None:
     """Tell until cancelled; beyond the watch's end too, for a drain may outlast the watchdog."""
     every_sec = min(_TELL_SEC, watchdog_sec / 3 if watchdog_sec is not None else _TELL_SEC)
@@ -34,19 +34,21 @@ async def keep_informed(
             is_told_stopping = say("STOPPING=1", "STATUS=finishing what is under way")
         elif not watch.is_stopping():
             found = await ask()
-            words = [f"STATUS={status(found, watch)}"]
+            words = [f"STATUS={status_line(found, watch)}"]
             if found.ready and not is_told_ready:
                 words.append("READY=1")
             is_told_ready = say(*words) and (is_told_ready or found.ready)
         if watchdog_sec is not None and pulse.is_alive():
             say("WATCHDOG=1")
         if watch.is_stopping():
-            await world.clock.sleep(every_sec)
+            await services.clock.sleep(every_sec)
         else:
-            await watch.pause(every_sec if is_told_ready else min(every_sec, _LOOK_SEC))
+            await watch.sleep_unless_stopping(
+                every_sec if is_told_ready else min(every_sec, _LOOK_SEC)
+            )
 
 
-def status(found: Readiness, watch: Watch) -> str:
+def status_line(found: Readiness, watch: Lifecycle) -> str:
     """One line about how it is, for whoever asks the supervisor."""
     if found.ready:
         return f"{found.role}: working, {watch.lanes} hosts at the moment"

@@ -17,13 +17,13 @@ from msgspec.structs import replace
 
 from feedmill.config import AccessConfig
 from feedmill.engine.ports.clock import Clock
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.errors import AccessError, NotFoundError, StoreError, UsageError
-from feedmill.fetch.public_addresses import read_address
+from feedmill.fetch.public_addresses import parse_ip_address
 from feedmill.model.base import Value
 from feedmill.model.token import Caller, Scope, Token, TokenSecret
 
-PREFIX: Final = "fm_"
+TOKEN_PREFIX: Final = "fm_"  # noqa: S105  # what a token begins with
 HASH_PREFIX_CHARS: Final = 16
 
 _MAX_SECRET_CHARS: Final = 128
@@ -33,7 +33,7 @@ _TOUCH_SEC: Final = 0.5  # a busy store does not hold up who only reads
 _MAX_BUCKETS: Final = 10_000
 
 
-class Issued(Value):
+class IssuedToken(Value):
     """A token and its secret: the one moment at which both are known."""
 
     token: Token
@@ -47,10 +47,10 @@ class Issued(Value):
 async def issue_token(
     name: str,
     scopes: Sequence[Scope],
-    world: World,
+    services: Services,
     *,
     expires_in: timedelta | None = None,
-) -> Issued:
+) -> IssuedToken:
     """Make a token; whoever sees the result is the only one who will ever know its secret."""
     if not name.strip() or len(name) > _MAX_NAME_CHARS or not name.isprintable():
         message = f"a token needs a name of 1 to {_MAX_NAME_CHARS} printable characters"
@@ -61,67 +61,67 @@ async def issue_token(
     if expires_in is not None and expires_in <= timedelta(0):
         message = "a token cannot expire before it is made"
         raise UsageError(message)
-    now = world.clock.now()
+    now = services.clock.now()
     token = Token(
-        id=world.clock.new_id(),
+        id=services.clock.new_id(),
         name=name.strip(),
         scopes=tuple(sorted(set(scopes))),
         created_at=now,
         expires_at=None if expires_in is None else now + expires_in,
     )
-    secret = PREFIX + world.clock.new_secret()
-    await world.store.add_token(token, _hash(secret))
-    return Issued(token=token, secret=secret)
+    secret = TOKEN_PREFIX + services.clock.new_secret()
+    await services.store.add_token(token, _hash(secret))
+    return IssuedToken(token=token, secret=secret)
 
 
-async def rotate_token(token_id: str, overlap: timedelta, world: World) -> Issued:
+async def rotate_token(token_id: str, overlap: timedelta, services: Services) -> IssuedToken:
     """Give a token another secret; the one before is good until the overlap ends."""
-    now = world.clock.now()
+    now = services.clock.now()
     if overlap < timedelta(0):
         message = "an overlap cannot be negative"
         raise UsageError(message)
-    if not (await token_named(token_id, world)).holds(now):
+    if not (await get_token(token_id, services)).holds(now):
         message = f"token {token_id} has expired or was revoked; create another"
         raise UsageError(message)
-    secret = PREFIX + world.clock.new_secret()
-    token = await world.store.rotate_token(token_id, _hash(secret), old_until=now + overlap)
+    secret = TOKEN_PREFIX + services.clock.new_secret()
+    token = await services.store.rotate_token(token_id, _hash(secret), old_until=now + overlap)
     if token is None:
         raise _unknown(token_id)
-    return Issued(token=token, secret=secret)
+    return IssuedToken(token=token, secret=secret)
 
 
-async def revoke_token(token_id: str, world: World) -> Token:
+async def revoke_token(token_id: str, services: Services) -> Token:
     """End a token with all its secrets, at once."""
-    token = await token_named(token_id, world)
-    now = world.clock.now()
-    await world.store.revoke_token(token_id, now)
+    token = await get_token(token_id, services)
+    now = services.clock.now()
+    await services.store.revoke_token(token_id, now)
     return token if token.revoked_at is not None else replace(token, revoked_at=now)
 
 
-async def token_named(token_id: str, world: World) -> Token:
+async def get_token(token_id: str, services: Services) -> Token:
     """The token of that id; NotFoundError when there is none."""
-    found = [token for token in await world.store.tokens() if token.id == token_id]
+    found = [token for token in await services.store.tokens() if token.id == token_id]
     if not found:
         raise _unknown(token_id)
     return found[0]
 
 
-async def who(presented: str | None, world: World) -> Caller | None:
+async def authenticate(presented: str | None, services: Services) -> Caller | None:
     """The caller behind a presented secret; None when it is missing, wrong, revoked or too old."""
     if presented is None or not _is_secret(presented):
         return None
     digest = _hash(presented)
     found = None
-    for kept in await world.store.token_secrets(digest[:HASH_PREFIX_CHARS]):
+    for kept in await services.store.token_secrets(digest[:HASH_PREFIX_CHARS]):
         if hmac.compare_digest(kept.sha256, digest):
             found = kept
-    if found is None or not _holds(found, world):
+    if found is None or not _holds(found, services):
         return None
-    await _touch(found.token, world)
+    await _touch(found.token, services)
     return Caller(token_id=found.token.id, name=found.token.name, scopes=found.token.scopes)
 
 
-def require(caller: Caller | None, scope: Scope) -> Caller:
+def require_scope(caller: Caller | None, scope: Scope) -> Caller:
     """The caller, who may; AccessError with `unauthenticated` (401) or `forbidden` (403) otherwise."""
     if caller is None:
         message = "this needs a token"
@@ -134,12 +134,12 @@ def require(caller: Caller | None, scope: Scope) -> Caller:
     return caller
 
 
-async def check_binding(host: str, world: World) -> None:
+async def check_binding(host: str, services: Services) -> None:
     """Nothing on loopback; UsageError for a wider address while there is no token that holds (D30)."""
     if is_loopback(host):
         return
-    now = world.clock.now()
-    if not any(token.holds(now) for token in await world.store.tokens()):
+    now = services.clock.now()
+    if not any(token.holds(now) for token in await services.store.tokens()):
         message = f"{host} is open to others, and there is no token yet"
         error = UsageError(message)
         error.hint = "make one first: feedmill token create NAME --scope read"
@@ -148,7 +148,7 @@ async def check_binding(host: str, world: World) -> None:
 
 def is_loopback(host: str) -> bool:
     """True for an address that only this machine reaches; a name is believed when it is localhost."""
-    address = read_address(host.removeprefix("[").removesuffix("]"))
+    address = parse_ip_address(host.removeprefix("[").removesuffix("]"))
     return host == "localhost" if address is None else address.is_loopback
 
 
@@ -180,7 +180,9 @@ class RateLimiter:
 
 def _is_secret(presented: str) -> bool:
     return (
-        presented.startswith(PREFIX) and len(presented) <= _MAX_SECRET_CHARS and presented.isascii()
+        presented.startswith(TOKEN_PREFIX)
+        and len(presented) <= _MAX_SECRET_CHARS
+        and presented.isascii()
     )
 
 
@@ -189,19 +191,19 @@ def _hash(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-def _holds(kept: TokenSecret, world: World) -> bool:
-    now = world.clock.now()
+def _holds(kept: TokenSecret, services: Services) -> bool:
+    now = services.clock.now()
     return kept.token.holds(now) and (kept.valid_until is None or now < kept.valid_until)
 
 
-async def _touch(token: Token, world: World) -> None:
+async def _touch(token: Token, services: Services) -> None:
     """Note the use now and then; a store that cannot write does not keep anybody out."""
-    now, last = world.clock.now(), token.last_used_at
+    now, last = services.clock.now(), token.last_used_at
     if last is not None and now - last < _TOUCH_EVERY:
         return
     with suppress(StoreError, TimeoutError):
         async with asyncio.timeout(_TOUCH_SEC):
-            await world.store.touch_token(token.id, now)
+            await services.store.touch_token(token.id, now)
 
 
 def _unknown(token_id: str) -> NotFoundError:

@@ -12,14 +12,14 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.errors import CursorError
 from feedmill.model.base import Value
 from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import StoredEntry
 from feedmill.normalise.html.sanitise import clean_html
 from feedmill.publish.cursors import read_cursor, write_cursor
-from feedmill.publish.metafeeds.items import Source, web_address
+from feedmill.publish.metafeeds.items import EntrySource, public_http_url
 
 _OLDER: Final = "older"  # what follows in the list: RFC 5005 calls it next
 _NEWER: Final = "newer"
@@ -43,14 +43,14 @@ class CollectionPage(Value):
     title: str
     updated: datetime  # when the newest of these entries came in
     entries: tuple[StoredEntry, ...]
-    sources: dict[str, Source]
+    sources: dict[str, EntrySource]
     language: str | None = None  # the one that all of them are written in
     next: str | None = None
     previous: str | None = None
 
 
-async def page(
-    query: Collection, world: World, cursor: str | None = None, limit: int = 50
+async def collection_page(
+    query: Collection, services: Services, cursor: str | None = None, limit: int = 50
 ) -> CollectionPage:
     """The newest entries of a collection, or those around a cursor that a page has given."""
     where = EntryFilter(
@@ -63,9 +63,11 @@ async def page(
         newest_first=True,
     )
     after, before = _position(cursor)
-    found = await world.store.entries(where, after=after, before=before, limit=limit)
-    entries = await asyncio.to_thread(_cleaned, found.items, world.config.normalise.html_max_depth)
-    sources = await _sources(entries, query, world)
+    found = await services.store.entries(where, after=after, before=before, limit=limit)
+    entries = await asyncio.to_thread(
+        _cleaned, found.items, services.config.normalise.html_max_depth
+    )
+    sources = await _sources(entries, query, services)
     return CollectionPage(
         title=_title(query, sources),
         updated=max((entry.first_seen for entry in entries), default=_EPOCH),
@@ -77,7 +79,7 @@ async def page(
     )
 
 
-def key_of(query: Collection) -> str:
+def collection_key(query: Collection) -> str:
     """The name of a collection for ever: equal questions have equal names."""
     asked = {name: getattr(query, name) for name in query.__struct_fields__}
     if query.feed_ids is not None:
@@ -114,21 +116,21 @@ def _cleaned(entries: Sequence[StoredEntry], max_depth: int) -> tuple[StoredEntr
 
 
 async def _sources(
-    entries: Sequence[StoredEntry], query: Collection, world: World
-) -> dict[str, Source]:
+    entries: Sequence[StoredEntry], query: Collection, services: Services
+) -> dict[str, EntrySource]:
     """The feeds of the entries; one that is asked for alone also when it has none."""
     alone = query.feed_ids if query.feed_ids is not None and len(query.feed_ids) == 1 else ()
     sources = {}
     for feed_id in dict.fromkeys([*alone, *(entry.feed_id for entry in entries)]):
-        feed = await world.store.feed(feed_id)
+        feed = await services.store.feed(feed_id)
         if feed is not None:  # else it went between two questions
-            sources[feed_id] = Source(
+            sources[feed_id] = EntrySource(
                 feed_id=feed_id, url=feed.url, title=feed.title, site_url=feed.site_url
             )
     return sources
 
 
-def _title(query: Collection, sources: dict[str, Source]) -> str:
+def _title(query: Collection, sources: dict[str, EntrySource]) -> str:
     """What a reader shows above the entries."""
     parts = [
         *([] if query.feed_ids is None else [_feeds(query.feed_ids, sources)]),
@@ -139,11 +141,11 @@ def _title(query: Collection, sources: dict[str, Source]) -> str:
     return " · ".join(part for part in parts if part) or "All entries"
 
 
-def _feeds(feed_ids: Sequence[str], sources: dict[str, Source]) -> str:
+def _feeds(feed_ids: Sequence[str], sources: dict[str, EntrySource]) -> str:
     if len(feed_ids) != 1:
         return f"{len(feed_ids)} feeds"
     source = sources.get(feed_ids[0])
-    return feed_ids[0] if source is None else source.title or web_address(source.url) or ""
+    return feed_ids[0] if source is None else source.title or public_http_url(source.url) or ""
 
 
 def _language(entries: Sequence[StoredEntry]) -> str | None:

@@ -4,14 +4,14 @@ import asyncio
 from datetime import datetime, timedelta
 from typing import Final
 
-from feedmill.engine.maintain.raw_documents import raw_document
-from feedmill.engine.run.refresh_report import GOOD
-from feedmill.engine.run.services import World
+from feedmill.engine.maintain.raw_documents import load_raw_document
+from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
+from feedmill.engine.run.services import Services
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, FetchRecord
-from feedmill.parse.xml.first_error import Flaw, first_flaw
+from feedmill.parse.xml.first_error import XmlFault, first_xml_fault
 from feedmill.publish.shapes import HealthKind, HealthShape
-from feedmill.publish.to_shapes import attempt, utc
+from feedmill.publish.to_shapes import attempt_shape, to_utc
 from feedmill.schedule.durations import duration_in_words, instant_in_words
 
 _HISTORY: Final = 100  # fetches that are looked at to find the beginning of a row of failures
@@ -80,10 +80,10 @@ _GROUPS: Final[tuple[tuple[HealthKind, frozenset[str]], ...]] = (
 )  # fmt: skip
 
 
-async def tell_health(feed: Feed, world: World) -> HealthShape:
+async def describe_health(feed: Feed, services: Services) -> HealthShape:
     """The feed's state with its history, in words and in words that can be counted."""
-    page = await world.store.fetches(feed.id, limit=_HISTORY)
-    flaw = await _flaw(page.items[0], world) if page.items else None
+    page = await services.store.fetches(feed.id, limit=_HISTORY)
+    flaw = await _flaw(page.items[0], services) if page.items else None
     kind, since = _kind(feed), _since(page.items)
     return HealthShape(
         feed_id=feed.id,
@@ -93,18 +93,18 @@ async def tell_health(feed: Feed, world: World) -> HealthShape:
         paused=feed.paused,
         reason=feed.last_result,
         detail=feed.last_detail or None,
-        since=None if since is None else utc(since),
+        since=None if since is None else to_utc(since),
         consecutive_failures=feed.schedule.consecutive_failures,
-        last_success_at=None if feed.last_success_at is None else utc(feed.last_success_at),
-        next_poll_at=utc(feed.next_poll_at),
+        last_success_at=None if feed.last_success_at is None else to_utc(feed.last_success_at),
+        next_poll_at=to_utc(feed.next_poll_at),
         line=flaw.line if flaw else None,
         column=flaw.column if flaw else None,
-        attempts=tuple(attempt(fetch) for fetch in page.items[:_SHOWN]),
-        words=_words(feed, kind, since, flaw, world.clock.now()),
+        attempts=tuple(attempt_shape(fetch) for fetch in page.items[:_SHOWN]),
+        words=_words(feed, kind, since, flaw, services.clock.now()),
     )
 
 
-def kind_of_trouble(reason: str) -> HealthKind:
+def health_kind_of(reason: str) -> HealthKind:
     """The family that a reason belongs to; statuses that nobody named are the server's answer."""
     if reason in _KINDS:
         return _KINDS[reason]
@@ -118,32 +118,32 @@ def _kind(feed: Feed) -> HealthKind:
         return "not-polled"
     if feed.schedule.health == "gone":
         return "gone"
-    return "well" if feed.last_result in GOOD else kind_of_trouble(feed.last_result)
+    return "well" if feed.last_result in SUCCESSFUL_OUTCOMES else health_kind_of(feed.last_result)
 
 
 def _since(fetches: tuple[FetchRecord, ...]) -> datetime | None:
     """When the present row of failures began, as far back as is remembered."""
     began: datetime | None = None
     for fetch in fetches:
-        if fetch.outcome in GOOD:
+        if fetch.outcome in SUCCESSFUL_OUTCOMES:
             break
         began = fetch.fetched_at
     return began
 
 
-async def _flaw(fetch: FetchRecord, world: World) -> Flaw | None:
+async def _flaw(fetch: FetchRecord, services: Services) -> XmlFault | None:
     """Where the document of the last poll is broken, when it is and when it is still kept."""
     if fetch.outcome != "malformed" and not _BROKEN & set(fetch.repairs):
         return None
-    body = await raw_document(fetch.fetch_id, world)
+    body = await load_raw_document(fetch.fetch_id, services)
     if body is None:
         return None
     document = RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
-    return await asyncio.to_thread(first_flaw, document, world.config.parse)
+    return await asyncio.to_thread(first_xml_fault, document, services.config.parse)
 
 
 def _words(
-    feed: Feed, kind: HealthKind, since: datetime | None, flaw: Flaw | None, now: datetime
+    feed: Feed, kind: HealthKind, since: datetime | None, flaw: XmlFault | None, now: datetime
 ) -> tuple[str, ...]:
     said = [_state(feed, kind, now)]
     if flaw is not None:

@@ -13,9 +13,9 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from feedmill.engine.maintain.raw_documents import body_of
-from feedmill.engine.run.services import World
-from feedmill.engine.service.feed_health import tell_health
+from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_health import describe_health
 from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError
 from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
@@ -39,16 +39,16 @@ from feedmill.publish.shapes import (
     Refetch,
     RevisionPage,
 )
-from feedmill.publish.to_shapes import decision_shape, feed_detail, feed_shape, utc
+from feedmill.publish.to_shapes import decision_shape, feed_detail, feed_shape, to_utc
 from feedmill.schedule.explain import explain_decision
 
-MOST: Final = 1_000  # items of a page
-USUAL: Final = 100
+MAX_PAGE_ITEMS: Final = 1_000  # items of a page
+DEFAULT_PAGE_ITEMS: Final = 100
 _LOOKS: Final = 20  # batches of the log that one question reads when a filter leaves most of it out
 _OWN: Final = frozenset(FeedOverrides.__struct_fields__)
 
 
-class Raw(NamedTuple):
+class RawContent(NamedTuple):
     """The exact bytes of a document or of an entry in it, and the fetch that brought them."""
 
     body: bytes
@@ -56,33 +56,37 @@ class Raw(NamedTuple):
     offset: int = 0
 
 
-def clamped(limit: int | None) -> int:
+def clamp_limit(limit: int | None) -> int:
     """How many items a page has: what was asked for, within 1 and 1,000."""
-    return USUAL if limit is None else min(max(limit, 1), MOST)
+    return DEFAULT_PAGE_ITEMS if limit is None else min(max(limit, 1), MAX_PAGE_ITEMS)
 
 
 # feeds
 
 
 async def list_feeds(
-    world: World, *, tag: str | None = None, cursor: str | None = None, limit: int | None = None
+    services: Services,
+    *,
+    tag: str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
 ) -> FeedPage:
     """Subscriptions in the order in which they were added."""
-    page = await world.store.feeds(
-        tag=tag, after=read_cursor("feeds", cursor), limit=clamped(limit)
+    page = await services.store.feeds(
+        tag=tag, after=read_cursor("feeds", cursor), limit=clamp_limit(limit)
     )
-    items = tuple(feed_shape(feed, world.config.schedule) for feed in page.items)
+    items = tuple(feed_shape(feed, services.config.schedule) for feed in page.items)
     return FeedPage(items=items, next=write_cursor("feeds", page.next))
 
 
-async def get_feed(feed_id: str, world: World) -> FeedDetail:
+async def get_feed(feed_id: str, services: Services) -> FeedDetail:
     """One feed with every address that it was met at."""
-    return await _detail(await feed_of(feed_id, world), world)
+    return await _detail(await require_feed(feed_id, services), services)
 
 
-async def change_feed(feed_id: str, change: FeedChange, world: World) -> FeedDetail:
+async def change_feed(feed_id: str, change: FeedChange, services: Services) -> FeedDetail:
     """The feed as it is after the change; one that is resumed is due at once."""
-    before = await feed_of(feed_id, world)
+    before = await require_feed(feed_id, services)
     given = {
         name: value
         for name in change.__struct_fields__
@@ -93,63 +97,63 @@ async def change_feed(feed_id: str, change: FeedChange, world: World) -> FeedDet
     if "tags" in given:
         given["tags"] = tuple(sorted(set(given["tags"])))
     after = replace(before, overrides=own, **given)
-    await world.store.change_feed(after)
+    await services.store.change_feed(after)
     if before.paused and not after.paused:
-        await world.store.make_due([feed_id], world.clock.now())
-    return await get_feed(feed_id, world)
+        await services.store.make_due([feed_id], services.clock.now())
+    return await get_feed(feed_id, services)
 
 
-async def remove_feed(feed_id: str, world: World) -> None:
+async def remove_feed(feed_id: str, services: Services) -> None:
     """Give up a subscription; its entries go with it."""
-    feed = await feed_of(feed_id, world)
-    event = event_of_removed_feed(feed, now=world.clock.now())
-    await world.store.remove_feed(feed.id, (event,))
+    feed = await require_feed(feed_id, services)
+    event = event_of_removed_feed(feed, now=services.clock.now())
+    await services.store.remove_feed(feed.id, (event,))
 
 
-async def refetch(feed_id: str, world: World) -> Refetch:
+async def refetch(feed_id: str, services: Services) -> Refetch:
     """Let a feed be polled as soon as its host's pace allows; whoever runs the mill does it."""
-    feed = await feed_of(feed_id, world)
+    feed = await require_feed(feed_id, services)
     if feed.paused:
         message = f"the feed {feed_id} is paused"
         raise ConflictError(message, reason="paused", hint="resume it: PATCH with paused false")
-    await world.store.make_due([feed.id], world.clock.now())
-    due = await feed_of(feed_id, world)
-    return Refetch(feed_id=due.id, next_poll_at=utc(due.next_poll_at))
+    await services.store.make_due([feed.id], services.clock.now())
+    due = await require_feed(feed_id, services)
+    return Refetch(feed_id=due.id, next_poll_at=to_utc(due.next_poll_at))
 
 
-async def schedule(feed_id: str, world: World, *, limit: int | None = None) -> DecisionPage:
+async def schedule(feed_id: str, services: Services, *, limit: int | None = None) -> DecisionPage:
     """Why the feed is polled when it is, the newest decision first, in figures and in words."""
-    feed = await feed_of(feed_id, world)
-    decisions = await world.store.decisions(feed.id, limit=clamped(limit))
+    feed = await require_feed(feed_id, services)
+    decisions = await services.store.decisions(feed.id, limit=clamp_limit(limit))
     return DecisionPage(
         items=tuple(decision_shape(one, explain_decision(one)) for one in decisions)
     )
 
 
-async def health(feed_id: str, world: World) -> HealthShape:
+async def health(feed_id: str, services: Services) -> HealthShape:
     """How the feed is: what is wrong, since when, what was tried, what comes next."""
-    return await tell_health(await feed_of(feed_id, world), world)
+    return await describe_health(await require_feed(feed_id, services), services)
 
 
 # entries
 
 
 async def entries(
-    where: EntryFilter, world: World, *, cursor: str | None = None, limit: int | None = None
+    where: EntryFilter, services: Services, *, cursor: str | None = None, limit: int | None = None
 ) -> EntryPage:
     """Entries that the filter lets through, the latest arrivals first."""
-    page = await world.store.entries(
-        where, after=read_cursor("entries", cursor), limit=clamped(limit)
+    page = await services.store.entries(
+        where, after=read_cursor("entries", cursor), limit=clamp_limit(limit)
     )
     return EntryPage(items=page.items, next=write_cursor("entries", page.next))
 
 
 async def entry_texts(
-    where: EntryFilter, world: World, *, cursor: str | None = None, limit: int | None = None
+    where: EntryFilter, services: Services, *, cursor: str | None = None, limit: int | None = None
 ) -> EntryTexts:
     """The same for a door that speaks JSON: every entry is written already."""
-    page = await world.store.entry_texts(
-        where, after=read_cursor("entries", cursor), limit=clamped(limit)
+    page = await services.store.entry_texts(
+        where, after=read_cursor("entries", cursor), limit=clamp_limit(limit)
     )
     return EntryTexts(
         items=tuple(map(msgspec.Raw, page.items)), next=write_cursor("entries", page.next)
@@ -159,72 +163,72 @@ async def entry_texts(
 async def feed_entry_texts(
     feed_id: str,
     where: EntryFilter,
-    world: World,
+    services: Services,
     *,
     cursor: str | None = None,
     limit: int | None = None,
 ) -> EntryTexts:
     """The same for one feed, which has to exist."""
-    feed = await feed_of(feed_id, world)
-    return await entry_texts(replace(where, feed_id=feed.id), world, cursor=cursor, limit=limit)
+    feed = await require_feed(feed_id, services)
+    return await entry_texts(replace(where, feed_id=feed.id), services, cursor=cursor, limit=limit)
 
 
 async def feed_entries(
     feed_id: str,
     where: EntryFilter,
-    world: World,
+    services: Services,
     *,
     cursor: str | None = None,
     limit: int | None = None,
 ) -> EntryPage:
     """The same for one feed, which has to exist."""
-    feed = await feed_of(feed_id, world)
-    return await entries(replace(where, feed_id=feed.id), world, cursor=cursor, limit=limit)
+    feed = await require_feed(feed_id, services)
+    return await entries(replace(where, feed_id=feed.id), services, cursor=cursor, limit=limit)
 
 
-async def entry(entry_uid: str, world: World) -> EntryShape:
+async def entry(entry_uid: str, services: Services) -> EntryShape:
     """One entry."""
-    found = await world.store.entry(entry_uid)
+    found = await services.store.entry(entry_uid)
     if found is None:
         message = f"there is no entry {entry_uid[:200]!r}"
         raise NotFoundError(message)
     return found
 
 
-async def revisions(entry_uid: str, world: World) -> RevisionPage:
+async def revisions(entry_uid: str, services: Services) -> RevisionPage:
     """Earlier states of an entry, the oldest first."""
-    found = await entry(entry_uid, world)
-    return RevisionPage(items=await world.store.revisions(found.entry_uid))
+    found = await entry(entry_uid, services)
+    return RevisionPage(items=await services.store.revisions(found.entry_uid))
 
 
-async def entry_raw(entry_uid: str, world: World) -> Raw:
+async def entry_raw(entry_uid: str, services: Services) -> RawContent:
     """The exact bytes of an entry as they stood in the document; the whole of it when unknown."""
-    found = await entry(entry_uid, world)
+    found = await entry(entry_uid, services)
     if not found.raw_refs:
         message = f"the entry {entry_uid} did not come from a document"
         raise NotFoundError(message)
     ref = found.raw_refs[0]
-    whole = await raw(ref.fetch_id, world)
+    whole = await raw(ref.fetch_id, services)
     if ref.offset is None or ref.length is None:
         return whole
-    return Raw(whole.body[ref.offset : ref.offset + ref.length], whole.fetch, ref.offset)
+    return RawContent(whole.body[ref.offset : ref.offset + ref.length], whole.fetch, ref.offset)
 
 
-async def raw(fetch_id: str, world: World) -> Raw:
+async def raw(fetch_id: str, services: Services) -> RawContent:
     """The exact bytes that a fetch brought, with its headers."""
-    found = await fetch(fetch_id, world)
+    found = await fetch(fetch_id, services)
     if found.body_sha256 is None:
         message = f"the fetch {fetch_id} brought no document ({found.outcome})"
         raise NotFoundError(message)
     with suppress(NotFoundError):
-        return Raw(await body_of(found.body_sha256, world), found)
+        return RawContent(await load_body(found.body_sha256, services), found)
     message = f"the document of fetch {fetch_id} is not kept any more"
     raise NotKeptError(message)
 
 
-async def fetch(fetch_id: str, world: World) -> FetchShape:
+async def fetch(fetch_id: str, services: Services) -> FetchShape:
     """One poll with its headers in order; credentials were never kept."""
-    found = await world.store.fetch(fetch_id)
+    found = await services.store.fetch(fetch_id)
     if found is None:
         message = f"there is no fetch {fetch_id[:200]!r}"
         raise NotFoundError(message)
@@ -232,11 +236,11 @@ async def fetch(fetch_id: str, world: World) -> FetchShape:
 
 
 async def articles(
-    world: World, *, cursor: str | None = None, limit: int | None = None
+    services: Services, *, cursor: str | None = None, limit: int | None = None
 ) -> ArticlePage:
     """What was published, each once however many feeds carried it, the latest first."""
-    page = await world.store.article_page(
-        after=read_cursor("articles", cursor), limit=clamped(limit)
+    page = await services.store.article_page(
+        after=read_cursor("articles", cursor), limit=clamp_limit(limit)
     )
     return ArticlePage(items=page.items, next=write_cursor("articles", page.next))
 
@@ -245,7 +249,7 @@ async def articles(
 
 
 async def events(
-    world: World,
+    services: Services,
     *,
     after: int = 0,
     types: Sequence[str] = (),
@@ -253,9 +257,11 @@ async def events(
     limit: int | None = None,
 ) -> EventPage:
     """Events after a number, in order; `next` is how far the log was read, filter or no filter."""
-    most, found, last = clamped(limit), list[EventShape](), after
+    most, found, last = clamp_limit(limit), list[EventShape](), after
     for _ in range(_LOOKS):
-        batch = await world.store.events(after=last, limit=MOST if types or feed_ids else most)
+        batch = await services.store.events(
+            after=last, limit=MAX_PAGE_ITEMS if types or feed_ids else most
+        )
         for event in batch:
             last = event.seq
             if (not types or event.type in types) and (not feed_ids or event.feed_id in feed_ids):
@@ -264,17 +270,17 @@ async def events(
                     break
         if not batch or len(found) == most:
             break
-    return EventPage(items=tuple(found), next=last, last_seq=await world.store.last_seq())
+    return EventPage(items=tuple(found), next=last, last_seq=await services.store.last_seq())
 
 
 # lists, and everything else
 
 
-async def every_feed(world: World, tag: str | None = None) -> AsyncIterator[Feed]:
+async def iterate_feeds(services: Services, tag: str | None = None) -> AsyncIterator[Feed]:
     """All subscriptions, page by page."""
     after: str | None = None
     while True:
-        page = await world.store.feeds(tag=tag, after=after, limit=MOST)
+        page = await services.store.feeds(tag=tag, after=after, limit=MAX_PAGE_ITEMS)
         for feed in page.items:
             yield feed
         if page.next is None:
@@ -282,14 +288,14 @@ async def every_feed(world: World, tag: str | None = None) -> AsyncIterator[Feed
         after = page.next
 
 
-async def ready(world: World) -> Ready:
+async def ready(services: Services) -> Ready:
     """The store answers; a StoreError says why it does not."""
-    return Ready(ready=True, last_seq=await world.store.last_seq())
+    return Ready(ready=True, last_seq=await services.store.last_seq())
 
 
-async def counts(world: World) -> Counts:
+async def counts(services: Services) -> Counts:
     """How much there is; answering it proves that the store can be read."""
-    store = world.store
+    store = services.store
     return Counts(
         counts=await store.counts(),
         last_seq=await store.last_seq(),
@@ -297,9 +303,9 @@ async def counts(world: World) -> Counts:
     )
 
 
-async def feed_of(feed_id: str, world: World) -> Feed:
+async def require_feed(feed_id: str, services: Services) -> Feed:
     """The feed of that id, or of no other name."""
-    found = await world.store.feed(feed_id)
+    found = await services.store.feed(feed_id)
     if found is None:
         message = f"there is no feed {feed_id[:200]!r}"
         raise NotFoundError(message)
@@ -314,6 +320,6 @@ def check_intervals(own: FeedOverrides) -> None:
         raise UsageError(message)
 
 
-async def _detail(feed: Feed, world: World) -> FeedDetail:
-    aliases = await world.store.aliases(feed.id)
-    return feed_detail(feed, aliases, world.config.schedule)
+async def _detail(feed: Feed, services: Services) -> FeedDetail:
+    aliases = await services.store.aliases(feed.id)
+    return feed_detail(feed, aliases, services.config.schedule)

@@ -10,18 +10,18 @@ from typing import Final, get_args
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.urls import join, split
-from feedmill.engine.deliver.webhook_request import send
-from feedmill.engine.run.services import World
+from feedmill.canonicalise.urls import join_url, split_url
+from feedmill.engine.deliver.webhook_request import send_batch
+from feedmill.engine.run.services import Services
 from feedmill.errors import AddressError, NotFoundError, UsageError
-from feedmill.fetch.guard import check_url, shown
+from feedmill.fetch.guard import check_url, printable_url
 from feedmill.model.base import Value
 from feedmill.model.event import EventType
 from feedmill.model.fetch import Refused
 from feedmill.model.webhook import DeadLetter, Delivery, EventFormat, Webhook, WebhookSecret
-from feedmill.publish.webhook_delivery import Undelivered, whole_batch
+from feedmill.publish.webhook_delivery import Undelivered, exact_batch
 
-PREFIX: Final = "fmwh_"
+WEBHOOK_SECRET_PREFIX: Final = "fmwh_"  # noqa: S105  # what a secret begins with
 
 _MAX_WEBHOOKS: Final = 1_000
 _LETTERS_PER_PAGE: Final = 20
@@ -38,7 +38,7 @@ class Resent(Value):
 
 async def add_webhook(
     url: str,
-    world: World,
+    services: Services,
     *,
     types: Sequence[str] = (),
     feed_id: str | None = None,
@@ -51,133 +51,133 @@ async def add_webhook(
     AddressError for an address that the egress guard refuses. What its name resolves to is
     checked at each delivery, on the address that is dialled.
     """
-    checked = checked_webhook_url(url, world.config.fetch.allow_cidrs)
-    if len(await world.store.webhooks()) >= _MAX_WEBHOOKS:
+    checked = validate_webhook_url(url, services.config.fetch.allow_cidrs)
+    if len(await services.store.webhooks()) >= _MAX_WEBHOOKS:
         message = f"there are {_MAX_WEBHOOKS} webhooks already; remove one first"
         raise UsageError(message)
-    if feed_id is not None and await world.store.feed(feed_id) is None:
+    if feed_id is not None and await services.store.feed(feed_id) is None:
         message = f"there is no feed {feed_id!r}"
         raise NotFoundError(message, "`feedmill list` shows all of them")
     webhook = Webhook(
-        id=world.clock.new_id(),
+        id=services.clock.new_id(),
         url=checked,
-        created_at=world.clock.now(),
-        secrets=(_new_secret(world),),
+        created_at=services.clock.now(),
+        secrets=(_new_secret(services),),
         types=_checked_types(types),
         feed_id=feed_id,
         tag=tag,
         format=form,
     )
-    await world.store.add_webhook(webhook, after=None if from_seq is None else _before(from_seq))
-    return await webhook_named(webhook.id, world)
+    await services.store.add_webhook(webhook, after=None if from_seq is None else _before(from_seq))
+    return await load_webhook(webhook.id, services)
 
 
-def checked_webhook_url(url: str, allow_cidrs: Sequence[str] = ()) -> str:
+def validate_webhook_url(url: str, allow_cidrs: Sequence[str] = ()) -> str:
     """The URL as it will be dialled; AddressError for one that must not be."""
     verdict = check_url(url.strip(), allow_cidrs=allow_cidrs)
     if isinstance(verdict, Refused):
-        message = f"{shown(url)!r} is not told: {verdict.reason} ({verdict.detail})"
+        message = f"{printable_url(url)!r} is not told: {verdict.reason} ({verdict.detail})"
         private = verdict.reason in ("private-address", "local-name", "dotless-name", "bad-port")
         raise AddressError(message, reason=verdict.reason, hint=_OPENING if private else "")
-    parts = split(verdict.url)
+    parts = split_url(verdict.url)
     if parts.userinfo:
-        message = f"{shown(url)!r} has credentials in it, and addresses are shown in lists"
+        message = f"{printable_url(url)!r} has credentials in it, and addresses are shown in lists"
         hint = "verify the signature instead; every delivery has one"
         raise AddressError(message, reason="credentials", hint=hint)
-    return join(replace(parts, fragment=None))
+    return join_url(replace(parts, fragment=None))
 
 
-async def webhook_named(webhook_id: str, world: World) -> Webhook:
+async def load_webhook(webhook_id: str, services: Services) -> Webhook:
     """The webhook of that id; NotFoundError when there is none."""
-    webhook = await world.store.webhook(webhook_id)
+    webhook = await services.store.webhook(webhook_id)
     if webhook is None:
         raise _unknown(webhook_id)
     return webhook
 
 
-async def remove_webhook(webhook_id: str, world: World) -> None:
+async def remove_webhook(webhook_id: str, services: Services) -> None:
     """Forget an endpoint with its cursor and its dead letters."""
-    if not await world.store.remove_webhook(webhook_id):
+    if not await services.store.remove_webhook(webhook_id):
         raise _unknown(webhook_id)
 
 
-async def pause_webhook(webhook_id: str, world: World) -> Webhook:
+async def pause_webhook(webhook_id: str, services: Services) -> Webhook:
     """Tell the endpoint nothing for now; its cursor stays."""
-    webhook = await webhook_named(webhook_id, world)
+    webhook = await load_webhook(webhook_id, services)
     if webhook.state == "paused":
         return webhook
-    return await _change(replace(webhook, state="paused", paused_reason="by-hand"), world)
+    return await _change(replace(webhook, state="paused", paused_reason="by-hand"), services)
 
 
-async def resume_webhook(webhook_id: str, world: World) -> Webhook:
+async def resume_webhook(webhook_id: str, services: Services) -> Webhook:
     """Tell it again, at once and from where it was, whatever paused it or made it wait."""
-    webhook = await webhook_named(webhook_id, world)
+    webhook = await load_webhook(webhook_id, services)
     awake = replace(webhook, state="active", paused_reason=None, attempts=0, next_attempt_at=None)
-    return await _change(awake, world)
+    return await _change(awake, services)
 
 
-async def replay_webhook(webhook_id: str, from_seq: int, world: World) -> Webhook:
+async def replay_webhook(webhook_id: str, from_seq: int, services: Services) -> Webhook:
     """Deliver again from this event on, as far as the log still has it."""
-    if not await world.store.rewind_webhook(webhook_id, _before(from_seq)):
+    if not await services.store.rewind_webhook(webhook_id, _before(from_seq)):
         raise _unknown(webhook_id)
-    return await webhook_named(webhook_id, world)
+    return await load_webhook(webhook_id, services)
 
 
-async def rotate_webhook_secret(webhook_id: str, overlap: timedelta, world: World) -> Webhook:
+async def rotate_webhook_secret(webhook_id: str, overlap: timedelta, services: Services) -> Webhook:
     """Sign with a new secret, and until the overlap ends with the one before as well."""
     if overlap < timedelta(0):
         message = "an overlap cannot be negative"
         raise UsageError(message)
-    webhook = await webhook_named(webhook_id, world)
-    before = replace(webhook.secrets[0], valid_until=world.clock.now() + overlap)
-    return await _change(replace(webhook, secrets=(_new_secret(world), before)), world)
+    webhook = await load_webhook(webhook_id, services)
+    before = replace(webhook.secrets[0], valid_until=services.clock.now() + overlap)
+    return await _change(replace(webhook, secrets=(_new_secret(services), before)), services)
 
 
-async def try_webhook(webhook_id: str, world: World) -> Delivery:
+async def send_test_delivery(webhook_id: str, services: Services) -> Delivery:
     """Send an empty, signed batch; cursor and state stay as they are."""
-    webhook = await webhook_named(webhook_id, world)
-    batch = whole_batch((), webhook.format, source=world.config.store.event_source)
-    return (await send(webhook, batch, world)).told
+    webhook = await load_webhook(webhook_id, services)
+    batch = exact_batch((), webhook.format, source=services.config.store.event_source)
+    return (await send_batch(webhook, batch, services)).delivery
 
 
-async def resend_dead_letters(webhook_id: str, world: World) -> Resent:
+async def resend_dead_letters(webhook_id: str, services: Services) -> Resent:
     """Send what was given up once more, the oldest first, until one fails again."""
-    webhook = await webhook_named(webhook_id, world)
+    webhook = await load_webhook(webhook_id, services)
     sent = 0
-    while letters := (await _letters(webhook_id, world)):
+    while letters := (await _letters(webhook_id, services)):
         for letter in letters:
-            source = world.config.store.event_source
-            batch = whole_batch(letter.events, webhook.format, source=source)
-            done = await send(webhook, batch, world)
+            source = services.config.store.event_source
+            batch = exact_batch(letter.events, webhook.format, source=source)
+            done = await send_batch(webhook, batch, services)
             if isinstance(done.verdict, Undelivered):
-                left = await _count_letters(webhook_id, world)
+                left = await _count_letters(webhook_id, services)
                 return Resent(sent=sent, left=left, reason=done.verdict.reason)
-            await world.store.forget_dead_letters([letter.id])
+            await services.store.forget_dead_letters([letter.id])
             sent += 1
     return Resent(sent=sent, left=0)
 
 
-async def _change(webhook: Webhook, world: World) -> Webhook:
-    if not await world.store.change_webhook(webhook):
+async def _change(webhook: Webhook, services: Services) -> Webhook:
+    if not await services.store.change_webhook(webhook):
         raise _unknown(webhook.id)
     return webhook
 
 
-async def _letters(webhook_id: str, world: World) -> tuple[DeadLetter, ...]:
-    return (await world.store.dead_letters(webhook_id, limit=_LETTERS_PER_PAGE)).items
+async def _letters(webhook_id: str, services: Services) -> tuple[DeadLetter, ...]:
+    return (await services.store.dead_letters(webhook_id, limit=_LETTERS_PER_PAGE)).items
 
 
-async def _count_letters(webhook_id: str, world: World) -> int:
+async def _count_letters(webhook_id: str, services: Services) -> int:
     count, after = 0, None
     while True:
-        page = await world.store.dead_letters(webhook_id, after=after, limit=_LETTERS_PER_PAGE)
+        page = await services.store.dead_letters(webhook_id, after=after, limit=_LETTERS_PER_PAGE)
         count, after = count + len(page.items), page.next
         if after is None:
             return count
 
 
-def _new_secret(world: World) -> WebhookSecret:
-    return WebhookSecret(value=PREFIX + world.clock.new_secret())
+def _new_secret(services: Services) -> WebhookSecret:
+    return WebhookSecret(value=WEBHOOK_SECRET_PREFIX + services.clock.new_secret())
 
 
 def _checked_types(types: Sequence[str]) -> tuple[EventType, ...]:

@@ -10,10 +10,10 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from feedmill.canonicalise.pasted_url import resolve_url
-from feedmill.canonicalise.urls import bare, split
-from feedmill.engine.run.services import World
+from feedmill.canonicalise.urls import split_url, strip_userinfo_and_fragment
+from feedmill.engine.run.services import Services
 from feedmill.errors import AddressError
-from feedmill.fetch.guard import check_url, shown
+from feedmill.fetch.guard import check_url, printable_url
 from feedmill.model.base import Value
 from feedmill.model.canonical import Canonical
 from feedmill.model.feed import Feed, FeedOverrides, NewFeed
@@ -30,7 +30,7 @@ _CLOSED = {
 _OPENING = "if you trust it, open its network: FEEDMILL_EGRESS_ALLOW_CIDRS=127.0.0.0/8, say"
 
 
-class Address(NamedTuple):
+class FeedAddress(NamedTuple):
     """An address that can be subscribed to; credentials have left the URL."""
 
     url: str
@@ -49,27 +49,27 @@ class Subscribed(Value):
     page_url: str | None = None  # the page on which the feed was found, if it was
 
 
-def checked_address(address: str, allow_cidrs: Sequence[str] = ()) -> Address:
+def validate_address(address: str, allow_cidrs: Sequence[str] = ()) -> FeedAddress:
     """The address that somebody meant, put right; AddressError when it cannot be fetched."""
     url = resolve_url(address)
     if url is None:
-        message = f"{shown(address)!r} is no web address"
+        message = f"{printable_url(address)!r} is no web address"
         hint = "give one like https://example.com/feed"
         raise AddressError(message, reason="malformed-url", hint=hint)
-    parts = split(url)
-    plain = bare(url)
+    parts = split_url(url)
+    plain = strip_userinfo_and_fragment(url)
     verdict = check_url(plain, allow_cidrs=allow_cidrs)
     if isinstance(verdict, Refused):
         raise _refusal(address, verdict)
     if not parts.userinfo:
-        return Address(plain)
+        return FeedAddress(plain)
     username, _, password = parts.userinfo.partition(":")
-    return Address(plain, unquote(username), unquote(password))
+    return FeedAddress(plain, unquote(username), unquote(password))
 
 
 async def subscribe(
     address: str,
-    world: World,
+    services: Services,
     *,
     title: str | None = None,
     tags: Sequence[str] = (),
@@ -79,14 +79,14 @@ async def subscribe(
 
     Credentials in the address become the feed's own and are stored apart from it.
     """
-    target = checked_address(address, world.config.fetch.allow_cidrs)
-    known = await world.store.find_feed((target.url, address.strip()))
+    target = validate_address(address, services.config.fetch.allow_cidrs)
+    known = await services.store.find_feed((target.url, address.strip()))
     if known is not None:
         return Subscribed(feed=known, created=False)
     return await subscribe_to(
         target.url,
-        world,
-        aliases=written(address, target),
+        services,
+        aliases=spellings_of(address, target),
         title=title,
         tags=tags,
         overrides=with_credentials(overrides, target),
@@ -95,7 +95,7 @@ async def subscribe(
 
 async def subscribe_to(
     url: str,
-    world: World,
+    services: Services,
     *,
     aliases: Sequence[str] = (),
     title: str | None = None,
@@ -103,33 +103,33 @@ async def subscribe_to(
     overrides: FeedOverrides | None = None,
 ) -> Subscribed:
     """Add a feed under an address that was checked; known under any of them, it learns the rest."""
-    now = world.clock.now()
+    now = services.clock.now()
     new = NewFeed(
-        id=world.clock.new_id(),
+        id=services.clock.new_id(),
         url=url,
         created_at=now,
         next_poll_at=now,
-        schedule=initial_state(world.config.schedule),
+        schedule=initial_state(services.config.schedule),
         aliases=tuple(dict.fromkeys((url, *aliases))),
         title=title,
         tags=tuple(sorted(set(tags))),
         overrides=overrides or FeedOverrides(),
     )
-    feed, created = await world.store.add_feed(new, (event_of_new_feed(new),))
+    feed, created = await services.store.add_feed(new, (event_of_new_feed(new),))
     return Subscribed(feed=feed, created=created)
 
 
-async def file_under(feed: Feed, tags: Sequence[str], world: World) -> Feed:
+async def add_tags(feed: Feed, tags: Sequence[str], services: Services) -> Feed:
     """The feed with these tags besides its own."""
     all_tags = tuple(sorted({*feed.tags, *tags}))
     if all_tags == tuple(sorted(feed.tags)):
         return feed
     filed = replace(feed, tags=all_tags)
-    await world.store.change_feed(filed)
+    await services.store.change_feed(filed)
     return filed
 
 
-def with_credentials(overrides: FeedOverrides | None, target: Address) -> FeedOverrides:
+def with_credentials(overrides: FeedOverrides | None, target: FeedAddress) -> FeedOverrides:
     """The feed's own settings with the credentials that stood in its address."""
     own = overrides or FeedOverrides()
     if target.username is None or own.username is not None:
@@ -137,7 +137,7 @@ def with_credentials(overrides: FeedOverrides | None, target: Address) -> FeedOv
     return replace(own, username=target.username, password=target.password)
 
 
-def written(address: str, target: Address) -> tuple[str, ...]:
+def spellings_of(address: str, target: FeedAddress) -> tuple[str, ...]:
     """The addresses to find it by: as it was written, unless credentials stand in it."""
     return (target.url,) if target.username is not None else (target.url, address.strip())
 
@@ -145,6 +145,6 @@ def written(address: str, target: Address) -> tuple[str, ...]:
 def _refusal(address: str, refused: Refused) -> AddressError:
     closed = _CLOSED.get(refused.reason)
     why = f"{refused.detail} {closed}" if closed else refused.reason
-    message = f"{shown(address)!r} is not fetched: {why}"
+    message = f"{printable_url(address)!r} is not fetched: {why}"
     hint = _OPENING if closed else "give one like https://example.com/feed"
     return AddressError(message, reason=refused.reason, hint=hint)

@@ -25,10 +25,12 @@ from feedmill.model.parsed import Unreadable
 from feedmill.parse.document import parse_document
 
 T = TypeVar("T")
-Look = Callable[[str], Awaitable[Seen]]
-Verify = Callable[[str], bool | Awaitable[bool]]
-Exists = Callable[[Sequence[str]], "Existing | str | Awaitable[Existing | str | None] | None"]
-Hash = Callable[[bytes], str | Awaitable[str]]
+ProbeUrl = Callable[[str], Awaitable[Seen]]
+VerifyFunction = Callable[[str], bool | Awaitable[bool]]
+ExistsFunction = Callable[
+    [Sequence[str]], "Existing | str | Awaitable[Existing | str | None] | None"
+]
+HashFunction = Callable[[bytes], str | Awaitable[str]]
 
 
 class Reply(Value):
@@ -47,15 +49,15 @@ class Face(Value):
     signature: str = ""
 
 
-Fetch = Callable[[str], Reply | Awaitable[Reply]]
-Parse = Callable[[bytes, str], Face | None]
+FetchFunction = Callable[[str], Reply | Awaitable[Reply]]
+ParseFunction = Callable[[bytes, str], Face | None]
 
 
 class Hooks(Value):
     """What a caller wants to decide or to hear while a search goes on."""
 
-    exists_fn: Exists | None = None
-    verify_fn: Verify | None = None
+    exists_fn: ExistsFunction | None = None
+    verify_fn: VerifyFunction | None = None
     on_fetch: Callable[[str, Seen], object] | None = None  # every answer
     on_match: Callable[[str, Seen], object] | None = None  # every address that proved to be it
     on_exists: Callable[[Existing], object] | None = None
@@ -65,7 +67,7 @@ _NO_HOOKS = Hooks()
 
 
 async def canonicalise_with(
-    look: Look, address: str, options: CanonicalOptions, hooks: Hooks = _NO_HOOKS
+    look: ProbeUrl, address: str, options: CanonicalOptions, hooks: Hooks = _NO_HOOKS
 ) -> Canonical | NotCanonical:
     """The one right address of the feed at an address, by any way of looking at addresses."""
     search = canonicalise(address, options)
@@ -82,14 +84,18 @@ async def canonicalise_with(
             answer = await _looked_up(question, hooks)
 
 
-def look_by(
-    fetch_fn: Fetch, config: Config, *, hash_fn: Hash | None = None, parse_fn: Parse | None = None
-) -> Look:
+def prober_from_functions(
+    fetch_fn: FetchFunction,
+    config: Config,
+    *,
+    hash_fn: HashFunction | None = None,
+    parse_fn: ParseFunction | None = None,
+) -> ProbeUrl:
     """A way of looking at addresses made of a caller's own functions."""
 
     async def look(url: str) -> Seen:
         try:
-            reply = await settled(fetch_fn(url))
+            reply = await await_if_awaitable(fetch_fn(url))
         except Exception as problem:  # noqa: BLE001  # foreign code: whatever it raises is "no answer"
             words = f"{type(problem).__name__}: {problem}"
             return Seen(url=url, final_url=url, reason="connection-failed", detail=words)
@@ -108,7 +114,7 @@ def _told(
     return found
 
 
-async def _asked(url: str, look: Look, hooks: Hooks) -> Seen:
+async def _asked(url: str, look: ProbeUrl, hooks: Hooks) -> Seen:
     """The answer, unless the caller objects to the address or to where it leads."""
     if not await _is_verified(url, hooks):
         return Seen(url=url, final_url=url, spent=False, reason="refused", detail="by the caller")
@@ -123,13 +129,13 @@ async def _asked(url: str, look: Look, hooks: Hooks) -> Seen:
 
 
 async def _is_verified(url: str, hooks: Hooks) -> bool:
-    return hooks.verify_fn is None or await settled(hooks.verify_fn(url))
+    return hooks.verify_fn is None or await await_if_awaitable(hooks.verify_fn(url))
 
 
 async def _looked_up(question: Lookup, hooks: Hooks) -> Existing | None:
     if hooks.exists_fn is None:
         return None
-    found = await settled(hooks.exists_fn(question.urls))
+    found = await await_if_awaitable(hooks.exists_fn(question.urls))
     if not found:
         return None
     known = Existing(url=found) if isinstance(found, str) else found
@@ -139,7 +145,7 @@ async def _looked_up(question: Lookup, hooks: Hooks) -> Existing | None:
 
 
 async def _read(
-    url: str, reply: Reply, config: Config, hash_fn: Hash, parse_fn: Parse | None
+    url: str, reply: Reply, config: Config, hash_fn: HashFunction, parse_fn: ParseFunction | None
 ) -> Seen:
     """The caller's answer as the search sees it."""
     body = reply.body.encode() if isinstance(reply.body, str) else reply.body
@@ -156,7 +162,7 @@ async def _read(
     return replace(
         seen,
         is_feed=True,
-        digest=await settled(hash_fn(body)),
+        digest=await await_if_awaitable(hash_fn(body)),
         signature=face.signature,
         self_urls=(*links_with_rel(links, "self"), *own),
     )
@@ -171,5 +177,5 @@ def _face(body: bytes, reply: Reply, config: Config) -> Face | Unreadable:
     return Face(self_url=parsed.self_url, signature=feed_signature(parsed))
 
 
-async def settled(value: T | Awaitable[T]) -> T:
+async def await_if_awaitable(value: T | Awaitable[T]) -> T:
     return await value if isawaitable(value) else value

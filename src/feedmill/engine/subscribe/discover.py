@@ -12,20 +12,25 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.discovery.html_page import Page, read_page
-from feedmill.canonicalise.discovery.search import DISALLOWED, FindOptions, Steps, find_feeds
-from feedmill.engine.run.services import World
+from feedmill.canonicalise.discovery.html_page import HtmlPage, read_page
+from feedmill.canonicalise.discovery.search import (
+    DISALLOWED,
+    DiscoverySteps,
+    FindOptions,
+    find_feeds,
+)
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.fetch.headers import header_value
 from feedmill.fetch.link_headers import link_headers
 from feedmill.model.canonical import Ask, Found, Seen
 from feedmill.model.fetch import RawResponse
 
-Look = Callable[[str], Awaitable[Seen]]
+ProbeUrl = Callable[[str], Awaitable[Seen]]
 
 
 async def discover(
-    response: RawResponse, world: World, *, gate: RobotsGate, ask: Look, budget: int = 5
+    response: RawResponse, services: Services, *, gate: RobotsGate, ask: ProbeUrl, budget: int = 5
 ) -> Found:
     """The feeds that the answer of a page leads to; `ask` looks at an address politely.
 
@@ -36,7 +41,7 @@ async def discover(
         return Found(feeds=(), reason="rate-limited")
     is_allowed = await gate.allows(response.final_url)
     begin = partial(_begin, response, budget, is_read=is_allowed and _is_page(response))
-    if len(response.body) > world.config.run.parse_in_thread_bytes:
+    if len(response.body) > services.config.run.parse_in_thread_bytes:
         search, step = await asyncio.to_thread(begin)
     else:
         search, step = begin()
@@ -51,9 +56,11 @@ def _is_page(response: RawResponse) -> bool:
     return response.status is not None and 200 <= response.status < 300
 
 
-def _begin(response: RawResponse, budget: int, *, is_read: bool) -> tuple[Steps, Ask | Found]:
+def _begin(
+    response: RawResponse, budget: int, *, is_read: bool
+) -> tuple[DiscoverySteps, Ask | Found]:
     """The search and its first step, which is where all the reading is done."""
-    page = Page(url=response.final_url, base=response.final_url)
+    page = HtmlPage(url=response.final_url, base=response.final_url)
     if is_read:
         page = read_page(
             response.body,
@@ -65,7 +72,7 @@ def _begin(response: RawResponse, budget: int, *, is_read: bool) -> tuple[Steps,
     return search, _next(search, None)
 
 
-def _next(search: Steps, answer: Seen | None) -> Ask | Found:
+def _next(search: DiscoverySteps, answer: Seen | None) -> Ask | Found:
     try:
         return next(search) if answer is None else search.send(answer)
     except StopIteration as end:
@@ -73,7 +80,7 @@ def _next(search: Steps, answer: Seen | None) -> Ask | Found:
         return found
 
 
-async def _answer(question: Ask, gate: RobotsGate, ask: Look) -> Seen:
+async def _answer(question: Ask, gate: RobotsGate, ask: ProbeUrl) -> Seen:
     url = question.url
     if question.role == "guess" and not await gate.allows(url):
         return Seen(url=url, final_url=url, spent=False, reason=DISALLOWED, detail="by robots.txt")

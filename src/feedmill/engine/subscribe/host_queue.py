@@ -14,26 +14,27 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.urls import http_url, split
+from feedmill.canonicalise.urls import http_url, split_url
 from feedmill.config import HostConfig
 from feedmill.engine.ports.clock import Clock
 from feedmill.model.feed import HostPace
 from feedmill.model.fetch import Failed, Gone, Verdict
 from feedmill.model.schedule import Outcome
-from feedmill.schedule.host_pace import initial_pace, limited_until, pace_after, rest_sec
+from feedmill.schedule.host_pace import host_wait_sec, initial_pace, limited_until, pace_after
 
 MAX_HOSTS: Final = 20_000  # remembered, before those that have rested are forgotten
-PATIENCE_SEC: Final = 30.0  # a host that wants a longer rest is left alone
-NO_HTTPS: Final = timedelta(hours=1)  # for so long a host without https is believed to have none
+MAX_SLOT_WAIT_SEC: Final = 30.0  # a host that wants a longer rest is left alone
+NO_HTTPS_FOR: Final = timedelta(
+    hours=1
+)  # for so long a host without https is believed to have none
 _UNREACHED: Final = frozenset(
     {"connection-failed", "timeout-connect", "tls-failure", "protocol-error"}
 )
-Remember = Callable[[str], Awaitable[HostPace | None]]
-Learn = Callable[[str, datetime, str | None], Awaitable[None]]
-Leave = Callable[[str, datetime, str | None], Awaitable[None]]
+LoadPace = Callable[[str], Awaitable[HostPace | None]]
+StorePause = Callable[[str, datetime, str | None], Awaitable[None]]
 
 
-class Turn:
+class HostSlot:
     """A host's turn: what came of it is told here, for whoever is next."""
 
     __slots__ = ("is_granted", "verdict", "wait_sec")
@@ -57,15 +58,15 @@ class _Host:
         self.no_https_until: datetime | None = None
 
 
-class Manners:
+class HostQueue:
     """Every host that was asked outside a lane."""
 
     def __init__(
         self,
         clock: Clock,
         config: HostConfig,
-        remember: Remember | None = None,
-        leave: Leave | None = None,
+        remember: LoadPace | None = None,
+        leave: StorePause | None = None,
     ) -> None:
         self._clock = clock
         self._config = config
@@ -74,17 +75,17 @@ class Manners:
         self._hosts: dict[str, _Host] = {}
 
     @asynccontextmanager
-    async def turn(self, url: str) -> AsyncIterator[Turn]:
+    async def slot(self, url: str) -> AsyncIterator[HostSlot]:
         """Wait for the host's turn; not granted when it wants to be left alone for long."""
         host = self._host(url)
         async with host.places:
             pace = host.pace = await self._pace_before(host, url)
             wait = self._wait_sec(host, pace, url)
-            if wait > PATIENCE_SEC:
-                yield Turn(is_granted=False, wait_sec=wait)
+            if wait > MAX_SLOT_WAIT_SEC:
+                yield HostSlot(is_granted=False, wait_sec=wait)
                 return
             await self._clock.sleep(wait)
-            turn = Turn(is_granted=True)
+            turn = HostSlot(is_granted=True)
             try:
                 yield turn
             finally:
@@ -93,7 +94,7 @@ class Manners:
             await self._leave_behind(url, host.pace)
 
     def _host(self, url: str) -> _Host:
-        key = host_of(url)
+        key = host_key_of(url)
         known = self._hosts.get(key)
         if known is None:
             if len(self._hosts) >= MAX_HOSTS:
@@ -107,12 +108,12 @@ class Manners:
         self._hosts = {
             name: host
             for name, host in self._hosts.items()
-            if host.places.locked() or host.pace is None or rest_sec(host.pace, now) > 0
+            if host.places.locked() or host.pace is None or host_wait_sec(host.pace, now) > 0
         }
 
     def lacks_https(self, url: str) -> bool:
         """Whether the host answers, and did not by https when it was last asked."""
-        host = self._hosts.get(host_of(url))
+        host = self._hosts.get(host_key_of(url))
         until = None if host is None else host.no_https_until
         return until is not None and self._clock.now() < until
 
@@ -122,7 +123,7 @@ class Manners:
         is_unreached = outcome.reason in _UNREACHED
         if is_unreached and host.has_answered and url.startswith("https:"):
             # It is there, only not by https: that is no trouble of the host's.
-            host.no_https_until = ended_at + NO_HTTPS
+            host.no_https_until = ended_at + NO_HTTPS_FOR
             outcome = Outcome(kind="failed", reason="not-found")
         host.has_answered = host.has_answered or not is_unreached
         return pace_after(pace, url, outcome, ended_at=ended_at, config=self._config)
@@ -149,15 +150,15 @@ class Manners:
         now = now if host.ended_at is None else max(now, host.ended_at)
         until = limited_until(pace, url, now)
         own = 0.0 if until is None else (until - now).total_seconds()
-        return max(rest_sec(pace, now), own)
+        return max(host_wait_sec(pace, now), own)
 
 
-def host_of(url: str) -> str:
+def host_key_of(url: str) -> str:
     """The unit of politeness: the host, with the port where it is not the scheme's own."""
     href = http_url(url)
     if href is None:
         return url
-    parts = split(href)
+    parts = split_url(href)
     return f"{parts.host}:{parts.port}" if parts.port else parts.host
 
 

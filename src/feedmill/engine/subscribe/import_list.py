@@ -14,17 +14,17 @@ from typing import Final
 
 import msgspec
 
-from feedmill.engine.run.services import World
-from feedmill.engine.subscribe.add_feed import Subscribed, file_under, subscribe
-from feedmill.engine.subscribe.host_queue import host_of
+from feedmill.engine.run.services import Services
+from feedmill.engine.subscribe.add_feed import Subscribed, add_tags, subscribe
+from feedmill.engine.subscribe.host_queue import host_key_of
 from feedmill.engine.subscribe.list_formats import Outline
-from feedmill.engine.subscribe.subscriber import BEST, Choices, Desk
+from feedmill.engine.subscribe.subscriber import CHOOSE_BEST, FeedChoices, Subscriber
 from feedmill.errors import AddressError, NoFeedError, UsageError
 from feedmill.model.base import Value
 from feedmill.model.canonical import Seen
 from feedmill.model.feed import ImportedOutline
 
-Told = Callable[[ImportedOutline], None]
+ImportListener = Callable[[ImportedOutline], None]
 
 ADDED: Final = "added"
 EXISTING: Final = "existing"
@@ -55,30 +55,30 @@ class ImportReport(Value):
 
 async def import_outlines(
     outlines: Sequence[Outline],
-    world: World,
+    services: Services,
     *,
     tags: Sequence[str] = (),
     as_is: bool = False,
-    told: Told = lambda _: None,
+    told: ImportListener = lambda _: None,
 ) -> ImportReport:
     """Subscribe to every feed of a list; `told` hears of each outline once.
 
     `as_is` asks nobody anything.
     """
     list_id = _list_id(outlines, tags, as_is=as_is)
-    before = {item.url: item for item in await world.store.imported(list_id)}
+    before = {item.url: item for item in await services.store.imported(list_id)}
     last = before.pop(_RUN, None)
     is_resumed = last is not None and last.outcome == _BEGUN
     if last is None or not is_resumed:
         # After everything of the runs before, also where the clock was put back since.
         ages = (item.at + _TICK for item in before.values())
-        last = ImportedOutline(url=_RUN, outcome=_BEGUN, at=max((world.clock.now(), *ages)))
-        await world.store.note_imported(list_id, (last,))
+        last = ImportedOutline(url=_RUN, outcome=_BEGUN, at=max((services.clock.now(), *ages)))
+        await services.store.note_imported(list_id, (last,))
     done = {url: item for url, item in before.items() if item.at >= last.at}
-    work = _Import(world, list_id, tuple(tags), told, done, since=last.at, as_is=as_is)
+    work = _Import(services, list_id, tuple(tags), told, done, since=last.at, as_is=as_is)
     await work.run(outlines)
-    end = ImportedOutline(url=_RUN, outcome=_ENDED, at=world.clock.now())
-    await world.store.note_imported(list_id, (end,))
+    end = ImportedOutline(url=_RUN, outcome=_ENDED, at=services.clock.now())
+    await services.store.note_imported(list_id, (end,))
     items = tuple(work.items[outline.url] for outline in outlines)
     return ImportReport(total=len(outlines), resumed=work.resumed, items=items)
 
@@ -88,23 +88,23 @@ class _Import:
 
     def __init__(
         self,
-        world: World,
+        services: Services,
         list_id: str,
         tags: tuple[str, ...],
-        told: Told,
+        told: ImportListener,
         done: Mapping[str, ImportedOutline],
         *,
         since: datetime,
         as_is: bool,
     ) -> None:
-        self._world = world
+        self._world = services
         self._list_id = list_id
         self._tags = tags
         self._told = told
         self._done = done
         self._since = since  # when the run began: nothing of it is older, whatever the clock says
-        self._desk = None if as_is else Desk(world)
-        self._places = asyncio.Semaphore(world.config.run.concurrency)
+        self._desk = None if as_is else Subscriber(services)
+        self._places = asyncio.Semaphore(services.config.run.concurrency)
         self._tagging = asyncio.Lock()
         self.items: dict[str, ImportedOutline] = {}
         self.resumed = 0
@@ -115,7 +115,7 @@ class _Import:
         hosts: dict[str, list[Outline]] = {}
         for outline in outlines:
             # Where nobody is asked anything, there is one queue and the list's own order.
-            host = "" if self._desk is None else host_of(outline.url)
+            host = "" if self._desk is None else host_key_of(outline.url)
             hosts.setdefault(host, []).append(outline)
         async with asyncio.TaskGroup() as tasks:
             for group in hosts.values():
@@ -145,7 +145,7 @@ class _Import:
         """Let the desk know a feed that an earlier run saw, so that nobody has to show it again."""
         if self._desk is not None and item.feed_id is not None and item.digest:
             face = Seen(url=item.url, final_url=item.url, is_feed=True, digest=item.digest)
-            self._desk.faces.remember(item.feed_id, face)
+            self._desk.faces.add(item.feed_id, face)
 
     async def _take(self, outline: Outline) -> ImportedOutline:
         try:
@@ -166,15 +166,15 @@ class _Import:
         async with self._tagging:  # two outlines of one feed may come at the same time
             feed = await self._world.store.feed(feed_id)
             if feed is not None:
-                await file_under(feed, (*self._tags, *outline.tags), self._world)
+                await add_tags(feed, (*self._tags, *outline.tags), self._world)
 
     async def _join(self, outline: Outline) -> Subscribed:
         if self._desk is None:
             return await self._as_is(outline)
-        done = await self._desk.join(
-            outline.url, title=outline.title, tags=(*self._tags, *outline.tags), choose=BEST
+        done = await self._desk.subscribe(
+            outline.url, title=outline.title, tags=(*self._tags, *outline.tags), choose=CHOOSE_BEST
         )
-        assert not isinstance(done, Choices)
+        assert not isinstance(done, FeedChoices)
         return done
 
     async def _as_is(self, outline: Outline) -> Subscribed:

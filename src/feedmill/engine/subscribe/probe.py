@@ -5,17 +5,22 @@ from urllib.parse import unquote
 
 from feedmill.canonicalise.pasted_url import resolve_url
 from feedmill.canonicalise.signature import body_digest, feed_signature
-from feedmill.canonicalise.urls import bare, split
+from feedmill.canonicalise.urls import split_url, strip_userinfo_and_fragment
 from feedmill.config import Config
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
-from feedmill.engine.subscribe.canonicalise import Face, Hash, Parse, settled
-from feedmill.engine.subscribe.host_queue import Manners
-from feedmill.fetch.feed_credentials import is_trusted, own_plan, without_secrets
+from feedmill.engine.subscribe.canonicalise import (
+    Face,
+    HashFunction,
+    ParseFunction,
+    await_if_awaitable,
+)
+from feedmill.engine.subscribe.host_queue import HostQueue
+from feedmill.fetch.feed_credentials import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.fetch.guard import check_url
 from feedmill.fetch.judge import judge
 from feedmill.fetch.link_headers import links_with_rel
-from feedmill.fetch.redirects import permanence
+from feedmill.fetch.redirects import permanent_target
 from feedmill.model.canonical import Seen
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import FeedOverrides
@@ -24,7 +29,7 @@ from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.parse.document import parse_document
 
 
-class Sight(NamedTuple):
+class ProbeResult(NamedTuple):
     """A look at an address with everything that came of it."""
 
     seen: Seen
@@ -41,12 +46,12 @@ class Prober:
         fetcher: Fetcher,
         clock: Clock,
         config: Config,
-        manners: Manners,
+        manners: HostQueue,
         *,
         overrides: FeedOverrides | None = None,
         given_url: str = "",
-        hash_fn: Hash | None = None,
-        parse_fn: Parse | None = None,
+        hash_fn: HashFunction | None = None,
+        parse_fn: ParseFunction | None = None,
     ) -> None:
         self._fetcher = fetcher
         self._clock = clock
@@ -54,28 +59,30 @@ class Prober:
         self._manners = manners
         self._own = overrides or FeedOverrides()
         self._given_url = given_url  # whose host may see the feed's own headers and credentials
-        self._hash: Hash = hash_fn or body_digest
+        self._hash: HashFunction = hash_fn or body_digest
         self._parse = parse_fn
-        self.sights: dict[str, Sight] = {}
+        self.results: dict[str, ProbeResult] = {}
 
-    async def look(self, url: str) -> Seen:
+    async def probe(self, url: str) -> Seen:
         """What the address answers; nobody is asked twice."""
-        if url not in self.sights:
-            self.sights[url] = await self._look(url)
-        return self.sights[url].seen
+        if url not in self.results:
+            self.results[url] = await self._look(url)
+        return self.results[url].seen
 
-    async def _look(self, url: str) -> Sight:
+    async def _look(self, url: str) -> ProbeResult:
         refused = check_url(url, allow_cidrs=self._config.fetch.allow_cidrs)
         if isinstance(refused, Refused):
-            return Sight(_unsent(url, refused.reason, refused.detail))
+            return ProbeResult(_unsent(url, refused.reason, refused.detail))
         if self._is_our_idea(url) and self._manners.lacks_https(url):
-            return Sight(_unsent(url, "connection-failed", "its host does not answer by https"))
-        async with self._manners.turn(url) as turn:
+            return ProbeResult(
+                _unsent(url, "connection-failed", "its host does not answer by https")
+            )
+        async with self._manners.slot(url) as turn:
             if not turn.is_granted:
                 words = f"its host wants to be left alone for {turn.wait_sec:.0f} s"
-                return Sight(_unsent(url, "rate-limited", words))
-            own = self._own if is_trusted(url, self._given_url) else without_secrets(self._own)
-            plan = own_plan(url, own, self._config.fetch)
+                return ProbeResult(_unsent(url, "rate-limited", words))
+            own = self._own if is_trusted(url, self._given_url) else without_credentials(self._own)
+            plan = plan_feed_fetch(url, own, self._config.fetch)
             response = await self._fetcher.fetch(plan, verify_tls=own.verify_tls, proxy=own.proxy)
             turn.verdict = judge(response, plan, self._clock.now())
         return await self._sight(url, response, turn.verdict)
@@ -84,28 +91,28 @@ class Prober:
         """Whether https is tried although nobody spoke of it."""
         return url.startswith("https:") and self._given_url.startswith("http:")
 
-    async def _sight(self, url: str, response: RawResponse, verdict: Verdict) -> Sight:
+    async def _sight(self, url: str, response: RawResponse, verdict: Verdict) -> ProbeResult:
         if not isinstance(verdict, Fresh):
-            return Sight(_failure(url, response, verdict), response, verdict)
+            return ProbeResult(_failure(url, response, verdict), response, verdict)
         if self._parse is not None:
             face = self._parse(verdict.document.body, response.final_url)
-            return Sight(await self._faced(url, response, verdict, face), response, verdict)
+            return ProbeResult(await self._faced(url, response, verdict, face), response, verdict)
         parsed = parse_document(verdict.document, self._config.parse)
         if isinstance(parsed, Unreadable):
             reason, detail = parsed.reason, parsed.detail
             seen = _answered(url, response, reason=reason, detail=detail)
-            return Sight(seen, response, verdict, parsed)
+            return ProbeResult(seen, response, verdict, parsed)
         header = links_with_rel(verdict.links, "self")
         seen = _answered(
             url,
             response,
             is_feed=True,
-            digest=await settled(self._hash(verdict.document.body)),
+            digest=await await_if_awaitable(self._hash(verdict.document.body)),
             signature=feed_signature(parsed),
             self_urls=tuple(dict.fromkeys((*header, *_own_word(parsed)))),
             new_url=parsed.new_feed_url,
         )
-        return Sight(seen, response, verdict, parsed)
+        return ProbeResult(seen, response, verdict, parsed)
 
     async def _faced(
         self, url: str, response: RawResponse, verdict: Fresh, face: Face | None
@@ -117,7 +124,7 @@ class Prober:
             url,
             response,
             is_feed=True,
-            digest=await settled(self._hash(verdict.document.body)),
+            digest=await await_if_awaitable(self._hash(verdict.document.body)),
             signature=face.signature,
             self_urls=(
                 *links_with_rel(verdict.links, "self"),
@@ -126,20 +133,20 @@ class Prober:
         )
 
 
-def given_parts(address: str) -> tuple[str, FeedOverrides]:
+def split_credentials(address: str) -> tuple[str, FeedOverrides]:
     """An address as somebody gave it, in two parts: where, and with which credentials."""
     url = resolve_url(address)
     if url is None:
         return "", FeedOverrides()
-    parts = split(url)
-    plain = bare(url)
+    parts = split_url(url)
+    plain = strip_userinfo_and_fragment(url)
     if not parts.userinfo:
         return plain, FeedOverrides()
     username, _, password = parts.userinfo.partition(":")
     return plain, FeedOverrides(username=unquote(username), password=unquote(password))
 
 
-def page_of(sight: Sight) -> RawDocument | None:
+def html_page_of(sight: ProbeResult) -> RawDocument | None:
     """The document that came instead of a feed, for discovery."""
     match sight.verdict:
         case Fresh() | Failed() | Gone():
@@ -163,7 +170,7 @@ def _failure(url: str, response: RawResponse, verdict: Verdict) -> Seen:
 
 
 def _answered(url: str, response: RawResponse, **facts: object) -> Seen:
-    is_temporary = bool(response.hops) and permanence(response.hops) is None
+    is_temporary = bool(response.hops) and permanent_target(response.hops) is None
     return Seen(
         url=url,
         final_url=response.final_url,

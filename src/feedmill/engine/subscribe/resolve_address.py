@@ -5,28 +5,30 @@ from typing import Final
 
 from feedmill.canonicalise.discovery.platforms import platform_feeds
 from feedmill.canonicalise.search import CanonicalOptions
-from feedmill.canonicalise.urls import is_same_site, twin
-from feedmill.engine.run.services import World
+from feedmill.canonicalise.urls import is_same_site, other_scheme
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.canonicalise import Hooks, canonicalise_with
 from feedmill.engine.subscribe.discover import discover
-from feedmill.engine.subscribe.faces import Faces
-from feedmill.engine.subscribe.probe import Prober, Sight, page_of
+from feedmill.engine.subscribe.faces import RecentlySubscribed
+from feedmill.engine.subscribe.probe import Prober, ProbeResult, html_page_of
 from feedmill.engine.subscribe.robots_gate import RobotsGate
-from feedmill.engine.subscribe.same_feed import goes_on, prove_same
+from feedmill.engine.subscribe.same_feed import continues_feed, prove_same
 from feedmill.errors import NoFeedError, UsageError
-from feedmill.fetch.guard import shown
+from feedmill.fetch.guard import printable_url
 from feedmill.model.base import Value
 from feedmill.model.canonical import Canonical, Existing, FoundFeed, NotCanonical, Seen
 from feedmill.model.feed import Feed
 from feedmill.model.parsed import ParsedFeed
 from feedmill.normalise.text import clean_text
 
-BEST: Final = "best"
-PAGES: Final = frozenset({"html-page", "not-a-feed", "error-document", "login-page", "malformed"})
+CHOOSE_BEST: Final = "best"
+PAGE_REASONS: Final = frozenset(
+    {"html-page", "not-a-feed", "error-document", "login-page", "malformed"}
+)
 _AS_IS: Final = "`--as-is` (`as_is` over the API) subscribes to it all the same; polling finds out"
 
 # The server's trouble rather than the address's: tomorrow it may be a feed again.
-PASSING: Final = frozenset(
+TRANSIENT_FETCH: Final = frozenset(
     {
         "timeout",
         "timeout-connect",
@@ -46,7 +48,7 @@ PASSING: Final = frozenset(
 )
 
 
-class Choices(Value):
+class FeedChoices(Value):
     """A page with several feeds: somebody has to say which one."""
 
     page_url: str
@@ -54,21 +56,21 @@ class Choices(Value):
     requests: int = 0
 
 
-class Visit:
+class AddressResolver:
     """One address at the desk."""
 
     def __init__(
         self,
         spellings: Sequence[str],
         prober: Prober,
-        world: World,
+        services: Services,
         *,
         gate: RobotsGate,
-        faces: Faces,
+        faces: RecentlySubscribed,
         options: CanonicalOptions,
         choose: str | None,
     ) -> None:
-        self._world = world
+        self._world = services
         self._prober = prober
         self._gate = gate
         self._faces = faces
@@ -82,15 +84,15 @@ class Visit:
 
     @property
     def requests(self) -> int:
-        return sum(sight.seen.spent for sight in self._prober.sights.values())
+        return sum(sight.seen.spent for sight in self._prober.results.values())
 
     @property
-    def face(self) -> Seen | None:
+    def first_answer(self) -> Seen | None:
         """What the feed looked like at the address where the search began."""
         sight = self._first_feed()
         return None if sight is None else sight.seen
 
-    async def run(self) -> Canonical | Choices:
+    async def run(self) -> Canonical | FeedChoices:
         """The feed's best name, or the feeds to choose among."""
         by_name = await self._by_platform()
         if by_name is not None:
@@ -117,7 +119,7 @@ class Visit:
 
     def title_of(self, url: str) -> str | None:
         """What the feed calls itself, until it is polled."""
-        for seen, _, _, parsed in self._prober.sights.values():
+        for seen, _, _, parsed in self._prober.results.values():
             if isinstance(parsed, ParsedFeed) and parsed.title and url in _ends(seen):
                 return clean_text(parsed.title.value) or None
         return None
@@ -125,33 +127,33 @@ class Visit:
     async def _search(self, url: str) -> Canonical | NotCanonical:
         self._feed_url = None
         hooks = Hooks(exists_fn=self._known, on_fetch=self._noted)
-        return await canonicalise_with(self._prober.look, url, self._options, hooks)
+        return await canonicalise_with(self._prober.probe, url, self._options, hooks)
 
     def _noted(self, url: str, seen: Seen) -> None:
         if self._feed_url is None and seen.is_feed:
             self._feed_url = url
 
-    async def _by_platform(self) -> Canonical | Choices | None:
+    async def _by_platform(self) -> Canonical | FeedChoices | None:
         """The feed that the address alone tells of; None when there is none after all."""
         feeds = tuple(feed for feed in platform_feeds(self._url) if feed.is_published)
         if not feeds:
             return None
         if len(feeds) > 1 and self._choose is None:
-            return Choices(page_url=self._url, feeds=feeds)
+            return FeedChoices(page_url=self._url, feeds=feeds)
         found = await self._search(_chosen(feeds, self._choose, self._url).url)
         if isinstance(found, NotCanonical):
             return None
         self._is_one_of_several = len(feeds) > 1
         return found
 
-    async def _discover(self, sight: Sight) -> Canonical | Choices:
+    async def _discover(self, sight: ProbeResult) -> Canonical | FeedChoices:
         assert sight.response is not None
-        found = await discover(sight.response, self._world, gate=self._gate, ask=self._prober.look)
+        found = await discover(sight.response, self._world, gate=self._gate, ask=self._prober.probe)
         if not found.feeds:
             raise _nothing_found(sight.seen.url, found.reason)
         plain = [feed for feed in found.feeds if not feed.is_comments]
         if len(plain) != 1 and len(found.feeds) > 1 and self._choose is None:
-            return Choices(page_url=self._url, feeds=found.feeds, requests=self.requests)
+            return FeedChoices(page_url=self._url, feeds=found.feeds, requests=self.requests)
         self.page_url = sight.seen.url
         chosen = _chosen(found.feeds, self._choose, self._url)
         named = await self._search(chosen.url)
@@ -169,7 +171,7 @@ class Visit:
         sight = self._first_feed()
         if sight is None:
             return None
-        spellings = (*urls, *map(twin, urls))  # by http what is known by https, and back
+        spellings = (*urls, *map(other_scheme, urls))  # by http what is known by https, and back
         store = self._world.store
         if await store.find_feed(spellings) is None:
             return None
@@ -179,38 +181,42 @@ class Visit:
                 return Existing(url=feed.url, data=feed)
         return None
 
-    async def _is_same(self, feed: Feed, url: str, sight: Sight) -> bool:
-        if url in _ends(sight.seen) or self._faces.knows(feed.id, sight.seen):
+    async def _is_same(self, feed: Feed, url: str, sight: ProbeResult) -> bool:
+        if url in _ends(sight.seen) or self._faces.matches(feed.id, sight.seen):
             return True
         if feed.body_sha256 is not None and feed.body_sha256 == sight.seen.digest:
             return True
-        document = page_of(sight)
+        document = html_page_of(sight)
         if document is None:
             return False
         proof = await prove_same(feed, document, self._world, by_entries=True)
         if proof == "entries":
-            return await goes_on(feed, document, self._world)
+            return await continues_feed(feed, document, self._world)
         return proof is not None
 
     def _leads_to(self, name: str, url: str) -> bool:
         """Whether the address is of the same site, or was seen to redirect to the feed's name."""
-        sight = self._prober.sights.get(url)
+        sight = self._prober.results.get(url)
         return is_same_site(url, name) or (sight is not None and sight.seen.final_url == name)
 
-    def _first_feed(self) -> Sight | None:
-        return None if self._feed_url is None else self._prober.sights[self._feed_url]
+    def _first_feed(self) -> ProbeResult | None:
+        return None if self._feed_url is None else self._prober.results[self._feed_url]
 
-    def _answer(self, found: NotCanonical) -> Sight | None:
-        return None if found.first is None else self._prober.sights.get(found.first.url)
+    def _answer(self, found: NotCanonical) -> ProbeResult | None:
+        return None if found.first is None else self._prober.results.get(found.first.url)
 
 
-def _is_page(sight: Sight) -> bool:
+def _is_page(sight: ProbeResult) -> bool:
     """Whether a page came where a feed was expected: then its links are worth a look."""
-    return sight.response is not None and sight.seen.reason in PAGES and bool(sight.response.body)
+    return (
+        sight.response is not None
+        and sight.seen.reason in PAGE_REASONS
+        and bool(sight.response.body)
+    )
 
 
 def _chosen(feeds: Sequence[FoundFeed], choose: str | None, page_url: str) -> FoundFeed:
-    if choose is None or choose == BEST:
+    if choose is None or choose == CHOOSE_BEST:
         return feeds[0]
     numbered = {str(number): feed for number, feed in enumerate(feeds, 1)}
     if choose in numbered:
@@ -218,15 +224,15 @@ def _chosen(feeds: Sequence[FoundFeed], choose: str | None, page_url: str) -> Fo
     for feed in feeds:
         if feed.url == choose:
             return feed
-    message = f"{page_url} leads to no feed {shown(choose)!r}"
+    message = f"{page_url} leads to no feed {printable_url(choose)!r}"
     listed = "; ".join(f"{number} {feed.url}" for number, feed in enumerate(feeds, 1))
     raise UsageError(message + f"; choose among: {listed}")
 
 
 def _no_feed(url: str, found: NotCanonical) -> NoFeedError:
-    is_passing = found.reason in PASSING
+    is_passing = found.reason in TRANSIENT_FETCH
     words = f": {found.detail}" if found.detail else ""
-    message = f"there is no feed at {shown(url)} ({found.reason}{words})"
+    message = f"there is no feed at {printable_url(url)} ({found.reason}{words})"
     return NoFeedError(message, reason=found.reason, is_passing=is_passing, hint=_AS_IS)
 
 
@@ -236,11 +242,11 @@ def _ends(seen: Seen) -> tuple[str, str]:
 
 def _nothing_found(url: str, reason: str) -> NoFeedError:
     if reason == "rate-limited":
-        message = f"{shown(url)} is a page, and its host asked for patience before a feed was found"
+        message = f"{printable_url(url)} is a page, and its host asked for patience before a feed was found"
         return NoFeedError(message, reason=reason, is_passing=True, hint="try again later")
     if reason == "disallowed":
-        message = f"{shown(url)} is a page, and its robots.txt keeps programs out"
+        message = f"{printable_url(url)} is a page, and its robots.txt keeps programs out"
         hint = "give the address of the feed itself"
         return NoFeedError(message, reason="robots-disallowed", hint=hint)
-    message = f"{shown(url)} is a page, and no feed was found on it or near it"
+    message = f"{printable_url(url)} is a page, and no feed was found on it or near it"
     return NoFeedError(message, reason="no-feed-found", hint="give the address of the feed itself")

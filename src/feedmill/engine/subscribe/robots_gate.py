@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.urls import http_url, join, split
+from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
-from feedmill.engine.subscribe.host_queue import Manners
+from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import ACCEPT_ROBOTS, plan_fetch
 from feedmill.fetch.robots import MAX_AGE_SEC, Rules, decode_robots, robots_access
@@ -34,7 +34,7 @@ class RobotsGate:
         fetcher: Fetcher,
         clock: Clock,
         config: FetchConfig,
-        manners: Manners | None = None,
+        manners: HostQueue | None = None,
         *,
         verify_tls: bool = True,
         proxy: str | None = None,
@@ -96,7 +96,7 @@ class RobotsGate:
     async def _fetch(self, plan: FetchPlan) -> RawResponse:
         if self._manners is None:
             return await self._send(plan)
-        async with self._manners.turn(plan.url) as turn:
+        async with self._manners.slot(plan.url) as turn:
             if not turn.is_granted:
                 return RawResponse(url=plan.url, final_url=plan.url, error="rate-limited")
             response = await self._send(plan)
@@ -154,7 +154,9 @@ def _robots_url(url: str) -> str | None:
     href = http_url(url)
     if href is None:
         return None
-    return join(replace(split(href), userinfo="", path="/robots.txt", query=None, fragment=None))
+    return join_url(
+        replace(split_url(href), userinfo="", path="/robots.txt", query=None, fragment=None)
+    )
 
 
 def _plan(robots_url: str, config: FetchConfig) -> FetchPlan:

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.signature import feed_signature, same_feed
 from feedmill.config import Config
-from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.poll.read_document import NotAFeed, read_document
 from feedmill.engine.poll.recall import compare_with_store
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.errors import NotFoundError
 from feedmill.model.canonical import Seen
 from feedmill.model.document import RawDocument
@@ -21,59 +21,59 @@ from feedmill.parse.document import parse_document
 
 
 async def prove_same(
-    feed: Feed, document: RawDocument, world: World, *, by_entries: bool
+    feed: Feed, document: RawDocument, services: Services, *, by_entries: bool
 ) -> MoveProof | None:
     """How the document proves to be the feed's, or None.
 
     It is compared with the feed's last document. `by_entries` is for when nothing newer can be
     had: then half of its entries have to be known entries of the feed, by the rules of identity.
     """
-    theirs = await asyncio.to_thread(_seen, document, world.config)
+    theirs = await asyncio.to_thread(_seen, document, services.config)
     if not theirs.is_feed:
         return None
-    stored = await _stored_document(feed, world)
+    stored = await _stored_document(feed, services)
     if stored is not None:
-        ours = await asyncio.to_thread(_seen, stored, world.config)
+        ours = await asyncio.to_thread(_seen, stored, services.config)
         proof = await asyncio.to_thread(same_feed, ours, theirs)
         if proof is not None:
             return proof
-    if by_entries and await _knows_half(feed, document, world):
+    if by_entries and await _knows_half(feed, document, services):
         return "entries"
     return None
 
 
-async def goes_on(feed: Feed, document: RawDocument, world: World) -> bool:
+async def continues_feed(feed: Feed, document: RawDocument, services: Services) -> bool:
     """Whether the document is another state of the feed's last one, and not a part of it.
 
     A category has entries of the whole feed too, but not all of a time; and often another title.
     """
-    stored = await _stored_document(feed, world)
+    stored = await _stored_document(feed, services)
     if stored is None:
         return False
-    return await asyncio.to_thread(_goes_on, stored, document, world.config)
+    return await asyncio.to_thread(_goes_on, stored, document, services.config)
 
 
-async def _stored_document(feed: Feed, world: World) -> RawDocument | None:
+async def _stored_document(feed: Feed, services: Services) -> RawDocument | None:
     """The last document of the feed, while it is kept."""
     if feed.document_fetch_id is None:
         return None
-    fetch = await world.store.fetch(feed.document_fetch_id)
+    fetch = await services.store.fetch(feed.document_fetch_id)
     if fetch is None or fetch.body_sha256 is None:
         return None
     try:
-        body = await body_of(fetch.body_sha256, world)
+        body = await load_body(fetch.body_sha256, services)
     except NotFoundError:
         return None
     return RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
 
 
-async def _knows_half(feed: Feed, document: RawDocument, world: World) -> bool:
+async def _knows_half(feed: Feed, document: RawDocument, services: Services) -> bool:
     fresh_eyes = replace(feed, reader_version=None)
-    now = world.clock.now()
-    made = await asyncio.to_thread(read_document, document, fresh_eyes, (), world.config, now)
+    now = services.clock.now()
+    made = await asyncio.to_thread(read_document, document, fresh_eyes, (), services.config, now)
     if isinstance(made, NotAFeed):
         return False
-    changes = (await compare_with_store(made, feed, world)).changes
+    changes = (await compare_with_store(made, feed, services)).changes
     strange = sum(isinstance(one, Revised) and _is_strange(one) for one in changes.changes)
     known = changes.summary.revised + changes.summary.touched - strange
     return known >= 1 and known >= changes.summary.added + strange

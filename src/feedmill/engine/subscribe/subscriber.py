@@ -15,41 +15,43 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from feedmill.canonicalise.search import CanonicalOptions
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import (
     Subscribed,
-    checked_address,
+    spellings_of,
     subscribe_to,
+    validate_address,
     with_credentials,
-    written,
 )
-from feedmill.engine.subscribe.faces import Faces
-from feedmill.engine.subscribe.host_queue import Manners
+from feedmill.engine.subscribe.faces import RecentlySubscribed
+from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.engine.subscribe.probe import Prober
-from feedmill.engine.subscribe.resolve_address import BEST, Choices, Visit
+from feedmill.engine.subscribe.resolve_address import CHOOSE_BEST, AddressResolver, FeedChoices
 from feedmill.engine.subscribe.robots_gate import RobotsGate
-from feedmill.fetch.feed_credentials import is_trusted, without_secrets
+from feedmill.fetch.feed_credentials import is_trusted, without_credentials
 from feedmill.model.feed import FeedOverrides
 
-__all__ = ["BEST", "Choices", "Desk"]
+__all__ = ["CHOOSE_BEST", "FeedChoices", "Subscriber"]
 
 
-class Desk:
+class Subscriber:
     """Where subscriptions are taken."""
 
-    def __init__(self, world: World, options: CanonicalOptions | None = None) -> None:
-        self.world = world
+    def __init__(self, services: Services, options: CanonicalOptions | None = None) -> None:
+        self.services = services
         self.options = options or CanonicalOptions()
-        self.manners = Manners(
-            world.clock,
-            world.config.host,
-            remember=world.store.host_pace,
-            leave=world.store.limit_host,
+        self.manners = HostQueue(
+            services.clock,
+            services.config.host,
+            remember=services.store.host_pace,
+            leave=services.store.limit_host,
         )
-        self.gate = RobotsGate(world.fetcher, world.clock, world.config.fetch, self.manners)
-        self.faces = Faces()
+        self.gate = RobotsGate(
+            services.fetcher, services.clock, services.config.fetch, self.manners
+        )
+        self.faces = RecentlySubscribed()
 
-    async def join(
+    async def subscribe(
         self,
         address: str,
         *,
@@ -57,32 +59,32 @@ class Desk:
         tags: Sequence[str] = (),
         overrides: FeedOverrides | None = None,
         choose: str | None = None,
-    ) -> Subscribed | Choices:
+    ) -> Subscribed | FeedChoices:
         """The feed that the address leads to, new or known; or the feeds to choose among.
 
         `choose` answers in advance: "best", a number from 1, or one of the addresses. Raises
         AddressError for what may not be fetched, NoFeedError for what is no feed.
         """
-        target = checked_address(address, self.world.config.fetch.allow_cidrs)
-        known = await self.world.store.find_feed((target.url, address.strip()))
+        target = validate_address(address, self.services.config.fetch.allow_cidrs)
+        known = await self.services.store.find_feed((target.url, address.strip()))
         if known is not None:
             return Subscribed(feed=known, created=False)
         own = with_credentials(overrides, target)
-        visit = self._visit(written(address, target), own, choose)
+        visit = self._visit(spellings_of(address, target), own, choose)
         found = await visit.run()
-        if isinstance(found, Choices):
+        if isinstance(found, FeedChoices):
             return found
         done = await subscribe_to(
             found.url,
-            self.world,
+            self.services,
             aliases=visit.aliases(found),
             title=title or visit.title_of(found.url),
             tags=tags,
-            overrides=own if is_trusted(found.url, target.url) else without_secrets(own),
+            overrides=own if is_trusted(found.url, target.url) else without_credentials(own),
         )
-        face = visit.face
+        face = visit.first_answer
         if face is not None:
-            self.faces.remember(done.feed.id, face)
+            self.faces.add(done.feed.id, face)
         digest = "" if face is None else face.digest or ""
         return replace(
             done,
@@ -92,34 +94,36 @@ class Desk:
             page_url=visit.page_url,
         )
 
-    def _visit(self, spellings: Sequence[str], own: FeedOverrides, choose: str | None) -> Visit:
+    def _visit(
+        self, spellings: Sequence[str], own: FeedOverrides, choose: str | None
+    ) -> AddressResolver:
         prober = Prober(
-            self.world.fetcher,
-            self.world.clock,
-            self.world.config,
+            self.services.fetcher,
+            self.services.clock,
+            self.services.config,
             self.manners,
             overrides=own,
             given_url=spellings[0],
         )
-        return Visit(
+        return AddressResolver(
             spellings,
             prober,
-            self.world,
-            gate=self.gate_for(own),
+            self.services,
+            gate=self.robots_gate_for(own),
             faces=self.faces,
             options=self.options,
             choose=choose,
         )
 
-    def gate_for(self, own: FeedOverrides) -> RobotsGate:
+    def robots_gate_for(self, own: FeedOverrides) -> RobotsGate:
         """The gate that asks on the same way as everybody else does for that feed."""
         if own.proxy is None and own.verify_tls:
             return self.gate
-        world = self.world
+        services = self.services
         return RobotsGate(
-            world.fetcher,
-            world.clock,
-            world.config.fetch,
+            services.fetcher,
+            services.clock,
+            services.config.fetch,
             self.manners,
             verify_tls=own.verify_tls,
             proxy=own.proxy,

@@ -25,7 +25,7 @@ _AGAIN: Final = "collect the window again: feedmill collect-window"
 _SUMMARY: Final = 280  # characters of a compact candidate
 
 
-class CandidatePage(Value):
+class CandidateSummaries(Value):
     """Some candidates of a file, short enough to be read by whoever pays by the word."""
 
     candidates: tuple[dict[str, Any], ...]
@@ -37,35 +37,39 @@ class _Named(msgspec.Struct):
     schema: Any = None
 
 
-def sealed(file: CandidateFile) -> CandidateFile:
+def with_checksum(file: CandidateFile) -> CandidateFile:
     """The file with its digest."""
     blank = replace(file, schema=SCHEMA, digest="")
-    return replace(blank, digest=sha256(written(blank)).hexdigest())
+    return replace(blank, digest=sha256(encode_canonical(blank)).hexdigest())
 
 
 def encode_candidates(file: CandidateFile) -> bytes:
     """The bytes of a sealed file: one way of writing and no other."""
-    return written(file)
+    return encode_canonical(file)
 
 
 def decode_candidates(data: bytes, name: str = "the file") -> CandidateFile:
     """The window in these bytes; CandidateError when they are not exactly what was written."""
     if len(data) > MAX_FILE_BYTES:
-        refuse("too-large", f"{name} has {len(data):,} bytes; {MAX_FILE_BYTES:,} is the most")
-    file = decoded(data, name, SCHEMA, CandidateFile)
-    if sealed(file).digest != file.digest or written(file) != data:
-        refuse("changed", f"{name} is not what was collected: somebody changed it", _AGAIN)
+        raise_candidate_error(
+            "too-large", f"{name} has {len(data):,} bytes; {MAX_FILE_BYTES:,} is the most"
+        )
+    file = decode_with_schema(data, name, SCHEMA, CandidateFile)
+    if with_checksum(file).digest != file.digest or encode_canonical(file) != data:
+        raise_candidate_error(
+            "changed", f"{name} is not what was collected: somebody changed it", _AGAIN
+        )
     return file
 
 
 def write_candidates(path: Path, file: CandidateFile) -> None:
     """Write the file whole or not at all."""
-    write_whole(path, encode_candidates(file))
+    write_atomically(path, encode_candidates(file))
 
 
 def read_candidates(path: Path) -> CandidateFile:
     """The window that was written there; CandidateError with its reason when it is refused."""
-    return decode_candidates(read_bytes(path, MAX_FILE_BYTES), str(path))
+    return decode_candidates(read_file_limited(path, MAX_FILE_BYTES), str(path))
 
 
 def pack_body(body: bytes) -> bytes:
@@ -82,18 +86,18 @@ def unpack_body(packed: bytes, body_sha256: str, max_bytes: int) -> bytes:
         body = b""
     if sha256(body).hexdigest() != body_sha256:
         message = f"the document {body_sha256[:12]}… in the file is not the one that was fetched"
-        refuse("changed", message, _AGAIN)
+        raise_candidate_error("changed", message, _AGAIN)
     return body
 
 
-def chosen(file: CandidateFile, ids: Iterable[int]) -> tuple[WindowCandidate, ...]:
+def select_candidates(file: CandidateFile, ids: Iterable[int]) -> tuple[WindowCandidate, ...]:
     """The candidates of these ids in the file's order; CandidateError when one is unknown."""
     wanted = frozenset(ids)
     unknown = sorted(wanted.difference(one.candidate_id for one in file.candidates))
     if unknown:
         some = ", ".join(map(str, unknown[:20])) + (", …" if len(unknown) > 20 else "")
         message = f"the file has no candidate {some}; nothing was written"
-        refuse("unknown-id", message, "`feedmill review` shows the ids there are")
+        raise_candidate_error("unknown-id", message, "`feedmill review` shows the ids there are")
     return tuple(one for one in file.candidates if one.candidate_id in wanted)
 
 
@@ -104,7 +108,7 @@ def candidate_page(
     limit: int = 50,
     screenings: Sequence[Screening] = (),
     new_only: bool = False,
-) -> CandidatePage:
+) -> CandidateSummaries:
     """Candidates after an id, compact: without what is empty, with a short summary."""
     said = {one.candidate_id: one for one in screenings}
     rest = [
@@ -113,14 +117,16 @@ def candidate_page(
         if one.candidate_id > after and not (new_only and one.is_known)
     ]
     page = rest[: max(limit, 1)]
-    return CandidatePage(
-        candidates=tuple(compact(one, said.get(one.candidate_id)) for one in page),
+    return CandidateSummaries(
+        candidates=tuple(summarise_candidate(one, said.get(one.candidate_id)) for one in page),
         total=len(file.candidates),
         next=page[-1].candidate_id if len(rest) > len(page) else None,
     )
 
 
-def compact(candidate: WindowCandidate, screening: Screening | None = None) -> dict[str, Any]:
+def summarise_candidate(
+    candidate: WindowCandidate, screening: Screening | None = None
+) -> dict[str, Any]:
     """What somebody needs to decide on one candidate; 001's five names always, the rest if any."""
     summary = candidate.summary or ""
     shape: dict[str, Any] = {
@@ -147,50 +153,52 @@ def compact(candidate: WindowCandidate, screening: Screening | None = None) -> d
     return shape | {name: value for name, value in more.items() if value}
 
 
-def refuse(reason: CandidateReason, message: str, hint: str = "") -> NoReturn:
+def raise_candidate_error(reason: CandidateReason, message: str, hint: str = "") -> NoReturn:
     """Raise the error for a window or a choice that is not taken."""
     raise CandidateError(message, reason=reason, hint=hint) from None
 
 
-def written(value: Value) -> bytes:
+def encode_canonical(value: Value) -> bytes:
     """A value as the only bytes that stand for it."""
     return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
 
 
-def decoded(data: bytes, name: str, schema: str, kind: type[T]) -> T:
+def decode_with_schema(data: bytes, name: str, schema: str, kind: type[T]) -> T:
     """A value of one schema; what else the bytes may be is said by the reason."""
     try:
         named = msgspec.json.decode(data, type=_Named).schema
     except msgspec.ValidationError:
-        refuse("malformed", f"{name} is JSON, but no {schema}")
+        raise_candidate_error("malformed", f"{name} is JSON, but no {schema}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         is_cut = "truncated" in str(problem) and data.lstrip()[:1] == b"{"
         if is_cut:
-            refuse("truncated", f"{name} breaks off; it was not written whole", _AGAIN)
-        refuse("not-json", f"{name} is not JSON ({problem})")
+            raise_candidate_error(
+                "truncated", f"{name} breaks off; it was not written whole", _AGAIN
+            )
+        raise_candidate_error("not-json", f"{name} is not JSON ({problem})")
     if named != schema:
         shown = repr(named)[:80] if named is not None else "no schema at all"
         message = f"{name} has {shown}, and this feedmill reads {schema!r}"
-        refuse("other-schema", message, _AGAIN)
+        raise_candidate_error("other-schema", message, _AGAIN)
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        refuse("malformed", f"{name} is no {schema}: {problem}", _AGAIN)
+        raise_candidate_error("malformed", f"{name} is no {schema}: {problem}", _AGAIN)
 
 
-def read_bytes(path: Path, max_bytes: int) -> bytes:
+def read_file_limited(path: Path, max_bytes: int) -> bytes:
     """What a file holds, within a limit."""
     try:
         with path.open("rb") as source:
             data = source.read(max_bytes + 1)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        refuse("not-there", f"there is no file {path}")
+        raise_candidate_error("not-there", f"there is no file {path}")
     if len(data) > max_bytes:
-        refuse("too-large", f"{path} has more than {max_bytes:,} bytes")
+        raise_candidate_error("too-large", f"{path} has more than {max_bytes:,} bytes")
     return data
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes) -> None:
     """Write a file whole or not at all."""
     partial = path.with_name(path.name + ".part")
     partial.write_bytes(data)

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.poll.read_document import Read
+from feedmill.engine.poll.read_document import ComparedDocument
 from feedmill.engine.two_phase.window import is_within
 from feedmill.identify.hashes import as_utc
 from feedmill.model.base import Value
@@ -23,7 +23,7 @@ SUMMARY_CHARS: Final = 2_000  # of a candidate; the whole entry is in its docume
 _EPOCH: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
-class Draft(Value):
+class CandidateDraft(Value):
     """A candidate without its number, and what it is recognised by in other sources."""
 
     candidate: WindowCandidate
@@ -32,32 +32,37 @@ class Draft(Value):
 
 
 def drafts_of(
-    read: Read, window: Window | None, *, source: int, document: int, feed_title: str | None
-) -> tuple[Draft, ...]:
+    read: ComparedDocument,
+    window: Window | None,
+    *,
+    source: int,
+    document: int,
+    feed_title: str | None,
+) -> tuple[CandidateDraft, ...]:
     """The entries of a document that lie in the window or have no date; repeats are left out."""
     found = (_draft(change, source, document, feed_title) for change in read.changes.changes)
     return tuple(draft for draft in found if draft is not None and _is_wanted(draft, window))
 
 
-def moment_of(entry: Entry) -> datetime | None:
+def publication_date_of(entry: Entry) -> datetime | None:
     """When the publisher says it was published, or last changed; None: it does not say."""
     at = entry.published or entry.updated
     return None if at is None else as_utc(at)
 
 
-def reaches(read: Read, start: datetime) -> bool:
+def covers_start(read: ComparedDocument, start: datetime) -> bool:
     """Whether a document goes back to an instant: something in it is older."""
-    dates = [moment_of(item.entry) for item in seen_in(read)]
+    dates = [publication_date_of(item.entry) for item in identified_items(read)]
     return any(at is not None and at < start for at in dates)
 
 
-def seen_in(read: Read) -> tuple[Identified, ...]:
+def identified_items(read: ComparedDocument) -> tuple[Identified, ...]:
     """Every item of a document that was read without any being skipped as known."""
     found = (getattr(change, "seen", None) for change in read.changes.changes)
     return tuple(item for item in found if isinstance(item, Identified))
 
 
-def gather(drafts: Iterable[Draft]) -> tuple[WindowCandidate, ...]:
+def merge_drafts(drafts: Iterable[CandidateDraft]) -> tuple[WindowCandidate, ...]:
     """Candidates with their numbers: the newest first, the undated last, each address once."""
     kept: list[WindowCandidate] = []
     own: dict[tuple[int, str], int] = {}
@@ -83,8 +88,10 @@ def gather(drafts: Iterable[Draft]) -> tuple[WindowCandidate, ...]:
     return tuple(replace(one, candidate_id=number) for number, one in enumerate(ordered, 1))
 
 
-def counted(
-    reports: Sequence[SourceReport], drafts: Sequence[Draft], candidates: Sequence[WindowCandidate]
+def with_counts(
+    reports: Sequence[SourceReport],
+    drafts: Sequence[CandidateDraft],
+    candidates: Sequence[WindowCandidate],
 ) -> tuple[SourceReport, ...]:
     """The reports with what became of each source's entries."""
     dated = Counter(one.candidate.source for one in drafts if not one.candidate.is_undated)
@@ -111,7 +118,7 @@ def candidate_of(
 ) -> WindowCandidate:
     """An item of a document as a candidate that has no number yet."""
     entry = seen.entry
-    summary, piece, at = entry.summary, entry.slice, moment_of(entry)
+    summary, piece, at = entry.summary, entry.slice, publication_date_of(entry)
     elsewhere = isinstance(change, Added) and (
         change.same_as is not None or change.article == "duplicate"
     )
@@ -135,18 +142,20 @@ def candidate_of(
     )
 
 
-def _draft(change: Change, source: int, document: int, feed_title: str | None) -> Draft | None:
+def _draft(
+    change: Change, source: int, document: int, feed_title: str | None
+) -> CandidateDraft | None:
     if not isinstance(change, Added | Revised | Touched) or change.seen is None:
         return None
     seen = change.seen
     candidate = candidate_of(change, seen, feed_title=feed_title, source=source, document=document)
     link = None if seen.link_is_shared else seen.link
-    return Draft(
+    return CandidateDraft(
         candidate=candidate, link=link, article_hash=None if link is None else seen.article_hash
     )
 
 
-def _is_wanted(draft: Draft, window: Window | None) -> bool:
+def _is_wanted(draft: CandidateDraft, window: Window | None) -> bool:
     at = draft.candidate.published_at
     return window is None or at is None or is_within(window, at)
 

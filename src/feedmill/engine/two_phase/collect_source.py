@@ -8,13 +8,13 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from feedmill.engine.poll.read_document import NotAFeed, Read, read_document
+from feedmill.engine.poll.read_document import ComparedDocument, NotAFeed, read_document
 from feedmill.engine.poll.recall import compare_with_store
-from feedmill.engine.run.services import World
-from feedmill.engine.subscribe.host_queue import Manners, host_of
+from feedmill.engine.run.services import Services
+from feedmill.engine.subscribe.host_queue import HostQueue, host_key_of
 from feedmill.engine.two_phase.candidate_file import pack_body
-from feedmill.engine.two_phase.candidates import Draft, drafts_of, reaches
-from feedmill.fetch.feed_credentials import is_trusted, own_plan, without_secrets
+from feedmill.engine.two_phase.candidates import CandidateDraft, covers_start, drafts_of
+from feedmill.fetch.feed_credentials import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.fetch.judge import judge
 from feedmill.fetch.link_headers import links_with_rel
 from feedmill.model.base import Value
@@ -25,7 +25,7 @@ from feedmill.model.fetch import Failed, Fresh, Gone, Verdict
 from feedmill.schedule.feed_state import initial_state
 
 
-class Source(Value):
+class WindowSource(Value):
     """Where to collect from: an address, and the subscription that it belongs to, if any."""
 
     url: str
@@ -38,21 +38,27 @@ class _Page(Value):
     """One document of a source, kept and read."""
 
     document: CollectedDocument
-    read: Read
+    read: ComparedDocument
     older_url: str | None
 
 
-class Errand:
+class SourceCollector:
     """One source on its way to a report."""
 
     def __init__(
-        self, at: int, source: Source, window: Window, manners: Manners, world: World, pages: int
+        self,
+        at: int,
+        source: WindowSource,
+        window: Window,
+        manners: HostQueue,
+        services: Services,
+        pages: int,
     ) -> None:
         self.at, self.source, self.window = at, source, window
-        self._manners, self._world, self._pages = manners, world, pages
+        self._manners, self._world, self._pages = manners, services, pages
         self.report = SourceReport(url=source.url, outcome="failed", feed_title=source.title)
         self.documents: list[CollectedDocument] = []
-        self.drafts: list[Draft] = []
+        self.drafts: list[CandidateDraft] = []
         self._feed = source.feed
 
     async def run(self) -> None:
@@ -90,7 +96,7 @@ class Errand:
 
     async def _go_back(self, page: _Page) -> None:
         asked = {self.source.url, page.document.final_url}
-        reached = reaches(page.read, self.window.start)
+        reached = covers_start(page.read, self.window.start)
         while not reached:
             url = page.older_url
             if url is None or url in asked:
@@ -107,7 +113,7 @@ class Errand:
             self.report = replace(
                 self.report, pages=self.report.pages + 1, items=self.report.items + page.read.seen
             )
-            reached = reaches(page.read, self.window.start)
+            reached = covers_start(page.read, self.window.start)
         self.report = replace(self.report, reaches_back=reached)
 
     async def _visit(self, url: str) -> _Page | None:
@@ -119,7 +125,7 @@ class Errand:
         document = verdict.document
         if self._feed is None:
             known = await self._world.store.find_feed((url, final_url))
-            self._feed = known or passing_feed(self.source.url, self._world)
+            self._feed = known or unsubscribed_feed(self.source.url, self._world)
         kept = await self._keep(document, url, final_url)
         read = await read_collected(document, self._feed, self._world)
         if isinstance(read, NotAFeed):
@@ -131,12 +137,12 @@ class Errand:
 
     async def _ask(self, url: str) -> tuple[Verdict, str, int | None]:
         config, own = self._world.config, self.source.overrides
-        async with self._manners.turn(url) as turn:
+        async with self._manners.slot(url) as turn:
             if not turn.is_granted:
                 words = f"its host wants to be left alone for {turn.wait_sec:.0f} s"
                 return Failed(reason="rate-limited", detail=words), url, None
-            own = own if is_trusted(url, self.source.url) else without_secrets(own)
-            plan = own_plan(url, own, config.fetch, forced=True)
+            own = own if is_trusted(url, self.source.url) else without_credentials(own)
+            plan = plan_feed_fetch(url, own, config.fetch, forced=True)
             response = await self._world.fetcher.fetch(
                 plan, verify_tls=own.verify_tls, proxy=own.proxy
             )
@@ -145,20 +151,20 @@ class Errand:
 
     async def _keep(self, document: RawDocument, url: str, final_url: str) -> CollectedDocument:
         """Raw before parse: durable and indexed when this returns."""
-        world, digest = self._world, sha256(document.body).hexdigest()
-        known = await world.store.blob(digest)
-        blob = known or await world.blobs.put(document.body, sha256=digest)
+        services, digest = self._world, sha256(document.body).hexdigest()
+        known = await services.store.blob(digest)
+        blob = known or await services.blobs.put(document.body, sha256=digest)
         kept = CollectedDocument(
             source=self.at,
             url=url,
             final_url=final_url,
-            fetched_at=world.clock.now(),
+            fetched_at=services.clock.now(),
             body_sha256=digest,
             content_type=document.content_type,
-            fetch_id=world.clock.new_id(),
+            fetch_id=services.clock.new_id(),
             body=pack_body(document.body),
         )
-        await world.store.keep_collected(kept, blob)
+        await services.store.keep_collected(kept, blob)
         return kept
 
     def _take(self, page: _Page) -> None:
@@ -183,32 +189,34 @@ class Errand:
         self.report = replace(self.report, note=note)
 
 
-def passing_feed(url: str, world: World) -> Feed:
+def unsubscribed_feed(url: str, services: Services) -> Feed:
     """A feed that nobody subscribed to, as it would be on its first day: to identify entries by."""
-    now = world.clock.now()
+    now = services.clock.now()
     return Feed(
         id="",
         url=url,
         feed_key=url,
         created_at=now,
         next_poll_at=now,
-        schedule=initial_state(world.config.schedule),
+        schedule=initial_state(services.config.schedule),
     )
 
 
-async def read_collected(document: RawDocument, feed: Feed, world: World) -> Read | NotAFeed:
+async def read_collected(
+    document: RawDocument, feed: Feed, services: Services
+) -> ComparedDocument | NotAFeed:
     """A document compared with what is known, every item of it read anew."""
-    now, config = world.clock.now(), world.config
-    rows = await world.store.current_document(feed.id) if feed.id else ()
+    now, config = services.clock.now(), services.config
+    rows = await services.store.current_document(feed.id) if feed.id else ()
     anew = replace(feed, reader_version=None)
     if len(document.body) > config.run.parse_in_thread_bytes:
         made = await asyncio.to_thread(read_document, document, anew, rows, config, now)
     else:
         made = read_document(document, anew, rows, config, now)
-    return made if isinstance(made, NotAFeed) else await compare_with_store(made, feed, world)
+    return made if isinstance(made, NotAFeed) else await compare_with_store(made, feed, services)
 
 
-def _older(read: Read, verdict: Fresh, final_url: str) -> str | None:
+def _older(read: ComparedDocument, verdict: Fresh, final_url: str) -> str | None:
     """Where the feed goes on into its past, on its own host only (RFC 5005 3 and 4)."""
     parsed = read.parsed
     named = (
@@ -217,7 +225,7 @@ def _older(read: Read, verdict: Fresh, final_url: str) -> str | None:
         parsed.next_url,
         *links_with_rel(verdict.links, "next"),
     )
-    return next((url for url in named if url and host_of(url) == host_of(final_url)), None)
+    return next((url for url in named if url and host_key_of(url) == host_key_of(final_url)), None)
 
 
 def _words(verdict: Verdict) -> tuple[str, str]:

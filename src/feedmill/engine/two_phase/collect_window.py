@@ -15,62 +15,64 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.run.services import World
-from feedmill.engine.subscribe.add_feed import checked_address
-from feedmill.engine.subscribe.host_queue import Manners, host_of
-from feedmill.engine.subscribe.probe import given_parts
-from feedmill.engine.two_phase.candidate_file import sealed
-from feedmill.engine.two_phase.candidates import Draft, counted, gather
-from feedmill.engine.two_phase.collect_source import Errand, Source
-from feedmill.engine.two_phase.insert_selected import TAG
+from feedmill.engine.run.services import Services
+from feedmill.engine.subscribe.add_feed import validate_address
+from feedmill.engine.subscribe.host_queue import HostQueue, host_key_of
+from feedmill.engine.subscribe.probe import split_credentials
+from feedmill.engine.two_phase.candidate_file import with_checksum
+from feedmill.engine.two_phase.candidates import CandidateDraft, merge_drafts, with_counts
+from feedmill.engine.two_phase.collect_source import SourceCollector, WindowSource
+from feedmill.engine.two_phase.insert_selected import COLLECTED_TAG
 from feedmill.errors import AddressError, BlobError, StoreError
-from feedmill.fetch.guard import shown
+from feedmill.fetch.guard import printable_url
 from feedmill.model.candidate import SCHEMA, CandidateFile, CollectedDocument, SourceReport, Window
 from feedmill.model.feed import Feed
 from feedmill.observe import log
 
 __all__ = [
-    "PAGES",
-    "Source",
-    "Step",
+    "DEFAULT_PAGES",
+    "ReportListener",
+    "WindowSource",
     "collect_window",
-    "is_left_behind",
-    "source_of",
-    "source_of_feed",
+    "is_insert_only",
+    "source_from_address",
+    "source_from_feed",
 ]
 
-PAGES: Final = 10  # of one source at most, its first document included
-Step = Callable[[SourceReport], None]
+DEFAULT_PAGES: Final = 10  # of one source at most, its first document included
+ReportListener = Callable[[SourceReport], None]
 
 
 async def collect_window(
-    sources: Sequence[Source],
+    sources: Sequence[WindowSource],
     window: Window,
-    world: World,
+    services: Services,
     *,
     topics: Sequence[str] = (),
     prompt: str = "",
-    pages: int = PAGES,
-    step: Step = lambda _: None,
+    pages: int = DEFAULT_PAGES,
+    step: ReportListener = lambda _: None,
 ) -> CandidateFile:
     """The sealed window: what the sources hold of it, and what came of each of them.
 
     Hosts are asked side by side, the sources of one host one after the other; `step` is told of
     every source that is done.
     """
-    manners = Manners(
-        world.clock,
-        world.config.host,
-        remember=world.store.host_pace,
-        leave=world.store.limit_host,
+    manners = HostQueue(
+        services.clock,
+        services.config.host,
+        remember=services.store.host_pace,
+        leave=services.store.limit_host,
     )
-    errands = [Errand(at, one, window, manners, world, pages) for at, one in enumerate(sources)]
-    hosts: dict[str, list[Errand]] = {}
+    errands = [
+        SourceCollector(at, one, window, manners, services, pages) for at, one in enumerate(sources)
+    ]
+    hosts: dict[str, list[SourceCollector]] = {}
     for errand in errands:
-        hosts.setdefault(host_of(errand.source.url), []).append(errand)
-    places = asyncio.Semaphore(max(world.config.run.concurrency, 1))
+        hosts.setdefault(host_key_of(errand.source.url), []).append(errand)
+    places = asyncio.Semaphore(max(services.config.run.concurrency, 1))
 
-    async def visit(host: list[Errand]) -> None:
+    async def visit(host: list[SourceCollector]) -> None:
         async with places:
             for errand in host:
                 await _run(errand)
@@ -79,39 +81,41 @@ async def collect_window(
     async with asyncio.TaskGroup() as group:
         for host in hosts.values():
             group.create_task(visit(host))
-    return _filed(errands, window, world, topics=topics, prompt=prompt)
+    return _filed(errands, window, services, topics=topics, prompt=prompt)
 
 
-async def source_of(address: str, world: World, *, title: str | None = None) -> Source:
+async def source_from_address(
+    address: str, services: Services, *, title: str | None = None
+) -> WindowSource:
     """An address as a source; credentials in it are sent to its host and written nowhere.
 
     An address that may not be fetched is a source too: it fails like any other.
     """
     try:
-        url = checked_address(address, world.config.fetch.allow_cidrs).url
+        url = validate_address(address, services.config.fetch.allow_cidrs).url
     except AddressError:
-        return Source(url=shown(address), title=title)
-    feed = await world.store.find_feed((url, address.strip()))
+        return WindowSource(url=printable_url(address), title=title)
+    feed = await services.store.find_feed((url, address.strip()))
     if feed is not None:
-        return source_of_feed(feed)
-    return Source(url=url, title=title, overrides=given_parts(address)[1])
+        return source_from_feed(feed)
+    return WindowSource(url=url, title=title, overrides=split_credentials(address)[1])
 
 
-def source_of_feed(feed: Feed) -> Source:
+def source_from_feed(feed: Feed) -> WindowSource:
     """A subscription as a source."""
-    return Source(url=feed.url, feed=feed, title=feed.title, overrides=feed.overrides)
+    return WindowSource(url=feed.url, feed=feed, title=feed.title, overrides=feed.overrides)
 
 
-def is_left_behind(feed: Feed) -> bool:
+def is_insert_only(feed: Feed) -> bool:
     """Whether a subscription only holds what an insertion stored; who asks for all does not mean it.
 
     Somebody named that source once, for one window. It is asked again when it is named again, by its
     address or by a tag, or once it was resumed.
     """
-    return feed.paused and TAG in feed.tags
+    return feed.paused and COLLECTED_TAG in feed.tags
 
 
-async def _run(errand: Errand) -> None:
+async def _run(errand: SourceCollector) -> None:
     """Run one errand; a fault of our own costs its source, a store that cannot keep costs all."""
     try:
         await errand.run()
@@ -123,15 +127,15 @@ async def _run(errand: Errand) -> None:
 
 
 def _filed(
-    errands: Sequence[Errand],
+    errands: Sequence[SourceCollector],
     window: Window,
-    world: World,
+    services: Services,
     *,
     topics: Sequence[str],
     prompt: str,
 ) -> CandidateFile:
     """Everything that was found, as one file; documents without a candidate are left out."""
-    drafts: list[Draft] = []
+    drafts: list[CandidateDraft] = []
     documents: list[CollectedDocument] = []
     for errand in errands:
         places: dict[int, int] = {}
@@ -142,15 +146,15 @@ def _filed(
                 documents.append(errand.documents[own])
             moved = replace(draft.candidate, document=places[own])
             drafts.append(replace(draft, candidate=moved))
-    candidates = gather(drafts)
-    return sealed(
+    candidates = merge_drafts(drafts)
+    return with_checksum(
         CandidateFile(
             schema=SCHEMA,
-            created_at=world.clock.now(),
+            created_at=services.clock.now(),
             window=window,
             topics=tuple(topics),
             prompt=prompt,
-            sources=counted([errand.report for errand in errands], drafts, candidates),
+            sources=with_counts([errand.report for errand in errands], drafts, candidates),
             candidates=candidates,
             documents=tuple(documents),
         )

@@ -18,7 +18,7 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.errors import (
     ConflictError,
     CrowdedError,
@@ -29,7 +29,7 @@ from feedmill.errors import (
 from feedmill.model.confirmation import Question, QuestionState, TicketReason
 from feedmill.model.screening import Confirmation
 
-Shown = Literal["terminal", "mcp"]
+QuestionShownIn = Literal["terminal", "mcp"]
 
 _CODE_CHARS: Final = 8  # a name among the questions that are open, no secret
 _TICKET_CHARS: Final = 25  # 125 bits, which a person can still copy
@@ -50,65 +50,71 @@ class Ticket(NamedTuple):
         return f"Ticket(question={self.question!r})"
 
 
-async def ask(
-    window_id: str, file_digest: str, ids: Sequence[int], world: World, *, asked_by: str
+async def ask_confirmation(
+    window_id: str, file_digest: str, ids: Sequence[int], services: Services, *, asked_by: str
 ) -> Question:
     """The question about this selection: the one that waits already, or a new one."""
     if not ids:
         message = "a selection needs at least one candidate"
         raise UsageError(message)
-    now = world.clock.now()
+    now = services.clock.now()
     question = Question(
-        code=_letters(world.clock.new_secret(), _CODE_CHARS),
+        code=_letters(services.clock.new_secret(), _CODE_CHARS),
         window_id=window_id,
         file_digest=file_digest,
         candidate_ids=_sorted(ids),
         asked_by=_name(asked_by),
         asked_at=now,
-        expires_at=now + timedelta(hours=world.config.mcp.question_hours),
+        expires_at=now + timedelta(hours=services.config.mcp.question_hours),
     )
-    await _make_sure_of_room(question, world)
-    return await world.store.ask_question(question)
+    await _make_sure_of_room(question, services)
+    return await services.store.ask_question(question)
 
 
-async def accept(code: str, world: World, *, by: str, shown: Shown) -> Ticket:
+async def accept_question(
+    code: str, services: Services, *, by: str, shown: QuestionShownIn
+) -> Ticket:
     """A person's yes to an open question; the ticket is told here and nowhere else."""
-    now = world.clock.now()
-    until = now + timedelta(minutes=world.config.mcp.ticket_minutes)
-    ticket = _letters(world.clock.new_secret(), _TICKET_CHARS)
+    now = services.clock.now()
+    until = now + timedelta(minutes=services.config.mcp.ticket_minutes)
+    ticket = _letters(services.clock.new_secret(), _TICKET_CHARS)
     question = replace(
-        _answered(await question_of(code, world), "confirmed", now, by=by, shown=shown),
+        _answered(await get_question(code, services), "confirmed", now, by=by, shown=shown),
         ticket_expires_at=until,
     )
-    if not await world.store.answer_question(question, ticket_sha256=_hash(ticket)):
+    if not await services.store.answer_question(question, ticket_sha256=_hash(ticket)):
         raise _closed(code)
     return Ticket(question, "-".join(re.findall(f".{{1,{_GROUP}}}", ticket)))
 
 
-async def decline(code: str, world: World, *, by: str, shown: Shown) -> Question:
+async def decline_question(
+    code: str, services: Services, *, by: str, shown: QuestionShownIn
+) -> Question:
     """A person's no to an open question."""
-    found = await question_of(code, world)
-    question = _answered(found, "declined", world.clock.now(), by=by, shown=shown)
-    if not await world.store.answer_question(question):
+    found = await get_question(code, services)
+    question = _answered(found, "declined", services.clock.now(), by=by, shown=shown)
+    if not await services.store.answer_question(question):
         raise _closed(code)
     return question
 
 
-async def question_of(code: str, world: World) -> Question:
+async def get_question(code: str, services: Services) -> Question:
     """The question that is called so; NotFoundError when there is none."""
-    found = await world.store.question(code.strip().upper())
+    found = await services.store.question(code.strip().upper())
     if found is None:
         message = f"there is no question {code[:40]!r}"
         raise NotFoundError(message, "`feedmill confirm --list` shows those that are open")
     return found
 
 
-async def spend(ticket: str, file_digest: str, ids: Sequence[int], world: World) -> Confirmation:
+async def spend_ticket(
+    ticket: str, file_digest: str, ids: Sequence[int], services: Services
+) -> Confirmation:
     """Take the ticket for this selection; TicketError when it does not hold for exactly that."""
-    now, digest = world.clock.now(), _hash(_bare(ticket))
-    question = await world.store.ticket(digest)
+    now, digest = services.clock.now(), _hash(_bare(ticket))
+    question = await services.store.ticket(digest)
     reason = _refusal(question, file_digest, _sorted(ids), now)
-    if reason is None and not await world.store.spend_ticket(digest, now):
+    if reason is None and not await services.store.spend_ticket(digest, now):
         reason = "ticket-spent"  # somebody was quicker
     if reason is not None or question is None:
         raise _refused(reason or "unknown-ticket")
@@ -121,9 +127,9 @@ async def spend(ticket: str, file_digest: str, ids: Sequence[int], world: World)
     )
 
 
-async def _make_sure_of_room(question: Question, world: World) -> None:
+async def _make_sure_of_room(question: Question, services: Services) -> None:
     """CrowdedError when a person would have to read too much; a question that waits is no new one."""
-    waiting = await world.store.questions(question.asked_at)
+    waiting = await services.store.questions(question.asked_at)
     same = (question.file_digest, question.candidate_ids)
     if len(waiting) >= _MOST_OPEN and same not in (
         (one.file_digest, one.candidate_ids) for one in waiting
@@ -157,7 +163,7 @@ def _refused(reason: TicketReason) -> TicketError:
 
 
 def _answered(
-    question: Question, state: QuestionState, now: datetime, *, by: str, shown: Shown
+    question: Question, state: QuestionState, now: datetime, *, by: str, shown: QuestionShownIn
 ) -> Question:
     return replace(question, state=state, answered_by=_name(by), answered_at=now, shown=shown)
 

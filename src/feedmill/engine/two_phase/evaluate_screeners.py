@@ -7,7 +7,7 @@ from feedmill.config import ScreenConfig
 from feedmill.engine.ports.screener import Screener
 from feedmill.errors import ScreenerError
 from feedmill.model.base import Value
-from feedmill.model.screening import Gold, Method, Score, TopicSet
+from feedmill.model.screening import EvaluationEntry, Method, Score, TopicSet
 from feedmill.screen.evaluate import Confusion, Quality, confusions, qualities
 from feedmill.screen.fusion import fuse, topic_scores
 
@@ -22,7 +22,7 @@ class Evaluation(Value):
 
 
 async def evaluate(
-    gold: Sequence[Gold],
+    gold: Sequence[EvaluationEntry],
     topics: TopicSet,
     screeners: Sequence[Screener],
     config: ScreenConfig,
@@ -80,7 +80,7 @@ def _combinations(
 
 
 def _qualities(
-    gold: Sequence[Gold],
+    gold: Sequence[EvaluationEntry],
     scores: Sequence[Score],
     topics: TopicSet,
     config: ScreenConfig,
@@ -92,7 +92,7 @@ def _qualities(
 
 
 def _by_ref(
-    gold: Sequence[Gold], scores: Iterator[Score] | Sequence[Score]
+    gold: Sequence[EvaluationEntry], scores: Iterator[Score] | Sequence[Score]
 ) -> dict[int, list[Score]]:
     found: dict[int, list[Score]] = {one.text.ref: [] for one in gold}
     for score in scores:

@@ -5,11 +5,16 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from feedmill.engine.maintain.raw_documents import body_of
+from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.poll.read_document import NotAFeed
-from feedmill.engine.run.services import World
-from feedmill.engine.two_phase.candidate_file import pack_body, sealed
-from feedmill.engine.two_phase.candidates import Draft, counted, drafts_of, gather
+from feedmill.engine.run.services import Services
+from feedmill.engine.two_phase.candidate_file import pack_body, with_checksum
+from feedmill.engine.two_phase.candidates import (
+    CandidateDraft,
+    drafts_of,
+    merge_drafts,
+    with_counts,
+)
 from feedmill.engine.two_phase.collect_source import read_collected
 from feedmill.errors import BlobMoved, NotFoundError, UsageError
 from feedmill.model.candidate import (
@@ -25,7 +30,7 @@ from feedmill.model.feed import Feed
 from feedmill.model.live_screen import HeldEntry
 from feedmill.model.screening import Screening
 
-Place = int | str  # in a document: where it begins, or its key where that is not known
+DocumentPosition = int | str  # in a document: where it begins, or its key where that is not known
 
 
 class HeldWindow(NamedTuple):
@@ -35,13 +40,15 @@ class HeldWindow(NamedTuple):
     screenings: tuple[Screening, ...]
 
 
-async def held_entries(world: World, *, feeds: Sequence[Feed] | None = None) -> list[HeldEntry]:
+async def held_entries(
+    services: Services, *, feeds: Sequence[Feed] | None = None
+) -> list[HeldEntry]:
     """Everything that waits, of these feeds or of all, the oldest first."""
     found: list[HeldEntry] = []
     for feed_id in [None] if feeds is None else [feed.id for feed in feeds]:
         after: str | None = None
         while True:
-            page = await world.store.held(feed_id=feed_id, after=after, limit=1_000)
+            page = await services.store.held(feed_id=feed_id, after=after, limit=1_000)
             found += page.items
             if page.next is None:
                 break
@@ -49,53 +56,53 @@ async def held_entries(world: World, *, feeds: Sequence[Feed] | None = None) -> 
     return found
 
 
-async def held_window(world: World, *, feeds: Sequence[Feed] | None = None) -> HeldWindow:
+async def held_window(services: Services, *, feeds: Sequence[Feed] | None = None) -> HeldWindow:
     """What waits as a sealed window, read from its raw documents; UsageError when nothing does."""
-    held = await held_entries(world, feeds=feeds)
+    held = await held_entries(services, feeds=feeds)
     if not held:
         message = "nothing waits for a word"
         raise UsageError(message)
-    gathering = _Gathering(world)
+    gathering = _Gathering(services)
     by_body: dict[tuple[str, str], list[HeldEntry]] = {}
     for one in held:
         by_body.setdefault((one.feed_id, one.body_sha256), []).append(one)
     for (feed_id, _), some in by_body.items():
-        feed = await world.store.feed(feed_id)
+        feed = await services.store.feed(feed_id)
         if feed is not None:
             await gathering.take(feed, some)
     return gathering.window(held)
 
 
-async def held_among(
-    candidates: Sequence[WindowCandidate], body_sha256: str, feed: Feed, world: World
+async def held_uids_at(
+    candidates: Sequence[WindowCandidate], body_sha256: str, feed: Feed, services: Services
 ) -> tuple[str, ...]:
     """Those of a feed's waiting entries that stand where these candidates of a document do."""
     places = {_place(one) for one in candidates}
     return tuple(
         one.entry_uid
-        for one in await held_entries(world, feeds=(feed,))
-        if one.body_sha256 == body_sha256 and place_of(one) in places
+        for one in await held_entries(services, feeds=(feed,))
+        if one.body_sha256 == body_sha256 and document_position_of(one) in places
     )
 
 
-def place_of(one: HeldEntry) -> Place:
+def document_position_of(one: HeldEntry) -> DocumentPosition:
     """Where it stands: ids and keys change when feeds become one, bytes do not."""
     return one.dedupe_key if one.slice_offset is None else one.slice_offset
 
 
-def _place(one: WindowCandidate) -> Place:
+def _place(one: WindowCandidate) -> DocumentPosition:
     return one.dedupe_key if one.slice_offset is None else one.slice_offset
 
 
 class _Gathering:
     """The documents, sources and drafts of what waits."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, services: Services) -> None:
+        self._world = services
         self._sources: dict[str, SourceReport] = {}
         self._documents: list[CollectedDocument] = []
-        self._drafts: list[Draft] = []
-        self._said: dict[tuple[int, Place], Screening | None] = {}
+        self._drafts: list[CandidateDraft] = []
+        self._said: dict[tuple[int, DocumentPosition], Screening | None] = {}
 
     async def take(self, feed: Feed, held: Sequence[HeldEntry]) -> None:
         """Add what waits in one document of a feed."""
@@ -106,7 +113,7 @@ class _Gathering:
         content_type = None if fetch is None else fetch.content_type
         digest = held[0].body_sha256
         try:
-            body = await body_of(digest, self._world)
+            body = await load_body(digest, self._world)
         except (NotFoundError, BlobMoved):
             self._note(feed, "a raw document is gone")
             return
@@ -115,7 +122,7 @@ class _Gathering:
         if isinstance(read, NotAFeed):
             self._note(feed, f"a document is read as no feed today ({read.reason})")
             return
-        waiting = {place_of(one): one for one in held}
+        waiting = {document_position_of(one): one for one in held}
         document = len(self._documents)
         drafts = drafts_of(
             read, None, source=source, document=document, feed_title=read.clean.title or feed.title
@@ -141,17 +148,17 @@ class _Gathering:
     def window(self, held: Sequence[HeldEntry]) -> HeldWindow:
         """All of it, sealed."""
         now = self._world.clock.now()
-        candidates = gather(self._drafts)
+        candidates = merge_drafts(self._drafts)
         dates = [one.published_at for one in candidates if one.published_at is not None]
         start = min((*dates, *(one.held_at for one in held)))
-        file = sealed(
+        file = with_checksum(
             CandidateFile(
                 schema=SCHEMA,
                 created_at=now,
                 window=Window(start=start, end=max((now, *dates))),
                 topics=(),
                 prompt="",
-                sources=counted(tuple(self._sources.values()), self._drafts, candidates),
+                sources=with_counts(tuple(self._sources.values()), self._drafts, candidates),
                 candidates=candidates,
                 documents=tuple(self._documents),
             )

@@ -16,20 +16,20 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.run.services import World
-from feedmill.engine.subscribe.add_feed import checked_address
-from feedmill.engine.two_phase.candidate_file import chosen, refuse
-from feedmill.engine.two_phase.collect_source import passing_feed
-from feedmill.engine.two_phase.held_window import held_among
+from feedmill.engine.run.services import Services
+from feedmill.engine.subscribe.add_feed import validate_address
+from feedmill.engine.two_phase.candidate_file import raise_candidate_error, select_candidates
+from feedmill.engine.two_phase.collect_source import unsubscribed_feed
+from feedmill.engine.two_phase.held_window import held_uids_at
 from feedmill.engine.two_phase.resolve_selection import (
-    Choice,
-    choices_of,
-    chosen_changes,
-    find_items,
+    SelectedDocument,
+    changes_of_selected,
+    find_selected_items,
+    selected_documents,
 )
 from feedmill.errors import AddressError, ConflictError
 from feedmill.fetch.feed_credentials import is_trusted
-from feedmill.fetch.guard import shown
+from feedmill.fetch.guard import printable_url
 from feedmill.model.base import Value
 from feedmill.model.candidate import (
     CandidateFile,
@@ -47,12 +47,12 @@ from feedmill.model.screening import Confirmation
 from feedmill.publish.events import event_of_new_feed, events_of_changes
 from feedmill.schedule.feed_state import initial_state
 
-TAG: Final = "collected"
+COLLECTED_TAG: Final = "collected"
 _TRIES: Final = 1_000  # of one document at one instant
 _TICK: Final = timedelta(microseconds=1)
 
 
-class Inserted(Value):
+class InsertResult(Value):
     """What an insertion did; the four counts add up to `selected`."""
 
     selected: int = 0
@@ -65,27 +65,27 @@ class Inserted(Value):
 
 
 async def insert_selected(
-    file: CandidateFile, ids: Iterable[int], confirmation: Confirmation, world: World
-) -> Inserted:
+    file: CandidateFile, ids: Iterable[int], confirmation: Confirmation, services: Services
+) -> InsertResult:
     """Store the chosen candidates; CandidateError before anything is written when one cannot be.
 
     The confirmation has to be about this file and about every one of the ids.
     """
-    wanted = chosen(file, ids)
+    wanted = select_candidates(file, ids)
     _check(confirmation, file, wanted)
     # Twice over the documents, one at a time: packed in a file, they can be far larger than it.
-    async for choice in choices_of(file, wanted, world):
-        known = await _feed_of(choice.source, world)
-        await find_items(choice, known or _passing(choice.source, world), world)
+    async for choice in selected_documents(file, wanted, services):
+        known = await _feed_of(choice.source, services)
+        await find_selected_items(choice, known or _passing(choice.source, services), services)
     counts: Counter[str] = Counter()
     new: list[str] = []
-    async for choice in choices_of(file, wanted, world):
-        feed = await _feed_of(choice.source, world)
+    async for choice in selected_documents(file, wanted, services):
+        feed = await _feed_of(choice.source, services)
         if feed is None:
-            feed = await _add_feed(choice.source, world)
+            feed = await _add_feed(choice.source, services)
             counts["feeds_added"] += 1
-        new += await _insert(choice, feed, counts, world)
-    return Inserted(
+        new += await _insert(choice, feed, counts, services)
+    return InsertResult(
         selected=len(wanted),
         new=counts["new"],
         updated=counts["updated"],
@@ -100,75 +100,85 @@ def _check(
     confirmation: Confirmation, file: CandidateFile, wanted: Sequence[WindowCandidate]
 ) -> None:
     if confirmation.file_digest != file.digest:
-        refuse("other-file", "the confirmation is about another window; nothing was written")
+        raise_candidate_error(
+            "other-file", "the confirmation is about another window; nothing was written"
+        )
     if not wanted:
-        refuse("bad-selection", "no candidate was chosen; nothing was written")
+        raise_candidate_error("bad-selection", "no candidate was chosen; nothing was written")
     missing = {one.candidate_id for one in wanted}.difference(confirmation.candidate_ids)
     if missing:
         words = ", ".join(map(str, sorted(missing)[:20]))
-        refuse("not-confirmed", f"nobody confirmed candidate {words}; nothing was written")
+        raise_candidate_error(
+            "not-confirmed", f"nobody confirmed candidate {words}; nothing was written"
+        )
 
 
-async def _feed_of(source: SourceReport, world: World) -> Feed | None:
+async def _feed_of(source: SourceReport, services: Services) -> Feed | None:
     """The feed that the source's entries belong to, by the addresses that were collected from.
 
     Not by the id in the file: whoever made the file could name any feed with it.
     """
     urls = (source.url,) if source.final_url is None else (source.url, source.final_url)
-    return await world.store.find_feed(urls)
+    return await services.store.find_feed(urls)
 
 
-def _passing(source: SourceReport, world: World) -> Feed:
+def _passing(source: SourceReport, services: Services) -> Feed:
     """The feed that a source would become; CandidateError for what nobody can subscribe to."""
     try:
-        url = checked_address(source.url, world.config.fetch.allow_cidrs).url
+        url = validate_address(source.url, services.config.fetch.allow_cidrs).url
     except AddressError as problem:
-        refuse("malformed", f"a source of the file is none: {problem}", problem.hint)
+        raise_candidate_error("malformed", f"a source of the file is none: {problem}", problem.hint)
     if url != source.url:
-        refuse("malformed", f"{shown(source.url)} is not how a source is written")
-    return passing_feed(url, world)
+        raise_candidate_error(
+            "malformed", f"{printable_url(source.url)} is not how a source is written"
+        )
+    return unsubscribed_feed(url, services)
 
 
-async def _add_feed(source: SourceReport, world: World) -> Feed:
-    now, final_url = world.clock.now(), source.final_url
+async def _add_feed(source: SourceReport, services: Services) -> Feed:
+    now, final_url = services.clock.now(), source.final_url
     # The end of a way to another host is that host's address, and stays it.
     is_own = final_url is not None and is_trusted(final_url, source.url)
     new = NewFeed(
-        id=world.clock.new_id(),
+        id=services.clock.new_id(),
         url=source.url,
         created_at=now,
         next_poll_at=now,
-        schedule=initial_state(world.config.schedule),
+        schedule=initial_state(services.config.schedule),
         aliases=(final_url,) if final_url is not None and is_own else (),
         title=source.feed_title,
-        tags=(TAG,),
+        tags=(COLLECTED_TAG,),
         paused=True,
     )
-    feed, _ = await world.store.add_feed(new, (event_of_new_feed(new),))
+    feed, _ = await services.store.add_feed(new, (event_of_new_feed(new),))
     return feed
 
 
-async def _insert(choice: Choice, feed: Feed, counts: Counter[str], world: World) -> list[str]:
+async def _insert(
+    choice: SelectedDocument, feed: Feed, counts: Counter[str], services: Services
+) -> list[str]:
     """Commit what the chosen items of one document change; the ids of the new entries."""
-    read, found = await find_items(choice, feed, world)
-    changes = await chosen_changes(read, list(found.values()), world)
+    read, found = await find_selected_items(choice, feed, services)
+    changes = await changes_of_selected(read, list(found.values()), services)
     summary = changes.summary
     counts["new"] += summary.added
     counts["updated"] += summary.revised
     counts["unchanged"] += summary.touched
     counts["skipped"] += len(found) - summary.added - summary.revised - summary.touched
     if summary.added or summary.revised:
-        await _commit(choice, feed, changes, world)
+        await _commit(choice, feed, changes, services)
     return [change.entry_uid for change in changes.changes if isinstance(change, Added)]
 
 
-async def _commit(choice: Choice, feed: Feed, changes: Changes, world: World) -> None:
-    now, digest = world.clock.now(), choice.document.body_sha256
-    known = await world.store.blob(digest)
-    blob = known or await world.blobs.put(choice.raw.body, sha256=digest)
+async def _commit(
+    choice: SelectedDocument, feed: Feed, changes: Changes, services: Services
+) -> None:
+    now, digest = services.clock.now(), choice.document.body_sha256
+    known = await services.store.blob(digest)
+    blob = known or await services.blobs.put(choice.raw.body, sha256=digest)
     added = [change.entry_uid for change in changes.changes if isinstance(change, Added)]
-    waiting = await held_among(choice.candidates, digest, feed, world)
-    fetch = _record(choice, feed, changes.summary, now, world)
+    waiting = await held_uids_at(choice.candidates, digest, feed, services)
+    fetch = _record(choice, feed, changes.summary, now, services)
     refresh = Refresh(
         lane=None,
         feed=feed,
@@ -180,7 +190,7 @@ async def _commit(choice: Choice, feed: Feed, changes: Changes, world: World) ->
         released=tuple(dict.fromkeys((*added, *waiting))),
     )
     for _ in range(_TRIES):  # a feed has one fetch per instant (D26): this one is nobody's run
-        done = await world.store.commit(refresh)
+        done = await services.store.commit(refresh)
         if done.fenced:
             message = f"the feed {feed.url} was removed meanwhile"
             raise ConflictError(message, reason="feed-removed", hint="insert again")
@@ -193,11 +203,11 @@ async def _commit(choice: Choice, feed: Feed, changes: Changes, world: World) ->
 
 
 def _record(
-    choice: Choice, feed: Feed, summary: ChangeSummary, now: datetime, world: World
+    choice: SelectedDocument, feed: Feed, summary: ChangeSummary, now: datetime, services: Services
 ) -> FetchRecord:
     document, seen = choice.document, len(choice.candidates)
     return FetchRecord(
-        fetch_id=world.clock.new_id(),
+        fetch_id=services.clock.new_id(),
         feed_id=feed.id,
         scheduled_at=now,
         fetched_at=now,

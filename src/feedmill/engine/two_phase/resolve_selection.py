@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator, Sequence
 
 from msgspec.structs import replace
 
-from feedmill.engine.maintain.raw_documents import body_of
-from feedmill.engine.poll.read_document import NotAFeed, Read
-from feedmill.engine.run.services import World
-from feedmill.engine.two_phase.candidate_file import refuse, unpack_body
-from feedmill.engine.two_phase.candidates import SUMMARY_CHARS, seen_in
+from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.poll.read_document import ComparedDocument, NotAFeed
+from feedmill.engine.run.services import Services
+from feedmill.engine.two_phase.candidate_file import raise_candidate_error, unpack_body
+from feedmill.engine.two_phase.candidates import SUMMARY_CHARS, identified_items
 from feedmill.engine.two_phase.collect_source import read_collected
 from feedmill.errors import NotFoundError
 from feedmill.model.base import Value
@@ -31,7 +31,7 @@ from feedmill.model.identity import (
 )
 
 
-class Choice(Value):
+class SelectedDocument(Value):
     """One document of the file with what was chosen from it."""
 
     document: CollectedDocument
@@ -40,34 +40,40 @@ class Choice(Value):
     raw: RawDocument
 
 
-async def choices_of(
-    file: CandidateFile, wanted: Sequence[WindowCandidate], world: World
-) -> AsyncIterator[Choice]:
+async def selected_documents(
+    file: CandidateFile, wanted: Sequence[WindowCandidate], services: Services
+) -> AsyncIterator[SelectedDocument]:
     """What was chosen, document by document in the order of the file, one at a time with its bytes."""
     by_document: dict[int, list[WindowCandidate]] = {}
     for one in wanted:
         if not (0 <= one.document < len(file.documents) and 0 <= one.source < len(file.sources)):
-            refuse("malformed", f"candidate {one.candidate_id} stands in no document of the file")
+            raise_candidate_error(
+                "malformed", f"candidate {one.candidate_id} stands in no document of the file"
+            )
         if file.documents[one.document].source != one.source:
-            refuse("malformed", f"candidate {one.candidate_id} is not from the source it names")
+            raise_candidate_error(
+                "malformed", f"candidate {one.candidate_id} is not from the source it names"
+            )
         by_document.setdefault(one.document, []).append(one)
     for at in sorted(by_document):
         document = file.documents[at]
-        body = await _body(document, world)
+        body = await _body(document, services)
         raw = RawDocument(body=body, url=document.final_url, content_type=document.content_type)
         source = file.sources[by_document[at][0].source]
         mine = tuple(by_document[at])
-        yield Choice(document=document, source=source, candidates=mine, raw=raw)
+        yield SelectedDocument(document=document, source=source, candidates=mine, raw=raw)
 
 
-async def find_items(
-    choice: Choice, feed: Feed, world: World
-) -> tuple[Read, dict[int, Identified]]:
+async def find_selected_items(
+    choice: SelectedDocument, feed: Feed, services: Services
+) -> tuple[ComparedDocument, dict[int, Identified]]:
     """The document compared with what is known, and the item of each chosen candidate in it."""
-    read = await read_collected(choice.raw, feed, world)
+    read = await read_collected(choice.raw, feed, services)
     if isinstance(read, NotAFeed):
-        refuse("no-such-item", f"{choice.source.url} is read as no feed today ({read.reason})")
-    items = seen_in(read)
+        raise_candidate_error(
+            "no-such-item", f"{choice.source.url} is read as no feed today ({read.reason})"
+        )
+    items = identified_items(read)
     by_place = {_place(item): item for item in items}
     by_key = {item.dedupe_key: item for item in items}
     found: dict[int, Identified] = {}
@@ -76,12 +82,16 @@ async def find_items(
         item = by_place.get(place) if one.slice_offset is not None else by_key.get(one.dedupe_key)
         if item is None or not _is_as_shown(one, item, read.clean.title):
             message = f"candidate {one.candidate_id} is not in its document as it is read today"
-            refuse("no-such-item", f"{message}; nothing was written", "collect the window again")
+            raise_candidate_error(
+                "no-such-item", f"{message}; nothing was written", "collect the window again"
+            )
         found[one.candidate_id] = item
     return read, found
 
 
-async def chosen_changes(read: Read, items: Sequence[Identified], world: World) -> Changes:
+async def changes_of_selected(
+    read: ComparedDocument, items: Sequence[Identified], services: Services
+) -> Changes:
     """Those of a document's changes that are about the chosen items, as if it held nothing else."""
     mine = {id(item) for item in items}
     kept = [
@@ -95,7 +105,7 @@ async def chosen_changes(read: Read, items: Sequence[Identified], world: World) 
         if isinstance(change, Added) and change.article == "duplicate" and change.seen.article_hash
     ]
     # An item that nobody chose may have the same article; then it is this one that brings it.
-    taken = set(await world.store.articles(doubtful)) if doubtful else set()
+    taken = set(await services.store.articles(doubtful)) if doubtful else set()
     settled: list[Change] = []
     for change in kept:
         digest = change.seen.article_hash if isinstance(change, Added) else None
@@ -107,15 +117,17 @@ async def chosen_changes(read: Read, items: Sequence[Identified], world: World) 
     return replace(read.changes, changes=tuple(settled), summary=_summary(settled))
 
 
-async def _body(document: CollectedDocument, world: World) -> bytes:
+async def _body(document: CollectedDocument, services: Services) -> bytes:
     if document.body:
-        limit = world.config.fetch.max_body_bytes
+        limit = services.config.fetch.max_body_bytes
         return unpack_body(document.body, document.body_sha256, limit)
     try:
-        return await body_of(document.body_sha256, world)
+        return await load_body(document.body_sha256, services)
     except NotFoundError:
         message = f"the document of {document.url} is neither in the file nor in the raw store"
-        refuse("raw-missing", f"{message}; nothing was written", "collect the window again")
+        raise_candidate_error(
+            "raw-missing", f"{message}; nothing was written", "collect the window again"
+        )
 
 
 def _place(item: Identified) -> tuple[int | None, int | None]:

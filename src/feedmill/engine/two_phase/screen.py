@@ -10,16 +10,16 @@ from hashlib import sha256
 from feedmill.config import ScreenConfig
 from feedmill.engine.ports.screener import Screener
 from feedmill.errors import FeedmillError, UsageError
-from feedmill.model.screening import Calibration, Method, Score, Screening, Text, TopicSet
+from feedmill.model.screening import Calibration, Method, Score, Screening, ScreenText, TopicSet
 from feedmill.observe import log
 from feedmill.screen.fusion import fuse
-from feedmill.screen.texts import whole
+from feedmill.screen.texts import joined_text
 
-Scores = dict[int, list[Score]]
+ScoresByText = dict[int, list[Score]]
 
 
-async def screen(
-    texts: Sequence[Text],
+async def screen_texts(
+    texts: Sequence[ScreenText],
     topic_set: TopicSet,
     screeners: Sequence[Screener],
     config: ScreenConfig,
@@ -39,10 +39,10 @@ async def screen(
     judges = [one for one in screeners if one.name == "llm"]
     missing = {method for method in asked if method not in {one.name for one in screeners}}
     first: dict[int, Screening] = {}
-    unclear: dict[int, Text] = {}
-    scores: Scores = {}  # of what is unclear; those of all would fill the memory
+    unclear: dict[int, ScreenText] = {}
+    scores: ScoresByText = {}  # of what is unclear; those of all would fill the memory
     for batch in _batches(texts, config.batch):
-        said: Scores = {text.ref: [] for text in batch}
+        said: ScoresByText = {text.ref: [] for text in batch}
         for screener in tuple(local):
             if not await _ask(screener, batch, topic_set, said, tell):
                 local.remove(screener)
@@ -65,9 +65,9 @@ async def screen(
     return tuple(first[text.ref] for text in texts)
 
 
-def is_audited(text: Text, ratio: float) -> bool:
+def is_audited(text: ScreenText, ratio: float) -> bool:
     """Whether a clear case is looked at all the same: the same ones in every run."""
-    draw = int.from_bytes(sha256(whole(text).encode()).digest()[:4], "big")
+    draw = int.from_bytes(sha256(joined_text(text).encode()).digest()[:4], "big")
     return draw < ratio * 2**32
 
 
@@ -77,7 +77,7 @@ def _is_unclear(screening: Screening) -> bool:
 
 
 def _again(
-    text: Text,
+    text: ScreenText,
     first: Screening,
     scores: Sequence[Score],
     topic_set: TopicSet,
@@ -95,9 +95,9 @@ def _again(
 
 async def _ask(
     screener: Screener,
-    texts: Sequence[Text],
+    texts: Sequence[ScreenText],
     topic_set: TopicSet,
-    scores: Scores,
+    scores: ScoresByText,
     tell: Callable[[str], None],
 ) -> bool:
     """Gather what one method says; False when it failed as a whole."""
@@ -111,13 +111,13 @@ async def _ask(
         return False
     for one in found:
         scores[one.ref].append(one)
-    if screener.trouble:
+    if screener.failure:
         rated = len({one.ref for one in found})
-        tell(f"{screener.name} rated {rated} of {len(texts)} texts: {screener.trouble}")
+        tell(f"{screener.name} rated {rated} of {len(texts)} texts: {screener.failure}")
     return True
 
 
-def _batches(texts: Sequence[Text], size: int) -> Iterator[Sequence[Text]]:
+def _batches(texts: Sequence[ScreenText], size: int) -> Iterator[Sequence[ScreenText]]:
     for start in range(0, len(texts), max(1, size)):
         yield texts[start : start + max(1, size)]
 

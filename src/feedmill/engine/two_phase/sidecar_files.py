@@ -17,12 +17,12 @@ from typing import Final, Literal
 import msgspec
 
 from feedmill.engine.two_phase.candidate_file import (
-    chosen,
-    decoded,
-    read_bytes,
-    refuse,
-    write_whole,
-    written,
+    decode_with_schema,
+    encode_canonical,
+    raise_candidate_error,
+    read_file_limited,
+    select_candidates,
+    write_atomically,
 )
 from feedmill.model.base import Value
 from feedmill.model.candidate import CandidateFile
@@ -35,15 +35,15 @@ MAX_RECORD_BYTES: Final = 64 * 1024 * 1024
 _MOST_IDS: Final = 1_000_001  # of one selection
 _ID: Final = re.compile(r"[0-9]{1,12}")
 
-Shown = Literal["terminal", "page", "command-line", "mcp"]
-_SHOWN: Final[dict[str, Shown]] = {"terminal": "terminal", "page": "page"}
+SelectionShownIn = Literal["terminal", "page", "command-line", "mcp"]
+_SHOWN: Final[dict[str, SelectionShownIn]] = {"terminal": "terminal", "page": "page"}
 
 
 class Selection(Value):
     """Ids that somebody chose, and what they were looking at."""
 
     ids: tuple[int, ...]
-    shown: Shown
+    shown: SelectionShownIn
 
 
 class Screenings(Value):
@@ -74,7 +74,7 @@ def write_screenings(
     path: Path, file: CandidateFile, screenings: Sequence[Screening], *, at: datetime
 ) -> Path:
     """Keep suggestions beside the candidate file at `path`; the newest on each candidate holds."""
-    chosen(file, (one.candidate_id for one in screenings))
+    select_candidates(file, (one.candidate_id for one in screenings))
     before = {one.candidate_id: one for one in read_screenings(path, file)}
     merged = before | {one.candidate_id: one for one in screenings}
     record = Screenings(
@@ -84,7 +84,7 @@ def write_screenings(
         screenings=tuple(merged[number] for number in sorted(merged)),
     )
     beside = screening_path(path)
-    write_whole(beside, written(record))
+    write_atomically(beside, encode_canonical(record))
     return beside
 
 
@@ -93,16 +93,16 @@ def read_screenings(path: Path, file: CandidateFile) -> tuple[Screening, ...]:
     beside = screening_path(path)
     if not beside.exists():
         return ()
-    record = decoded(
-        read_bytes(beside, MAX_RECORD_BYTES * 8), str(beside), SCREENING_SCHEMA, Screenings
+    record = decode_with_schema(
+        read_file_limited(beside, MAX_RECORD_BYTES * 8), str(beside), SCREENING_SCHEMA, Screenings
     )
     if record.file_digest != file.digest:
         message = f"{beside} screens another window than {path}"
-        refuse("other-file", message, f"screen it again: feedmill screen {path}")
+        raise_candidate_error("other-file", message, f"screen it again: feedmill screen {path}")
     return record.screenings
 
 
-def encode_selection(file: CandidateFile, ids: Iterable[int], shown: Shown) -> bytes:
+def encode_selection(file: CandidateFile, ids: Iterable[int], shown: SelectionShownIn) -> bytes:
     """Ids as a file that `insert-selected` takes, bound to the window they were chosen from."""
     head = [f"# {SELECTION_SCHEMA}", f"# file {file.digest}", f"# shown {shown}"]
     lines = [*head, *map(str, sorted(set(ids)))]
@@ -111,16 +111,16 @@ def encode_selection(file: CandidateFile, ids: Iterable[int], shown: Shown) -> b
 
 def read_selection(path: Path, file: CandidateFile) -> Selection:
     """The ids in a file: one a line or separated by commas, ranges too, or a JSON list."""
-    data = read_bytes(path, MAX_RECORD_BYTES)
+    data = read_file_limited(path, MAX_RECORD_BYTES)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        refuse("bad-selection", f"{path} is no list of candidate ids")
+        raise_candidate_error("bad-selection", f"{path} is no list of candidate ids")
     notes = [line.lstrip("# ").split() for line in text.splitlines() if line.startswith("#")]
     said = {note[0]: note[1] for note in notes if len(note) == 2}
     if said.get("file", file.digest) != file.digest:
         message = f"{path} was chosen from another window; nothing was written"
-        refuse("other-file", message, "choose again: feedmill review")
+        raise_candidate_error("other-file", message, "choose again: feedmill review")
     plain = "\n".join(line.partition("#")[0] for line in text.splitlines())
     ids = parse_ids(plain.strip().removeprefix("[").removesuffix("]"), str(path))
     return Selection(ids=ids, shown=_SHOWN.get(said.get("shown", ""), "command-line"))
@@ -135,15 +135,19 @@ def parse_ids(text: str, name: str = "the selection") -> tuple[int, ...]:
         numbers = (first, last if dash else first)
         if not all(_ID.fullmatch(number) for number in numbers):
             message = f"{name}: {word[:40]!r} is no candidate id"
-            refuse("bad-selection", message, "write ids like 3,7,12 or 3-9")
+            raise_candidate_error("bad-selection", message, "write ids like 3,7,12 or 3-9")
         low, high = (int(number) for number in numbers)
         spelled += high - low + 1
         # Counted before it is spelled out: a few bytes can name the same million again and again.
         if high < low or spelled > _MOST_IDS:
-            refuse("bad-selection", f"{name}: {word[:40]!r} is no range of candidate ids")
+            raise_candidate_error(
+                "bad-selection", f"{name}: {word[:40]!r} is no range of candidate ids"
+            )
         found |= dict.fromkeys(range(low, high + 1))
     if not found:
-        refuse("bad-selection", f"{name} names no candidate", "write ids like 3,7,12")
+        raise_candidate_error(
+            "bad-selection", f"{name} names no candidate", "write ids like 3,7,12"
+        )
     return tuple(found)
 
 
@@ -155,13 +159,13 @@ def record_confirmation(path: Path, confirmation: Confirmation) -> Path:
     return beside
 
 
-def confirmations(path: Path) -> tuple[Confirmation, ...]:
+def read_confirmations(path: Path) -> tuple[Confirmation, ...]:
     """Every confirmation of the candidate file at `path`, the oldest first."""
     beside = confirmations_path(path)
     if not beside.exists():
         return ()
-    lines = read_bytes(beside, MAX_RECORD_BYTES).splitlines()
+    lines = read_file_limited(beside, MAX_RECORD_BYTES).splitlines()
     try:
         return tuple(msgspec.json.decode(line, type=Confirmation) for line in lines if line)
     except msgspec.DecodeError as problem:
-        refuse("malformed", f"{beside} is no record of confirmations: {problem}")
+        raise_candidate_error("malformed", f"{beside} is no record of confirmations: {problem}")

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
-from feedmill.engine.two_phase.candidate_file import refuse
+from feedmill.engine.two_phase.candidate_file import raise_candidate_error
 from feedmill.model.candidate import Window
 
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -27,7 +27,7 @@ def window_of_last(span: timedelta, *, now: datetime) -> Window:
     try:
         return _checked(until - span, until)
     except OverflowError:
-        refuse("bad-window", "the window reaches back before the calendar", _HINT)
+        raise_candidate_error("bad-window", "the window reaches back before the calendar", _HINT)
 
 
 def is_within(window: Window, at: datetime) -> bool:
@@ -38,7 +38,7 @@ def is_within(window: Window, at: datetime) -> bool:
 def _checked(start: datetime, end: datetime) -> Window:
     if end <= start:
         message = f"the window from {_shown(start)} to {_shown(end)} is empty"
-        refuse("bad-window", message, "its end has to lie after its start")
+        raise_candidate_error("bad-window", message, "its end has to lie after its start")
     return Window(start=start, end=end)
 
 
@@ -52,7 +52,9 @@ def _instant(text: str, name: str, *, days: int = 0) -> datetime:
         found = datetime.fromisoformat(words)
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
-        refuse("bad-window", f"the {name} {words[:40]!r} is no day and no instant", _HINT)
+        raise_candidate_error(
+            "bad-window", f"the {name} {words[:40]!r} is no day and no instant", _HINT
+        )
 
 
 def _shown(at: datetime) -> str:

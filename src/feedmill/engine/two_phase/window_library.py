@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.candidate_file import read_candidates, write_candidates
 from feedmill.engine.two_phase.sidecar_files import (
     confirmations_path,
@@ -20,13 +20,13 @@ from feedmill.engine.two_phase.sidecar_files import (
 from feedmill.errors import NotFoundError
 from feedmill.model.candidate import CandidateFile
 
-FOLDER: Final = "windows"
+WINDOWS_FOLDER: Final = "windows"
 
 _ID_CHARS: Final = 16
 _ID: Final = re.compile(r"[0-9a-f]{16}")
 
 
-class KeptWindow(NamedTuple):
+class SavedWindow(NamedTuple):
     """A window on the shelf."""
 
     id: str
@@ -34,22 +34,22 @@ class KeptWindow(NamedTuple):
     file: CandidateFile
 
 
-class Shelf:
+class WindowLibrary:
     """Windows by their ids; the last ones that were read stay at hand."""
 
-    def __init__(self, world: World) -> None:
-        self._folder = Path(world.config.store.home) / FOLDER
-        self._keep = max(1, world.config.mcp.windows_keep)
+    def __init__(self, services: Services) -> None:
+        self._folder = Path(services.config.store.home) / WINDOWS_FOLDER
+        self._keep = max(1, services.config.mcp.windows_keep)
         self._at_hand: dict[str, tuple[tuple[int, int], CandidateFile]] = {}
 
-    async def put(self, file: CandidateFile) -> KeptWindow:
+    async def save(self, file: CandidateFile) -> SavedWindow:
         """Keep a sealed window; the oldest ones go when there are too many."""
         window_id = file.digest[:_ID_CHARS]
         path = self._path(window_id)
         await asyncio.to_thread(self._write, path, file)
-        return KeptWindow(window_id, path, file)
+        return SavedWindow(window_id, path, file)
 
-    async def window(self, window_id: str, *, checked: bool = False) -> KeptWindow:
+    async def window(self, window_id: str, *, checked: bool = False) -> SavedWindow:
         """The window of that id; NotFoundError without one, CandidateError when it was changed.
 
         `checked` reads and proves the whole file again, whatever is at hand: before it counts.
@@ -60,7 +60,7 @@ class Shelf:
         if checked:
             self._at_hand.pop(name, None)
         path = self._path(name)
-        return KeptWindow(name, path, await asyncio.to_thread(self._read, name, path))
+        return SavedWindow(name, path, await asyncio.to_thread(self._read, name, path))
 
     async def ids(self) -> tuple[str, ...]:
         """Every window there is, the newest first."""

@@ -10,7 +10,7 @@ _UNITS: Final = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _SPELLING: Final = re.compile(r"([0-9]{1,6})([dhms])")
 
 
-def lasting(text: str) -> timedelta:
+def parse_duration(text: str) -> timedelta:
     """The duration; wrong usage without a unit, which would be left to guessing."""
     if text == "0":
         return timedelta(0)

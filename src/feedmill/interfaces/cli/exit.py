@@ -8,7 +8,9 @@ from typing import NoReturn
 import click
 
 
-def fail(code: str, message: str, hint: str = "", *, as_json: bool, status: int = 1) -> NoReturn:
+def exit_with_error(
+    code: str, message: str, hint: str = "", *, as_json: bool, status: int = 1
+) -> NoReturn:
     """Say what went wrong, where and what to do about it, on standard error, and leave."""
     if as_json:
         error = {"code": code, "message": message, "hint": hint or None}
@@ -18,12 +20,12 @@ def fail(code: str, message: str, hint: str = "", *, as_json: bool, status: int 
     sys.exit(status)
 
 
-def interrupted(words: str = "interrupted", *, as_json: bool) -> NoReturn:
+def exit_interrupted(words: str = "interrupted", *, as_json: bool) -> NoReturn:
     """Leave as shells expect it after Ctrl-C."""
-    fail("interrupted", words, as_json=as_json, status=130)
+    exit_with_error("interrupted", words, as_json=as_json, status=130)
 
 
-def leave_the_pipe() -> None:
+def mute_stdout() -> None:
     """Let nothing more be written to a standard output that nobody reads."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

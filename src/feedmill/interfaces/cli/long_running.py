@@ -8,24 +8,36 @@ from typing import Final
 
 import msgspec
 
-from feedmill.app.services import Schema, notifier, open_world, probes_of, warn_if_apart
+from feedmill.app.services import (
+    Schema,
+    open_services,
+    readiness_checks_for,
+    systemd_notifier,
+    warn_if_raw_not_shared,
+)
 from feedmill.config import Config
-from feedmill.engine.run.heartbeat import present
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.liveness import Pulse
-from feedmill.engine.run.queue_gauges import keep_gauging
-from feedmill.engine.run.readiness import readiness
-from feedmill.engine.run.refresh_report import keep_counting
-from feedmill.engine.run.services import World
-from feedmill.engine.run.systemd_status import keep_informed
+from feedmill.engine.run.heartbeat import heartbeat
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.liveness import Liveness
+from feedmill.engine.run.queue_gauges import run_gauges
+from feedmill.engine.run.readiness import check_readiness
+from feedmill.engine.run.refresh_report import run_counters
+from feedmill.engine.run.services import Services
+from feedmill.engine.run.systemd_status import run_systemd_status
 from feedmill.interfaces.cli.signals import SIGNALS
 from feedmill.model.readiness import Readiness
-from feedmill.model.worker import Role
-from feedmill.observe.health_page import Route, Shown, alive, numbers, open_page
+from feedmill.model.worker import WorkerRole
+from feedmill.observe.health_page import (
+    PageResponse,
+    Route,
+    alive_route,
+    metrics_route,
+    serve_health_page,
+)
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 
-Ask = Callable[[], Awaitable[Readiness]]
+CheckReadiness = Callable[[], Awaitable[Readiness]]
 
 _JSON: Final = "application/json"
 _STALL_SEC: Final = 60.0
@@ -33,28 +45,28 @@ _REMIND_SEC: Final = 2.0
 
 
 @asynccontextmanager
-async def opened(config: Config, schema: Schema) -> AsyncIterator[World]:
+async def open_services_when_ready(config: Config, schema: Schema) -> AsyncIterator[Services]:
     """The world of a role, waited for when its store is not there yet; a signal ends the waiting."""
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert task is not None
     for number in SIGNALS:
         loop.add_signal_handler(number, task.cancel)
     waits = int(config.store.migrate_wait_sec * 1_000_000)
-    notifier().say("STATUS=opening the store", f"EXTEND_TIMEOUT_USEC={waits}")
+    systemd_notifier().notify("STATUS=opening the store", f"EXTEND_TIMEOUT_USEC={waits}")
     reminder = loop.call_later(_REMIND_SEC, _say_that_it_waits, config.store.migrate_wait_sec)
     try:
-        async with open_world(config, schema=schema) as world:
+        async with open_services(config, schema=schema) as services:
             reminder.cancel()
-            yield world
+            yield services
     finally:
         reminder.cancel()
 
 
 @asynccontextmanager
-async def on_duty(
-    world: World,
-    watch: Watch,
-    role: Role,
+async def role_services(
+    services: Services,
+    watch: Lifecycle,
+    role: WorkerRole,
     metrics: Metrics,
     *,
     parts: Sequence[str] = (),
@@ -65,28 +77,30 @@ async def on_duty(
 
     `consumers` are cursors whose lag is shown; `metrics_port` is one more port, on loopback.
     """
-    pulse = Pulse(world.clock, parts, stall_sec=max(_STALL_SEC, world.config.run.lease_sec))
-    watch.looks += (pulse.looked,)
-    watch.listeners += (pulse.refreshed,)
-    watch.words += (pulse.troubled,)
-    probes = probes_of(world, role)
+    pulse = Liveness(
+        services.clock, parts, stall_sec=max(_STALL_SEC, services.config.run.lease_sec)
+    )
+    watch.poll_loop_listeners += (pulse.record,)
+    watch.listeners += (pulse.record_refresh,)
+    watch.store_error_listeners += (pulse.record_failure,)
+    probes = readiness_checks_for(services, role)
 
     async def ask() -> Readiness:
-        return await readiness(world, watch, pulse, role, probes)
+        return await check_readiness(services, watch, pulse, role, probes)
 
-    health, routes = world.config.health, _routes(metrics, pulse, ask)
+    health, routes = services.config.health, _routes(metrics, pulse, ask)
     places = [(health.host, health.port)] if health.port else []
     places += [("127.0.0.1", metrics_port)] if metrics_port is not None else []
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
         for host, port in places:
-            await stack.enter_async_context(open_page(routes, host, port))
-        await stack.enter_async_context(present(world, watch, role))
-        beside = [group.create_task(warn_if_apart(world, watch))]
+            await stack.enter_async_context(serve_health_page(routes, host, port))
+        await stack.enter_async_context(heartbeat(services, watch, role))
+        beside = [group.create_task(warn_if_raw_not_shared(services, watch))]
         if places:
-            beside.append(group.create_task(keep_counting(world, metrics, watch)))
-            gauging = keep_gauging(world, metrics, watch, consumers=consumers)
+            beside.append(group.create_task(run_counters(services, metrics, watch)))
+            gauging = run_gauges(services, metrics, watch, consumers=consumers)
             beside.append(group.create_task(gauging))
-        beside.append(group.create_task(_tell(ask, world, watch, pulse)))
+        beside.append(group.create_task(_tell(ask, services, watch, pulse)))
         try:
             yield
         finally:
@@ -95,9 +109,9 @@ async def on_duty(
                 task.cancel()
 
 
-async def stop_after(watch: Watch, seconds: float) -> None:
+async def stop_after(watch: Lifecycle, seconds: float) -> None:
     """End the run after a while."""
-    await watch.pause(seconds)
+    await watch.sleep_unless_stopping(seconds)
     watch.stop()
 
 
@@ -107,21 +121,26 @@ def _say_that_it_waits(longest_sec: float) -> None:
     )
 
 
-async def _tell(ask: Ask, world: World, watch: Watch, pulse: Pulse) -> None:
-    line = notifier()
+async def _tell(ask: CheckReadiness, services: Services, watch: Lifecycle, pulse: Liveness) -> None:
+    line = systemd_notifier()
     if line.is_heard:
-        await keep_informed(line.say, line.watchdog_sec, ask, world, watch, pulse)
+        await run_systemd_status(line.notify, line.watchdog_sec, ask, services, watch, pulse)
 
 
-def _routes(metrics: Metrics, pulse: Pulse, ask: Ask) -> dict[str, Route]:
-    async def livez() -> Shown:
+def _routes(metrics: Metrics, pulse: Liveness, ask: CheckReadiness) -> dict[str, Route]:
+    async def livez() -> PageResponse:
         if pulse.is_alive():
-            return await alive()
-        return Shown(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", b"stalled\n")
+            return await alive_route()
+        return PageResponse(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", b"stalled\n")
 
-    async def readyz() -> Shown:
+    async def readyz() -> PageResponse:
         found = await ask()
         status = HTTPStatus.OK if found.ready else HTTPStatus.SERVICE_UNAVAILABLE
-        return Shown(status, _JSON, msgspec.json.encode(found))
+        return PageResponse(status, _JSON, msgspec.json.encode(found))
 
-    return {"/livez": livez, "/readyz": readyz, "/metrics": numbers(metrics), "/healthz": alive}
+    return {
+        "/livez": livez,
+        "/readyz": readyz,
+        "/metrics": metrics_route(metrics),
+        "/healthz": alive_route,
+    }

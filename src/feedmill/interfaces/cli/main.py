@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from feedmill.interfaces.cli.exit import fail, interrupted, leave_the_pipe
+from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error, mute_stdout
 from feedmill.version import __version__
 
 # name: (module, function, one line of help)
@@ -39,7 +39,7 @@ COMMANDS: Final = {
     ),
     "list": (
         "feedmill.interfaces.cli.commands.feeds",
-        "list_",
+        "list_feeds_command",
         "List subscriptions and their state.",
     ),
     "show": (
@@ -165,7 +165,7 @@ COMMANDS: Final = {
     ),
     "verify": (
         "feedmill.interfaces.cli.commands.care",
-        "verify",
+        "verify_command",
         "Prove that index and raw bytes agree.",
     ),
     "blobs": (
@@ -236,7 +236,7 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            leave_the_pipe()
+            mute_stdout()
             ctx.exit(0)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -281,7 +281,7 @@ def main() -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        leave_the_pipe()
+        mute_stdout()
     # Whoever is told to leave has its successor waiting: what is left is not searched for garbage
     # once more, which takes longer than to let go of a host (a third of a second against 60 ms).
     gc.freeze()
@@ -294,16 +294,18 @@ def _status(command: Callable[[], Any], *, as_json: bool) -> Any:  # noqa: ANN40
     except SystemExit as leaving:
         return leaving.code
     except (click.exceptions.Abort, KeyboardInterrupt):
-        interrupted(as_json=as_json)
+        exit_interrupted(as_json=as_json)
     except click.ClickException as problem:
         _refuse(problem, as_json=as_json)
     except OSError as problem:
         where = f"{problem.filename}: " if problem.filename else ""
-        fail("io-error", f"{where}{problem.strerror or problem}", as_json=as_json)
+        exit_with_error("io-error", f"{where}{problem.strerror or problem}", as_json=as_json)
     except Exception as problem:
         if as_json:
             words = f"{type(problem).__name__}: {problem}"
-            fail("surprise", words, "this is a fault in feedmill; please report it", as_json=True)
+            exit_with_error(
+                "surprise", words, "this is a fault in feedmill; please report it", as_json=True
+            )
         raise
     return result if isinstance(result, int) else 0
 
@@ -312,6 +314,8 @@ def _refuse(problem: click.ClickException, *, as_json: bool) -> NoReturn:
     if as_json:
         command = getattr(getattr(problem, "ctx", None), "command_path", "feedmill")
         hint = f"{command} --help explains it"
-        fail("usage", problem.format_message(), hint, as_json=True, status=problem.exit_code)
+        exit_with_error(
+            "usage", problem.format_message(), hint, as_json=True, status=problem.exit_code
+        )
     problem.show()
     sys.exit(problem.exit_code)

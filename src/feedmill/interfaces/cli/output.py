@@ -17,7 +17,7 @@ import msgspec
 _NARROW: Final = 24  # columns up to here are shown whole on a terminal
 
 
-class Step(Protocol):
+class ProgressStep(Protocol):
     """Tell that one thing was done, or several."""
 
     def __call__(self, count: int = 1) -> None: ...
@@ -26,7 +26,7 @@ class Step(Protocol):
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
 
-def paint(text: str, *, bold: bool | None = None, fg: str | None = None) -> str:
+def style_text(text: str, *, bold: bool | None = None, fg: str | None = None) -> str:
     """Text with emphasis on a terminal; plain anywhere else and where NO_COLOR is set."""
     if os.environ.get("NO_COLOR") or not sys.stdout.isatty():
         return text
@@ -39,7 +39,7 @@ def shorten(text: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
 
 
-def span(wait: timedelta) -> str:
+def format_duration(wait: timedelta) -> str:
     """A duration as a person says it: 40 s, 15 min, 12.5 h, 3 d."""
     seconds = max(wait.total_seconds(), 0.0)
     if seconds < 120:
@@ -49,7 +49,7 @@ def span(wait: timedelta) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.0f} d"
 
 
-def counted(number: int, noun: str, many: str | None = None) -> str:
+def format_count(number: int, noun: str, many: str | None = None) -> str:
     """A number of things as a person says it: 1 feed, 2 feeds."""
     return f"{number} {noun}" if number == 1 else f"{number} {many or noun + 's'}"
 
@@ -103,14 +103,14 @@ def show_facts(facts: Mapping[str, Any], *, indent: str = "") -> None:
         if value in (None, "", (), [], {}):
             continue
         if isinstance(value, Mapping):
-            click.echo(indent + paint(key, bold=True))
+            click.echo(indent + style_text(key, bold=True))
             show_facts(value, indent=indent + "  ")
         else:
             click.echo(f"{indent}{key:<{26 - len(indent)}}{shorten(_plain(value), 400)}")
 
 
 @contextmanager
-def progress(total: int | None, what: str, *, hide: bool = False) -> Iterator[Step]:
+def progress(total: int | None, what: str, *, hide: bool = False) -> Iterator[ProgressStep]:
     """A progress bar on standard error while long work goes on; nothing in a pipe."""
     if hide or not sys.stderr.isatty():
         yield _no_step

@@ -7,11 +7,11 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from feedmill.app.services import Schema, load_config, open_world, set_up_logging
+from feedmill.app.services import Schema, load_config, open_services, set_up_logging
 from feedmill.config import Config
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.errors import ConfigError, FeedmillError, NotFoundError, UsageError
-from feedmill.interfaces.cli.exit import fail, interrupted
+from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error
 from feedmill.model.feed import Feed
 
 T = TypeVar("T")
@@ -26,14 +26,14 @@ def config_of(ctx: click.Context, *, as_json: bool) -> Config:
     except ConfigError as problem:
         if as_json:
             hint = "`feedmill config show --reference` lists every setting"
-            fail(problem.reason, str(problem), hint, as_json=True, status=2)
+            exit_with_error(problem.reason, str(problem), hint, as_json=True, status=2)
         words = "\n  ".join(("the settings cannot be used", *problem.mistakes))
-        fail(problem.reason, words, as_json=False, status=2)
+        exit_with_error(problem.reason, words, as_json=False, status=2)
 
 
-def in_world(
+def with_services(
     ctx: click.Context,
-    story: Callable[[World], Awaitable[T]],
+    story: Callable[[Services], Awaitable[T]],
     *,
     as_json: bool,
     config: Config | None = None,
@@ -43,18 +43,18 @@ def in_world(
     settings = config or config_of(ctx, as_json=as_json)
 
     async def tell() -> T:
-        async with open_world(settings, schema=schema) as world:
-            return await story(world)
+        async with open_services(settings, schema=schema) as services:
+            return await story(services)
 
-    return run_story(tell, as_json=as_json)
+    return run_async(tell, as_json=as_json)
 
 
-def run_story(story: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
+def run_async(story: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
     """Run a coroutine on the fastest event loop there is; what it cannot do is said and left."""
     try:
         return _loop(story)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        interrupted(as_json=as_json)
+        exit_interrupted(as_json=as_json)
     except Exception as problem:
         cause = _cause(problem)
         if isinstance(cause, FeedmillError):
@@ -64,29 +64,29 @@ def run_story(story: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
         raise
 
 
-async def feed_named(name: str, world: World) -> Feed:
+async def resolve_feed(name: str, services: Services) -> Feed:
     """The feed with this id, the start of an id, any address it was met at, or its title."""
-    feed = await world.store.feed(name) or await world.store.find_feed((name,))
+    feed = await services.store.feed(name) or await services.store.find_feed((name,))
     if feed is None and name.strip():  # an empty name is how every id begins
-        feed = await _by_beginning(name, world)
+        feed = await _by_beginning(name, services)
     if feed is None:
         message = f"there is no feed {name!r}"
         raise NotFoundError(message, "`feedmill list` shows all of them")
     return feed
 
 
-async def feeds_named(names: tuple[str, ...], world: World) -> list[Feed]:
+async def resolve_feeds(names: tuple[str, ...], services: Services) -> list[Feed]:
     """The feeds of these names, each once; nothing happens to any when one is unknown."""
-    found = [await feed_named(name, world) for name in names]
+    found = [await resolve_feed(name, services) for name in names]
     return list({feed.id: feed for feed in found}.values())
 
 
-async def all_feeds(world: World, tag: str | None = None) -> list[Feed]:
+async def all_feeds(services: Services, tag: str | None = None) -> list[Feed]:
     """Every subscription, page by page."""
     found: list[Feed] = []
     after: str | None = None
     while True:
-        page = await world.store.feeds(tag=tag, after=after, limit=1000)
+        page = await services.store.feeds(tag=tag, after=after, limit=1000)
         found += page.items
         if page.next is None:
             return found
@@ -121,14 +121,14 @@ def _cause(problem: BaseException) -> BaseException:
 
 def _give_up(problem: FeedmillError, *, as_json: bool) -> NoReturn:
     status = 2 if isinstance(problem, UsageError | ConfigError) else 1
-    fail(problem.reason, str(problem), problem.hint, as_json=as_json, status=status)
+    exit_with_error(problem.reason, str(problem), problem.hint, as_json=as_json, status=status)
 
 
-async def _by_beginning(name: str, world: World) -> Feed | None:
+async def _by_beginning(name: str, services: Services) -> Feed | None:
     wanted = name.casefold()
     found = [
         feed
-        for feed in await all_feeds(world)
+        for feed in await all_feeds(services)
         if feed.id.startswith(wanted) or (feed.title or "").casefold() == wanted
     ]
     if len(found) > 1:

@@ -8,16 +8,16 @@ import asyncio
 import signal
 from typing import Final
 
-from feedmill.engine.run.lifecycle import Watch
+from feedmill.engine.run.lifecycle import Lifecycle
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _ONE_WISH_SEC: Final = 0.1  # a person who presses Ctrl-C again is slower
 
 
-class Stopping:
+class SignalHandler:
     """Which signal asked for the end, if any."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Lifecycle) -> None:
         self.by: signal.Signals | None = None
         self._watch = watch
         self._task = asyncio.current_task()
@@ -35,9 +35,9 @@ class Stopping:
         self._watch.stop()
 
 
-def stop_on_signals(watch: Watch) -> Stopping:
+def stop_on_signals(watch: Lifecycle) -> SignalHandler:
     """Let SIGTERM and Ctrl-C end the run of this task."""
-    stopping = Stopping(watch)
+    stopping = SignalHandler(watch)
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
         loop.add_signal_handler(number, stopping.ask, number)

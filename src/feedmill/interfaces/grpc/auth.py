@@ -9,10 +9,10 @@ from typing import Any, Final, TypeAlias
 
 import grpc
 
-from feedmill.engine.run.services import World
-from feedmill.engine.service.auth import RateLimiter, is_loopback, require, who
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.auth import RateLimiter, authenticate, is_loopback, require_scope
 from feedmill.errors import CrowdedError, FeedmillError
-from feedmill.interfaces.grpc.errors import Refusal, refusal_of
+from feedmill.interfaces.grpc.errors import RpcRefusal, refusal_of
 from feedmill.model.token import Caller, Scope
 
 Metadata: TypeAlias = Iterable[tuple[str, str | bytes]]
@@ -24,14 +24,14 @@ _LOOPBACK: Final = "loopback"
 _NEIGHBOUR: Final = Caller(token_id=_LOOPBACK, name=_LOOPBACK, scopes=("admin",))
 
 
-class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpcio has no types
+class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpcio has no types
     """Stands before every service on the server, those that came with grpcio included."""
 
-    def __init__(self, world: World, host: str, scopes: Mapping[str, Scope]) -> None:
-        self._world = world
+    def __init__(self, services: Services, host: str, scopes: Mapping[str, Scope]) -> None:
+        self._world = services
         self._is_local = is_loopback(host)
         self._scopes = scopes
-        self._limiter = RateLimiter(world.config.access, world.clock)
+        self._limiter = RateLimiter(services.config.access, services.clock)
 
     async def intercept_service(
         self,
@@ -46,17 +46,17 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpcio has no t
         try:
             caller = await self._caller(handler_call_details.invocation_metadata)
             self._pace(caller)
-            require(caller, self._scope(method))
+            require_scope(caller, self._scope(method))
         except FeedmillError as problem:
             return _refusing(refusal_of(problem))
         return handler
 
     async def check(self, method: str, metadata: Metadata) -> None:
         """AccessError once the token of a call under way does not hold any more."""
-        require(await self._caller(metadata), self._scope(method))
+        require_scope(await self._caller(metadata), self._scope(method))
 
     async def _caller(self, metadata: Metadata) -> Caller | None:
-        caller = await who(_presented(metadata), self._world)
+        caller = await authenticate(_presented(metadata), self._world)
         if caller is None and self._is_local and not await self._world.store.tokens():
             return _NEIGHBOUR
         return caller
@@ -81,7 +81,7 @@ def _presented(metadata: Metadata) -> str | None:
     return secret.strip() if scheme.lower() == _SCHEME else None
 
 
-def _refusing(refusal: Refusal) -> Any:  # noqa: ANN401  # grpcio has no types
+def _refusing(refusal: RpcRefusal) -> Any:  # noqa: ANN401  # grpcio has no types
     """A method that says no before it has read a word.
 
     Every kind of method begins alike on the wire, but only one that takes a stream is called

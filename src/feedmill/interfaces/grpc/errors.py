@@ -25,7 +25,7 @@ from feedmill.errors import (
 REASON: Final = "feedmill-reason"
 HINT: Final = "feedmill-hint"
 RETRY_AFTER: Final = "retry-after"
-PUSHBACK: Final = "grpc-retry-pushback-ms"  # what gRPC's own retry policies obey
+RETRY_PUSHBACK: Final = "grpc-retry-pushback-ms"  # what gRPC's own retry policies obey
 
 _CODES: Final[tuple[tuple[type[FeedmillError], grpc.StatusCode], ...]] = (
     (NoFeedError, grpc.StatusCode.NOT_FOUND),
@@ -36,7 +36,7 @@ _CODES: Final[tuple[tuple[type[FeedmillError], grpc.StatusCode], ...]] = (
 )
 
 
-class Refusal(NamedTuple):
+class RpcRefusal(NamedTuple):
     """Why a call ends without its answer."""
 
     code: grpc.StatusCode
@@ -52,31 +52,31 @@ class Refusal(NamedTuple):
             pairs.append((HINT, _ascii(self.hint)))
         if self.retry_after_sec:
             pairs.append((RETRY_AFTER, str(ceil(self.retry_after_sec))))
-            pairs.append((PUSHBACK, str(ceil(self.retry_after_sec * 1000))))
+            pairs.append((RETRY_PUSHBACK, str(ceil(self.retry_after_sec * 1000))))
         return tuple(pairs)
 
 
-MALFORMED: Final = Refusal(
+MALFORMED: Final = RpcRefusal(
     grpc.StatusCode.INVALID_ARGUMENT, "malformed", "the request is not the message of this method"
 )
-TOO_LATE: Final = Refusal(
+DEADLINE_EXCEEDED: Final = RpcRefusal(
     grpc.StatusCode.DEADLINE_EXCEEDED, "timeout", "the answer took too long; ask for less"
 )
-TOO_SLOW: Final = Refusal(
+TOO_SLOW: Final = RpcRefusal(
     grpc.StatusCode.ABORTED, "too-slow", "the stream is not read; watch again after the last number"
 )
-LEAVING: Final = Refusal(
+SHUTTING_DOWN: Final = RpcRefusal(
     grpc.StatusCode.UNAVAILABLE, "shutting-down", "the server ends; watch again after a while"
 )
-UNREADABLE: Final = Refusal(
+UNREADABLE: Final = RpcRefusal(
     grpc.StatusCode.UNAVAILABLE, "io-error", "the store cannot answer now", retry_after_sec=5.0
 )
-SURPRISE: Final = Refusal(
+INTERNAL_FAULT: Final = RpcRefusal(
     grpc.StatusCode.INTERNAL, "surprise", "a fault in feedmill; its log has the details"
 )
 
 
-def refusal_of(problem: Exception) -> Refusal:
+def refusal_of(problem: Exception) -> RpcRefusal:
     """What the caller is told of a problem; a fault of our own shows nothing of itself."""
     if isinstance(problem, AccessError):
         unknown = problem.reason == "unauthenticated"
@@ -90,13 +90,13 @@ def refusal_of(problem: Exception) -> Refusal:
         if isinstance(problem, kind):
             return _told(code, problem)
     if isinstance(problem, msgspec.ValidationError):
-        return Refusal(grpc.StatusCode.INVALID_ARGUMENT, UsageError.reason, str(problem))
-    return TOO_LATE if isinstance(problem, TimeoutError) else SURPRISE
+        return RpcRefusal(grpc.StatusCode.INVALID_ARGUMENT, UsageError.reason, str(problem))
+    return DEADLINE_EXCEEDED if isinstance(problem, TimeoutError) else INTERNAL_FAULT
 
 
-def _told(code: grpc.StatusCode, problem: FeedmillError) -> Refusal:
+def _told(code: grpc.StatusCode, problem: FeedmillError) -> RpcRefusal:
     wait = problem.retry_after_sec if isinstance(problem, CrowdedError) else 0.0
-    return Refusal(code, problem.reason, str(problem), problem.hint, wait)
+    return RpcRefusal(code, problem.reason, str(problem), problem.hint, wait)
 
 
 def _ascii(text: str) -> str:

@@ -12,10 +12,10 @@ from msgspec import Meta
 
 from feedmill.engine.service import queries
 from feedmill.errors import CrowdedError, NotKeptError, UsageError
-from feedmill.interfaces.grpc.errors import LEAVING
+from feedmill.interfaces.grpc.errors import SHUTTING_DOWN
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
-from feedmill.interfaces.grpc.handlers import Room, StreamEnd
-from feedmill.interfaces.grpc.messages import event_message, read
+from feedmill.interfaces.grpc.handlers import CallContext, StreamEnd
+from feedmill.interfaces.grpc.messages import convert_checked, event_message
 from feedmill.model.base import Value
 from feedmill.model.event import EventType
 
@@ -25,7 +25,7 @@ _WAIT_SEC: Final = 5.0  # between two looks at whether the token still holds
 _RETRY_SEC: Final = 5.0
 
 
-class Wanted(Value):
+class EventRequest(Value):
     """Which events a caller asks for."""
 
     after: Annotated[int, Meta(ge=0)] = 0
@@ -33,47 +33,51 @@ class Wanted(Value):
     feed_ids: tuple[str, ...] = ()
 
 
-def checked_events(request: Any) -> Wanted:  # noqa: ANN401  # either request about events
+def parse_event_request(request: Any) -> EventRequest:  # noqa: ANN401  # either request about events
     """What the request asks for; UsageError for a type that no event has."""
     given = {
         "after": request.after_seq,
         "types": list(request.types),
         "feed_ids": list(request.feed_ids),
     }
-    return read(given, Wanted)
+    return convert_checked(given, EventRequest)
 
 
 async def watch_events(
-    request: pb.WatchRequest, room: Room
+    request: pb.WatchRequest, room: CallContext
 ) -> AsyncGenerator[pb.WatchReply | None, None]:
     """Bunches of events for ever; None now and then while there is nothing to tell."""
-    wanted = checked_events(request)
+    wanted = parse_event_request(request)
     await _check_place(wanted.after, room)
     with _Seat(room):
         after = wanted.after
         yield pb.WatchReply(next=after)  # the stream is open
         while not room.watch.is_stopping():
             page = await queries.events(
-                room.world, after=after, types=wanted.types, feed_ids=wanted.feed_ids, limit=_BUNCH
+                room.services,
+                after=after,
+                types=wanted.types,
+                feed_ids=wanted.feed_ids,
+                limit=_BUNCH,
             )
             if page.next > after:
                 after = page.next
                 for reply in _bunches(page.items, after):
                     yield reply
             else:
-                await room.bell.beyond(after, timeout_sec=_WAIT_SEC)
+                await room.notifier.wait_past(after, timeout_sec=_WAIT_SEC)
                 yield None
-    raise StreamEnd(LEAVING)
+    raise StreamEnd(SHUTTING_DOWN)
 
 
 class _Seat:
     """A place among the watchers, given back whatever happens."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: CallContext) -> None:
         self._room = room
 
     def __enter__(self) -> None:
-        if len(self._room.watchers) >= self._room.world.config.grpc.max_watchers:
+        if len(self._room.watchers) >= self._room.services.config.grpc.max_watchers:
             message = "too many watch already"
             raise CrowdedError(message, reason="too-many-streams", retry_after_sec=_RETRY_SEC)
         self._room.watchers.add(self)
@@ -82,18 +86,18 @@ class _Seat:
         self._room.watchers.discard(self)
 
 
-async def _check_place(after: int, room: Room) -> None:
+async def _check_place(after: int, room: CallContext) -> None:
     """Errors where going on would lose events without a word.
 
     A number that the log has not reached is of another log, or of a lost one: waiting there would
     be silence until it is passed. What came right after a number may be gone by age; only 0 means
     "whatever is left".
     """
-    last = await room.world.store.last_seq()
+    last = await room.services.store.last_seq()
     if after > last:
         message = f"the log ends at {last}; nobody was given the number {after}"
         raise UsageError(message)
-    coming = await room.world.store.events(after=after, limit=1)
+    coming = await room.services.store.events(after=after, limit=1)
     if after and coming and coming[0].seq > after + 1:
         message = f"the events between {after} and {coming[0].seq} are not kept any more"
         raise NotKeptError(message, "watch after 0 for all that are left")

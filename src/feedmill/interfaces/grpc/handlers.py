@@ -9,17 +9,17 @@ import grpc
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from feedmill.engine.deliver.log_notifier import Bell
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
-from feedmill.engine.subscribe.subscriber import Desk
-from feedmill.interfaces.grpc.auth import Gate
+from feedmill.engine.deliver.log_notifier import LogNotifier
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
+from feedmill.engine.subscribe.subscriber import Subscriber
+from feedmill.interfaces.grpc.auth import AuthInterceptor
 from feedmill.interfaces.grpc.errors import (
-    LEAVING,
+    INTERNAL_FAULT,
     MALFORMED,
-    SURPRISE,
+    SHUTTING_DOWN,
     TOO_SLOW,
-    Refusal,
+    RpcRefusal,
     refusal_of,
 )
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
@@ -31,44 +31,46 @@ T = TypeVar("T")
 PACKAGE = pb.DESCRIPTOR.package
 
 
-class Room(NamedTuple):
+class CallContext(NamedTuple):
     """What an answer may need: the world, the bell of the log, and whether the server ends."""
 
-    world: World
-    bell: Bell
-    watch: Watch
+    services: Services
+    notifier: LogNotifier
+    watch: Lifecycle
     watchers: set[object]  # who follows the log at the moment
-    desk: Desk  # where subscriptions are taken; it keeps its manners towards hosts
+    subscriber: Subscriber  # where subscriptions are taken; it keeps its manners towards hosts
 
 
 class StreamEnd(Exception):  # noqa: N818  # no error: a stream has no other way to say why it ends
     """A stream that ends before its time, and what the caller is told."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: RpcRefusal) -> None:
         super().__init__(refusal.reason)
         self.refusal = refusal
 
 
-Answer = Callable[[Any, Room], Awaitable[Any]]
-Stream = Callable[[Any, Room], AsyncGenerator[Any, None]]  # None: nothing to say for now
+UnaryHandler = Callable[[Any, CallContext], Awaitable[Any]]
+StreamHandler = Callable[
+    [Any, CallContext], AsyncGenerator[Any, None]
+]  # None: nothing to say for now
 
 
-class Method(NamedTuple):
+class GrpcMethod(NamedTuple):
     """What a method does, and the scope that it takes."""
 
     scope: Scope
-    answer: Answer | Stream
+    answer: UnaryHandler | StreamHandler
 
 
-Methods = Mapping[str, Method]  # by "Service/Method"
+GrpcMethods = Mapping[str, GrpcMethod]  # by "Service/Method"
 
 
-def scopes_of(methods: Methods) -> dict[str, Scope]:
+def scopes_of(methods: GrpcMethods) -> dict[str, Scope]:
     """The scope of each method by its path."""
     return {f"/{PACKAGE}.{name}": method.scope for name, method in methods.items()}
 
 
-def handlers_of(methods: Methods, room: Room, gate: Gate) -> list[Any]:
+def handlers_of(methods: GrpcMethods, room: CallContext, gate: AuthInterceptor) -> list[Any]:
     """One handler per service of the proto file; every method in it has to be there."""
     return [
         grpc.method_handlers_generic_handler(
@@ -82,7 +84,7 @@ def handlers_of(methods: Methods, room: Room, gate: Gate) -> list[Any]:
     ]
 
 
-def _handler(described: Any, method: Method, room: Room, gate: Gate) -> Any:  # noqa: ANN401
+def _handler(described: Any, method: GrpcMethod, room: CallContext, gate: AuthInterceptor) -> Any:  # noqa: ANN401
     kind = GetMessageClass(described.input_type)
     path = f"/{described.containing_service.full_name}/{described.name}"
     if described.server_streaming:
@@ -93,8 +95,13 @@ def _handler(described: Any, method: Method, room: Room, gate: Gate) -> Any:  # 
     )
 
 
-def _unary(path: str, kind: Any, method: Method, room: Room) -> Callable[..., Awaitable[bytes]]:  # noqa: ANN401
-    limit = room.world.config.grpc.call_sec
+def _unary(
+    path: str,
+    kind: Any,  # noqa: ANN401
+    method: GrpcMethod,
+    room: CallContext,
+) -> Callable[..., Awaitable[bytes]]:
+    limit = room.services.config.grpc.call_sec
 
     async def call(data: bytes, context: Any) -> bytes:  # noqa: ANN401
         try:
@@ -111,9 +118,9 @@ def _unary(path: str, kind: Any, method: Method, room: Room) -> Callable[..., Aw
 def _stream(
     path: str,
     kind: Any,  # noqa: ANN401
-    method: Method,
-    room: Room,
-    gate: Gate,
+    method: GrpcMethod,
+    room: CallContext,
+    gate: AuthInterceptor,
 ) -> Callable[..., Awaitable[None]]:
     async def call(data: bytes, context: Any) -> None:  # noqa: ANN401
         try:
@@ -127,10 +134,10 @@ def _stream(
 
 
 def _logged(
-    path: str, call: Callable[..., Awaitable[T]], room: Room
+    path: str, call: Callable[..., Awaitable[T]], room: CallContext
 ) -> Callable[..., Awaitable[T]]:
     """The call, and one line about it: never who asked for what, only how it went."""
-    log, clock = logger("grpc"), room.world.clock
+    log, clock = logger("grpc"), room.services.clock
 
     async def logged(data: bytes, context: Any) -> T:  # noqa: ANN401
         begun, left = clock.monotonic(), False
@@ -155,12 +162,12 @@ def _status(context: Any) -> str:  # noqa: ANN401
 async def _write_all(
     path: str,
     replies: AsyncGenerator[Any, None],
-    room: Room,
-    gate: Gate,
+    room: CallContext,
+    gate: AuthInterceptor,
     context: Any,  # noqa: ANN401
 ) -> None:
     """Write each reply when the one before has left; look at the token again now and then."""
-    config, clock = room.world.config.grpc, room.world.clock
+    config, clock = room.services.config.grpc, room.services.clock
     checked = clock.monotonic()
     async for reply in replies:
         if clock.monotonic() - checked >= config.recheck_sec:
@@ -186,14 +193,14 @@ async def _refuse(path: str, problem: Exception, context: Any) -> NoReturn:  # n
     raise AssertionError(refusal.reason)  # abort has raised
 
 
-def _refusal(problem: Exception) -> Refusal:
+def _refusal(problem: Exception) -> RpcRefusal:
     if isinstance(problem, StreamEnd):
         return problem.refusal
     return MALFORMED if isinstance(problem, DecodeError) else refusal_of(problem)
 
 
-def _log_fault(path: str, problem: Exception, refusal: Refusal) -> None:
-    if refusal is SURPRISE:
+def _log_fault(path: str, problem: Exception, refusal: RpcRefusal) -> None:
+    if refusal is INTERNAL_FAULT:
         logger("grpc").error("surprised", op=path, exc_info=problem)
-    elif refusal is not LEAVING:
+    elif refusal is not SHUTTING_DOWN:
         logger("grpc").error("unavailable", op=path, reason=refusal.reason, detail=str(problem))

@@ -88,7 +88,7 @@ def canonical_message(found: CanonicalShape) -> pb.CanonicalizeReply:
 
 def read_wish(request: Any, kind: type[T]) -> T:  # noqa: ANN401  # any message
     """The fields that the request gives, held to the rules that hold for REST."""
-    return read(_given(request, [field.name for field, _ in request.ListFields()]), kind)
+    return convert_checked(_given(request, [field.name for field, _ in request.ListFields()]), kind)
 
 
 def read_change(request: pb.ChangeFeedRequest, kind: type[T]) -> T:
@@ -96,10 +96,10 @@ def read_change(request: pb.ChangeFeedRequest, kind: type[T]) -> T:
     named = list(request.update_mask.paths) or [
         field.name for field, _ in request.ListFields() if field.name != "id"
     ]
-    return read(_given(request, named), kind)
+    return convert_checked(_given(request, named), kind)
 
 
-def read(value: object, kind: type[T]) -> T:
+def convert_checked(value: object, kind: type[T]) -> T:
     """Foreign data as a value; UsageError says what is wrong with it."""
     try:
         return msgspec.convert(value, kind)
@@ -107,12 +107,12 @@ def read(value: object, kind: type[T]) -> T:
         raise UsageError(str(problem)) from None
 
 
-def optional(request: Any, field: str) -> Any:  # noqa: ANN401  # whatever the field holds
+def optional_field(request: Any, field: str) -> Any:  # noqa: ANN401  # whatever the field holds
     """What the field holds, None when it was not given."""
     return getattr(request, field) if request.HasField(field) else None
 
 
-def instant(request: Any, field: str) -> datetime | None:  # noqa: ANN401  # any message
+def optional_instant(request: Any, field: str) -> datetime | None:  # noqa: ANN401  # any message
     """The moment in a field, None when it was not given."""
     if not request.HasField(field):
         return None

@@ -5,9 +5,9 @@ from typing import Any, Final, Protocol, TypeVar
 
 from feedmill.engine.service import queries, subscriptions
 from feedmill.errors import SeveralFeedsError, UsageError
-from feedmill.interfaces.grpc.event_stream import checked_events, watch_events
+from feedmill.interfaces.grpc.event_stream import parse_event_request, watch_events
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
-from feedmill.interfaces.grpc.handlers import Method, Methods, Room
+from feedmill.interfaces.grpc.handlers import CallContext, GrpcMethod, GrpcMethods
 from feedmill.interfaces.grpc.messages import (
     added_message,
     canonical_message,
@@ -15,9 +15,9 @@ from feedmill.interfaces.grpc.messages import (
     decisions_message,
     events_message,
     fetch_message,
-    instant,
     message_of,
-    optional,
+    optional_field,
+    optional_instant,
     read_change,
     read_wish,
 )
@@ -41,14 +41,14 @@ P = TypeVar("P", bound=_Paged)
 # feeds
 
 
-async def list_feeds(request: pb.ListFeedsRequest, room: Room) -> pb.FeedPage:
+async def list_feeds(request: pb.ListFeedsRequest, room: CallContext) -> pb.FeedPage:
     """Subscriptions in the order in which they were added."""
 
     async def ask(limit: int) -> pb.FeedPage:
         page = await queries.list_feeds(
-            room.world,
-            tag=optional(request, "tag"),
-            cursor=optional(request, "cursor"),
+            room.services,
+            tag=optional_field(request, "tag"),
+            cursor=optional_field(request, "cursor"),
             limit=limit,
         )
         return message_of(pb.FeedPage, page)
@@ -56,94 +56,94 @@ async def list_feeds(request: pb.ListFeedsRequest, room: Room) -> pb.FeedPage:
     return await _fitting(request, room, ask)
 
 
-async def get_feed(request: pb.FeedRequest, room: Room) -> pb.Feed:
+async def get_feed(request: pb.FeedRequest, room: CallContext) -> pb.Feed:
     """One feed."""
-    return message_of(pb.Feed, await queries.get_feed(request.id, room.world))
+    return message_of(pb.Feed, await queries.get_feed(request.id, room.services))
 
 
-async def add_feed(request: pb.AddFeedRequest, room: Room) -> pb.AddFeedReply:
+async def add_feed(request: pb.AddFeedRequest, room: CallContext) -> pb.AddFeedReply:
     """The feed that an address leads to."""
     wish = read_wish(request, FeedWish)
     try:
-        return added_message(await subscriptions.add_feed(wish, room.world, room.desk))
+        return added_message(await subscriptions.add_feed(wish, room.services, room.subscriber))
     except SeveralFeedsError as several:
         return choices_message(several.choices)
 
 
-async def change_feed(request: pb.ChangeFeedRequest, room: Room) -> pb.Feed:
+async def change_feed(request: pb.ChangeFeedRequest, room: CallContext) -> pb.Feed:
     """The feed as it is after the change."""
     change = read_change(request, FeedChange)
-    return message_of(pb.Feed, await queries.change_feed(request.id, change, room.world))
+    return message_of(pb.Feed, await queries.change_feed(request.id, change, room.services))
 
 
-async def remove_feed(request: pb.FeedRequest, room: Room) -> pb.RemoveFeedReply:
+async def remove_feed(request: pb.FeedRequest, room: CallContext) -> pb.RemoveFeedReply:
     """Nothing: it is given up."""
-    await queries.remove_feed(request.id, room.world)
+    await queries.remove_feed(request.id, room.services)
     return pb.RemoveFeedReply()
 
 
-async def refetch(request: pb.FeedRequest, room: Room) -> pb.RefetchReply:
+async def refetch(request: pb.FeedRequest, room: CallContext) -> pb.RefetchReply:
     """When it is due now."""
-    return message_of(pb.RefetchReply, await queries.refetch(request.id, room.world))
+    return message_of(pb.RefetchReply, await queries.refetch(request.id, room.services))
 
 
-async def schedule(request: pb.ScheduleRequest, room: Room) -> pb.DecisionPage:
+async def schedule(request: pb.ScheduleRequest, room: CallContext) -> pb.DecisionPage:
     """The last decisions."""
-    page = await queries.schedule(request.id, room.world, limit=optional(request, "limit"))
+    page = await queries.schedule(request.id, room.services, limit=optional_field(request, "limit"))
     return decisions_message(page)
 
 
-async def health(request: pb.FeedRequest, room: Room) -> pb.FeedHealth:
+async def health(request: pb.FeedRequest, room: CallContext) -> pb.FeedHealth:
     """How the feed is."""
-    return message_of(pb.FeedHealth, await queries.health(request.id, room.world))
+    return message_of(pb.FeedHealth, await queries.health(request.id, room.services))
 
 
 # entries
 
 
-async def list_entries(request: pb.ListEntriesRequest, room: Room) -> pb.EntryPage:
+async def list_entries(request: pb.ListEntriesRequest, room: CallContext) -> pb.EntryPage:
     """Entries, the latest arrivals first."""
     where = EntryFilter(
         feed_ids=tuple(request.feed_ids) or None,
-        tag=optional(request, "tag"),
-        category=optional(request, "category"),
-        since=instant(request, "since"),
-        until=instant(request, "until"),
-        text=optional(request, "text"),
+        tag=optional_field(request, "tag"),
+        category=optional_field(request, "category"),
+        since=optional_instant(request, "since"),
+        until=optional_instant(request, "until"),
+        text=optional_field(request, "text"),
         include_removed=request.include_removed,
     )
-    feed_id, cursor = optional(request, "feed_id"), optional(request, "cursor")
+    feed_id, cursor = optional_field(request, "feed_id"), optional_field(request, "cursor")
 
     async def ask(limit: int) -> pb.EntryPage:
         page: EntryPage
         if feed_id is None:
-            page = await queries.entries(where, room.world, cursor=cursor, limit=limit)
+            page = await queries.entries(where, room.services, cursor=cursor, limit=limit)
         else:
             page = await queries.feed_entries(
-                feed_id, where, room.world, cursor=cursor, limit=limit
+                feed_id, where, room.services, cursor=cursor, limit=limit
             )
         return message_of(pb.EntryPage, page)
 
     return await _fitting(request, room, ask)
 
 
-async def get_entry(request: pb.EntryRequest, room: Room) -> pb.Entry:
+async def get_entry(request: pb.EntryRequest, room: CallContext) -> pb.Entry:
     """One entry."""
-    return message_of(pb.Entry, await queries.entry(request.entry_uid, room.world))
+    return message_of(pb.Entry, await queries.entry(request.entry_uid, room.services))
 
 
-async def revisions(request: pb.EntryRequest, room: Room) -> pb.RevisionPage:
+async def revisions(request: pb.EntryRequest, room: CallContext) -> pb.RevisionPage:
     """Earlier states of an entry."""
-    return message_of(pb.RevisionPage, await queries.revisions(request.entry_uid, room.world))
+    return message_of(pb.RevisionPage, await queries.revisions(request.entry_uid, room.services))
 
 
-async def raw(request: pb.RawRequest, room: Room) -> AsyncGenerator[pb.RawPart, None]:
+async def raw(request: pb.RawRequest, room: CallContext) -> AsyncGenerator[pb.RawPart, None]:
     """The bytes in parts, after a first part that says what they are."""
     match request.WhichOneof("of"):
         case "entry_uid":
-            found = await queries.entry_raw(request.entry_uid, room.world)
+            found = await queries.entry_raw(request.entry_uid, room.services)
         case "fetch_id":
-            found = await queries.raw(request.fetch_id, room.world)
+            found = await queries.raw(request.fetch_id, room.services)
         case _:
             message = "name an entry or a fetch"
             raise UsageError(message)
@@ -153,12 +153,12 @@ async def raw(request: pb.RawRequest, room: Room) -> AsyncGenerator[pb.RawPart, 
         yield pb.RawPart(data=bytes(body[start : start + _PART_BYTES]))
 
 
-async def list_articles(request: pb.ListArticlesRequest, room: Room) -> pb.ArticlePage:
+async def list_articles(request: pb.ListArticlesRequest, room: CallContext) -> pb.ArticlePage:
     """What was published, each once."""
-    cursor = optional(request, "cursor")
+    cursor = optional_field(request, "cursor")
 
     async def ask(limit: int) -> pb.ArticlePage:
-        page = await queries.articles(room.world, cursor=cursor, limit=limit)
+        page = await queries.articles(room.services, cursor=cursor, limit=limit)
         return message_of(pb.ArticlePage, page)
 
     return await _fitting(request, room, ask)
@@ -167,13 +167,13 @@ async def list_articles(request: pb.ListArticlesRequest, room: Room) -> pb.Artic
 # the log
 
 
-async def list_events(request: pb.ListEventsRequest, room: Room) -> pb.EventPage:
+async def list_events(request: pb.ListEventsRequest, room: CallContext) -> pb.EventPage:
     """Events after a number."""
-    wanted = checked_events(request)
+    wanted = parse_event_request(request)
 
     async def ask(limit: int) -> pb.EventPage:
         page = await queries.events(
-            room.world,
+            room.services,
             after=wanted.after,
             types=wanted.types,
             feed_ids=wanted.feed_ids,
@@ -187,23 +187,25 @@ async def list_events(request: pb.ListEventsRequest, room: Room) -> pb.EventPage
 # addresses
 
 
-async def canonicalize(request: pb.CanonicalizeRequest, room: Room) -> pb.CanonicalizeReply:
+async def canonicalize(request: pb.CanonicalizeRequest, room: CallContext) -> pb.CanonicalizeReply:
     """The one right address of a feed."""
     wish = read_wish(request, CanonicalWish)
-    return canonical_message(await subscriptions.canonicalize(wish.url, room.world, room.desk))
+    return canonical_message(
+        await subscriptions.canonicalize(wish.url, room.services, room.subscriber)
+    )
 
 
 async def _fitting(
     request: Any,  # noqa: ANN401  # any message with a limit
-    room: Room,
+    room: CallContext,
     ask: Callable[[int], Awaitable[P]],
 ) -> P:
     """A page that clients accept: asked for again with fewer items while it is too large.
 
     Keyset cursors make that safe: the shorter page says itself where it ends.
     """
-    most = room.world.config.grpc.page_bytes
-    limit = queries.clamped(optional(request, "limit"))
+    most = room.services.config.grpc.page_bytes
+    limit = queries.clamp_limit(optional_field(request, "limit"))
     while True:
         page = await ask(limit)
         size, count = page.ByteSize(), len(page.items)
@@ -212,21 +214,21 @@ async def _fitting(
         limit = max(1, min(count // 2, count * most // size))
 
 
-METHODS: Final[Methods] = {
-    "Feeds/List": Method("read", list_feeds),
-    "Feeds/Get": Method("read", get_feed),
-    "Feeds/Add": Method("write", add_feed),
-    "Feeds/Change": Method("write", change_feed),
-    "Feeds/Remove": Method("write", remove_feed),
-    "Feeds/Refetch": Method("write", refetch),
-    "Feeds/Schedule": Method("read", schedule),
-    "Feeds/Health": Method("read", health),
-    "Entries/List": Method("read", list_entries),
-    "Entries/Get": Method("read", get_entry),
-    "Entries/Revisions": Method("read", revisions),
-    "Entries/Raw": Method("read", raw),
-    "Articles/List": Method("read", list_articles),
-    "Events/List": Method("read", list_events),
-    "Events/Watch": Method("read", watch_events),
-    "Addresses/Canonicalize": Method("write", canonicalize),
+GRPC_METHODS: Final[GrpcMethods] = {
+    "Feeds/List": GrpcMethod("read", list_feeds),
+    "Feeds/Get": GrpcMethod("read", get_feed),
+    "Feeds/Add": GrpcMethod("write", add_feed),
+    "Feeds/Change": GrpcMethod("write", change_feed),
+    "Feeds/Remove": GrpcMethod("write", remove_feed),
+    "Feeds/Refetch": GrpcMethod("write", refetch),
+    "Feeds/Schedule": GrpcMethod("read", schedule),
+    "Feeds/Health": GrpcMethod("read", health),
+    "Entries/List": GrpcMethod("read", list_entries),
+    "Entries/Get": GrpcMethod("read", get_entry),
+    "Entries/Revisions": GrpcMethod("read", revisions),
+    "Entries/Raw": GrpcMethod("read", raw),
+    "Articles/List": GrpcMethod("read", list_articles),
+    "Events/List": GrpcMethod("read", list_events),
+    "Events/Watch": GrpcMethod("read", watch_events),
+    "Addresses/Canonicalize": GrpcMethod("write", canonicalize),
 }

@@ -5,23 +5,23 @@ from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from typing import Final
 
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.errors import MissingExtraError
 
-EXTRA: Final = "grpc"
-PACKAGES: Final = ("grpc", "grpc_health", "grpc_reflection", "google.protobuf")
+GRPC_EXTRA: Final = "grpc"
+GRPC_PACKAGES: Final = ("grpc", "grpc_health", "grpc_reflection", "google.protobuf")
 
 _PART: Final = "the gRPC door"
 
-Opening = Callable[[World, str, int], AbstractAsyncContextManager[tuple[str, int]]]
+OpenServer = Callable[[Services, str, int], AbstractAsyncContextManager[tuple[str, int]]]
 
 
-def grpc_door() -> Opening:
+def load_grpc_server() -> OpenServer:
     """`grpc_server` of `doors.grpc.server`; MissingExtraError with the way out when it cannot be."""
-    for name in PACKAGES:
+    for name in GRPC_PACKAGES:
         try:
             import_module(name)
         except ModuleNotFoundError:
-            raise MissingExtraError(EXTRA, _PART) from None
-    opening: Opening = import_module("feedmill.interfaces.grpc.server").grpc_server
+            raise MissingExtraError(GRPC_EXTRA, _PART) from None
+    opening: OpenServer = import_module("feedmill.interfaces.grpc.server").grpc_server
     return opening

@@ -17,16 +17,16 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from feedmill.config import GrpcConfig
-from feedmill.engine.deliver.log_notifier import Bell
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
+from feedmill.engine.deliver.log_notifier import LogNotifier
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import check_binding
-from feedmill.engine.subscribe.subscriber import Desk
+from feedmill.engine.subscribe.subscriber import Subscriber
 from feedmill.errors import FeedmillError, UsageError
-from feedmill.interfaces.grpc.auth import Gate
+from feedmill.interfaces.grpc.auth import AuthInterceptor
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
-from feedmill.interfaces.grpc.handlers import Room, handlers_of, scopes_of
-from feedmill.interfaces.grpc.methods import METHODS
+from feedmill.interfaces.grpc.handlers import CallContext, handlers_of, scopes_of
+from feedmill.interfaces.grpc.methods import GRPC_METHODS
 
 SERVICES: Final = tuple(one.full_name for one in pb.DESCRIPTOR.services_by_name.values())
 
@@ -42,19 +42,21 @@ class Bound(NamedTuple):
 
 
 @asynccontextmanager
-async def grpc_server(world: World, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[Bound]:
+async def grpc_server(
+    services: Services, host: str = "127.0.0.1", port: int = 0
+) -> AsyncIterator[Bound]:
     """Serve until the block ends; port 0 takes a free one. UsageError for a wide one without a token."""
-    await check_binding(host, world)
-    watch = Watch("grpc")
-    room = Room(world, Bell(world, watch), watch, set(), Desk(world))
-    gate = Gate(world, host, scopes_of(METHODS))
+    await check_binding(host, services)
+    watch = Lifecycle("grpc")
+    room = CallContext(services, LogNotifier(services, watch), watch, set(), Subscriber(services))
+    gate = AuthInterceptor(services, host, scopes_of(GRPC_METHODS))
     server = grpc.aio.server(
-        handlers=handlers_of(METHODS, room, gate),
+        handlers=handlers_of(GRPC_METHODS, room, gate),
         interceptors=(gate,),
-        options=options_of(world.config.grpc),
-        maximum_concurrent_rpcs=world.config.grpc.max_calls,
+        options=options_of(services.config.grpc),
+        maximum_concurrent_rpcs=services.config.grpc.max_calls,
     )
-    doctor = _Doctor(world, watch)
+    doctor = _Doctor(services, watch)
     health_pb2_grpc.add_HealthServicer_to_server(doctor.servicer, server)
     reflection.enable_server_reflection(
         (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server
@@ -63,14 +65,14 @@ async def grpc_server(world: World, host: str = "127.0.0.1", port: int = 0) -> A
     await doctor.look()
     await server.start()
     async with asyncio.TaskGroup() as group:
-        group.create_task(room.bell.keep_looking())
+        group.create_task(room.notifier.run())
         group.create_task(doctor.keep_looking())
         try:
             yield bound
         finally:
             await doctor.say_farewell()
             watch.stop()
-            await server.stop(world.config.run.drain_sec)
+            await server.stop(services.config.run.drain_sec)
 
 
 def options_of(config: GrpcConfig) -> tuple[tuple[str, int], ...]:
@@ -102,14 +104,14 @@ def _bind(server: Any, host: str, port: int) -> int:  # noqa: ANN401  # grpcio h
 class _Doctor:
     """What grpc.health.v1 says: serving as long as the store can be read."""
 
-    def __init__(self, world: World, watch: Watch) -> None:
-        self.servicer = _HealthServicer(watch, max(1, world.config.grpc.max_calls // 2))
-        self._world, self._watch = world, watch
+    def __init__(self, services: Services, watch: Lifecycle) -> None:
+        self.servicer = _HealthServicer(watch, max(1, services.config.grpc.max_calls // 2))
+        self._world, self._watch = services, watch
 
     async def keep_looking(self) -> None:
         """Look now and then until the server ends."""
         while not self._watch.is_stopping():
-            await self._watch.pause(_LOOK_SEC)
+            await self._watch.sleep_unless_stopping(_LOOK_SEC)
             await self.look()
 
     async def look(self) -> None:
@@ -136,7 +138,7 @@ class _HealthServicer(health.aio.HealthServicer):  # type: ignore[misc]  # grpci
     It is open to everybody, so those who watch get half of the places and no more.
     """
 
-    def __init__(self, watch: Watch, most: int) -> None:
+    def __init__(self, watch: Lifecycle, most: int) -> None:
         super().__init__()
         self._watch, self._free = watch, most
 

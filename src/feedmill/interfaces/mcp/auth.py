@@ -9,9 +9,9 @@ import asyncio
 import re
 from typing import Any, Final
 
-from feedmill.engine.run.services import World
-from feedmill.engine.service.auth import RateLimiter, is_loopback, who
-from feedmill.interfaces.mcp.patience import Body, Standing
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.auth import RateLimiter, authenticate, is_loopback
+from feedmill.interfaces.mcp.patience import Standing, TimedBody
 from feedmill.interfaces.mcp.state import CALLER
 from feedmill.model.token import Caller
 
@@ -24,16 +24,16 @@ _NEIGHBOUR: Final = Caller(
 _SCHEME: Final = "bearer"
 
 
-class Guard:
+class McpAuth:
     """An ASGI application around the transport's own."""
 
-    def __init__(self, app: Any, world: World, host: str) -> None:  # noqa: ANN401  # ASGI's own type
-        self._app, self._world = app, world
+    def __init__(self, app: Any, services: Services, host: str) -> None:  # noqa: ANN401  # ASGI's own type
+        self._app, self._world = app, services
         self._is_local = is_loopback(host)
-        self._limiter = RateLimiter(world.config.access, world.clock)
+        self._limiter = RateLimiter(services.config.access, services.clock)
         self._leaving = asyncio.Event()
 
-    def leave(self) -> None:
+    def stop_streams(self) -> None:
         """End the streams on which sessions only wait; calls under way go on."""
         self._leaving.set()
 
@@ -57,7 +57,7 @@ class Guard:
         elif caller is None:
             await _refuse(send, 401, "unauthenticated", (b"www-authenticate", b"Bearer"))
         else:
-            body = Body(receive, self._world.config.serve.body_timeout_sec)
+            body = TimedBody(receive, self._world.config.serve.body_timeout_sec)
             standing = Standing(body.receive, self._leaving)
             receive = standing.receive if scope["method"] == "GET" else body.receive
             await self._app({**scope, CALLER: caller}, receive, send)
@@ -73,7 +73,7 @@ class Guard:
         return name in known or (self._is_local and is_loopback(name))
 
     async def _caller(self, fields: list[tuple[bytes, str]]) -> Caller | None:
-        caller = await who(_presented(fields), self._world)
+        caller = await authenticate(_presented(fields), self._world)
         if caller is None and self._is_local and not await self._world.store.tokens():
             return _NEIGHBOUR
         return caller

@@ -5,15 +5,15 @@ from typing import Any, Final
 
 from feedmill.errors import MissingExtraError
 
-EXTRA: Final = "mcp"
+MCP_EXTRA: Final = "mcp"
 
 _PART: Final = "the door for agents"
 
 
-def mcp_door() -> Any:  # noqa: ANN401  # a module; its names are checked where it is written
+def load_mcp_transports() -> Any:  # noqa: ANN401  # a module; its names are checked where it is written
     """The module `doors.mcp.serving`; MissingExtraError with the way out when it cannot be."""
     try:
         import_module("mcp.server.mcpserver")
     except ModuleNotFoundError:
-        raise MissingExtraError(EXTRA, _PART) from None
+        raise MissingExtraError(MCP_EXTRA, _PART) from None
     return import_module("feedmill.interfaces.mcp.transports")

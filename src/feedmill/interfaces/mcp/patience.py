@@ -8,7 +8,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from feedmill.config import ServeConfig
 
 
-class Connection(H11Protocol):
+class TimedConnection(H11Protocol):
     """A connection that is ended when the head of a request does not come in time."""
 
     head_timeout_sec = 10.0
@@ -30,12 +30,12 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
 
-def connection_with(config: ServeConfig) -> type[Connection]:
+def timed_connection_class(config: ServeConfig) -> type[TimedConnection]:
     """The connections of a server with these limits."""
-    return type("_Connection", (Connection,), {"head_timeout_sec": config.header_timeout_sec})
+    return type("_Connection", (TimedConnection,), {"head_timeout_sec": config.header_timeout_sec})
 
 
-class Body:
+class TimedBody:
     """The body of a request as it comes in; a sender that stops half-way is taken to have left."""
 
     def __init__(self, receive: Any, limit_sec: float) -> None:  # noqa: ANN401  # ASGI's own type

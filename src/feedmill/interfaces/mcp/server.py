@@ -10,15 +10,15 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, TextContent
 
-from feedmill.engine.run.services import World
-from feedmill.engine.two_phase.window_library import Shelf
+from feedmill.engine.run.services import Services
+from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.interfaces.mcp.shapes import NOTICE
-from feedmill.interfaces.mcp.state import Doorway
-from feedmill.interfaces.mcp.tools.candidates import JUDGING
-from feedmill.interfaces.mcp.tools.collect_window import COLLECTING
-from feedmill.interfaces.mcp.tools.confirm_insert import DECIDING
-from feedmill.interfaces.mcp.tools.feeds_entries import LOOKING
-from feedmill.interfaces.mcp.tools.screen import SCREENING
+from feedmill.interfaces.mcp.state import McpState
+from feedmill.interfaces.mcp.tools.candidates import CANDIDATE_TOOLS
+from feedmill.interfaces.mcp.tools.collect_window import COLLECT_TOOLS
+from feedmill.interfaces.mcp.tools.confirm_insert import CONFIRM_TOOLS
+from feedmill.interfaces.mcp.tools.feeds_entries import READ_TOOLS
+from feedmill.interfaces.mcp.tools.screen import SCREEN_TOOLS
 from feedmill.observe.log import logger
 from feedmill.version import __version__
 
@@ -41,12 +41,12 @@ Errors name a stable reason before their words, as in `unknown-id: …`."""
 _TIMEOUT: Final = "timeout: the call took more than {sec:.0f} s; nothing more of it will happen"
 
 
-def make_server(world: World) -> MCPServer[Doorway]:
+def make_server(services: Services) -> MCPServer[McpState]:
     """The server with all its tools; it speaks through whatever transport it is given."""
-    doorway = Doorway(world=world, shelf=Shelf(world))
+    doorway = McpState(services=services, window_library=WindowLibrary(services))
 
     @asynccontextmanager
-    async def lifespan(_: MCPServer[Doorway]) -> AsyncIterator[Doorway]:
+    async def lifespan(_: MCPServer[McpState]) -> AsyncIterator[McpState]:
         yield doorway
 
     _keep_quiet()
@@ -58,9 +58,9 @@ def make_server(world: World) -> MCPServer[Doorway]:
         log_level="ERROR",
         lifespan=lifespan,
         subscriptions=False,
-        middleware=(_Clerk(world),),
+        middleware=(_Clerk(services),),
     )
-    for listed in (*COLLECTING, *SCREENING, *JUDGING, *DECIDING, *LOOKING):
+    for listed in (*COLLECT_TOOLS, *SCREEN_TOOLS, *CANDIDATE_TOOLS, *CONFIRM_TOOLS, *READ_TOOLS):
         name = listed.run.__name__.rstrip("_")
         title = listed.annotations.title
         server.add_tool(listed.run, name=name, title=title, annotations=listed.annotations)
@@ -70,8 +70,8 @@ def make_server(world: World) -> MCPServer[Doorway]:
 class _Clerk:
     """Around every call: a limit on how long it takes, and one line about it in the log."""
 
-    def __init__(self, world: World) -> None:
-        self._clock, self._limit_sec = world.clock, world.config.mcp.call_sec
+    def __init__(self, services: Services) -> None:
+        self._clock, self._limit_sec = services.clock, services.config.mcp.call_sec
         self._log = logger("mcp")
 
     async def __call__(

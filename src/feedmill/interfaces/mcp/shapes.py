@@ -32,7 +32,7 @@ class UntrustedReason(BaseModel):
     evidence: list[str] = []
 
 
-class Opinion(BaseModel):
+class ScreeningOpinion(BaseModel):
     """What screening suggests; it decides nothing."""
 
     suggestion: Literal["keep", "unsure", "drop"]
@@ -49,7 +49,7 @@ class Opinion(BaseModel):
     untrusted: UntrustedReason
 
 
-class Candidate(BaseModel):
+class CandidateRow(BaseModel):
     """One entry that may be inserted once a person has confirmed it."""
 
     candidate_id: int
@@ -58,21 +58,21 @@ class Candidate(BaseModel):
     is_known: bool = Field(
         default=False, description="It is stored already; inserting adds nothing."
     )
-    opinion: Opinion | None = Field(default=None, description="None: not screened yet.")
+    opinion: ScreeningOpinion | None = Field(default=None, description="None: not screened yet.")
     untrusted: UntrustedCandidate
 
 
-class CandidatePage(BaseModel):
+class CandidateList(BaseModel):
     """Candidates of a window; `next_cursor` leads to the rest."""
 
     window_id: str
     total: int = Field(description="Candidates that the filter lets through, on all pages.")
-    candidates: list[Candidate]
+    candidates: list[CandidateRow]
     next_cursor: str | None = None
     notice: str = NOTICE
 
 
-class Score(BaseModel):
+class ScoreRow(BaseModel):
     """What one method says of a candidate and a topic."""
 
     topic: str
@@ -86,14 +86,14 @@ class CandidateDetail(BaseModel):
     """Everything about one candidate."""
 
     window_id: str
-    candidate: Candidate
-    source: "Source"
-    scores: list[Score]
+    candidate: CandidateRow
+    source: "SourceRow"
+    scores: list[ScoreRow]
     untrusted: dict[str, str] = Field(description="Its identity, as the publisher named it.")
     notice: str = NOTICE
 
 
-class Source(BaseModel):
+class SourceRow(BaseModel):
     """What came of one source of a window."""
 
     outcome: Literal["ok", "failed"]
@@ -118,7 +118,7 @@ class CollectedWindow(BaseModel):
     known: int
     sources_ok: int
     sources_failed: int
-    failed: list[Source] = Field(description="At most 50 of the sources that failed.")
+    failed: list[SourceRow] = Field(description="At most 50 of the sources that failed.")
     notice: str = NOTICE
 
 
@@ -139,7 +139,7 @@ class Topics(BaseModel):
     topics: list[TopicShape]
 
 
-class Screened(BaseModel):
+class ScreenResult(BaseModel):
     """How a window was screened; list_candidates shows each suggestion."""
 
     window_id: str
@@ -152,7 +152,7 @@ class Screened(BaseModel):
     topic_set: str
 
 
-class Judgement(BaseModel):
+class JudgementInput(BaseModel):
     """Your own judgement of one candidate, over title, summary, categories and feed together."""
 
     candidate_id: int
@@ -189,7 +189,7 @@ class Confirmed(BaseModel):
     what_now: str
 
 
-class Inserted(BaseModel):
+class InsertAnswer(BaseModel):
     """What the insertion did."""
 
     window_id: str
@@ -239,7 +239,7 @@ class FeedAnswer(BaseModel):
     notice: str = NOTICE
 
 
-class FeedWords(BaseModel):
+class FeedExplanation(BaseModel):
     """How a feed is, and why it is polled when it is."""
 
     feed_id: str

@@ -4,8 +4,8 @@ from typing import Any, Final, NamedTuple
 
 from mcp.server.mcpserver import Context
 
-from feedmill.engine.run.services import World
-from feedmill.engine.two_phase.window_library import Shelf
+from feedmill.engine.run.services import Services
+from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.model.token import Caller
 
 CALLER: Final = "feedmill.caller"  # in the scope of an HTTP request, put there by the guard
@@ -18,17 +18,17 @@ _OWNER: Final = Caller(
 _MAX_NAME_CHARS: Final = 60
 
 
-class Doorway(NamedTuple):
+class McpState(NamedTuple):
     """One open door: made when a server starts, gone when it ends."""
 
-    world: World
-    shelf: Shelf
+    services: Services
+    window_library: WindowLibrary
 
 
-Call = Context[Doorway, Any]
+Call = Context[McpState, Any]
 
 
-def doorway_of(call: Call) -> Doorway:
+def mcp_state_of(call: Call) -> McpState:
     """The doorway that a call came through."""
     return call.request_context.lifespan_context
 

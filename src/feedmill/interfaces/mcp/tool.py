@@ -14,7 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 from mcp_types import ToolAnnotations
 
-from feedmill.engine.service.auth import require
+from feedmill.engine.service.auth import require_scope
 from feedmill.errors import FeedmillError
 from feedmill.interfaces.mcp.state import Call, caller_of
 from feedmill.model.token import Scope
@@ -42,7 +42,7 @@ _HINTS: Final = {
 }
 
 
-class Listed(NamedTuple):
+class ListedTool(NamedTuple):
     """A tool as the server lists it."""
 
     run: Callable[..., Awaitable[Any]]
@@ -56,7 +56,7 @@ def tool(
     reads: bool = False,
     repeats: bool = False,
     open_world: bool = False,
-) -> Callable[[Tool[P, T]], Listed]:
+) -> Callable[[Tool[P, T]], ListedTool]:
     """Make a function a tool: `reads` changes nothing, `repeats` may be called twice without harm."""
     hints = ToolAnnotations(
         title=title,
@@ -66,20 +66,20 @@ def tool(
         open_world_hint=open_world,
     )
 
-    def listed(function: Tool[P, T]) -> Listed:
+    def listed(function: Tool[P, T]) -> ListedTool:
         @wraps(function)
         async def run(call: Call, *args: P.args, **kwargs: P.kwargs) -> T:
-            with told(function.__name__):
-                require(caller_of(call), scope)
+            with translate_errors(function.__name__):
+                require_scope(caller_of(call), scope)
                 return await function(call, *args, **kwargs)
 
-        return Listed(run, hints)
+        return ListedTool(run, hints)
 
     return listed
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
+def translate_errors(name: str) -> Iterator[None]:
     """Refusals leave as a ToolError with their reason; surprises are logged, and stay here."""
     try:
         yield

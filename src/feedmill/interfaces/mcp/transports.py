@@ -9,52 +9,52 @@ from typing import Final
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import check_binding
 from feedmill.errors import UsageError
-from feedmill.interfaces.mcp.auth import Guard
-from feedmill.interfaces.mcp.patience import connection_with
+from feedmill.interfaces.mcp.auth import McpAuth
+from feedmill.interfaces.mcp.patience import timed_connection_class
 from feedmill.interfaces.mcp.server import make_server
 
-PATH: Final = "/mcp"
+MCP_PATH: Final = "/mcp"
 
 _BACKLOG: Final = 128
 _MAX_SESSIONS: Final = 100
 _IDLE_SEC: Final = 1_800.0
 
 
-async def speak_over_stdio(world: World) -> None:
+async def serve_stdio(services: Services) -> None:
     """Serve the program that started this one, until it closes the stream."""
-    await make_server(world).run_stdio_async()
+    await make_server(services).run_stdio_async()
 
 
 @asynccontextmanager
-async def http_server(world: World, host: str, port: int) -> AsyncIterator[str]:
+async def mcp_http_server(services: Services, host: str, port: int) -> AsyncIterator[str]:
     """Serve while the block runs; the address for clients.
 
     UsageError when the address is open to others and no token was made (D30), or when it cannot
     be had.
     """
-    await check_binding(host, world)
+    await check_binding(host, services)
     listening = _listen(host, port)
-    server = make_server(world)
+    server = make_server(services)
     app = server.streamable_http_app(
-        streamable_http_path=PATH,
-        max_request_body_size=world.config.serve.body_bytes,
+        streamable_http_path=MCP_PATH,
+        max_request_body_size=services.config.serve.body_bytes,
         session_idle_timeout=_IDLE_SEC,
         max_sessions=_MAX_SESSIONS,
         # The guard looks at Host and Origin, with the settings of every other door.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    guard = Guard(app, world, host)
-    web = _Server(_settings(guard, world))
+    guard = McpAuth(app, services, host)
+    web = _Server(_settings(guard, services))
     async with asyncio.TaskGroup() as group, server.session_manager.run():
         serving = group.create_task(web.serve(sockets=[listening]))
         try:
             yield _address(listening)
         finally:
             web.should_exit = True
-            guard.leave()
+            guard.stop_streams()
             await asyncio.wait({serving})
 
 
@@ -66,19 +66,19 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _settings(app: Guard, world: World) -> uvicorn.Config:
+def _settings(app: McpAuth, services: Services) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=connection_with(world.config.serve),
+        http=timed_connection_class(services.config.serve),
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=world.config.serve.max_connections,
-        timeout_keep_alive=int(world.config.serve.keep_alive_sec),
-        timeout_graceful_shutdown=max(1, int(world.config.run.drain_sec)),
+        limit_concurrency=services.config.serve.max_connections,
+        timeout_keep_alive=int(services.config.serve.keep_alive_sec),
+        timeout_graceful_shutdown=max(1, int(services.config.run.drain_sec)),
     )
 
 
@@ -100,4 +100,4 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _address(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
-    return f"http://[{host}]:{port}{PATH}" if ":" in host else f"http://{host}:{port}{PATH}"
+    return f"http://[{host}]:{port}{MCP_PATH}" if ":" in host else f"http://{host}:{port}{MCP_PATH}"

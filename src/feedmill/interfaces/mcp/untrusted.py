@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from feedmill.interfaces.mcp.shapes import (
-    Candidate,
+    CandidateRow,
     EntryRow,
-    Opinion,
-    Score,
-    Source,
+    ScoreRow,
+    ScreeningOpinion,
+    SourceRow,
     UntrustedCandidate,
     UntrustedReason,
 )
@@ -16,7 +16,7 @@ from feedmill.model.candidate import SourceReport, WindowCandidate
 from feedmill.model.event import StoredEntry
 from feedmill.model.screening import Score as ModelScore
 from feedmill.model.screening import Screening
-from feedmill.screen.texts import scrub
+from feedmill.screen.texts import clean_line
 
 TITLE_CHARS: Final = 300
 URL_CHARS: Final = 500
@@ -27,43 +27,43 @@ _REASON_CHARS: Final = 300
 _EVIDENCE: Final = 10
 
 
-def candidate_shape(
+def candidate_row(
     candidate: WindowCandidate, screening: Screening | None, *, max_chars: int
-) -> Candidate:
+) -> CandidateRow:
     """A candidate with what screening said of it."""
-    return Candidate(
+    return CandidateRow(
         candidate_id=candidate.candidate_id,
         published_at=candidate.published_at,
         is_undated=candidate.is_undated,
         is_known=candidate.is_known,
-        opinion=None if screening is None else opinion_shape(screening),
+        opinion=None if screening is None else screening_opinion(screening),
         untrusted=UntrustedCandidate(
-            title=scrub(candidate.title or "", TITLE_CHARS),
-            feed_title=scrub(candidate.feed_title or "", TITLE_CHARS),
-            url=scrub(candidate.url or "", URL_CHARS),
-            summary=scrub(candidate.summary or "", max_chars),
+            title=clean_line(candidate.title or "", TITLE_CHARS),
+            feed_title=clean_line(candidate.feed_title or "", TITLE_CHARS),
+            url=clean_line(candidate.url or "", URL_CHARS),
+            summary=clean_line(candidate.summary or "", max_chars),
             categories=_categories(candidate.categories),
         ),
     )
 
 
-def opinion_shape(screening: Screening) -> Opinion:
+def screening_opinion(screening: Screening) -> ScreeningOpinion:
     """A suggestion; its words quote the feed, so they are marked as well."""
-    return Opinion(
+    return ScreeningOpinion(
         suggestion=screening.suggestion,
         topic=screening.topic,
         score=round(screening.score, 3),
         methods=list(screening.methods),
-        decided_by=scrub(screening.decided_by, _REASON_CHARS),
+        decided_by=clean_line(screening.decided_by, _REASON_CHARS),
         is_degraded=screening.is_degraded,
         is_suspicious=screening.is_suspicious,
         untrusted=_reason(screening.reason, screening.evidence),
     )
 
 
-def score_shape(score: ModelScore) -> Score:
+def score_row(score: ModelScore) -> ScoreRow:
     """What one method said."""
-    return Score(
+    return ScoreRow(
         topic=score.topic,
         method=score.method,
         score=round(score.score, 3),
@@ -72,9 +72,9 @@ def score_shape(score: ModelScore) -> Score:
     )
 
 
-def source_shape(source: SourceReport) -> Source:
+def source_row(source: SourceReport) -> SourceRow:
     """What came of a source."""
-    return Source(
+    return SourceRow(
         outcome=source.outcome,
         reason=source.reason,
         feed_id=source.feed_id,
@@ -83,14 +83,14 @@ def source_shape(source: SourceReport) -> Source:
         in_window=source.in_window,
         undated=source.undated,
         untrusted={
-            "url": scrub(source.url, URL_CHARS),
-            "feed_title": scrub(source.feed_title or "", TITLE_CHARS),
-            "detail": scrub(source.detail, _REASON_CHARS),
+            "url": clean_line(source.url, URL_CHARS),
+            "feed_title": clean_line(source.feed_title or "", TITLE_CHARS),
+            "detail": clean_line(source.detail, _REASON_CHARS),
         },
     )
 
 
-def entry_shape(entry: StoredEntry, feed_title: str, *, max_chars: int) -> EntryRow:
+def entry_row(entry: StoredEntry, feed_title: str, *, max_chars: int) -> EntryRow:
     """A stored entry, in short."""
     return EntryRow(
         entry_uid=entry.entry_uid,
@@ -99,10 +99,10 @@ def entry_shape(entry: StoredEntry, feed_title: str, *, max_chars: int) -> Entry
         first_seen_at=entry.first_seen,
         is_removed=entry.removed_at is not None,
         untrusted=UntrustedCandidate(
-            title=scrub(entry.title or "", TITLE_CHARS),
-            feed_title=scrub(feed_title, TITLE_CHARS),
-            url=scrub(entry.link or "", URL_CHARS),
-            summary=scrub(entry.summary or "", max_chars),
+            title=clean_line(entry.title or "", TITLE_CHARS),
+            feed_title=clean_line(feed_title, TITLE_CHARS),
+            url=clean_line(entry.link or "", URL_CHARS),
+            summary=clean_line(entry.summary or "", max_chars),
             categories=_categories(entry.categories),
         ),
     )
@@ -110,10 +110,10 @@ def entry_shape(entry: StoredEntry, feed_title: str, *, max_chars: int) -> Entry
 
 def _reason(reason: str, evidence: Sequence[str]) -> UntrustedReason:
     return UntrustedReason(
-        reason=scrub(reason, _REASON_CHARS),
-        evidence=[scrub(word, _CATEGORY_CHARS) for word in evidence[:_EVIDENCE]],
+        reason=clean_line(reason, _REASON_CHARS),
+        evidence=[clean_line(word, _CATEGORY_CHARS) for word in evidence[:_EVIDENCE]],
     )
 
 
 def _categories(categories: Sequence[str]) -> list[str]:
-    return [scrub(category, _CATEGORY_CHARS) for category in categories[:_CATEGORIES]]
+    return [clean_line(category, _CATEGORY_CHARS) for category in categories[:_CATEGORIES]]

@@ -6,15 +6,15 @@ from litestar.datastructures import State
 from litestar.openapi.config import OpenAPIConfig
 from litestar.types import ASGIApp
 
-from feedmill.engine.deliver.log_notifier import Bell
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
+from feedmill.engine.deliver.log_notifier import LogNotifier
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter, is_loopback
-from feedmill.engine.subscribe.subscriber import Desk
+from feedmill.engine.subscribe.subscriber import Subscriber
 from feedmill.interfaces.rest import openapi_page
-from feedmill.interfaces.rest.auth import let_in
-from feedmill.interfaces.rest.middleware import Shell
-from feedmill.interfaces.rest.openapi import open_api
+from feedmill.interfaces.rest.auth import authorise
+from feedmill.interfaces.rest.middleware import Middleware
+from feedmill.interfaces.rest.openapi import openapi_document
 from feedmill.interfaces.rest.problems import HANDLERS
 from feedmill.interfaces.rest.routes.entries import entry_routes
 from feedmill.interfaces.rest.routes.events import event_routes
@@ -23,53 +23,53 @@ from feedmill.interfaces.rest.routes.import_export import list_routes
 from feedmill.interfaces.rest.routes.metafeeds import metafeed_routes
 from feedmill.interfaces.rest.routes.status import care_routes
 from feedmill.interfaces.rest.routes.webhooks import webhook_routes
-from feedmill.interfaces.rest.state import Doorway, Streams
+from feedmill.interfaces.rest.state import AppState, StreamLimit
 from feedmill.observe.metrics import Metrics
 from feedmill.version import __version__
 
 
-def open_doorway(
-    world: World,
-    watch: Watch,
-    bell: Bell,
+def open_app_state(
+    services: Services,
+    watch: Lifecycle,
+    bell: LogNotifier,
     *,
     metrics: Metrics | None = None,
     host: str | None = None,
-) -> Doorway:
+) -> AppState:
     """What the routes reach for; `host` is the address that the door is bound to."""
-    config = world.config
-    return Doorway(
-        world=world,
+    config = services.config
+    return AppState(
+        services=services,
         watch=watch,
-        bell=bell,
-        limiter=RateLimiter(config.access, world.clock),
+        notifier=bell,
+        limiter=RateLimiter(config.access, services.clock),
         metrics=metrics or Metrics(),
-        streams=Streams(config.serve.max_streams),
-        desk=Desk(world),
+        streams=StreamLimit(config.serve.max_streams),
+        subscriber=Subscriber(services),
         is_local=is_loopback(host or config.serve.host),
     )
 
 
-def make_app(doorway: Doorway) -> ASGIApp:
+def make_app(doorway: AppState) -> ASGIApp:
     """The ASGI application: the shell with the routes in it."""
     routes = make_routes(doorway)
-    return Shell(routes, doorway)
+    return Middleware(routes, doorway)
 
 
-def make_routes(doorway: Doorway) -> Litestar:
+def make_routes(doorway: AppState) -> Litestar:
     """The routes with their document and its page, made once."""
     # The framework would serve the document too, on pages that load their parts from elsewhere;
     # so it describes the routes without serving them, and serves them without describing them.
     shown = OpenAPIConfig(title="feedmill", version=__version__, create_examples=False)
-    document = open_api(_routes(doorway, shown))
+    document = openapi_document(_routes(doorway, shown))
     app = _routes(doorway, None)
     app.state.document = msgspec.json.encode(document)
-    app.state.page = openapi_page.render(document)
+    app.state.page = openapi_page.render_openapi_page(document)
     app.state.page_policy = openapi_page.POLICY
     return app
 
 
-def _routes(doorway: Doorway, shown: OpenAPIConfig | None) -> Litestar:
+def _routes(doorway: AppState, shown: OpenAPIConfig | None) -> Litestar:
     return Litestar(
         route_handlers=[
             feed_routes,
@@ -80,7 +80,7 @@ def _routes(doorway: Doorway, shown: OpenAPIConfig | None) -> Litestar:
             metafeed_routes,
             care_routes,
         ],
-        guards=[let_in],
+        guards=[authorise],
         exception_handlers=HANDLERS,
         state=State({"doorway": doorway}),
         request_max_body_size=max(doorway.config.body_bytes, doorway.config.import_bytes) + 1,

@@ -13,9 +13,9 @@ from typing import Any, Final, cast
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from feedmill.engine.service.auth import require, who
+from feedmill.engine.service.auth import authenticate, require_scope
 from feedmill.errors import CrowdedError
-from feedmill.interfaces.rest.state import Doorway, doorway_of
+from feedmill.interfaces.rest.state import AppState, app_state_of
 from feedmill.model.token import Caller, Scope
 
 SCOPE: Final = "scope"  # in a route's `opt`: read, write or admin; a route without one is open
@@ -28,23 +28,27 @@ _NEIGHBOUR: Final = Caller(
 )
 
 
-async def let_in(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+async def authorise(
+    connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
+) -> None:
     """A guard: nothing when the caller may go on, else a problem of 401, 403 or 429."""
     scope = cast("Scope | None", handler.opt.get(SCOPE))
     if scope is None:
         return
-    doorway = doorway_of(connection)
+    doorway = app_state_of(connection)
     caller = await _caller(connection, doorway, basic=bool(handler.opt.get(BASIC)))
     # Whoever guesses, or asks for more than the token allows, is slowed down like everybody else.
     client = connection.client
     unknown = f"unknown {client.host if client else ''}"
     _pace(doorway, unknown if caller is None else caller.token_id)
-    connection.scope["state"]["caller"] = require(caller, scope).token_id
+    connection.scope["state"]["caller"] = require_scope(caller, scope).token_id
 
 
-async def may_still(connection: ASGIConnection[Any, Any, Any, Any], scope: Scope = "read") -> bool:
+async def is_still_authorised(
+    connection: ASGIConnection[Any, Any, Any, Any], scope: Scope = "read"
+) -> bool:
     """Whether the caller of a stream may go on: a token that was revoked meanwhile ends it."""
-    caller = await _caller(connection, doorway_of(connection), basic=False)
+    caller = await _caller(connection, app_state_of(connection), basic=False)
     return caller is not None and caller.may(scope)
 
 
@@ -63,18 +67,18 @@ def presented_token(authorization: str | None, *, basic: bool) -> str | None:
 
 
 async def _caller(
-    connection: ASGIConnection[Any, Any, Any, Any], doorway: Doorway, *, basic: bool
+    connection: ASGIConnection[Any, Any, Any, Any], doorway: AppState, *, basic: bool
 ) -> Caller | None:
     given = connection.headers.getall("authorization", [])
     # Two of them are none: whoever stands in between may have looked at the other one.
     token = presented_token(given[0] if len(given) == 1 else None, basic=basic)
-    caller = await who(token, doorway.world)
-    if caller is None and doorway.is_local and not await doorway.world.store.tokens():
+    caller = await authenticate(token, doorway.services)
+    if caller is None and doorway.is_local and not await doorway.services.store.tokens():
         return _NEIGHBOUR
     return caller
 
 
-def _pace(doorway: Doorway, caller_id: str) -> None:
+def _pace(doorway: AppState, caller_id: str) -> None:
     wait = doorway.limiter.admit(caller_id)
     if wait > 0:
         message = f"try again in {math.ceil(wait)} s"

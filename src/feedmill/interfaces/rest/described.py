@@ -6,12 +6,12 @@ from litestar.params import PathParameter, QueryParameter
 
 from feedmill.interfaces.rest.auth import SCOPE
 from feedmill.model.token import Scope
-from feedmill.publish.shapes import MOST_SEQ
+from feedmill.publish.shapes import MAX_SEQ
 
-DESCRIBED: Final = "described"
+DESCRIPTION: Final = "described"
 
 
-class Described(NamedTuple):
+class RouteDescription(NamedTuple):
     """What a route takes and gives beyond its parameters."""
 
     gives: Any = None  # a shape; None: no body
@@ -24,9 +24,9 @@ class Described(NamedTuple):
     conditional: bool = False  # 304
 
 
-def route(scope: Scope | None, described: Described) -> dict[str, Any]:
+def route_options(scope: Scope | None, described: RouteDescription) -> dict[str, Any]:
     """A route's `opt`: who may call it, and what it says about itself."""
-    return {DESCRIBED: described} if scope is None else {SCOPE: scope, DESCRIBED: described}
+    return {DESCRIPTION: described} if scope is None else {SCOPE: scope, DESCRIPTION: described}
 
 
 Limit = Annotated[
@@ -37,7 +37,7 @@ Cursor = Annotated[
     str | None, QueryParameter(description="Go on after a page: its `next`.", max_length=200)
 ]
 After = Annotated[
-    int, QueryParameter(description="Only events after this number.", ge=0, le=MOST_SEQ)
+    int, QueryParameter(description="Only events after this number.", ge=0, le=MAX_SEQ)
 ]
 TagIs = Annotated[
     str | None, QueryParameter(description="Only feeds with this tag.", max_length=100)

@@ -12,12 +12,12 @@ from typing import Any, Final
 from litestar.types import ASGIApp, Message, Receive, Send
 
 from feedmill.engine.service.auth import is_loopback
-from feedmill.interfaces.rest.problems import KINDS, MEDIA_TYPE, RequestError, problem_bytes
-from feedmill.interfaces.rest.state import AT_END, Doorway
+from feedmill.interfaces.rest.problems import MEDIA_TYPE, PROBLEM_KINDS, RequestError, problem_bytes
+from feedmill.interfaces.rest.state import AT_END, AppState
 from feedmill.observe.log import logger
 
 # In a scope's extensions, put there by the server:
-CUT: Final = "feedmill.cut"  # ends the connection at once
+ABORT: Final = "feedmill.cut"  # ends the connection at once
 CROWDED: Final = "feedmill.crowded"  # true when there are too many connections
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -33,23 +33,23 @@ _GUARDS: Final = (
 _LONGEST_PATH: Final = 300
 
 
-def break_off(scope: Any) -> None:  # noqa: ANN401  # ASGI's own type
+def abort_connection(scope: Any) -> None:  # noqa: ANN401  # ASGI's own type
     """End the connection of a request at once; without a server of ours there is none to end."""
-    cut = scope.get("extensions", {}).get(CUT)
+    cut = scope.get("extensions", {}).get(ABORT)
     if cut is not None:
         cut()
 
 
-class Shell:
+class Middleware:
     """An ASGI application around another one."""
 
-    def __init__(self, app: ASGIApp, doorway: Doorway) -> None:
+    def __init__(self, app: ASGIApp, doorway: AppState) -> None:
         self._app, self._doorway = app, doorway
         self._log = logger("rest").bind()
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:  # noqa: ANN401  # ASGI's own type
         """Answer one request, and note it."""
-        clock = self._doorway.world.clock
+        clock = self._doorway.services.clock
         began, exchange = clock.monotonic(), _Exchange(scope, receive, send, self._doorway)
         try:
             await self._answer(scope, exchange)
@@ -128,9 +128,9 @@ class _OverError(Exception):
 class _Exchange:
     """One request and its answer, with a limit on every wait for the other side."""
 
-    def __init__(self, scope: Any, receive: Receive, send: Send, doorway: Doorway) -> None:  # noqa: ANN401
+    def __init__(self, scope: Any, receive: Receive, send: Send, doorway: AppState) -> None:  # noqa: ANN401
         self._scope, self._receive, self._send = scope, receive, send
-        self._config, self._clock = doorway.config, doorway.world.clock
+        self._config, self._clock = doorway.config, doorway.services.clock
         self._until = self._clock.monotonic() + self._config.body_timeout_sec
         self._whole = False  # the body has come
         self.status = 0
@@ -176,7 +176,7 @@ class _Exchange:
         ]
         start: Any = {
             "type": "http.response.start",
-            "status": KINDS[code].status,
+            "status": PROBLEM_KINDS[code].status,
             "headers": headers,
         }
         end: Any = {"type": "http.response.body", "body": body, "more_body": False}
@@ -185,7 +185,7 @@ class _Exchange:
 
     def cut(self) -> None:
         """End the connection at once, whatever is still to be sent."""
-        break_off(self._scope)
+        abort_connection(self._scope)
 
     async def _hand_over(self, message: Any) -> None:  # noqa: ANN401  # ASGI's own type
         """Wait for the reader, but not for ever: nothing is kept for one that takes nothing."""

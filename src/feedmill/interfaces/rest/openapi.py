@@ -13,8 +13,8 @@ from litestar import Litestar
 from litestar.handlers import HTTPRouteHandler
 
 from feedmill.interfaces.rest.auth import BASIC, SCOPE
-from feedmill.interfaces.rest.described import DESCRIBED, Described
-from feedmill.interfaces.rest.problems import KINDS, MEDIA_TYPE
+from feedmill.interfaces.rest.described import DESCRIPTION, RouteDescription
+from feedmill.interfaces.rest.problems import MEDIA_TYPE, PROBLEM_KINDS
 from feedmill.interfaces.rest.responses import NDJSON
 from feedmill.publish.shapes import Problem
 from feedmill.version import __version__
@@ -34,12 +34,12 @@ _WITH_TOKEN: Final = ("unauthenticated", "forbidden", "rate-limited")
 _WITH_BODY: Final = ("too-slow", "too-large", "unsupported-media-type", "cross-origin")
 
 
-def open_api(app: Litestar) -> dict[str, Any]:
+def openapi_document(app: Litestar) -> dict[str, Any]:
     """The whole document."""
     found = app.openapi_schema.to_schema()
     shapes: list[Any] = [Problem]
     for handler, operation in _operations(app, found):
-        described: Described = handler.opt[DESCRIBED]
+        described: RouteDescription = handler.opt[DESCRIPTION]
         shapes += [one for one in (described.gives, described.body) if _is_shape(one)]
         _complete(operation, described, handler)
     _, schemas = msgspec.json.schema_components(shapes, ref_template=_REF)
@@ -76,11 +76,13 @@ def _operations(
     for route in app.routes:
         for handler in getattr(route, "route_handlers", ()):
             name = getattr(handler, "operation_id", None)
-            if DESCRIBED in handler.opt and isinstance(name, str) and name in by_id:
+            if DESCRIPTION in handler.opt and isinstance(name, str) and name in by_id:
                 yield handler, by_id.pop(name)
 
 
-def _complete(operation: dict[str, Any], described: Described, handler: HTTPRouteHandler) -> None:
+def _complete(
+    operation: dict[str, Any], described: RouteDescription, handler: HTTPRouteHandler
+) -> None:
     scope = handler.opt.get(SCOPE)
     operation["responses"] = _responses(described, has_scope=scope is not None)
     operation["parameters"] = [_parameter(one) for one in operation.get("parameters", ())]
@@ -98,7 +100,7 @@ def _complete(operation: dict[str, Any], described: Described, handler: HTTPRout
         operation.pop(noise, None)
 
 
-def _responses(described: Described, *, has_scope: bool) -> dict[str, Any]:
+def _responses(described: RouteDescription, *, has_scope: bool) -> dict[str, Any]:
     answers: dict[str, Any] = {str(described.status): _answer(described)}
     if described.status == 201:
         answers["200"] = {**_answer(described), "description": "It was here already."}
@@ -114,13 +116,13 @@ def _responses(described: Described, *, has_scope: bool) -> dict[str, Any]:
         codes.append("no-such-route")
     by_status: dict[int, list[str]] = {}
     for code in dict.fromkeys(codes):
-        by_status.setdefault(KINDS[code].status, []).append(code)
+        by_status.setdefault(PROBLEM_KINDS[code].status, []).append(code)
     for status in sorted(by_status):
         answers[str(status)] = _problem(by_status[status])
     return answers
 
 
-def _answer(described: Described) -> dict[str, Any]:
+def _answer(described: RouteDescription) -> dict[str, Any]:
     words = {201: "Made.", 202: "It will be done.", 204: "Done."}
     answer: dict[str, Any] = {"description": words.get(described.status, "Here it is.")}
     if described.gives is None:
@@ -133,13 +135,13 @@ def _answer(described: Described) -> dict[str, Any]:
 
 
 def _problem(codes: list[str]) -> dict[str, Any]:
-    said = "; ".join(f"`{code}`: {KINDS[code].title}" for code in codes)
+    said = "; ".join(f"`{code}`: {PROBLEM_KINDS[code].title}" for code in codes)
     problem: dict[str, Any] = {
         "description": f"{said}.",
         "content": {MEDIA_TYPE: {"schema": {"$ref": _REF.format(name="Problem")}}},
     }
     wait = {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 0}}
-    if KINDS[codes[0]].status in (429, 503):
+    if PROBLEM_KINDS[codes[0]].status in (429, 503):
         problem["headers"] = {"Retry-After": wait}
     return problem
 

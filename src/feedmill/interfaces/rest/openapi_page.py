@@ -25,7 +25,7 @@ POLICY: Final = (
 )
 
 
-def render(document: dict[str, Any]) -> bytes:
+def render_openapi_page(document: dict[str, Any]) -> bytes:
     """The OpenAPI document as a page."""
     groups: dict[str, list[str]] = {}
     for path, methods in document["paths"].items():

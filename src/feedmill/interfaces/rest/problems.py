@@ -36,40 +36,40 @@ _RETRY_SEC: Final = "5"
 _MOST_WORDS: Final = 1_000
 
 
-class Kind(NamedTuple):
+class ProblemKind(NamedTuple):
     """A kind of problem: its status and its name."""
 
     status: int
     title: str
 
 
-KINDS: Final[dict[str, Kind]] = {
-    "bad-request": Kind(400, "The request cannot be read"),
-    "bad-parameter": Kind(400, "A parameter has no meaning"),
-    "bad-cursor": Kind(400, "The cursor belongs to no page of this list"),
-    "unauthenticated": Kind(401, "A token is needed"),
-    "forbidden": Kind(403, "The token does not allow this"),
-    "cross-origin": Kind(403, "A page of another origin may not do this"),
-    "not-found": Kind(404, "There is nothing of that name"),
-    "no-such-route": Kind(404, "There is no such address here"),
-    "method-not-allowed": Kind(405, "The address does not know this method"),
-    "too-slow": Kind(408, "The request did not arrive in time"),
-    "paused": Kind(409, "The feed is paused"),
-    "several-feeds": Kind(409, "The address leads to several feeds; choose one"),
-    "conflict": Kind(409, "This does not go with how things are"),
-    "not-kept": Kind(410, "It was here, and retention let it go"),
-    "too-large": Kind(413, "The body is too large"),
-    "unsupported-media-type": Kind(415, "The body is of another type than is read here"),
-    "bad-host": Kind(421, "The request was meant for another host"),
-    "invalid-body": Kind(422, "The body can be read, but has no meaning"),
-    "bad-address": Kind(422, "The address is not one that is asked"),
-    "no-feed-found": Kind(422, "No feed was found at the address"),
-    "bad-list": Kind(422, "The list of subscriptions cannot be read"),
-    "rate-limited": Kind(429, "Too many requests"),
-    "surprise": Kind(500, "A fault in feedmill"),
-    "store-unavailable": Kind(503, "The store cannot answer now"),
-    "too-many-connections": Kind(503, "Too many connections are open"),
-    "too-many-streams": Kind(503, "Too many streams are open"),
+PROBLEM_KINDS: Final[dict[str, ProblemKind]] = {
+    "bad-request": ProblemKind(400, "The request cannot be read"),
+    "bad-parameter": ProblemKind(400, "A parameter has no meaning"),
+    "bad-cursor": ProblemKind(400, "The cursor belongs to no page of this list"),
+    "unauthenticated": ProblemKind(401, "A token is needed"),
+    "forbidden": ProblemKind(403, "The token does not allow this"),
+    "cross-origin": ProblemKind(403, "A page of another origin may not do this"),
+    "not-found": ProblemKind(404, "There is nothing of that name"),
+    "no-such-route": ProblemKind(404, "There is no such address here"),
+    "method-not-allowed": ProblemKind(405, "The address does not know this method"),
+    "too-slow": ProblemKind(408, "The request did not arrive in time"),
+    "paused": ProblemKind(409, "The feed is paused"),
+    "several-feeds": ProblemKind(409, "The address leads to several feeds; choose one"),
+    "conflict": ProblemKind(409, "This does not go with how things are"),
+    "not-kept": ProblemKind(410, "It was here, and retention let it go"),
+    "too-large": ProblemKind(413, "The body is too large"),
+    "unsupported-media-type": ProblemKind(415, "The body is of another type than is read here"),
+    "bad-host": ProblemKind(421, "The request was meant for another host"),
+    "invalid-body": ProblemKind(422, "The body can be read, but has no meaning"),
+    "bad-address": ProblemKind(422, "The address is not one that is asked"),
+    "no-feed-found": ProblemKind(422, "No feed was found at the address"),
+    "bad-list": ProblemKind(422, "The list of subscriptions cannot be read"),
+    "rate-limited": ProblemKind(429, "Too many requests"),
+    "surprise": ProblemKind(500, "A fault in feedmill"),
+    "store-unavailable": ProblemKind(503, "The store cannot answer now"),
+    "too-many-connections": ProblemKind(503, "Too many connections are open"),
+    "too-many-streams": ProblemKind(503, "Too many streams are open"),
 }
 
 # The first that fits; what is below in the tree of errors stands above it here.
@@ -111,7 +111,7 @@ class RequestError(Exception):
 
 def problem_bytes(code: str, detail: str = "", **more: Any) -> bytes:  # noqa: ANN401
     """The document that says it."""
-    kind = KINDS[code]
+    kind = PROBLEM_KINDS[code]
     detail = detail[:_MOST_WORDS]
     problem = Problem(
         type=f"/problems/{code}", title=kind.title, status=kind.status, detail=detail, **more
@@ -128,7 +128,7 @@ def on_error(request: Request[Any, Any, Any], error: FeedmillError) -> Response[
     """What the engine found; a word and a way out go with it."""
     code, headers = code_of(error), _headers_of(error)
     if code == "surprise":
-        return on_surprise(request, error)
+        return on_unexpected_error(request, error)
     if code == "store-unavailable":
         logger("rest").error("unavailable", reason=error.reason, detail=str(error))
         # A path of this machine is nobody's business.
@@ -141,7 +141,7 @@ def on_error(request: Request[Any, Any, Any], error: FeedmillError) -> Response[
 def code_of(error: FeedmillError) -> str:
     """The kind of problem that an error of the engine is."""
     if isinstance(error, AccessError | ConflictError | CrowdedError):
-        return error.reason if error.reason in KINDS else "conflict"
+        return error.reason if error.reason in PROBLEM_KINDS else "conflict"
     return next((code for kind, code in _OF_ERRORS if isinstance(error, kind)), "surprise")
 
 
@@ -156,7 +156,7 @@ def on_http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
     return _response(_OF_STATUSES.get(error.status_code, "bad-request"), "", headers)
 
 
-def on_surprise(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+def on_unexpected_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """A fault of our own: the trace goes to the log, the caller learns that it happened."""
     logger("rest").error(
         "surprised", op=f"{request.method} {request.scope['path']}", exc_info=error
@@ -199,7 +199,7 @@ def _response(
 ) -> Response[bytes]:
     return Response(
         problem_bytes(code, detail, **more),
-        status_code=KINDS[code].status,
+        status_code=PROBLEM_KINDS[code].status,
         media_type=MEDIA_TYPE,
         headers={**headers, "Cache-Control": "no-store"},
     )
@@ -209,5 +209,5 @@ HANDLERS: Final[dict[type[Exception] | int, Any]] = {
     RequestError: on_problem,
     FeedmillError: on_error,
     HTTPException: on_http,
-    Exception: on_surprise,
+    Exception: on_unexpected_error,
 }

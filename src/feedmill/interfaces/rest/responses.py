@@ -15,10 +15,10 @@ import msgspec
 from litestar import Request, Response
 from litestar.response import Stream
 
-from feedmill.interfaces.rest.auth import SCOPE, may_still
-from feedmill.interfaces.rest.middleware import break_off
+from feedmill.interfaces.rest.auth import SCOPE, is_still_authorised
+from feedmill.interfaces.rest.middleware import abort_connection
 from feedmill.interfaces.rest.problems import RequestError
-from feedmill.interfaces.rest.state import doorway_of
+from feedmill.interfaces.rest.state import app_state_of
 from feedmill.publish.ndjson import json_lines
 
 JSON: Final = "application/json"
@@ -29,7 +29,7 @@ REVALIDATE: Final = "private, no-cache"
 AnyRequest = Request[Any, Any, Any]
 
 
-class Listed(Protocol):
+class ListPage(Protocol):
     """A page of any list."""
 
     @property
@@ -38,10 +38,10 @@ class Listed(Protocol):
     def next(self) -> str | None: ...
 
 
-Turn = Callable[[str | None], Awaitable[Listed]]  # the page after a cursor
+FetchPage = Callable[[str | None], Awaitable[ListPage]]  # the page after a cursor
 
 
-def answer(
+def json_response(
     request: AnyRequest,
     value: object,
     *,
@@ -50,7 +50,7 @@ def answer(
     modified: datetime | None = None,
 ) -> Response[bytes]:
     """The value as JSON, or 304 when the caller has it already."""
-    return answer_bytes(
+    return bytes_response(
         request,
         msgspec.json.encode(value),
         JSON,
@@ -60,7 +60,7 @@ def answer(
     )
 
 
-def answer_bytes(
+def bytes_response(
     request: AnyRequest,
     body: bytes,
     media_type: str,
@@ -79,12 +79,12 @@ def answer_bytes(
         **({"Last-Modified": format_datetime(modified, usegmt=True)} if modified else {}),
         **(headers or {}),
     }
-    if status == 200 and is_known(request, tag, modified):
+    if status == 200 and is_not_modified(request, tag, modified):
         return Response(b"", status_code=304, headers=fields, media_type=media_type)
     return Response(body, status_code=status, headers=fields, media_type=media_type)
 
 
-def is_known(request: AnyRequest, tag: str, modified: datetime | None) -> bool:
+def is_not_modified(request: AnyRequest, tag: str, modified: datetime | None) -> bool:
     """True when the conditions of the request say that the caller has this (RFC 9110 13.2.2)."""
     known = request.headers.get("if-none-match")
     if known is not None:
@@ -102,47 +102,47 @@ def is_known(request: AnyRequest, tag: str, modified: datetime | None) -> bool:
     return modified.replace(microsecond=0) <= moment
 
 
-def wants_lines(request: AnyRequest) -> bool:
+def wants_ndjson(request: AnyRequest) -> bool:
     """True when the caller asks for NDJSON."""
     wanted = request.headers.get("accept", "")
     return any(one.partition(";")[0].strip().lower() == NDJSON for one in wanted.split(","))
 
 
-async def answer_list(
-    request: AnyRequest, turn: Turn, cursor: str | None
+async def list_response(
+    request: AnyRequest, turn: FetchPage, cursor: str | None
 ) -> Response[bytes] | Stream:
     """One page as JSON, or every page from the cursor on as lines."""
     first = await turn(cursor)  # a bad cursor is a problem, not a stream that ends too early
-    if wants_lines(request):
-        return stream(while_allowed(request, _lines(first, turn)), NDJSON)
-    return answer(request, first)
+    if wants_ndjson(request):
+        return stream_response(until_revoked(request, _lines(first, turn)), NDJSON)
+    return json_response(request, first)
 
 
-def stream(chunks: AsyncIterator[bytes], media_type: str) -> Stream:
+def stream_response(chunks: AsyncIterator[bytes], media_type: str) -> Stream:
     """Chunks as they come; nothing between here and the reader may keep them back."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Accept"}
     return Stream(chunks, media_type=media_type, headers=headers)
 
 
-async def while_allowed(request: AnyRequest, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def until_revoked(request: AnyRequest, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The chunks; broken off, not ended, once the token does not hold: this was not all of them."""
-    doorway = doorway_of(request)
-    clock, every = doorway.world.clock, doorway.config.heartbeat_sec
+    doorway = app_state_of(request)
+    clock, every = doorway.services.clock, doorway.config.heartbeat_sec
     checked = clock.monotonic()
     async for chunk in chunks:
         yield chunk
         if clock.monotonic() - checked < every:
             continue
         checked = clock.monotonic()
-        if not await may_still(request, request.route_handler.opt[SCOPE]):
-            break_off(request.scope)
+        if not await is_still_authorised(request, request.route_handler.opt[SCOPE]):
+            abort_connection(request.scope)
             return
 
 
-async def read_json(request: AnyRequest, shape: type[Any]) -> Any:  # noqa: ANN401  # an instance of `shape`
+async def read_json_body(request: AnyRequest, shape: type[Any]) -> Any:  # noqa: ANN401  # an instance of `shape`
     """The body as the shape; problems of 413, 415, 400 and 422 otherwise."""
-    check_type(request, (JSON,))
-    body = await read_body(request, doorway_of(request).config.body_bytes)
+    check_content_type(request, (JSON,))
+    body = await read_body(request, app_state_of(request).config.body_bytes)
     try:
         return msgspec.json.decode(body, type=shape)
     except msgspec.ValidationError as problem:
@@ -166,7 +166,7 @@ async def read_body(request: AnyRequest, most: int) -> bytes:
     return b"".join(pieces)
 
 
-def check_type(request: AnyRequest, known: tuple[str, ...]) -> None:
+def check_content_type(request: AnyRequest, known: tuple[str, ...]) -> None:
     """A problem of 415 unless the body says that it is of one of these types.
 
     A form of a web page cannot send JSON, so no page can make a browser change anything here.
@@ -177,7 +177,7 @@ def check_type(request: AnyRequest, known: tuple[str, ...]) -> None:
         raise RequestError(code="unsupported-media-type", detail=detail)
 
 
-async def _lines(page: Listed, turn: Turn) -> AsyncIterator[bytes]:
+async def _lines(page: ListPage, turn: FetchPage) -> AsyncIterator[bytes]:
     while True:
         if page.items:
             yield json_lines(page.items)

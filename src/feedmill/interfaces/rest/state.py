@@ -5,17 +5,17 @@ from typing import Any, Final, NamedTuple, cast
 from litestar.connection import ASGIConnection
 
 from feedmill.config import ServeConfig
-from feedmill.engine.deliver.log_notifier import Bell
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
+from feedmill.engine.deliver.log_notifier import LogNotifier
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter
-from feedmill.engine.subscribe.subscriber import Desk
+from feedmill.engine.subscribe.subscriber import Subscriber
 from feedmill.observe.metrics import Metrics
 
 AT_END: Final = "feedmill.at_end"  # in a scope's state: called when the request is over
 
 
-class Streams:
+class StreamLimit:
     """How many streams are open, and whether there is room for one more."""
 
     def __init__(self, most: int) -> None:
@@ -33,29 +33,29 @@ class Streams:
         self._free += 1
 
 
-class Doorway(NamedTuple):
+class AppState(NamedTuple):
     """One open door: made when a server starts, gone when it ends."""
 
-    world: World
-    watch: Watch
-    bell: Bell
+    services: Services
+    watch: Lifecycle
+    notifier: LogNotifier
     limiter: RateLimiter
     metrics: Metrics
-    streams: Streams
-    desk: Desk
+    streams: StreamLimit
+    subscriber: Subscriber
     is_local: bool  # bound to loopback: without any token, everybody on this machine may come in
 
     @property
     def config(self) -> ServeConfig:
         """The settings of this door."""
-        return self.world.config.serve
+        return self.services.config.serve
 
 
-def doorway_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Doorway:
+def app_state_of(connection: ASGIConnection[Any, Any, Any, Any]) -> AppState:
     """The doorway that a request came through."""
-    return cast("Doorway", connection.app.state.doorway)
+    return cast("AppState", connection.app.state.doorway)
 
 
-def world_of(connection: ASGIConnection[Any, Any, Any, Any]) -> World:
+def services_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Services:
     """The world behind it."""
-    return doorway_of(connection).world
+    return app_state_of(connection).services

@@ -16,22 +16,22 @@ import re
 from datetime import UTC, date, datetime, time, timedelta
 
 from feedmill.normalise.dates.days import read_day
-from feedmill.normalise.dates.months import fold
-from feedmill.normalise.dates.times import find_clock, read_half, since_midnight
+from feedmill.normalise.dates.months import fold_accents
+from feedmill.normalise.dates.times import find_time, read_am_pm, since_midnight
 from feedmill.normalise.dates.zones import is_zone_name, zone_minutes
 
 
-def read_wild(text: str) -> datetime | None:
+def parse_lenient_date(text: str) -> datetime | None:
     """Return the instant in UTC, or None; a day or hour that does not exist is a ValueError."""
     if any(char.isdecimal() and not char.isascii() for char in text):
         return None  # ٢٠٢٥ or ２０２５: readable perhaps, but not by accident
     plain = _spell_out(_tidy(text))
-    clock = find_clock(plain)
+    clock = find_time(plain)
     if clock is None:
         day_text, zone = _peel_zone(plain)
         return _instant(read_day(day_text, whole=False), timedelta(), zone)
     before, after = plain[: clock.start()], plain[clock.end() :]
-    half, after = read_half(before, after)
+    half, after = read_am_pm(before, after)
     if _DIGIT.search(before):
         day_text, zone = _move_year(before, after)
     else:
@@ -53,7 +53,7 @@ def _instant(day: date | None, clock: timedelta, zone: str) -> datetime | None:
 
 def _tidy(text: str) -> str:
     """Return the text folded, on one line, without comments, quotes and invisible marks."""
-    tidy = fold(text.translate(_MARKS))
+    tidy = fold_accents(text.translate(_MARKS))
     while (shorter := _COMMENT.sub(" ", tidy)) != tidy:  # RFC 822 comments nest
         tidy = shorter
     return " ".join(tidy.split())

@@ -9,7 +9,7 @@ to the larger language (Croatian *listopad* is October, Polish and Czech *listop
 import unicodedata
 
 
-def fold(text: str) -> str:
+def fold_accents(text: str) -> str:
     """Return the text in lower case and without accents; digits of other scripts stay themselves.
 
     The canonical decomposition is used, never the compatible one: that would make ASCII digits
@@ -68,7 +68,7 @@ NAMES_BY_LANGUAGE = {
 }
 
 _MONTHS = {
-    fold(word): number
+    fold_accents(word): number
     for names in NAMES_BY_LANGUAGE.values()
     for number, words in enumerate(names.split("|"), start=1)
     for word in words.split()

@@ -13,10 +13,10 @@ microseconds; an instant outside the years 1 to 9999 is no date.
 import re
 from datetime import UTC, datetime, timedelta
 
-from feedmill.normalise.dates.lenient import read_wild
-from feedmill.normalise.dates.times import micros
+from feedmill.normalise.dates.lenient import parse_lenient_date
+from feedmill.normalise.dates.times import fraction_to_micros
 
-MAX_CHARS = 200  # several times a wordy date with its comment
+MAX_DATE_CHARS = 200  # several times a wordy date with its comment
 
 
 def parse_date(text: str | None) -> datetime | None:
@@ -24,7 +24,7 @@ def parse_date(text: str | None) -> datetime | None:
     if text is None:
         return None
     text = text.strip()
-    if len(text) > MAX_CHARS:
+    if len(text) > MAX_DATE_CHARS:
         return None
     try:
         return _read(text)
@@ -48,7 +48,7 @@ def _read(text: str) -> datetime | None:
         instant = _read_epoch(sign, whole, fraction)
         if instant is not None or sign or fraction:
             return instant
-    return read_wild(text)
+    return parse_lenient_date(text)
 
 
 def _read_epoch(sign: str, whole: str, fraction: str) -> datetime | None:
@@ -63,7 +63,9 @@ def _read_epoch(sign: str, whole: str, fraction: str) -> datetime | None:
         per_second = 1 if whole == "0" else _UNITS_PER_SECOND.get(len(whole), 0)
     if per_second == 0 or (fraction and per_second != 1):
         return None
-    since = timedelta(microseconds=int(whole) * 1_000_000 // per_second + micros(fraction))
+    since = timedelta(
+        microseconds=int(whole) * 1_000_000 // per_second + fraction_to_micros(fraction)
+    )
     return _EPOCH - since if sign else _EPOCH + since
 
 

@@ -7,7 +7,7 @@ import re
 from datetime import time, timedelta
 
 
-def find_clock(plain: str) -> re.Match[str] | None:
+def find_time(plain: str) -> re.Match[str] | None:
     """Return where the clock stands in a tidied text, None if there is only a day."""
     found = _CLOCK.search(plain)
     if found is not None:
@@ -20,7 +20,7 @@ def find_clock(plain: str) -> re.Match[str] | None:
     return _LETTERED_CLOCK.search(plain)
 
 
-def read_half(before: str, after: str) -> tuple[str, str]:
+def read_am_pm(before: str, after: str) -> tuple[str, str]:
     """Return am, pm or nothing, and the text after the clock without it."""
     if found := _HALF.match(after):
         return found[1], after[found.end() :]
@@ -33,7 +33,7 @@ def since_midnight(clock: re.Match[str], half: str) -> timedelta:
     """Return how long after midnight the clock is; a ValueError if no clock shows that."""
     hour, minute, second, fraction = (clock[name] or "0" for name in _FIELDS)
     hours, minutes, seconds = _hour_of_day(int(hour), half), int(minute), int(second)
-    microseconds = micros(fraction)
+    microseconds = fraction_to_micros(fraction)
     if seconds == 60:  # a leap second, for which datetime has no name (RFC 3339 section 5.7)
         seconds, microseconds = 59, 0
     # ISO 8601 calls the end of a day 24:00.
@@ -42,7 +42,7 @@ def since_midnight(clock: re.Match[str], half: str) -> timedelta:
     return timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=microseconds)
 
 
-def micros(fraction: str) -> int:
+def fraction_to_micros(fraction: str) -> int:
     """Return the microseconds of the digits behind a decimal sign; finer ones are cut off."""
     return int(fraction[:6].ljust(6, "0"))
 

@@ -4,7 +4,7 @@
 let a script, a disguise or a clobbered page through some sanitiser.
 """
 
-TAGS = frozenset({
+ALLOWED_TAGS = frozenset({
     "a", "abbr", "acronym", "address", "article", "aside", "audio", "b", "bdi", "bdo", "big",
     "blockquote", "br", "caption", "center", "cite", "code", "col", "colgroup", "dd", "del",
     "details", "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "footer", "h1", "h2", "h3",
@@ -14,7 +14,7 @@ TAGS = frozenset({
     "time", "tr", "track", "tt", "u", "ul", "var", "video", "wbr",
 })  # fmt: skip
 
-ATTRIBUTES = {
+ALLOWED_ATTRIBUTES = {
     "a": frozenset({"href", "title", "hreflang"}),
     "abbr": frozenset({"title"}),
     "img": frozenset({"src", "alt", "title", "width", "height"}),
@@ -29,7 +29,7 @@ ATTRIBUTES = {
 }
 
 # Removed together with what stands in them.
-REMOVED = frozenset({
+REMOVED_TAGS = frozenset({
     "script", "style", "iframe", "object", "embed", "applet", "svg", "math", "template", "noscript",
     "noembed", "noframes", "xmp", "plaintext", "title", "textarea", "select", "frameset", "frame",
     "form",

@@ -14,7 +14,7 @@ _TEXT_TYPES = ("text", "text/plain", "text/markdown", "text/x-markdown")
 _MARKUP = re.compile(r"<[A-Za-z/!]")
 
 
-class Body(Value):
+class EntryBody(Value):
     """Sanitised HTML, the publisher's text it was made from, and what had to be cut."""
 
     html: str  # empty when nothing of it may be shown
@@ -22,7 +22,7 @@ class Body(Value):
     findings: tuple[Finding, ...] = ()
 
 
-def content_body(entry: ParsedEntry, base: str | None, config: NormaliseConfig) -> Body | None:
+def content_body(entry: ParsedEntry, base: str | None, config: NormaliseConfig) -> EntryBody | None:
     """The longest HTML among the contents, else the longest plain text; None if all are empty."""
     if not entry.contents:
         return None
@@ -37,7 +37,9 @@ def content_body(entry: ParsedEntry, base: str | None, config: NormaliseConfig) 
     return _body(markup, best.value, best.base or base, config)
 
 
-def summary_body(summary: Text | None, base: str | None, config: NormaliseConfig) -> Body | None:
+def summary_body(
+    summary: Text | None, base: str | None, config: NormaliseConfig
+) -> EntryBody | None:
     """The summary as a body when it is written in markup; None when it is only text."""
     if summary is None or summary.kind == "text" or not _MARKUP.search(summary.value):
         return None
@@ -56,7 +58,7 @@ def _media_type(content: Content) -> str:
     return content.type.partition(";")[0].strip().lower()
 
 
-def _body(markup: str, written: str, base: str | None, config: NormaliseConfig) -> Body:
+def _body(markup: str, written: str, base: str | None, config: NormaliseConfig) -> EntryBody:
     clean = sanitise(
         markup,
         base=base,
@@ -70,4 +72,4 @@ def _body(markup: str, written: str, base: str | None, config: NormaliseConfig) 
     if clean.flattened:
         detail = f"flattened to {config.html_max_depth} levels"
         findings.append(Finding(code="too-deep", field="content", detail=detail))
-    return Body(html=clean.html.strip(), written=written, findings=tuple(findings))
+    return EntryBody(html=clean.html.strip(), written=written, findings=tuple(findings))

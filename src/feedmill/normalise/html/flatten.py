@@ -8,14 +8,14 @@ what it writes still goes through one.
 import re
 from collections import Counter
 
-from feedmill.normalise.html.allowlist import ATTRIBUTES, TAGS
+from feedmill.normalise.html.allowlist import ALLOWED_ATTRIBUTES, ALLOWED_TAGS
 from feedmill.normalise.html.tokens import (
     ATTRIBUTE_NAME,
     ATTRIBUTE_VALUE,
-    BLOCKS,
-    VOID,
+    BLOCK_TAGS,
+    VOID_TAGS,
+    html_tokens,
     tag_name,
-    tokens,
 )
 
 # What a tree builder opens again where it was nested wrongly.
@@ -33,10 +33,10 @@ def flatten(html: str, max_depth: int) -> str:
     """Balanced markup of allowed elements; tags beyond the depth are left out, all text stays."""
     writer = _Writer(max_depth)
     position = 0
-    for token, resume in tokens(html):
+    for token, resume in html_tokens(html):
         writer.text(html[position : token.start()])
         position = resume
-        if tag_name(token) in TAGS and token["end"]:
+        if tag_name(token) in ALLOWED_TAGS and token["end"]:
             writer.tag(token)
     writer.text(html[position:])
     return writer.finish()
@@ -47,7 +47,7 @@ def rewritten_tag(token: re.Match[str]) -> str:
     if not token["end"]:
         return ""
     name = tag_name(token)
-    wanted = ATTRIBUTES["*"] | ATTRIBUTES.get(name, frozenset())
+    wanted = ALLOWED_ATTRIBUTES["*"] | ALLOWED_ATTRIBUTES.get(name, frozenset())
     kept: dict[str, str] = {}
     for key, value in _ATTRIBUTES.findall(token["attributes"]):
         if key.lower() in wanted and len(value) <= _LONGEST_ATTRIBUTE:
@@ -73,7 +73,7 @@ class _Writer:
         name = tag_name(token)
         if token["slash"]:
             self._end(name)
-        elif name in VOID:
+        elif name in VOID_TAGS:
             self._pieces.append(rewritten_tag(token))
         else:
             self._start(name, token)
@@ -95,8 +95,8 @@ class _Writer:
         """Close what may not hold the new element: inline holds no block, a link no link."""
         if name == "a" and self._open["a"]:
             self._close(self._depth_of("a"))
-        elif name in BLOCKS:
-            while self._innermost() not in BLOCKS and self._stack:
+        elif name in BLOCK_TAGS:
+            while self._innermost() not in BLOCK_TAGS and self._stack:
                 self._close(1)
             if self._innermost() == "p" or (name in _SIBLINGS and self._innermost() == name):
                 self._close(1)

@@ -11,7 +11,14 @@ from collections.abc import Iterable
 
 from feedmill.model.base import Value
 from feedmill.normalise.html.flatten import FORMATTING, flatten, rewritten_tag
-from feedmill.normalise.html.tokens import BLOCKS, DROPPED, TOKEN, VOID, tag_name, tokens
+from feedmill.normalise.html.tokens import (
+    BLOCK_TAGS,
+    DROPPED_TAGS,
+    TOKEN_PATTERN,
+    VOID_TAGS,
+    html_tokens,
+    tag_name,
+)
 
 # Below these, the worst markup that fits costs a tenth of a second: no look is needed.
 _SMALL_CHARS = 32_768
@@ -35,37 +42,37 @@ _UNSURE = frozenset({
 })  # fmt: skip
 
 
-class Tamed(Value):
+class NestingLimited(Value):
     """Markup that is safe to hand to a tree builder, and whether it had to be flattened."""
 
     html: str
     flattened: bool = False
 
 
-def tame(html: str, max_depth: int) -> Tamed:
+def limit_nesting(html: str, max_depth: int) -> NestingLimited:
     """Markup whose tree is about as deep as `max_depth` at most; often the very same text."""
     if len(html) <= _SMALL_CHARS and html.count("<") <= _SMALL_TAGS:
-        return Tamed(html=html)
+        return NestingLimited(html=html)
     if _is_tidy(html, max_depth):
-        return Tamed(html=html)
+        return NestingLimited(html=html)
     gauge = _Gauge(max_depth)
     if gauge.accepts(html):
-        return Tamed(html=_shorten(html, gauge.long_tags) if gauge.long_tags else html)
-    return Tamed(html=flatten(html, max_depth), flattened=True)
+        return NestingLimited(html=_shorten(html, gauge.long_tags) if gauge.long_tags else html)
+    return NestingLimited(html=flatten(html, max_depth), flattened=True)
 
 
 def _is_tidy(html: str, max_depth: int) -> bool:
     """Whether all is closed in the order in which it was opened: most markup, told quickly."""
     stack: list[str] = []
     formatting = 0
-    for token in TOKEN.finditer(html):
+    for token in TOKEN_PATTERN.finditer(html):
         slash, name, attributes, _, _, cdata, _ = token.groups("")
         if slash:
             if not stack or stack.pop() != name:
                 return False
             formatting -= name in FORMATTING
-        elif name and name not in VOID:
-            if name in DROPPED or (formatting and name in BLOCKS) or not name.islower():
+        elif name and name not in VOID_TAGS:
+            if name in DROPPED_TAGS or (formatting and name in BLOCK_TAGS) or not name.islower():
                 return False
             stack.append(name)
             formatting += name in FORMATTING
@@ -91,7 +98,7 @@ class _Gauge:
 
     def accepts(self, html: str) -> bool:
         """Whether depth and rebuilding stay below their limits to the end; collects long tags."""
-        for token, resume in tokens(html):
+        for token, resume in html_tokens(html):
             name = tag_name(token)
             if token["cdata"] or name in _UNSURE or _hides_script(html, name, token.end(), resume):
                 return False
@@ -108,7 +115,7 @@ class _Gauge:
             self.long_tags.append(token)
         if token["slash"]:
             self._end(name)
-        elif name not in VOID and not (name in _IMPLIED and self._innermost(1) == name):
+        elif name not in VOID_TAGS and not (name in _IMPLIED and self._innermost(1) == name):
             self._open.append(name)
             self._sizes.append(min(size, _LONG_TAG_CHARS) if name in FORMATTING else 0)
             self._formatting_chars += self._sizes[-1]

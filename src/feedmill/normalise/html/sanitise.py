@@ -12,10 +12,16 @@ from typing import Literal
 import nh3
 
 from feedmill.model.base import Value
-from feedmill.normalise.html.allowlist import ATTRIBUTES, LINK_REL, REMOVED, TAGS, URL_SCHEMES
+from feedmill.normalise.html.allowlist import (
+    ALLOWED_ATTRIBUTES,
+    ALLOWED_TAGS,
+    LINK_REL,
+    REMOVED_TAGS,
+    URL_SCHEMES,
+)
 from feedmill.normalise.html.flatten import flatten
-from feedmill.normalise.html.nesting import tame
-from feedmill.normalise.html.tokens import VOID
+from feedmill.normalise.html.nesting import limit_nesting
+from feedmill.normalise.html.tokens import VOID_TAGS
 from feedmill.normalise.text import remove_surrogates
 
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
@@ -27,7 +33,7 @@ _LOADED_MAILTO = re.compile(rf' (?:src|poster)="{_MAILTO_SCHEME}')
 _CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\t\n\r"})
 # Not those that HTML never closes: it reads `</br>` as one more line break.
 _SELF_CLOSED = re.compile(
-    rf"<(?!(?:{'|'.join(sorted(VOID))})[\s/])"
+    rf"<(?!(?:{'|'.join(sorted(VOID_TAGS))})[\s/])"
     r"([A-Za-z][\w.-]*+)((?:\s++[^\s=<>/\"']++\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+)\s*+/>"
 )
 _LONGEST_WORD = 100
@@ -60,7 +66,7 @@ def sanitise(html: str, *, base: str | None, max_chars: int, max_depth: int) -> 
     that the publisher never meant.
     """
     cut = len(html) > max_chars
-    tamed = tame(_cut(html, max_chars) if cut else html, max_depth)
+    tamed = limit_nesting(_cut(html, max_chars) if cut else html, max_depth)
     cleaned, flattened = _clean_tree(tamed.html, base), tamed.flattened
     if len(cleaned) > _MAX_GROWTH * len(tamed.html) + _GROWTH_ALLOWANCE:
         cleaned, flattened = _clean_tree(flatten(tamed.html, max_depth), base), True
@@ -120,9 +126,9 @@ def _build(
     attribute_filter: Callable[[str, str, str], str | None] | None = None,
 ) -> nh3.Cleaner:
     return nh3.Cleaner(
-        tags=set(TAGS),
-        clean_content_tags=set(REMOVED),
-        attributes={tag: set(names) for tag, names in ATTRIBUTES.items()},
+        tags=set(ALLOWED_TAGS),
+        clean_content_tags=set(REMOVED_TAGS),
+        attributes={tag: set(names) for tag, names in ALLOWED_ATTRIBUTES.items()},
         attribute_filter=attribute_filter,
         url_schemes=set(URL_SCHEMES),
         url_relative=url_relative,

@@ -8,15 +8,15 @@ token that nothing closes ends with the text, so that no input is looked at twic
 import re
 from collections.abc import Iterator
 
-from feedmill.normalise.html.allowlist import REMOVED
+from feedmill.normalise.html.allowlist import REMOVED_TAGS
 
 # What is removed together with what stands in it. `script` and `style` swallow the rest of the
 # text when nothing closes them; of the others an unclosed one is only a tag. A form is not among
 # them: some sites wrap the whole page into one.
-DROPPED = REMOVED - {"form"}
+DROPPED_TAGS = REMOVED_TAGS - {"form"}
 
 # Elements that stand on lines of their own.
-BLOCKS = frozenset({
+BLOCK_TAGS = frozenset({
     "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details",
     "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1",
     "h2", "h3", "h4", "h5", "h6", "head", "header", "hr", "html", "legend", "li", "main", "menu",
@@ -24,7 +24,7 @@ BLOCKS = frozenset({
     "tfoot", "th", "thead", "title", "tr", "ul",
 })  # fmt: skip
 
-VOID = frozenset({
+VOID_TAGS = frozenset({
     "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "image", "img",
     "input", "keygen", "link", "meta", "param", "source", "track", "wbr",
 })  # fmt: skip
@@ -37,7 +37,7 @@ ATTRIBUTE_VALUE = (
 )
 _TAG_NAME = r"[A-Za-z][^\t\n\f\r />]*+"
 _ATTRIBUTES = rf"(?:[\t\n\f\r /]++|{ATTRIBUTE_NAME}{ATTRIBUTE_VALUE})*+"
-TOKEN = re.compile(
+TOKEN_PATTERN = re.compile(
     rf"<(?:(?P<slash>/?)(?P<name>{_TAG_NAME})(?P<attributes>{_ATTRIBUTES})(?P<end>>|\Z)"
     # An empty comment may be written <!--> or <!--->, and --!> closes one too.
     r"|!--(?:-?>|(?s:.)*?(?P<comment_end>--!?>|\Z))"
@@ -45,23 +45,24 @@ TOKEN = re.compile(
     r"|(?:[!?]|/(?![A-Za-z]))[^>]*+(?P<bogus_end>>|\Z))"
 )
 # Tags only, for splitting a text at them in one go: the name and the end of each are captured.
-TAG = re.compile(rf"</?({_TAG_NAME}){_ATTRIBUTES}(>|\Z)")
+TAG_PATTERN = re.compile(rf"</?({_TAG_NAME}){_ATTRIBUTES}(>|\Z)")
 
 _CLOSERS = {
-    name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE | re.ASCII) for name in DROPPED
+    name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE | re.ASCII)
+    for name in DROPPED_TAGS
 }
 
 
-def tokens(text: str) -> Iterator[tuple[re.Match[str], int]]:
+def html_tokens(text: str) -> Iterator[tuple[re.Match[str], int]]:
     """The markup of a text in order, each with the place where the text goes on.
 
     That place is the end of the match, or the end tag of an element that is DROPPED.
     """
     unclosed: set[str] = set()
     position = 0
-    while found := TOKEN.search(text, position):
+    while found := TOKEN_PATTERN.search(text, position):
         position = found.end()
-        if not found["slash"] and (name := tag_name(found)) in DROPPED:
+        if not found["slash"] and (name := tag_name(found)) in DROPPED_TAGS:
             position = _end_of_content(text, name, position, unclosed)
         yield found, position
 
@@ -76,7 +77,7 @@ def tag_name(token: re.Match[str]) -> str:
 
 
 def _end_of_content(text: str, name: str, start: int, unclosed: set[str]) -> int:
-    if name in VOID or name in unclosed:
+    if name in VOID_TAGS or name in unclosed:
         return start
     if closer := _CLOSERS[name].search(text, start):
         return closer.start()

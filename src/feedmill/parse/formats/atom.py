@@ -7,10 +7,17 @@ from typing import Final, Literal
 from lxml import etree
 
 from feedmill.model.parsed import Category, Content, Enclosure, Image, Link, Person, Source, Text
-from feedmill.parse.xml.elements import Draft, Scope, inner_markup, inner_xhtml, integer, text_of
+from feedmill.parse.xml.elements import (
+    Draft,
+    ElementScope,
+    inner_markup,
+    inner_xhtml,
+    integer,
+    text_of,
+)
 from feedmill.parse.xml.names import name_of
 
-Handler = Callable[[Draft, etree._Element, Scope], None]
+Handler = Callable[[Draft, etree._Element, ElementScope], None]
 
 _ATOM_03: Final = "{http://purl.org/atom/ns#}"
 _COUNT: Final = "{http://purl.org/syndication/thread/1.0}count"
@@ -22,7 +29,7 @@ _XHTML: Final = frozenset({"xhtml", "application/xhtml+xml"})
 _PLAIN: Final = frozenset({"", "text", "text/plain"})
 
 
-def read_text(element: etree._Element, scope: Scope) -> Text | None:
+def read_text(element: etree._Element, scope: ElementScope) -> Text | None:
     """A text construct (RFC 4287 §3.1, Atom 0.3 §3.1): its value and what kind it is."""
     scope = scope.enter(element)
     value = _value(element)
@@ -31,7 +38,7 @@ def read_text(element: etree._Element, scope: Scope) -> Text | None:
     return Text(value=value, kind=_kind(element), base=scope.base, lang=scope.lang)
 
 
-def read_content(element: etree._Element, scope: Scope) -> Content | None:
+def read_content(element: etree._Element, scope: ElementScope) -> Content | None:
     """An atom:content: inline text or markup, or a reference by src (never fetched here)."""
     scope = scope.enter(element)
     src = scope.link(element.get("src"))
@@ -41,7 +48,7 @@ def read_content(element: etree._Element, scope: Scope) -> Content | None:
     return Content(value=value, type=_mime(element), src=src, base=scope.base, lang=scope.lang)
 
 
-def read_person(element: etree._Element, scope: Scope) -> Person | None:
+def read_person(element: etree._Element, scope: ElementScope) -> Person | None:
     """A person construct; a bare name is taken as the name."""
     scope = scope.enter(element)
     parts: dict[str, str] = {}
@@ -58,7 +65,7 @@ def read_person(element: etree._Element, scope: Scope) -> Person | None:
     )
 
 
-def read_link(element: etree._Element, scope: Scope) -> Link | None:
+def read_link(element: etree._Element, scope: ElementScope) -> Link | None:
     """An atom:link with its relation spelled short; None without an address."""
     # One look at all attributes is cheaper than six at one each; the stubs think of bytes.
     said: dict[str, str] = dict(element.items())  # type: ignore[arg-type]
@@ -148,7 +155,7 @@ def _from_base64(text: str) -> str | None:
 
 
 def _text_field(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
         if field not in draft:
             draft.put(field, read_text(element, scope))
 
@@ -156,7 +163,7 @@ def _text_field(field: str) -> Handler:
 
 
 def _plain_field(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
         if field not in draft:
             draft.put(field, text_of(element))
 
@@ -164,7 +171,7 @@ def _plain_field(field: str) -> Handler:
 
 
 def _person_field(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
         person = read_person(element, scope)
         if person is not None:
             draft.add(field, person, scope)
@@ -172,11 +179,11 @@ def _person_field(field: str) -> Handler:
     return handle
 
 
-def _id(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _id(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     draft.put("id", text_of(element))
 
 
-def _entry_link(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _entry_link(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     link = read_link(element, scope)
     if link is None:
         return
@@ -190,7 +197,7 @@ def _entry_link(draft: Draft, element: etree._Element, scope: Scope) -> None:
         draft.offer("comments_count", integer(element.get(_COUNT)))
 
 
-def _feed_link(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _feed_link(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     link = read_link(element, scope)
     if link is None:
         return
@@ -201,7 +208,7 @@ def _feed_link(draft: Draft, element: etree._Element, scope: Scope) -> None:
         draft.put(_FEED_RELATIONS[link.rel], link.href)
 
 
-def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _category(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     term = (element.get("term") or "").strip() or text_of(element)
     label = (element.get("label") or "").strip() or None
     if term or label:
@@ -209,13 +216,13 @@ def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
         draft.add("categories", category, scope)
 
 
-def _content(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _content(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     content = read_content(element, scope)
     if content is not None:
         draft.add("contents", content, scope)
 
 
-def _source(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _source(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     scope = scope.enter(element)
     inside = Draft()
     for child in element:
@@ -235,17 +242,17 @@ def _source(draft: Draft, element: etree._Element, scope: Scope) -> None:
     )
 
 
-def _generator(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _generator(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     draft.put("generator", text_of(element) or element.get("uri") or element.get("url"))
 
 
-def _logo(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _logo(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     url = scope.enter(element).link(text_of(element))
     if url is not None:
         draft.put("image", Image(url=url))
 
 
-def _icon(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _icon(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     draft.put("icon", scope.enter(element).link(text_of(element)))
 
 

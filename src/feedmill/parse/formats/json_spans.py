@@ -64,7 +64,7 @@ class _Walk(Value):
     cut: bool
 
 
-def read_json(utf8: bytes, max_items: int) -> JsonText | None:
+def read_json_spans(utf8: bytes, max_items: int) -> JsonText | None:
     """The parts of a JSON document that could be a feed; None when it is no object.
 
     There is one span more than `max_items` where there are more items.
@@ -72,7 +72,7 @@ def read_json(utf8: bytes, max_items: int) -> JsonText | None:
     return _read_strictly(utf8, max_items + 1) or _read_leniently(utf8)
 
 
-def value_of(utf8: bytes) -> Any:
+def parse_lenient_json(utf8: bytes) -> Any:
     """One value, forgiving NaN, control characters and commas too many; None when unreadable."""
     text = utf8.decode("utf-8", "replace")
     try:
@@ -88,7 +88,7 @@ def value_of(utf8: bytes) -> Any:
         return None
 
 
-def storable(text: str) -> str:
+def without_nul_and_surrogates(text: str) -> str:
     """The text without NUL, and with U+FFFD for half a surrogate pair (RFC 8259 §8.2)."""
     return _UNSTORABLE.sub(_stored, text)
 
@@ -137,7 +137,7 @@ def _envelope(utf8: bytes, walk: _Walk) -> bytes:
 
 
 def _object(utf8: bytes) -> dict[str, Any] | None:
-    value = value_of(utf8) if len(utf8) <= _MAX_ENVELOPE else None
+    value = parse_lenient_json(utf8) if len(utf8) <= _MAX_ENVELOPE else None
     return value if isinstance(value, dict) else None
 
 
@@ -173,7 +173,7 @@ def _walk(utf8: bytes) -> _Walk:
 
 def _is_items(token: bytes) -> bool:
     """True for the key, with or without escapes in it."""
-    return token == b'"items"' or (b"\\u" in token[:32] and value_of(token) == "items")
+    return token == b'"items"' or (b"\\u" in token[:32] and parse_lenient_json(token) == "items")
 
 
 def _stored(found: re.Match[str]) -> str:

@@ -21,7 +21,12 @@ from feedmill.model.parsed import (
     Text,
     Unreadable,
 )
-from feedmill.parse.formats.json_spans import JsonText, read_json, storable, value_of
+from feedmill.parse.formats.json_spans import (
+    JsonText,
+    parse_lenient_json,
+    read_json_spans,
+    without_nul_and_surrogates,
+)
 from feedmill.parse.input.encoding import Decoded
 from feedmill.parse.xml import slices
 from feedmill.parse.xml.elements import integer, seconds
@@ -39,7 +44,7 @@ def parse_json(
 ) -> ParsedFeed | Unreadable:
     """Read a JSON Feed, or say what the JSON is instead."""
     utf8 = decoded.utf8
-    read = read_json(utf8, limits.max_items)
+    read = read_json_spans(utf8, limits.max_items)
     form = _format(read.fields) if read is not None else None
     if read is None or form is None:
         return _name(utf8, read)
@@ -52,7 +57,7 @@ def parse_json(
     entries = [
         reader.entry(raw, places[number] if places is not None else None)
         for number in fresh
-        if isinstance(raw := value_of(utf8[slice(*spans[number])]), dict)
+        if isinstance(raw := parse_lenient_json(utf8[slice(*spans[number])]), dict)
     ]
     return ParsedFeed(
         **reader.feed(read.fields),
@@ -75,7 +80,7 @@ def _format(fields: dict[str, Any]) -> FeedFormat | None:
 
 def _name(utf8: bytes, read: JsonText | None) -> Unreadable:
     """Say what JSON without a JSON Feed version is."""
-    value = read.fields if read is not None and read.repaired else value_of(utf8)
+    value = read.fields if read is not None and read.repaired else parse_lenient_json(utf8)
     if isinstance(value, dict) and _is_error(value):
         return Unreadable(reason="error-document", detail="a JSON error message")
     if isinstance(value, dict | list):
@@ -215,7 +220,7 @@ class _Reader:
 def _string(value: object) -> str | None:
     """Text as it is, numbers as they were written; anything else is nothing (J02)."""
     if isinstance(value, str):
-        return storable(value).strip() or None
+        return without_nul_and_surrogates(value).strip() or None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     return None

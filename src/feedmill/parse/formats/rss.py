@@ -18,11 +18,18 @@ from feedmill.model.parsed import (
 from feedmill.parse.formats import atom
 from feedmill.parse.formats.atom import Handler, read_link, read_person
 from feedmill.parse.namespaces.syndication import days_of, hours_of, put_hint
-from feedmill.parse.xml.elements import Draft, Scope, inner_markup, integer, markup_of, text_of
+from feedmill.parse.xml.elements import (
+    Draft,
+    ElementScope,
+    inner_markup,
+    integer,
+    markup_of,
+    text_of,
+)
 from feedmill.parse.xml.names import name_of
 
 
-def read_html(element: etree._Element, scope: Scope) -> Text | None:
+def read_html(element: etree._Element, scope: ElementScope) -> Text | None:
     """An RSS text: nobody ever said whether it is markup, so it may be."""
     value = markup_of(element)
     if value is None:
@@ -31,22 +38,22 @@ def read_html(element: etree._Element, scope: Scope) -> Text | None:
     return Text(value=value, kind="html", base=scope.base, lang=scope.lang)
 
 
-def _title(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _title(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     if "title" not in draft:
         draft.put("title", read_html(element, scope))
 
 
-def _description(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _description(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     if "summary" not in draft:
         draft.put("summary", read_html(element, scope))
 
 
-def _subtitle(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _subtitle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     if "subtitle" not in draft:
         draft.put("subtitle", read_html(element, scope))
 
 
-def _link(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _link(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     """RSS spells it as text; some as an attribute; an HTML parser's output as the tail."""
     address = text_of(element)
     if address is None and element.get("href"):
@@ -60,7 +67,7 @@ def _link(draft: Draft, element: etree._Element, scope: Scope) -> None:
         draft.add("links", Link(href=href), scope)
 
 
-def _link_without_namespace(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _link_without_namespace(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     """Atom's way of writing it; a hub or a self link it is only in Atom's namespace (R12)."""
     link = read_link(element, scope)
     if link is not None:
@@ -69,7 +76,7 @@ def _link_without_namespace(draft: Draft, element: etree._Element, scope: Scope)
             draft.put("link", link.href)
 
 
-def _guid(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _guid(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     guid = text_of(element)
     if guid is not None and "id" not in draft:
         draft["id"] = guid
@@ -78,63 +85,63 @@ def _guid(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa:
 
 
 def _plain(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
         if field not in draft:
             draft.put(field, text_of(element))
 
     return handle
 
 
-def _author(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _author(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     person = read_person(element, scope)
     if person is not None:
         draft.add("authors", person, scope)
 
 
-def _publisher(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _publisher(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     name = text_of(element)
     if name is not None:
         draft.put("publisher", Person(name=name))
 
 
-def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _category(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     term = text_of(element) or (element.get("term") or "").strip()
     if term:
         draft.add("categories", Category(term=term, scheme=element.get("domain")), scope)
 
 
-def _enclosure(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _enclosure(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     url = scope.enter(element).link(element.get("url") or element.get("href"))
     if url is not None:
         length = integer(element.get("length"))
         draft.add("enclosures", Enclosure(url=url, type=element.get("type"), length=length), scope)
 
 
-def _comments(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _comments(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     draft.put("comments", scope.enter(element).link(text_of(element)))
 
 
-def _source(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _source(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     link = scope.enter(element).link(element.get("url"))
     title = text_of(element)
     if link or title:
         draft.put("source", Source(title=Text(value=title) if title else None, link=link))
 
 
-def _body(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _body(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     value = markup_of(element)
     if value is not None:
         scope = scope.enter(element)
         draft.add("contents", Content(value=value, base=scope.base, lang=scope.lang), scope)
 
 
-def _content(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _content(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     """No element of RSS: Atom's where it says its type, else a body."""
     handle = _body if element.get("type") is None else atom.ENTRY["atom:content"]
     handle(draft, element, scope)
 
 
-def _xhtml_body(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _xhtml_body(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     """xhtml:body is markup by its namespace, so its text is text."""
     value = inner_markup(element).strip()
     if value:
@@ -145,21 +152,21 @@ def _xhtml_body(draft: Draft, element: etree._Element, scope: Scope) -> None:
         draft.add("contents", content, scope)
 
 
-def _summary(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _summary(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     """No element of RSS: it stands in where the description is missing."""
     draft.offer("summary", read_html(element, scope))
 
 
-def _rights(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _rights(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     if "rights" not in draft:
         draft.put("rights", read_html(element, scope))
 
 
-def _docs(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _docs(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     draft.put("docs", scope.enter(element).link(text_of(element)))
 
 
-def _image(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _image(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     scope = scope.enter(element)
     parts = {name_of(child): text_of(child) for child in element}
     url = scope.link(parts.get("rss:url") or element.get("href") or text_of(element))
@@ -174,7 +181,7 @@ def _image(draft: Draft, element: etree._Element, scope: Scope) -> None:
         draft.put("image", image)
 
 
-def _entry_image(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _entry_image(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     """No element of RSS either, but a picture for the entry where some programs write one."""
     scope = scope.enter(element)
     parts = {name_of(child): text_of(child) for child in element}
@@ -182,14 +189,14 @@ def _entry_image(draft: Draft, element: etree._Element, scope: Scope) -> None:
     draft.offer("image", scope.link(parts.get("rss:url") or element.get("href") or written))
 
 
-def _redirect(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _redirect(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     """Userland's way of telling that a feed has moved; believed like itunes:new-feed-url (D6)."""
     for child in element:
         if name_of(child) == "rss:newlocation":
             draft.put("new_feed_url", scope.enter(child).link(text_of(child)))
 
 
-def _cloud(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _cloud(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     cloud = Cloud(
         domain=element.get("domain"),
         port=element.get("port"),
@@ -200,21 +207,21 @@ def _cloud(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa
     draft.put("cloud", cloud)
 
 
-def _ttl(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _ttl(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     minutes = integer(text_of(element))
     if minutes is not None:
         put_hint(draft, ttl_minutes=minutes)
 
 
-def _skip_hours(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _skip_hours(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     put_hint(draft, skip_hours=hours_of(text_of(child) for child in element))
 
 
-def _skip_days(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _skip_days(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     put_hint(draft, skip_days=days_of(text_of(child) for child in element))
 
 
-def _nothing(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _nothing(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     """An element that is read elsewhere, or that says nothing a program needs."""
 
 

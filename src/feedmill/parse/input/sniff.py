@@ -6,7 +6,7 @@ from typing import Final, Literal
 from feedmill.model.parsed import Unreadable, UnreadableReason
 from feedmill.parse.xml.prolog import Prolog, read_prolog
 
-Kind = Literal["empty", "binary", "json", "html", "markup", "text"]
+DocumentKind = Literal["empty", "binary", "json", "html", "markup", "text"]
 
 _MAGIC: Final = (
     (b"\x1f\x8b", "gzip data"),
@@ -75,7 +75,7 @@ _ERROR_ROOTS: Final = frozenset(
 )
 
 
-def kind_of(body: bytes) -> Kind:
+def kind_of(body: bytes) -> DocumentKind:
     """A first look at the bytes, before any decoding."""
     start = _end_of_blank(body)
     head = body[start : start + _JUNK_LIMIT]
@@ -95,7 +95,7 @@ def holds_feed(utf8: bytes) -> bool:
     return _FEED_START.search(utf8, 0, _JUNK_LIMIT) is not None
 
 
-def find_feed(utf8: bytes) -> tuple[int, Prolog]:
+def find_feed_start(utf8: bytes) -> tuple[int, Prolog]:
     """Where the document begins, past warnings and debug output, and what its prolog holds.
 
     What stands before a root that could be a page's is junk if a feed follows. An unknown root is
@@ -123,13 +123,13 @@ def declaration_start(body: bytes) -> int:
     return found.start() if found else start
 
 
-def name_binary(body: bytes) -> Unreadable:
+def classify_binary(body: bytes) -> Unreadable:
     """Say which kind of file was served instead of a feed."""
     what = _magic(body) or "binary data"
     return Unreadable(reason="binary", detail=f"the body is {what}, not a feed")
 
 
-def name_page(text: str) -> Unreadable:
+def classify_page(text: str) -> Unreadable:
     """Say what an HTML page is: a challenge, a login, an error, or just a page."""
     head = text[:200_000].lower()
     found = _TITLE.search(head)
@@ -145,11 +145,11 @@ def name_page(text: str) -> Unreadable:
     return Unreadable(reason=reason, detail=f"{words[reason]}{shown} was served instead of a feed")
 
 
-def name_root(tag: str, text: str) -> Unreadable:
+def classify_root(tag: str, text: str) -> Unreadable:
     """Say what an XML document with a foreign root element is."""
     local = tag.rpartition("}")[2].rpartition(":")[2].lower()
     if local == "html":
-        return name_page(text)
+        return classify_page(text)
     if local == "opml":
         return Unreadable(reason="opml", detail="an OPML list of feeds; import it instead")
     if local in _ERROR_ROOTS:
@@ -171,7 +171,7 @@ def _magic(body: bytes) -> str | None:
     return "an MP4 file" if body[4:8] == b"ftyp" else None
 
 
-def _kind_of_markup(head: bytes) -> Kind:
+def _kind_of_markup(head: bytes) -> DocumentKind:
     name = _root_name(head, read_prolog(head, 0))
     if name in _FEED_ROOTS:
         return "markup"

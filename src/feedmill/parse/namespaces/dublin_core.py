@@ -7,25 +7,25 @@ from lxml import etree
 from feedmill.model.parsed import Category, Person
 from feedmill.parse.formats.atom import Handler
 from feedmill.parse.formats.rss import read_html
-from feedmill.parse.xml.elements import Draft, Scope, text_of
+from feedmill.parse.xml.elements import Draft, ElementScope, text_of
 
 
 def _stand_in(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
         draft.offer(field, text_of(element))
 
     return handle
 
 
 def _text_stand_in(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
         draft.offer(field, read_html(element, scope))
 
     return handle
 
 
 def _person(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
         name = text_of(element)
         if name is not None:
             draft.add(field, Person(name=name), scope)
@@ -33,13 +33,13 @@ def _person(field: str) -> Handler:
     return handle
 
 
-def _publisher(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _publisher(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     name = text_of(element)
     if name is not None:
         draft.offer("publisher", Person(name=name))
 
 
-def _subject(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _subject(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     term = text_of(element)
     if term is not None:
         draft.add("categories", Category(term=term), scope)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from feedmill.model.parsed import Geo
 from feedmill.parse.formats.atom import Handler
-from feedmill.parse.xml.elements import Draft, Scope, decimal, text_of
+from feedmill.parse.xml.elements import Draft, ElementScope, decimal, text_of
 from feedmill.parse.xml.names import name_of
 
 
@@ -18,7 +18,7 @@ def _known(draft: Draft) -> Geo:
 
 
 def _shape(kind: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
         _put_shape(draft, kind, _pairs(text_of(element), 2), scope)
 
     return handle
@@ -32,7 +32,7 @@ def _pairs(text: str | None, dimension: int) -> list[str]:
     return [part for number, part in enumerate(parts) if number % dimension < 2]
 
 
-def _put_shape(draft: Draft, kind: str, parts: list[str], scope: Scope) -> None:
+def _put_shape(draft: Draft, kind: str, parts: list[str], scope: ElementScope) -> None:
     known = _known(draft)
     if len(parts) < _FEWEST[kind]:
         return
@@ -48,7 +48,7 @@ def _put_point(draft: Draft, lat: float | None, lon: float | None) -> None:
     draft["geo"] = replace(_known(draft), lat=lat, lon=lon)
 
 
-def _where(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _where(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     """gml inside georss:where, or without it; latitude first, like georss's own.
 
     Coordinates of another reference system than WGS 84 are metres on some map: they are left out.
@@ -78,15 +78,15 @@ def _ring(first: etree._Element) -> str:
     return " ".join(text_of(one) or "" for one in beside)
 
 
-def _latitude(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _latitude(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     draft["geo"] = replace(_known(draft), lat=decimal(text_of(element)))
 
 
-def _longitude(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _longitude(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     draft["geo"] = replace(_known(draft), lon=decimal(text_of(element)))
 
 
-def _point(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _point(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     for child in element:
         handler = _COORDINATES.get(name_of(child))
         if handler is not None:

@@ -8,12 +8,12 @@ from lxml import etree
 from feedmill.model.parsed import Category, Image, Person
 from feedmill.parse.formats.atom import Handler, read_person
 from feedmill.parse.formats.rss import read_html
-from feedmill.parse.xml.elements import Draft, Scope, flag, integer, seconds, text_of
+from feedmill.parse.xml.elements import Draft, ElementScope, flag, integer, seconds, text_of
 from feedmill.parse.xml.names import name_of
 
 
 def _text(field: str, stand_in: str | None = None) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
         draft.put_in("itunes", field, text_of(element))
         if stand_in is not None:
             draft.offer(stand_in, read_html(element, scope))
@@ -21,63 +21,63 @@ def _text(field: str, stand_in: str | None = None) -> Handler:
     return handle
 
 
-def _author(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _author(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     name = text_of(element)
     draft.put_in("itunes", "author", name)
     if name is not None and not draft.other.get("authors"):
         draft.add_other("authors", Person(name=name), scope)
 
 
-def _picture(draft: Draft, element: etree._Element, scope: Scope) -> str | None:
+def _picture(draft: Draft, element: etree._Element, scope: ElementScope) -> str | None:
     url = scope.enter(element).link(element.get("href") or element.get("url") or text_of(element))
     draft.put_in("itunes", "image", url)
     return url
 
 
-def _feed_image(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _feed_image(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     url = _picture(draft, element, scope)
     if url is not None:
         draft.offer("image", Image(url=url))
 
 
-def _entry_image(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _entry_image(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     draft.offer("image", _picture(draft, element, scope))
 
 
 def _old_image(handle: Handler) -> Handler:
     """itunes:link with rel="image" is how the first podcasts named their picture."""
 
-    def handle_link(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    def handle_link(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
         if (element.get("rel") or "").strip().lower() == "image":
             handle(draft, element, scope)
 
     return handle_link
 
 
-def _duration(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _duration(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     draft.put_in("itunes", "duration", seconds(text_of(element)))
 
 
-def _explicit(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _explicit(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     draft.put_in("itunes", "explicit", flag(text_of(element)))
 
 
-def _block(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _block(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     draft.put_in("itunes", "block", flag(text_of(element)) or False)
 
 
-def _complete(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _complete(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     draft.put_in("itunes", "complete", flag(text_of(element)))
 
 
 def _number(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
         draft.put_in("itunes", field, integer(text_of(element)))
 
     return handle
 
 
-def _keywords(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _keywords(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     text, most = text_of(element) or "", scope.limits.max_values
     parts = text.replace("\n", ",").split(",", most)
     if len(parts) > most:
@@ -86,7 +86,7 @@ def _keywords(draft: Draft, element: etree._Element, scope: Scope) -> None:
     draft.put_in("itunes", "keywords", words or None)
 
 
-def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _category(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     for one in islice(element.iter(), scope.limits.max_values):
         if name_of(one).endswith(":category"):
             # Only its own text: that of a category inside it is not its name.
@@ -95,7 +95,7 @@ def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
                 _add_category(draft, name, scope)
 
 
-def _add_category(draft: Draft, name: str, scope: Scope) -> None:
+def _add_category(draft: Draft, name: str, scope: ElementScope) -> None:
     facts = draft.part("itunes")
     known = facts.get("categories", ())
     if len(known) < scope.limits.max_values:
@@ -103,13 +103,13 @@ def _add_category(draft: Draft, name: str, scope: Scope) -> None:
     draft.add("categories", Category(term=name, scheme=_SCHEME), scope)
 
 
-def _owner(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _owner(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     owner = read_person(element, scope)
     draft.put_in("itunes", "owner", owner)
     draft.offer("publisher", owner)
 
 
-def _new_feed_url(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _new_feed_url(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     draft.put("new_feed_url", scope.link(text_of(element)))
 
 

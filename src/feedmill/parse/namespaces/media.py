@@ -8,17 +8,17 @@ from msgspec.structs import replace
 
 from feedmill.model.parsed import Category, MediaContent, MediaThumbnail, Text
 from feedmill.parse.formats.atom import Handler
-from feedmill.parse.xml.elements import Draft, Scope, integer, markup_of, seconds, text_of
+from feedmill.parse.xml.elements import Draft, ElementScope, integer, markup_of, seconds, text_of
 from feedmill.parse.xml.names import name_of
 
 _MAX_CHILDREN: Final = 20_000  # of one group or content
 
 
-def _content(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _content(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     draft.add("media", read_media(element, scope), scope)
 
 
-def _group(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _group(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     """Every content of the group, each with what the group says of all of them."""
     scope = scope.enter(element)
     about = _about(element, scope)
@@ -37,7 +37,7 @@ def _group(draft: Draft, element: etree._Element, scope: Scope) -> None:
             handler(draft, child, scope)
 
 
-def read_media(element: etree._Element, scope: Scope) -> MediaContent:
+def read_media(element: etree._Element, scope: ElementScope) -> MediaContent:
     """One media:content with its own title, description, credits and thumbnails."""
     scope = scope.enter(element)
     about = _about(element, scope)
@@ -54,7 +54,7 @@ def read_media(element: etree._Element, scope: Scope) -> MediaContent:
     )
 
 
-def _about(element: etree._Element, scope: Scope) -> MediaContent:
+def _about(element: etree._Element, scope: ElementScope) -> MediaContent:
     title = description = None
     names: list[str] = []
     thumbnails: list[MediaThumbnail] = []
@@ -87,7 +87,7 @@ def _inherited(own: MediaContent, group: MediaContent) -> MediaContent:
     )
 
 
-def _read_thumbnail(element: etree._Element, scope: Scope) -> MediaThumbnail | None:
+def _read_thumbnail(element: etree._Element, scope: ElementScope) -> MediaThumbnail | None:
     url = scope.link(element.get("url") or text_of(element))
     if url is None:
         return None
@@ -96,7 +96,7 @@ def _read_thumbnail(element: etree._Element, scope: Scope) -> MediaThumbnail | N
     )
 
 
-def _thumbnail(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _thumbnail(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     thumbnail = _read_thumbnail(element, scope)
     if thumbnail is not None:
         draft.add("media", MediaContent(thumbnails=(thumbnail,)), scope)
@@ -104,7 +104,7 @@ def _thumbnail(draft: Draft, element: etree._Element, scope: Scope) -> None:
 
 
 def _stand_in(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
         scope = scope.enter(element)
         value = markup_of(element)
         if value is not None:
@@ -115,7 +115,7 @@ def _stand_in(field: str) -> Handler:
     return handle
 
 
-def _category(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _category(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     term = text_of(element)
     if term is not None:
         scheme = element.get("scheme") or _SCHEME

@@ -6,10 +6,10 @@ from lxml import etree
 
 from feedmill.model.parsed import PodcastPerson, PodcastTranscript
 from feedmill.parse.formats.atom import Handler
-from feedmill.parse.xml.elements import Draft, Scope, decimal, flag, text_of
+from feedmill.parse.xml.elements import Draft, ElementScope, decimal, flag, text_of
 
 
-def _append(draft: Draft, field: str, value: object, scope: Scope) -> None:
+def _append(draft: Draft, field: str, value: object, scope: ElementScope) -> None:
     facts = draft.part("podcast")
     values = facts.get(field, ())
     if len(values) < scope.limits.max_values:
@@ -19,22 +19,22 @@ def _append(draft: Draft, field: str, value: object, scope: Scope) -> None:
 
 
 def _text(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
         draft.put_in("podcast", field, text_of(element))
 
     return handle
 
 
-def _locked(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _locked(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     draft.put_in("podcast", "locked", flag(text_of(element)))
 
 
-def _chapters(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _chapters(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     draft.put_in("podcast", "chapters_url", scope.link(element.get("url")))
     draft.put_in("podcast", "chapters_type", element.get("type"))
 
 
-def _transcript(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _transcript(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     url = scope.link(element.get("url"))
     if url is not None:
         transcript = PodcastTranscript(
@@ -46,7 +46,7 @@ def _transcript(draft: Draft, element: etree._Element, scope: Scope) -> None:
         _append(draft, "transcripts", transcript, scope)
 
 
-def _person(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _person(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     name = text_of(element)
     if name is not None:
         person = PodcastPerson(
@@ -59,13 +59,13 @@ def _person(draft: Draft, element: etree._Element, scope: Scope) -> None:
         _append(draft, "persons", person, scope)
 
 
-def _soundbite(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _soundbite(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     start, length = decimal(element.get("startTime")), decimal(element.get("duration"))
     if start is not None and length is not None:
         _append(draft, "soundbites", (start, length, text_of(element) or ""), scope)
 
 
-def _funding(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _funding(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     url = scope.link(element.get("url"))
     if url is not None:
         _append(draft, "funding", (url, text_of(element) or ""), scope)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from feedmill.model.parsed import PublisherHints
 from feedmill.parse.formats.atom import Handler
-from feedmill.parse.xml.elements import Draft, Scope, integer, text_of
+from feedmill.parse.xml.elements import Draft, ElementScope, integer, text_of
 
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _PERIODS: Final = frozenset({"hourly", "daily", "weekly", "monthly", "yearly"})
@@ -33,19 +33,19 @@ def days_of(texts: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(day.capitalize() for day in _DAYS if day in starts)
 
 
-def _period(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _period(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     period = (text_of(element) or "").lower()
     if period in _PERIODS:
         put_hint(draft, update_period=period)
 
 
-def _frequency(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _frequency(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     frequency = integer(text_of(element))
     if frequency:
         put_hint(draft, update_frequency=frequency)
 
 
-def _update_base(draft: Draft, element: etree._Element, scope: Scope) -> None:  # noqa: ARG001
+def _update_base(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
     put_hint(draft, update_base=text_of(element))
 
 

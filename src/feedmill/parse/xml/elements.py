@@ -28,7 +28,7 @@ _ISO_DURATION: Final = re.compile(
 )
 
 
-class Scope:
+class ElementScope:
     """What an element inherits from those around it, and the limits of the document."""
 
     __slots__ = ("base", "inherits", "lang", "limits", "notes")
@@ -48,14 +48,14 @@ class Scope:
         self.limits = limits
         self.notes = notes
 
-    def enter(self, element: etree._Element) -> "Scope":
+    def enter(self, element: etree._Element) -> "ElementScope":
         """The scope inside an element: the same one unless it sets xml:base or xml:lang."""
         if not self.inherits:
             return self
         base, lang = element.get(XML_BASE), element.get(XML_LANG)
         if base is None and lang is None:
             return self
-        return Scope(
+        return ElementScope(
             base=self.base if base is None else http_url(base, self.base) or self.base,
             lang=self.lang if lang is None else (lang.strip() or None),
             inherits=True,
@@ -92,12 +92,12 @@ class Draft(dict[str, Any]):
         if value is not None and field not in self.other:
             self.other[field] = value
 
-    def add(self, field: str, value: object, scope: Scope) -> None:
+    def add(self, field: str, value: object, scope: ElementScope) -> None:
         """Append to a field of many values, up to the limit."""
         values = self.get(field)
         self[field] = (value,) if values is None else _appended(values, value, scope)
 
-    def add_other(self, field: str, value: object, scope: Scope) -> None:
+    def add_other(self, field: str, value: object, scope: ElementScope) -> None:
         """Append to a stand-in of many values, up to the limit."""
         self.other[field] = _appended(self.other.get(field, ()), value, scope)
 
@@ -194,7 +194,7 @@ def _escaped(text: str | None) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") if text else ""
 
 
-def _appended(values: tuple[object, ...], value: object, scope: Scope) -> tuple[object, ...]:
+def _appended(values: tuple[object, ...], value: object, scope: ElementScope) -> tuple[object, ...]:
     if len(values) >= scope.limits.max_values:
         scope.notes.add("values-capped")
         return values

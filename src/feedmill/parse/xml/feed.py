@@ -17,9 +17,9 @@ from feedmill.model.parsed import ParsedEntry, ParsedFeed, Repair, RepairCode, U
 from feedmill.parse.input import sniff
 from feedmill.parse.input.encoding import Decoded
 from feedmill.parse.xml import handlers
-from feedmill.parse.xml.elements import Scope
-from feedmill.parse.xml.salvage import Salvaged, read_head, read_slices
-from feedmill.parse.xml.source import Source, prepare, realigned
+from feedmill.parse.xml.elements import ElementScope
+from feedmill.parse.xml.salvage import Salvaged, read_root_without_entries, read_slices
+from feedmill.parse.xml.source import MarkupSource, prepare_source, realign_spans
 from feedmill.parse.xml.tree import Tree, read_tree
 
 _ROOT_NAME: Final = re.compile(rb"<([^\s/>]+)")
@@ -44,7 +44,7 @@ class _Reading(Value):
     """A document that turned out to be a feed: its tree, its entries, and which of them to read."""
 
     job: _Job
-    source: Source
+    source: MarkupSource
     tree: Tree
     containers: list[etree._Element]
     elements: list[etree._Element]
@@ -55,7 +55,7 @@ def parse_markup(
     document: RawDocument, decoded: Decoded, limits: ParseLimits, known: frozenset[str]
 ) -> ParsedFeed | Unreadable:
     """Read an XML feed, well-formed or not."""
-    source = prepare(document, decoded, limits.max_items)
+    source = prepare_source(document, decoded, limits.max_items)
     if source is None:
         return Unreadable(reason="malformed", detail="markup without an element")
     job = _Job(document=document, decoded=decoded, limits=limits, known=known)
@@ -63,7 +63,7 @@ def parse_markup(
     return _read(reading) if isinstance(reading, _Reading) else reading
 
 
-def _without_known(job: _Job, source: Source) -> _Reading | None:
+def _without_known(job: _Job, source: MarkupSource) -> _Reading | None:
     """The reading of new entries alone; None when the tree does not bear out the scan."""
     fresh = source.unknown(job.known)
     if len(fresh) == len(source.spans) or not source.scan.regular:
@@ -71,24 +71,24 @@ def _without_known(job: _Job, source: Source) -> _Reading | None:
     tree = read_tree(source.text_with(fresh))
     if tree is None or handlers.format_of(tree.root) is None:
         return None
-    containers, elements = handlers.split(tree.root)
+    containers, elements = handlers.split_entries(tree.root)
     if tree.sound and not _agree(source, elements, len(fresh)):
         return None
     return _reading(job, source, tree, containers, elements, fresh)
 
 
-def _whole(job: _Job, source: Source) -> _Reading | Unreadable:
+def _whole(job: _Job, source: MarkupSource) -> _Reading | Unreadable:
     """The reading of a whole document; entries that are known are still not read again."""
     tree = read_tree(source.utf8[source.start :])
     if tree is None:
         return Unreadable(reason="malformed", detail="no element could be read")
     if handlers.format_of(tree.root) is None:
         head = source.utf8[source.start : source.start + 200_000]
-        return sniff.name_root(tree.root.tag, head.decode("utf-8", "replace"))
-    containers, elements = handlers.split(tree.root)
+        return sniff.classify_root(tree.root.tag, head.decode("utf-8", "replace"))
+    containers, elements = handlers.split_entries(tree.root)
     if tree.sound and not _agree(source, elements, len(source.spans)):
         most = job.limits.max_items
-        source = realigned(source, tree.root, elements, job.decoded, job.document, most)
+        source = realign_spans(source, tree.root, elements, job.decoded, job.document, most)
     fresh = source.unknown(job.known)
     if tree.sound and source.spans:
         elements = [elements[number] for number in fresh]
@@ -97,22 +97,22 @@ def _whole(job: _Job, source: Source) -> _Reading | Unreadable:
 
 def _reading(
     job: _Job,
-    source: Source,
+    source: MarkupSource,
     tree: Tree,
     containers: list[etree._Element],
     elements: list[etree._Element],
     fresh: list[int],
 ) -> _Reading:
     """A broken document's head takes the place of its tree, which would stay in memory."""
-    head = read_head(source) if source.spans and not tree.sound else None
+    head = read_root_without_entries(source) if source.spans and not tree.sound else None
     if head is not None:
-        tree, containers, elements = replace(tree, root=head), handlers.split(head)[0], []
+        tree, containers, elements = replace(tree, root=head), handlers.split_entries(head)[0], []
     return _Reading(
         job=job, source=source, tree=tree, containers=containers, elements=elements, fresh=fresh
     )
 
 
-def _agree(source: Source, elements: list[etree._Element], count: int) -> bool:
+def _agree(source: MarkupSource, elements: list[etree._Element], count: int) -> bool:
     """True when a sound tree's entries are those that the scan saw, in number and in spelling."""
     scan = source.scan
     fits = len(elements) > count if scan.more else len(elements) == count
@@ -129,7 +129,7 @@ def _agree(source: Source, elements: list[etree._Element], count: int) -> bool:
 def _read(reading: _Reading) -> ParsedFeed:
     job, source, tree = reading.job, reading.source, reading.tree
     notes: set[RepairCode] = set()
-    scope = Scope(
+    scope = ElementScope(
         base=job.document.url,
         lang=None,
         inherits=_INHERITED.search(source.utf8) is not None,
@@ -155,7 +155,9 @@ def _read(reading: _Reading) -> ParsedFeed:
     )
 
 
-def _values(reading: _Reading, scope: Scope, *, cut: bool) -> tuple[dict[str, Any], Salvaged]:
+def _values(
+    reading: _Reading, scope: ElementScope, *, cut: bool
+) -> tuple[dict[str, Any], Salvaged]:
     """The feed's fields, and the entries within the limit."""
     source = reading.source
     if reading.tree.sound or not source.spans:
@@ -169,7 +171,7 @@ def _values(reading: _Reading, scope: Scope, *, cut: bool) -> tuple[dict[str, An
 
 
 def _read_elements(
-    reading: _Reading, elements: list[etree._Element], scope: Scope
+    reading: _Reading, elements: list[etree._Element], scope: ElementScope
 ) -> tuple[ParsedEntry, ...]:
     source = reading.source
     if not source.spans:
@@ -202,7 +204,7 @@ def _source_authors(entry: ParsedEntry) -> tuple[object, ...]:
     return entry.source.authors if entry.source is not None else ()
 
 
-def _is_cut(tree: Tree, source: Source) -> bool:
+def _is_cut(tree: Tree, source: MarkupSource) -> bool:
     """The document ended too early: the parser says so, and the root's end tag is missing."""
     if not (tree.cut or tree.deep or source.scan.cut):
         return False
@@ -212,7 +214,7 @@ def _is_cut(tree: Tree, source: Source) -> bool:
 
 
 def _repairs(
-    source: Source,
+    source: MarkupSource,
     tree: Tree,
     notes: set[RepairCode],
     limits: ParseLimits,

@@ -18,7 +18,7 @@ _MOST_WORDS: Final = 200
 _NOT_A_LINE_END: Final = re.compile(rb"[^\n]")
 
 
-class Flaw(Value):
+class XmlFault(Value):
     """The first place that breaks the rules of XML; lines and columns are counted from 1."""
 
     line: int
@@ -26,7 +26,7 @@ class Flaw(Value):
     message: str
 
 
-def first_flaw(document: RawDocument, limits: ParseLimits = _DEFAULTS) -> Flaw | None:
+def first_xml_fault(document: RawDocument, limits: ParseLimits = _DEFAULTS) -> XmlFault | None:
     """The first fault of a markup document; None when there is none, or when it is no markup."""
     if len(document.body) > limits.max_bytes or kind_of(document.body) not in ("markup", "html"):
         return None
@@ -37,7 +37,7 @@ def first_flaw(document: RawDocument, limits: ParseLimits = _DEFAULTS) -> Flaw |
         line, column = problem.position
         # The parser adds where it was; that stands beside the words already.
         words = problem.msg.partition(", line ")[0]
-        return Flaw(line=max(line, 1), column=max(column, 1), message=words[:_MOST_WORDS])
+        return XmlFault(line=max(line, 1), column=max(column, 1), message=words[:_MOST_WORDS])
     return None
 
 

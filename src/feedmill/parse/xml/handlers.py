@@ -21,7 +21,7 @@ from feedmill.parse.namespaces import (
     podcast,
     syndication,
 )
-from feedmill.parse.xml.elements import Draft, Scope, text_of
+from feedmill.parse.xml.elements import Draft, ElementScope, text_of
 from feedmill.parse.xml.names import is_settled, name_of
 
 _ENTRY: Final[dict[str, Handler]] = {
@@ -81,7 +81,7 @@ def format_of(root: etree._Element) -> FeedFormat | None:
     return None
 
 
-def split(root: etree._Element) -> tuple[list[etree._Element], list[etree._Element]]:
+def split_entries(root: etree._Element) -> tuple[list[etree._Element], list[etree._Element]]:
     """The containers of feed-level elements, and the entries, in document order."""
     name = name_of(root)
     if name in _ENTRY_NAMES:
@@ -99,7 +99,7 @@ def split(root: etree._Element) -> tuple[list[etree._Element], list[etree._Eleme
     return containers, entries
 
 
-def read_entry(element: etree._Element, scope: Scope, place: Slice | None) -> ParsedEntry:
+def read_entry(element: etree._Element, scope: ElementScope, place: Slice | None) -> ParsedEntry:
     """One item or entry in the publisher's words."""
     scope = scope.enter(element)
     draft = Draft()
@@ -113,7 +113,9 @@ def read_entry(element: etree._Element, scope: Scope, place: Slice | None) -> Pa
     return _entry(draft, scope, place)
 
 
-def read_feed(containers: list[etree._Element], scope: Scope) -> tuple[dict[str, Any], Scope]:
+def read_feed(
+    containers: list[etree._Element], scope: ElementScope
+) -> tuple[dict[str, Any], ElementScope]:
     """The feed's own fields, and the scope in which its entries stand."""
     draft = Draft()
     for container in containers:
@@ -154,7 +156,7 @@ def _handler_of(element: etree._Element) -> Handler:
     return handler
 
 
-def _entry(draft: Draft, scope: Scope, place: Slice | None) -> ParsedEntry:
+def _entry(draft: Draft, scope: ElementScope, place: Slice | None) -> ParsedEntry:
     fields = draft.settled()
     if "link" not in fields:
         link = best_alternate(fields.get("links", ()))
@@ -172,7 +174,7 @@ def _entry(draft: Draft, scope: Scope, place: Slice | None) -> ParsedEntry:
     return ParsedEntry(**fields)
 
 
-def _keep_unknown(draft: Draft, element: etree._Element, scope: Scope) -> None:
+def _keep_unknown(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     """Keep what nobody knows as text, so that nothing the publisher said is lost."""
     known = draft.get("ext", ())
     if len(known) >= _MAX_EXT:

@@ -70,7 +70,7 @@ def with_windows_characters(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
     return mended, (Repair(code="entities-decoded", detail=detail),)
 
 
-def mend(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
+def repair_xml(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
     """Remove characters that XML forbids; write out entities, stray & and <, missing quotes."""
     mender = _Mender()
     text = mender.without_illegal(utf8)
@@ -101,7 +101,7 @@ def with_few_references(utf8: bytes) -> bytes:
     return _as_text(utf8, count) if count > _MAX_UNKNOWN else utf8
 
 
-def balance(utf8: bytes) -> bytes:
+def balance_tags(utf8: bytes) -> bytes:
     """Close what was left open and drop what was never opened, as a browser would."""
     opened: list[bytes] = []
     counts: Counter[bytes] = Counter()

@@ -8,11 +8,11 @@ from lxml import etree
 from feedmill.model.base import Value
 from feedmill.model.parsed import ParsedEntry
 from feedmill.parse.xml import handlers
-from feedmill.parse.xml.elements import Scope
+from feedmill.parse.xml.elements import ElementScope
 from feedmill.parse.xml.repair import with_windows_characters
 from feedmill.parse.xml.slices import start_tags
-from feedmill.parse.xml.source import Source
-from feedmill.parse.xml.tree import parse_strictly, read_broken, read_fragment, read_hastily
+from feedmill.parse.xml.source import MarkupSource
+from feedmill.parse.xml.tree import parse_strictly, read_broken, read_fragment, read_without_repair
 
 _MAX_HEAD: Final = 1_000_000  # bytes of a document without its entries
 _WRAPPING_BYTES: Final = 10_000_000  # what start tags around slices may cost in all
@@ -31,13 +31,13 @@ class Salvaged(Value):
     hasty: int = 0
 
 
-def read_head(source: Source) -> etree._Element | None:
+def read_root_without_entries(source: MarkupSource) -> etree._Element | None:
     """The root of the document without its entries: a broken entry cannot disturb the feed."""
     head = source.text_with([])
     return read_fragment(head) if len(head) <= _MAX_HEAD else None
 
 
-def read_slices(source: Source, numbers: list[int], scope: Scope) -> Salvaged:
+def read_slices(source: MarkupSource, numbers: list[int], scope: ElementScope) -> Salvaged:
     """Every entry from its own bytes, wrapped in the start tags around it for their namespaces."""
     before, after = _wrapping(source, len(numbers))
     entries: list[ParsedEntry] = []
@@ -71,10 +71,10 @@ class _Patience:
         if min(self.slices, self.size, self.tags) >= 0:
             return read_broken(piece)
         self.hasty += 1
-        return read_hastily(piece)
+        return read_without_repair(piece)
 
 
-def _wrapping(source: Source, count: int) -> tuple[bytes, bytes]:
+def _wrapping(source: MarkupSource, count: int) -> tuple[bytes, bytes]:
     """What to write around a slice: the start tags as they are, else only their namespaces."""
     tags = start_tags(source.utf8, source.root, source.spans[0][0])
     most = _WRAPPING_BYTES // max(count, 1)

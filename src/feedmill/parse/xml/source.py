@@ -11,14 +11,14 @@ from feedmill.model.document import RawDocument
 from feedmill.model.parsed import Repair, Slice
 from feedmill.parse.input.encoding import Decoded
 from feedmill.parse.input.offsets import Spans
-from feedmill.parse.input.sniff import find_feed
+from feedmill.parse.input.sniff import find_feed_start
 from feedmill.parse.xml import slices
 from feedmill.parse.xml.prolog import without_doctype
 
 _NONE: Final[tuple[Slice, ...]] = ()
 
 
-class Source(Value):
+class MarkupSource(Value):
     """The bytes to parse, and the entries that a scan found in them."""
 
     utf8: bytes
@@ -62,9 +62,9 @@ class Source(Value):
         return b"".join(pieces)
 
 
-def prepare(document: RawDocument, decoded: Decoded, max_items: int) -> Source | None:
+def prepare_source(document: RawDocument, decoded: Decoded, max_items: int) -> MarkupSource | None:
     """Find the root and the entries; None when there is no element at all."""
-    start, prolog = find_feed(decoded.utf8)
+    start, prolog = find_feed_start(decoded.utf8)
     if prolog.root < 0:
         return None
     repairs = list(decoded.repairs)
@@ -77,7 +77,7 @@ def prepare(document: RawDocument, decoded: Decoded, max_items: int) -> Source |
     utf8 = without_doctype(decoded.utf8, prolog)
     scan = slices.scan_entries(utf8, prolog.root, max_items)
     marks = _marks(utf8, prolog.root, scan.spans)
-    return Source(
+    return MarkupSource(
         utf8=utf8,
         start=start,
         root=prolog.root,
@@ -88,14 +88,14 @@ def prepare(document: RawDocument, decoded: Decoded, max_items: int) -> Source |
     )
 
 
-def realigned(
-    source: Source,
+def realign_spans(
+    source: MarkupSource,
     tree: etree._Element,
     elements: list[etree._Element],
     decoded: Decoded,
     document: RawDocument,
     max_items: int,
-) -> Source:
+) -> MarkupSource:
     """The source with the spans of a sound tree's own entries, in place of those of the scan."""
     entries = frozenset(elements[:max_items])
     wanted = [number for number, element in enumerate(tree.iter("*")) if element in entries]

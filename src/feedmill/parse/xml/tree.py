@@ -12,8 +12,8 @@ from lxml import etree
 from feedmill.model.base import Value
 from feedmill.model.parsed import Repair
 from feedmill.parse.xml.repair import (
-    balance,
-    mend,
+    balance_tags,
+    repair_xml,
     with_few_references,
     with_windows_characters,
     without_illegal_references,
@@ -52,7 +52,7 @@ def read_tree(utf8: bytes) -> Tree | None:
     root = parse_strictly(utf8)
     if root is not None:
         return Tree(root=root, repairs=repairs)
-    mended, more = mend(utf8)
+    mended, more = repair_xml(utf8)
     repairs += more
     root = parse_strictly(mended) if more else None
     if root is not None:
@@ -77,16 +77,16 @@ def read_fragment(utf8: bytes) -> etree._Element | None:
 
 def read_broken(utf8: bytes) -> etree._Element | None:
     """The same for a piece that is known not to be well-formed."""
-    mended, _ = mend(utf8)
+    mended, _ = repair_xml(utf8)
     root = parse_strictly(mended)
     if root is not None:
         return root
     if len(mended) <= _MAX_BALANCED:
-        mended = balance(mended)
+        mended = balance_tags(mended)
     return _recover(mended, _lenient)
 
 
-def read_hastily(utf8: bytes) -> etree._Element | None:
+def read_without_repair(utf8: bytes) -> etree._Element | None:
     """The same without any mending: what the recovering parser makes of it."""
     return _recover(with_few_references(utf8), _lenient)
 

@@ -9,80 +9,90 @@ from feedmill.model.entry import EntryEnclosure
 from feedmill.model.event import StoredEntry
 from feedmill.publish.metafeeds.items import (
     GENERATOR,
+    EntrySource,
     Item,
     MetaFeed,
-    Source,
     feed_urn,
     items_of,
     language_tag,
-    legal,
     rfc3339,
     source_urn,
     title_of,
+    xml_legal_text,
 )
-from feedmill.publish.metafeeds.xml import ATOM, MEDIA, XML_LANG, add, octets, paging, thumbnail
+from feedmill.publish.metafeeds.xml import (
+    ATOM,
+    MEDIA,
+    XML_LANG,
+    add_element,
+    add_paging_links,
+    add_thumbnail,
+    serialise,
+)
 
 _NAMES: Final = {None: ATOM, "media": MEDIA}
 
 
-def atom(
-    feed: MetaFeed, entries: Sequence[StoredEntry], sources: Mapping[str, Source] | None = None
+def write_atom(
+    feed: MetaFeed, entries: Sequence[StoredEntry], sources: Mapping[str, EntrySource] | None = None
 ) -> bytes:
     """The document; the same entries always give the same bytes."""
     root = etree.Element(f"{{{ATOM}}}feed", nsmap=_NAMES)  # type: ignore[arg-type]  # the stubs know no default namespace
     _speak(root, language_tag(feed.language))
-    add(root, f"{{{ATOM}}}id", feed_urn(feed.key))
-    add(root, f"{{{ATOM}}}title", title_of(feed))
+    add_element(root, f"{{{ATOM}}}id", feed_urn(feed.key))
+    add_element(root, f"{{{ATOM}}}title", title_of(feed))
     if feed.description:
-        add(root, f"{{{ATOM}}}subtitle", legal(feed.description))
-    add(root, f"{{{ATOM}}}updated", rfc3339(feed.updated))
+        add_element(root, f"{{{ATOM}}}subtitle", xml_legal_text(feed.description))
+    add_element(root, f"{{{ATOM}}}updated", rfc3339(feed.updated))
     # Section 4.1.1: needed as soon as one entry has no author of its own.
-    add(add(root, f"{{{ATOM}}}author"), f"{{{ATOM}}}name", GENERATOR)
-    add(root, f"{{{ATOM}}}generator", GENERATOR)
-    add(root, f"{{{ATOM}}}link", rel="alternate", href=feed.home_url)
-    paging(root, feed, "application/atom+xml")
+    add_element(add_element(root, f"{{{ATOM}}}author"), f"{{{ATOM}}}name", GENERATOR)
+    add_element(root, f"{{{ATOM}}}generator", GENERATOR)
+    add_element(root, f"{{{ATOM}}}link", rel="alternate", href=feed.home_url)
+    add_paging_links(root, feed, "application/atom+xml")
     for item in items_of(entries, sources or {}):
         _entry(root, item)
-    return octets(root)
+    return serialise(root)
 
 
 def _entry(root: etree._Element, item: Item) -> None:
-    entry = add(root, f"{{{ATOM}}}entry")
+    entry = add_element(root, f"{{{ATOM}}}entry")
     _speak(entry, item.language)
-    add(entry, f"{{{ATOM}}}id", item.id)
-    add(entry, f"{{{ATOM}}}title", item.title, type="text")
-    add(entry, f"{{{ATOM}}}published", rfc3339(item.published))
-    add(entry, f"{{{ATOM}}}updated", rfc3339(item.updated))
+    add_element(entry, f"{{{ATOM}}}id", item.id)
+    add_element(entry, f"{{{ATOM}}}title", item.title, type="text")
+    add_element(entry, f"{{{ATOM}}}published", rfc3339(item.published))
+    add_element(entry, f"{{{ATOM}}}updated", rfc3339(item.updated))
     _people(entry, item)
     _links(entry, item)
     for category in item.categories:
-        add(entry, f"{{{ATOM}}}category", term=category)
+        add_element(entry, f"{{{ATOM}}}category", term=category)
     if item.summary:
-        add(entry, f"{{{ATOM}}}summary", item.summary, type="text")
+        add_element(entry, f"{{{ATOM}}}summary", item.summary, type="text")
     if item.content or item.link is None:  # section 4.1.2: one of the two has to be there
-        add(entry, f"{{{ATOM}}}content", item.content, type="html")
-    thumbnail(entry, item)
+        add_element(entry, f"{{{ATOM}}}content", item.content, type="html")
+    add_thumbnail(entry, item)
     if item.source is not None:
         _source(entry, item.source, item)
 
 
 def _people(entry: etree._Element, item: Item) -> None:
     for author in item.authors:
-        person = add(entry, f"{{{ATOM}}}author")
-        add(person, f"{{{ATOM}}}name", author.name)
+        person = add_element(entry, f"{{{ATOM}}}author")
+        add_element(person, f"{{{ATOM}}}name", author.name)
         if author.uri:
-            add(person, f"{{{ATOM}}}uri", author.uri)
+            add_element(person, f"{{{ATOM}}}uri", author.uri)
         if author.email:
-            add(person, f"{{{ATOM}}}email", author.email)
+            add_element(person, f"{{{ATOM}}}email", author.email)
 
 
 def _links(entry: etree._Element, item: Item) -> None:
     if item.link:
-        add(entry, f"{{{ATOM}}}link", rel="alternate", href=item.link)
+        add_element(entry, f"{{{ATOM}}}link", rel="alternate", href=item.link)
     if item.comments_url:
-        add(entry, f"{{{ATOM}}}link", rel="replies", href=item.comments_url)
+        add_element(entry, f"{{{ATOM}}}link", rel="replies", href=item.comments_url)
     for enclosure in item.enclosures:
-        add(entry, f"{{{ATOM}}}link", rel="enclosure", href=enclosure.url, **_about(enclosure))
+        add_element(
+            entry, f"{{{ATOM}}}link", rel="enclosure", href=enclosure.url, **_about(enclosure)
+        )
 
 
 def _about(enclosure: EntryEnclosure) -> dict[str, str]:
@@ -91,19 +101,19 @@ def _about(enclosure: EntryEnclosure) -> dict[str, str]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _source(entry: etree._Element, source: Source, item: Item) -> None:
+def _source(entry: etree._Element, source: EntrySource, item: Item) -> None:
     """Where the entry came from (section 4.2.11); who wrote it, when nobody else is named."""
-    element = add(entry, f"{{{ATOM}}}source")
+    element = add_element(entry, f"{{{ATOM}}}source")
     name = source.title or source.url
-    add(element, f"{{{ATOM}}}id", source_urn(source.feed_id))
-    add(element, f"{{{ATOM}}}title", name)
-    add(element, f"{{{ATOM}}}updated", rfc3339(item.updated))
+    add_element(element, f"{{{ATOM}}}id", source_urn(source.feed_id))
+    add_element(element, f"{{{ATOM}}}title", name)
+    add_element(element, f"{{{ATOM}}}updated", rfc3339(item.updated))
     if not item.authors:
-        add(add(element, f"{{{ATOM}}}author"), f"{{{ATOM}}}name", name)
+        add_element(add_element(element, f"{{{ATOM}}}author"), f"{{{ATOM}}}name", name)
     if source.url:
-        add(element, f"{{{ATOM}}}link", rel="self", href=source.url)
+        add_element(element, f"{{{ATOM}}}link", rel="self", href=source.url)
     if source.site_url:
-        add(element, f"{{{ATOM}}}link", rel="alternate", href=source.site_url)
+        add_element(element, f"{{{ATOM}}}link", rel="alternate", href=source.site_url)
 
 
 def _speak(element: etree._Element, language: str | None) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.urls import http_url, join, split
+from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.model.base import Value
 from feedmill.model.entry import Author, EntryEnclosure
 from feedmill.model.event import StoredEntry
@@ -43,7 +43,7 @@ class MetaFeed(Value):
     language: str | None = None
 
 
-class Source(Value):
+class EntrySource(Value):
     """The feed that an entry came from."""
 
     feed_id: str
@@ -68,47 +68,51 @@ class Item(Value):
     image: str | None
     comments_url: str | None
     language: str | None
-    source: Source | None
+    source: EntrySource | None
 
 
 def feed_urn(key: str) -> str:
     """The id of a collection: the same wherever it is served."""
-    return f"urn:feedmill:collection:{hashlib.sha256(legal(key).encode()).hexdigest()[:32]}"
+    return (
+        f"urn:feedmill:collection:{hashlib.sha256(xml_legal_text(key).encode()).hexdigest()[:32]}"
+    )
 
 
 def entry_urn(entry_uid: str) -> str:
     """The id of an entry: the same in every collection and format."""
-    return f"urn:feedmill:entry:{legal(entry_uid)}"
+    return f"urn:feedmill:entry:{xml_legal_text(entry_uid)}"
 
 
 def source_urn(feed_id: str) -> str:
     """The id of a feed that entries come from."""
-    return f"urn:feedmill:feed:{legal(feed_id)}"
+    return f"urn:feedmill:feed:{xml_legal_text(feed_id)}"
 
 
 def title_of(feed: MetaFeed) -> str:
     """What the collection is called; every format wants a name."""
-    return legal(feed.title).strip() or GENERATOR
+    return xml_legal_text(feed.title).strip() or GENERATOR
 
 
-def items_of(entries: Iterable[StoredEntry], sources: Mapping[str, Source]) -> tuple[Item, ...]:
+def items_of(
+    entries: Iterable[StoredEntry], sources: Mapping[str, EntrySource]
+) -> tuple[Item, ...]:
     """The entries in their order; an id that comes twice is shown once."""
     items = {entry.entry_uid: _item(entry, sources.get(entry.feed_id)) for entry in entries}
     return tuple(items.values())
 
 
-def legal(text: str | None) -> str:
+def xml_legal_text(text: str | None) -> str:
     """The text without what no XML document may contain."""
     return _FORBIDDEN.sub("", text) if text else ""
 
 
-def web_address(url: str | None) -> str | None:
+def public_http_url(url: str | None) -> str | None:
     """The address if it is http or https, serialised and without user information."""
-    href = http_url(legal(url))
+    href = http_url(xml_legal_text(url))
     if href is None:
         return None
-    parts = split(href)
-    return join(replace(parts, userinfo="")) if parts.userinfo else href
+    parts = split_url(href)
+    return join_url(replace(parts, userinfo="")) if parts.userinfo else href
 
 
 def language_tag(language: str | None) -> str | None:
@@ -116,7 +120,7 @@ def language_tag(language: str | None) -> str | None:
     return language if language and _LANGUAGE.fullmatch(language) else None
 
 
-def inert(text: str) -> str:
+def escape_markup(text: str) -> str:
     """Text that is no markup to whoever reads it as HTML either.
 
     RSS never said which of the two a title is. What looks like a tag is escaped once more; a
@@ -132,21 +136,23 @@ def rfc3339(moment: datetime) -> str:
     return f"{moment.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat()}Z"
 
 
-def _item(entry: StoredEntry, source: Source | None) -> Item:
+def _item(entry: StoredEntry, source: EntrySource | None) -> Item:
     published = entry.published_effective or entry.first_seen
     return Item(
         id=entry_urn(entry.entry_uid),
         published=published,
         updated=entry.updated or published,
-        title=legal(entry.title),
-        link=web_address(entry.link) or web_address(entry.canonical_link),
-        summary=legal(entry.summary),
-        content=legal(entry.content),
+        title=xml_legal_text(entry.title),
+        link=public_http_url(entry.link) or public_http_url(entry.canonical_link),
+        summary=xml_legal_text(entry.summary),
+        content=xml_legal_text(entry.content),
         authors=tuple(person for one in entry.authors if (person := _author(one))),
-        categories=tuple(dict.fromkeys(text for one in entry.categories if (text := legal(one)))),
+        categories=tuple(
+            dict.fromkeys(text for one in entry.categories if (text := xml_legal_text(one)))
+        ),
         enclosures=tuple(file for one in entry.enclosures if (file := _enclosure(one))),
-        image=web_address(entry.image),
-        comments_url=web_address(entry.comments_url),
+        image=public_http_url(entry.image),
+        comments_url=public_http_url(entry.comments_url),
         language=language_tag(entry.language),
         source=None if source is None else _source(source),
     )
@@ -154,15 +160,15 @@ def _item(entry: StoredEntry, source: Source | None) -> Item:
 
 def _author(author: Author) -> Author | None:
     """The author with what can be shown; None when nothing of it can."""
-    email = mail if _MAIL.fullmatch(mail := legal(author.email)) else None
-    name = legal(author.name).strip() or email
+    email = mail if _MAIL.fullmatch(mail := xml_legal_text(author.email)) else None
+    name = xml_legal_text(author.name).strip() or email
     if not name:
         return None
-    return Author(name=name, email=email, uri=web_address(author.uri))
+    return Author(name=name, email=email, uri=public_http_url(author.uri))
 
 
 def _enclosure(enclosure: EntryEnclosure) -> EntryEnclosure | None:
-    url = web_address(enclosure.url)
+    url = public_http_url(enclosure.url)
     if url is None:
         return None
     media_type = (
@@ -172,17 +178,17 @@ def _enclosure(enclosure: EntryEnclosure) -> EntryEnclosure | None:
         url=url,
         type=media_type,
         length=_count(enclosure.length),
-        title=legal(enclosure.title) or None,
+        title=xml_legal_text(enclosure.title) or None,
         duration=_count(enclosure.duration),
     )
 
 
-def _source(source: Source) -> Source:
-    return Source(
+def _source(source: EntrySource) -> EntrySource:
+    return EntrySource(
         feed_id=source.feed_id,
-        url=web_address(source.url) or "",
-        title=legal(source.title).strip() or None,
-        site_url=web_address(source.site_url),
+        url=public_http_url(source.url) or "",
+        title=xml_legal_text(source.title).strip() or None,
+        site_url=public_http_url(source.site_url),
     )
 
 

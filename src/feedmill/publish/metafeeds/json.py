@@ -8,16 +8,16 @@ import msgspec
 from feedmill.model.entry import Author, EntryEnclosure
 from feedmill.model.event import StoredEntry
 from feedmill.publish.metafeeds.items import (
+    EntrySource,
     Item,
     MetaFeed,
-    Source,
     feed_urn,
     items_of,
     language_tag,
-    legal,
     rfc3339,
     source_urn,
     title_of,
+    xml_legal_text,
 )
 
 _VERSION: Final = "https://jsonfeed.org/version/1.1"
@@ -30,8 +30,8 @@ _ESCAPES: Final = (
 )
 
 
-def json_feed(
-    feed: MetaFeed, entries: Sequence[StoredEntry], sources: Mapping[str, Source] | None = None
+def write_json_feed(
+    feed: MetaFeed, entries: Sequence[StoredEntry], sources: Mapping[str, EntrySource] | None = None
 ) -> bytes:
     """The document; the same entries always give the same bytes."""
     document = _present(
@@ -39,7 +39,7 @@ def json_feed(
         title=title_of(feed),
         home_page_url=feed.home_url,
         feed_url=feed.self_url,
-        description=legal(feed.description),
+        description=xml_legal_text(feed.description),
         next_url=feed.next_url,
         language=language_tag(feed.language),
         hubs=[{"type": "WebSub", "url": feed.hub_url}] if feed.hub_url else None,
@@ -92,7 +92,7 @@ def _attachment(enclosure: EntryEnclosure) -> dict[str, Any]:
     )
 
 
-def _source(source: Source) -> dict[str, Any]:
+def _source(source: EntrySource) -> dict[str, Any]:
     return _present(
         id=source_urn(source.feed_id),
         title=source.title,

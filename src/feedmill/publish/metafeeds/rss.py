@@ -10,25 +10,25 @@ from feedmill.model.entry import EntryEnclosure
 from feedmill.model.event import StoredEntry
 from feedmill.publish.metafeeds.items import (
     GENERATOR,
+    EntrySource,
     Item,
     MetaFeed,
-    Source,
-    inert,
+    escape_markup,
     items_of,
     language_tag,
-    legal,
     rfc3339,
     title_of,
+    xml_legal_text,
 )
 from feedmill.publish.metafeeds.xml import (
     ATOM,
     CONTENT,
     DC,
     MEDIA,
-    add,
-    octets,
-    paging,
-    thumbnail,
+    add_element,
+    add_paging_links,
+    add_thumbnail,
+    serialise,
 )
 
 _NAMES: Final = {"atom": ATOM, "content": CONTENT, "dc": DC, "media": MEDIA}
@@ -39,24 +39,24 @@ _MONTHS: Final = (
 _UNKNOWN_TYPE: Final = "application/octet-stream"
 
 
-def rss(
-    feed: MetaFeed, entries: Sequence[StoredEntry], sources: Mapping[str, Source] | None = None
+def write_rss(
+    feed: MetaFeed, entries: Sequence[StoredEntry], sources: Mapping[str, EntrySource] | None = None
 ) -> bytes:
     """The document; the same entries always give the same bytes."""
     root = etree.Element("rss", {"version": "2.0"}, nsmap=_NAMES)
-    channel = add(root, "channel")
-    title = inert(title_of(feed))
-    add(channel, "title", title)
-    add(channel, "link", feed.home_url)
-    add(channel, "description", inert(legal(feed.description)) or title)
+    channel = add_element(root, "channel")
+    title = escape_markup(title_of(feed))
+    add_element(channel, "title", title)
+    add_element(channel, "link", feed.home_url)
+    add_element(channel, "description", escape_markup(xml_legal_text(feed.description)) or title)
     if language := language_tag(feed.language):
-        add(channel, "language", language)
-    add(channel, "lastBuildDate", rfc822(feed.updated))
-    add(channel, "generator", GENERATOR)
-    paging(channel, feed, "application/rss+xml")
+        add_element(channel, "language", language)
+    add_element(channel, "lastBuildDate", rfc822(feed.updated))
+    add_element(channel, "generator", GENERATOR)
+    add_paging_links(channel, feed, "application/rss+xml")
     for item in items_of(entries, sources or {}):
         _item(channel, item)
-    return octets(root)
+    return serialise(root)
 
 
 def rfc822(moment: datetime) -> str:
@@ -69,42 +69,49 @@ def rfc822(moment: datetime) -> str:
 
 
 def _item(channel: etree._Element, item: Item) -> None:
-    element = add(channel, "item")
+    element = add_element(channel, "item")
     _words(element, item)
     if item.link:
-        add(element, "link", item.link)
-    add(element, "guid", item.id, isPermaLink="false")
-    add(element, "pubDate", rfc822(item.published))
+        add_element(element, "link", item.link)
+    add_element(element, "guid", item.id, isPermaLink="false")
+    add_element(element, "pubDate", rfc822(item.published))
     if item.updated != item.published:
-        add(element, f"{{{ATOM}}}updated", rfc3339(item.updated))
+        add_element(element, f"{{{ATOM}}}updated", rfc3339(item.updated))
     for author in item.authors:
-        add(element, f"{{{DC}}}creator", inert(author.name or ""))
+        add_element(element, f"{{{DC}}}creator", escape_markup(author.name or ""))
     for category in item.categories:
-        add(element, "category", inert(category))
+        add_element(element, "category", escape_markup(category))
     if item.comments_url:
-        add(element, "comments", item.comments_url)
+        add_element(element, "comments", item.comments_url)
     if item.language:
-        add(element, f"{{{DC}}}language", item.language)
+        add_element(element, f"{{{DC}}}language", item.language)
     _enclosures(element, item.enclosures)
-    thumbnail(element, item)
+    add_thumbnail(element, item)
     if item.source is not None and item.source.url:
-        add(element, "source", inert(item.source.title or item.source.url), url=item.source.url)
+        add_element(
+            element,
+            "source",
+            escape_markup(item.source.title or item.source.url),
+            url=item.source.url,
+        )
 
 
 def _words(element: etree._Element, item: Item) -> None:
     """Title, description and content; of the first two RSS wants at least one."""
     if item.title or not (item.summary or item.content):
-        add(element, "title", inert(item.title) or item.link or item.id)
+        add_element(element, "title", escape_markup(item.title) or item.link or item.id)
     if item.summary:
-        add(element, "description", _html(item.summary))
+        add_element(element, "description", _html(item.summary))
     if item.content:
-        add(element, f"{{{CONTENT}}}encoded" if item.summary else "description", item.content)
+        add_element(
+            element, f"{{{CONTENT}}}encoded" if item.summary else "description", item.content
+        )
 
 
 def _enclosures(element: etree._Element, enclosures: tuple[EntryEnclosure, ...]) -> None:
     """The first as RSS has it, with all three of its attributes; of a second, readers lose one."""
     for enclosure in enclosures[:1]:
-        add(
+        add_element(
             element,
             "enclosure",
             url=enclosure.url,
@@ -114,7 +121,7 @@ def _enclosures(element: etree._Element, enclosures: tuple[EntryEnclosure, ...])
     for enclosure in enclosures[1:]:
         size = {} if enclosure.length is None else {"fileSize": str(enclosure.length)}
         kind = {} if enclosure.type is None else {"type": enclosure.type}
-        add(element, f"{{{MEDIA}}}content", url=enclosure.url, **size, **kind)
+        add_element(element, f"{{{MEDIA}}}content", url=enclosure.url, **size, **kind)
 
 
 def _html(text: str) -> str:

@@ -16,7 +16,7 @@ MEDIA: Final = "http://search.yahoo.com/mrss/"
 XML_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
-def add(
+def add_element(
     parent: etree._Element, name: str, text: str | None = None, **attributes: str
 ) -> etree._Element:
     """A new last child; attributes stand in the order in which they are given."""
@@ -25,7 +25,7 @@ def add(
     return element
 
 
-def paging(parent: etree._Element, feed: MetaFeed, media_type: str) -> None:
+def add_paging_links(parent: etree._Element, feed: MetaFeed, media_type: str) -> None:
     """The feed's own address, its neighbours (RFC 5005 section 3) and its hub."""
     own = (
         ("self", feed.self_url),
@@ -35,17 +35,17 @@ def paging(parent: etree._Element, feed: MetaFeed, media_type: str) -> None:
     )
     for rel, href in own:
         if href:
-            add(parent, f"{{{ATOM}}}link", rel=rel, href=href, type=media_type)
+            add_element(parent, f"{{{ATOM}}}link", rel=rel, href=href, type=media_type)
     if feed.hub_url:
-        add(parent, f"{{{ATOM}}}link", rel="hub", href=feed.hub_url)
+        add_element(parent, f"{{{ATOM}}}link", rel="hub", href=feed.hub_url)
 
 
-def thumbnail(parent: etree._Element, item: Item) -> None:
+def add_thumbnail(parent: etree._Element, item: Item) -> None:
     """The entry's picture, in the one vocabulary that readers of both formats know."""
     if item.image:
-        add(parent, f"{{{MEDIA}}}thumbnail", url=item.image)
+        add_element(parent, f"{{{MEDIA}}}thumbnail", url=item.image)
 
 
-def octets(root: etree._Element) -> bytes:
+def serialise(root: etree._Element) -> bytes:
     """The document in UTF-8, with its declaration."""
     return etree.tostring(root, encoding="utf-8", xml_declaration=True)

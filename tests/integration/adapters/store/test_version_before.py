@@ -19,15 +19,15 @@ import pytest
 from msgspec.structs import replace
 from tests.fakes import ScriptedFetcher, said
 
-from feedmill.app.services import load_config, migrate_store, open_world
+from feedmill.app.services import load_config, migrate_store, open_services
 from feedmill.config import Config
-from feedmill.engine.maintain.raw_documents import body_of
-from feedmill.engine.maintain.retention import verify
+from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.maintain.retention import verify_integrity
 from feedmill.engine.poll.replay import replay
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.ports.store import Store
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
 from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.feed import Feed
 
@@ -76,10 +76,10 @@ def test_migrated_store_has_every_row_of_the_version_before(old_home: OldHome) -
 
 
 def test_migrated_store_reads_as_the_version_before_wrote_it(old_home: OldHome) -> None:
-    async def story(world: World) -> None:
+    async def story(services: Services) -> None:
         expected = old_home.expected["figures"]
 
-        found = await figures(world.store, list_id=old_home.expected["list_id"])
+        found = await figures(services.store, list_id=old_home.expected["list_id"])
 
         assert set(found) == set(expected)
         for name, value in expected.items():
@@ -89,23 +89,23 @@ def test_migrated_store_reads_as_the_version_before_wrote_it(old_home: OldHome) 
 
 
 def test_migrated_store_is_sound_and_every_raw_body_has_its_hash(old_home: OldHome) -> None:
-    async def story(world: World) -> None:
+    async def story(services: Services) -> None:
         bodies = old_home.expected["bodies"]
 
-        result = await verify(world)
+        result = await verify_integrity(services)
 
         assert result["problems"] == []
         assert result["documents"] == len(bodies)
         for sha256, size in bodies.items():
-            body = await body_of(sha256, world)
+            body = await load_body(sha256, services)
             assert (hashlib.sha256(body).hexdigest(), len(body)) == (sha256, size)
 
     in_migrated(old_home, story)
 
 
 def test_stored_documents_are_read_as_the_version_before_read_them(old_home: OldHome) -> None:
-    async def story(world: World) -> None:
-        results = [await replay(feed, world) for feed in await feeds_of(world.store)]
+    async def story(services: Services) -> None:
+        results = [await replay(feed, services) for feed in await feeds_of(services.store)]
 
         assert sum(one.outcome == "read" for one in results) == old_home.expected["documents"]
         assert [one.differences for one in results if one.differences] == []
@@ -114,34 +114,34 @@ def test_stored_documents_are_read_as_the_version_before_read_them(old_home: Old
 
 
 def test_next_poll_stores_what_is_new_and_nothing_twice(old_home: OldHome) -> None:
-    async def story(world: World) -> None:
-        feeds = {feed.url.rpartition("/")[2]: feed for feed in await feeds_of(world.store)}
+    async def story(services: Services) -> None:
+        feeds = {feed.url.rpartition("/")[2]: feed for feed in await feeds_of(services.store)}
         polled = [feeds["news"], feeds["journal"], feeds["radio"]]
         fetcher = ScriptedFetcher()
         for feed in polled:
             # Other bytes of every item, so that each is parsed and found by its identities; the
             # first feed has a new item, and one of which retention has left the identities only.
-            body = await last_body(feed, world)
+            body = await last_body(feed, services)
             for old, new in CHANGES:
                 body = body.replace(old, new)
             fetcher.script(feed.url, said(feed.url, body=body))
-        before = await world.store.last_seq()
+        before = await services.store.last_seq()
 
-        await poll(world._replace(fetcher=fetcher), polled)
+        await poll(services._replace(fetcher=fetcher), polled)
 
-        fetches = [(await world.store.fetches(feed.id, limit=1)).items[0] for feed in polled]
+        fetches = [(await services.store.fetches(feed.id, limit=1)).items[0] for feed in polled]
         counts = [(one.outcome, one.entries_new, one.entries_updated) for one in fetches]
         assert counts == [("fresh", 1, 1), ("fresh", 0, 0), ("fresh", 0, 0)]
-        events = await world.store.events(after=before)
+        events = await services.store.events(after=before)
         assert [one.seq for one in events] == [before + 1, before + 2]
         told = {one.type: one for one in events}
         assert set(told) == {"entry.updated", "new_entry"}
         restored, added = told["entry.updated"], told["new_entry"]
         assert (restored.data["restored"], restored.data["title"]) == (True, "Title 1")
-        found = (await world.store.entries(EntryFilter(include_removed=True), limit=1000)).items
+        found = (await services.store.entries(EntryFilter(include_removed=True), limit=1000)).items
         known = {one["uid"] for one in old_home.expected["figures"]["entries"]}
         assert {one.entry_uid for one in found} - known == {restored.entry_uid, added.entry_uid}
-        assert (await verify(world))["problems"] == []
+        assert (await verify_integrity(services))["problems"] == []
 
     in_migrated(old_home, story)
 
@@ -214,30 +214,30 @@ async def feeds_of(store: Store) -> list[Feed]:
     return sorted((await store.feeds(limit=1000)).items, key=lambda feed: feed.url)
 
 
-async def last_body(feed: Feed, world: World) -> bytes:
+async def last_body(feed: Feed, services: Services) -> bytes:
     """The feed's last document."""
     assert feed.document_fetch_id is not None
-    fetch = await world.store.fetch(feed.document_fetch_id)
+    fetch = await services.store.fetch(feed.document_fetch_id)
     assert fetch is not None
     assert fetch.body_sha256 is not None
-    return await body_of(fetch.body_sha256, world)
+    return await load_body(fetch.body_sha256, services)
 
 
-async def poll(world: World, feeds: list[Feed]) -> None:
+async def poll(services: Services, feeds: list[Feed]) -> None:
     """Poll these feeds now, and no other."""
     ids = [feed.id for feed in feeds]
-    await world.store.make_due(ids, world.clock.now())
-    await run_once(world, Watch("the test"), forced=True, only=ids)
+    await services.store.make_due(ids, services.clock.now())
+    await run_once(services, Lifecycle("the test"), forced=True, only=ids)
 
 
-def in_migrated(old: OldHome, story: Callable[[World], Coroutine[Any, Any, None]]) -> None:
+def in_migrated(old: OldHome, story: Callable[[Services], Coroutine[Any, Any, None]]) -> None:
     """Migrate the store, open it and tell a story to its end, within a limit."""
 
     async def told() -> None:
         async with asyncio.timeout(LIMIT_SEC):
             await migrate_store(old.config)
-            async with open_world(old.config) as world:
-                await story(world)
+            async with open_services(old.config) as services:
+                await story(services)
 
     asyncio.run(told())
 

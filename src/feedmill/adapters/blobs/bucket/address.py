@@ -42,7 +42,7 @@ _LONGEST_WAIT: Final = timedelta(seconds=2)
 _RETRIES: Final = 1000  # the time decides, not the number
 
 
-def open_store(
+def open_object_store(
     address: str, config: BlobsConfig, environment: Mapping[str, str] = os.environ
 ) -> "ObjectStore":
     """The object store at an address; nothing is asked of it yet. ConfigError says what is wrong."""

@@ -16,16 +16,22 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 
 from feedmill.adapters.blobs.bucket.errors import (
-    TROUBLES,
+    OBJECT_STORE_ERRORS,
     is_missing,
     is_past_the_end,
+    name_taken_error,
     object_error,
-    taken,
 )
-from feedmill.adapters.blobs.bucket.range_cache import Window
-from feedmill.adapters.blobs.errors import moved
+from feedmill.adapters.blobs.bucket.range_cache import RangeCache
+from feedmill.adapters.blobs.errors import moved_error
 from feedmill.adapters.blobs.record import ReadAt
-from feedmill.adapters.blobs.segment_source import PACKED, SEALED, Write, checked, is_name
+from feedmill.adapters.blobs.segment_source import (
+    PACKED_SUFFIX,
+    SEALED_SUFFIX,
+    Write,
+    check_segment_name,
+    is_segment_name,
+)
 from feedmill.adapters.failpoints import reach
 from feedmill.errors import BlobMoved
 from feedmill.model.raw_segment import Segment
@@ -33,8 +39,8 @@ from feedmill.model.raw_segment import Segment
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-SEGMENTS: Final = "segments"
-MARKS: Final = "condemned"
+SEGMENTS_PREFIX: Final = "segments"
+MARKS_PREFIX: Final = "condemned"
 _INSTANT: Final = "%Y%m%dT%H%M%S.%fZ"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MS_DIGITS: Final = 12  # of a UUIDv7, without the hyphen: milliseconds since 1970
@@ -53,7 +59,7 @@ class Bucket:
 
     def create(self, name: str, data: bytes) -> bool:
         """Put a whole segment; False when something else has that name."""
-        key = key_of(name)
+        key = segment_key(name)
         try:
             reach("blob-write")
             # One request: a segment is there whole or not at all, and its checksum is checked by
@@ -63,14 +69,14 @@ class Bucket:
         except AlreadyExistsError:
             # Our own: the first attempt was kept and its answer lost, so it was sent again.
             return self._whole(key) == data
-        except TROUBLES as error:
+        except OBJECT_STORE_ERRORS as error:
             raise object_error(error, self.place) from error
         return True
 
     def adopt(self, name: str, data: bytes) -> None:
         """Keep a sealed segment of another depot; one that is there is compared."""
         if not self.create(name, data):
-            raise taken(self.place)
+            raise name_taken_error(self.place)
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Write]:
@@ -89,20 +95,20 @@ class Bucket:
     @contextmanager
     def reading(self, name: str) -> Iterator[ReadAt]:
         """Bytes by range, as few as are needed; BlobMoved when the segment is gone."""
-        key = key_of(name)
+        key = segment_key(name)
 
         def fetch(offset: int, length: int) -> bytes:
             try:
                 found = obstore.get_range(self._store, key, start=offset, length=length)
-            except TROUBLES as error:
+            except OBJECT_STORE_ERRORS as error:
                 if is_missing(error):
-                    raise moved(name) from error
+                    raise moved_error(name) from error
                 if is_past_the_end(error):
                     return b""
                 raise object_error(error, self.place) from error
             return bytes(found)
 
-        yield Window(fetch).read
+        yield RangeCache(fetch).read
 
     def segments(self) -> list[Segment]:
         """All segments, oldest first."""
@@ -110,7 +116,7 @@ class Bucket:
         self._seen = {name: _segment(name, sizes[name], marks.get(name)) for name in sorted(sizes)}
         return list(self._seen.values())
 
-    def strangers(self) -> list[str]:
+    def unknown_files(self) -> list[str]:
         """Keys under the prefix that feedmill did not make."""
         return sorted(self._look()[2])
 
@@ -118,42 +124,44 @@ class Bucket:
         """True: an object is complete or not there at all; then BlobMoved."""
         return name in self._seen or self._size(name) >= 0
 
-    def condemned_at(self, name: str) -> datetime | None:
+    def marked_at(self, name: str) -> datetime | None:
         """Since when nothing points into the segment; the latest note counts, it is the safest."""
         seen = self._seen.get(name)
         if seen and seen.condemned_at is None:  # the listing that a sweep begins with
             return None
         return max((at for _, at in self._marks(name)), default=None)
 
-    def condemn(self, name: str, now: datetime) -> None:
+    def mark_for_deletion(self, name: str, now: datetime) -> None:
         """Note that nothing points into the segment."""
-        key = f"{MARKS}/{checked(name)}/{now.astimezone(UTC).strftime(_INSTANT)}"
+        key = f"{MARKS_PREFIX}/{check_segment_name(name)}/{now.astimezone(UTC).strftime(_INSTANT)}"
         try:
             obstore.put(self._store, key, b"", mode="create", use_multipart=False)
         except AlreadyExistsError:  # somebody else had the same thought at the same moment
             pass
-        except TROUBLES as error:
+        except OBJECT_STORE_ERRORS as error:
             raise object_error(error, self.place) from error
         self._seen.pop(name, None)
         if not self._is_there(name):  # dropped meanwhile by another process
-            self.absolve(name)
+            self.unmark(name)
 
-    def absolve(self, name: str) -> None:
+    def unmark(self, name: str) -> None:
         """Something points into the segment after all."""
         self._delete([key for key, _ in self._marks(name)])
         self._seen.pop(name, None)
 
     def remove(self, name: str) -> None:
         """Delete a segment and its notes; what is gone already is fine."""
-        self._delete([key_of(name)])
-        self.absolve(name)
+        self._delete([segment_key(name)])
+        self.unmark(name)
 
     def _size(self, name: str) -> int:
         try:
-            return obstore.head(self._store, key_of(name))["size"]
-        except TROUBLES as error:
+            return obstore.head(self._store, segment_key(name))["size"]
+        except OBJECT_STORE_ERRORS as error:
             # A HEAD has no body that could tell a missing bucket from a missing object.
-            raise moved(name) if is_missing(error) else object_error(error, self.place) from error
+            raise (
+                moved_error(name) if is_missing(error) else object_error(error, self.place)
+            ) from error
 
     def _is_there(self, name: str) -> bool:
         try:
@@ -164,7 +172,7 @@ class Bucket:
     def _whole(self, key: str) -> bytes | None:
         try:
             return bytes(obstore.get(self._store, key).bytes())
-        except TROUBLES as error:
+        except OBJECT_STORE_ERRORS as error:
             if is_missing(error):
                 return None
             raise object_error(error, self.place) from error
@@ -175,7 +183,7 @@ class Bucket:
         marks: dict[str, datetime] = {}
         strangers: list[str] = []
         for key, size in self._list(None):
-            name, mark = name_of(key), _mark_of(key)
+            name, mark = segment_name_of(key), _mark_of(key)
             if name is not None:
                 sizes[name] = size
             elif mark is not None:
@@ -185,7 +193,10 @@ class Bucket:
         return sizes, marks, strangers
 
     def _marks(self, name: str) -> list[tuple[str, datetime]]:
-        found = ((key, _mark_of(key)) for key, _ in self._list(f"{MARKS}/{checked(name)}/"))
+        found = (
+            (key, _mark_of(key))
+            for key, _ in self._list(f"{MARKS_PREFIX}/{check_segment_name(name)}/")
+        )
         return [(key, mark[1]) for key, mark in found if mark is not None]
 
     def _list(self, prefix: str | None) -> Iterator[tuple[str, int]]:
@@ -193,7 +204,7 @@ class Bucket:
             for chunk in obstore.list(self._store, prefix):
                 for found in chunk:
                     yield found["path"], found["size"]
-        except TROUBLES as error:
+        except OBJECT_STORE_ERRORS as error:
             raise object_error(error, self.place) from error
 
     def _delete(self, keys: Sequence[str]) -> None:
@@ -207,15 +218,15 @@ class Bucket:
                 raise object_error(error, self.place) from error
 
 
-def key_of(name: str) -> str:
+def segment_key(name: str) -> str:
     """The key of a segment."""
-    return f"{SEGMENTS}/{_day_of(checked(name))}/{name}{SEALED}"
+    return f"{SEGMENTS_PREFIX}/{_day_of(check_segment_name(name))}/{name}{SEALED_SUFFIX}"
 
 
-def name_of(key: str) -> str | None:
+def segment_name_of(key: str) -> str | None:
     """The segment that lies under a key; None when it is no key of ours."""
-    name = key.rpartition("/")[2].removesuffix(SEALED)
-    return name if is_name(name) and key == key_of(name) else None
+    name = key.rpartition("/")[2].removesuffix(SEALED_SUFFIX)
+    return name if is_segment_name(name) and key == segment_key(name) else None
 
 
 def _day_of(name: str) -> str:
@@ -229,7 +240,7 @@ def _day_of(name: str) -> str:
 
 def _mark_of(key: str) -> tuple[str, datetime] | None:
     match key.split("/"):
-        case [place, name, instant] if place == MARKS and is_name(name):
+        case [place, name, instant] if place == MARKS_PREFIX and is_segment_name(name):
             try:
                 return name, datetime.strptime(instant, _INSTANT).replace(tzinfo=UTC)
             except ValueError:
@@ -242,6 +253,6 @@ def _segment(name: str, size: int, condemned_at: datetime | None) -> Segment:
         name=name,
         size_bytes=size,
         sealed=True,
-        packed=name.endswith(PACKED),
+        packed=name.endswith(PACKED_SUFFIX),
         condemned_at=condemned_at,
     )

@@ -16,7 +16,7 @@ from obstore.exceptions import (
 from feedmill.errors import BlobError
 
 # What a call may raise: a missing object is the built-in error.
-TROUBLES: Final = (BaseError, FileNotFoundError)
+OBJECT_STORE_ERRORS: Final = (BaseError, FileNotFoundError)
 
 _STATUS: Final = re.compile(r"status code: (\d{3})")
 _CODE: Final = re.compile(r"<Code>(\w{1,60})</Code>")
@@ -48,7 +48,7 @@ def object_error(error: Exception, place: str) -> BlobError:
     return BlobError("unreachable", f"{place}: {advice} ({told})")
 
 
-def taken(place: str) -> BlobError:
+def name_taken_error(place: str) -> BlobError:
     """Something else lies under the name of a segment; nothing is ever overwritten."""
     return BlobError(
         "taken", f"{place}: something else has the name of a segment; nothing was kept"

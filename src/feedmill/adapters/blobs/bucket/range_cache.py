@@ -13,7 +13,7 @@ BEHIND_BYTES: Final = 1024 * 1024
 AHEAD_BYTES: Final = 4 * 1024 * 1024
 
 
-class Window:
+class RangeCache:
     """A piece of an object in memory, moved by what is asked."""
 
     def __init__(self, fetch: ReadAt) -> None:

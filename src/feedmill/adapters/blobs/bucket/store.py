@@ -16,15 +16,15 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from feedmill.adapters.blobs.base import Housekeeping, check_sha256
-from feedmill.adapters.blobs.bucket.address import open_store
+from feedmill.adapters.blobs.base import BaseBlobs, check_sha256
+from feedmill.adapters.blobs.bucket.address import open_object_store
 from feedmill.adapters.blobs.bucket.bucket import Bucket
-from feedmill.adapters.blobs.bucket.errors import taken
-from feedmill.adapters.blobs.bucket.upload_batches import Batches
-from feedmill.adapters.blobs.disk.group import Group
+from feedmill.adapters.blobs.bucket.errors import name_taken_error
+from feedmill.adapters.blobs.bucket.upload_batches import UploadBatches
+from feedmill.adapters.blobs.disk.group import RecordGroup
 from feedmill.adapters.blobs.record import ReadAt
 from feedmill.adapters.blobs.repack import Bodies
-from feedmill.adapters.blobs.segment_source import PACKED, Source
+from feedmill.adapters.blobs.segment_source import PACKED_SUFFIX, SegmentSource
 from feedmill.config import BlobsConfig, StoreConfig
 from feedmill.engine.ports.clock import Clock
 from feedmill.errors import BlobError
@@ -38,7 +38,7 @@ _ATTEMPTS: Final = 3  # at a name that nobody else has
 _NEAR_BYTES: Final = 256 * 1024 * 1024  # of small segments in memory while they are packed
 
 
-class ObjectBlobs(Housekeeping):
+class BucketBlobs(BaseBlobs):
     """Blobs in a bucket; `ObjectBlobs.at(url, …)` finds it by its address."""
 
     def __init__(
@@ -53,7 +53,7 @@ class ObjectBlobs(Housekeeping):
         grace = timedelta(seconds=settings.segment_grace_sec)
         self._bucket = Bucket(store, place)
         super().__init__(self._bucket, place, clock, grace=grace, readers=_READERS)
-        self._batches = Batches(
+        self._batches = UploadBatches(
             self._keep,
             clock,
             batch_bytes=config.batch_bytes,
@@ -65,9 +65,9 @@ class ObjectBlobs(Housekeeping):
     @classmethod
     def at(
         cls, url: str, clock: Clock, store_config: StoreConfig, config: BlobsConfig
-    ) -> "ObjectBlobs":
+    ) -> "BucketBlobs":
         """The raw store at an address; nothing is asked of it before the first put or get."""
-        return cls(open_store(url, config), url, clock, store_config, config)
+        return cls(open_object_store(url, config), url, clock, store_config, config)
 
     async def put(self, body: bytes, *, sha256: str) -> BlobRef:
         """Keep a body; durable and readable from everywhere when this returns."""
@@ -89,7 +89,7 @@ class ObjectBlobs(Housekeeping):
 
     async def check(self) -> None:
         """BlobError when the bucket cannot be listed: no answer, no bucket or no permission."""
-        await self.aside(self._bucket.check)
+        await self.run_in_thread(self._bucket.check)
 
     async def close(self) -> None:
         """Send off what is gathered, then end the threads."""
@@ -98,17 +98,17 @@ class ObjectBlobs(Housekeeping):
 
     def _keep(self, bodies: Sequence[tuple[str, bytes]]) -> list[BlobRef]:
         for _ in range(_ATTEMPTS):
-            group = Group(self._clock.new_id())
+            group = RecordGroup(self._clock.new_id())
             refs = [group.add(sha256, body) for sha256, body in bodies]
             if self._bucket.create(group.segment, group.data()):
                 return refs
-        raise taken(self._place)
+        raise name_taken_error(self._place)
 
-    async def _near(self, bodies: Bodies) -> Source:
+    async def _near(self, bodies: Bodies) -> SegmentSource:
         """The small segments of these bodies in memory, fetched side by side."""
         ends: dict[str, int] = {}
         for ref, _ in bodies:
-            if not ref.segment.endswith(PACKED):
+            if not ref.segment.endswith(PACKED_SUFFIX):
                 ends[ref.segment] = max(ends.get(ref.segment, 0), ref.offset + ref.length)
         room, chosen = _NEAR_BYTES, []
         for name, end in ends.items():
@@ -124,7 +124,7 @@ class ObjectBlobs(Housekeeping):
                 return read_at(0, end)
 
         try:
-            return name, await self.aside(read)
+            return name, await self.run_in_thread(read)
         except BlobError:  # whoever needs it will meet it again, and say so
             return name, None
 

@@ -12,22 +12,22 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final
 
-from feedmill.adapters.blobs.errors import closed, too_slow
+from feedmill.adapters.blobs.errors import closed_error, too_slow_error
 from feedmill.engine.ports.clock import Clock
 from feedmill.model.feed import BlobRef
 
-Keep = Callable[[Sequence[tuple[str, bytes]]], Sequence[BlobRef]]
+WriteBatch = Callable[[Sequence[tuple[str, bytes]]], Sequence[BlobRef]]
 
 _ON_THEIR_WAY: Final = 4
 _REMEMBERED: Final = 4096
 
 
-class Batches:
+class UploadBatches:
     """Puts that share requests; `keep` writes one batch, blocking, and says where it lies."""
 
     def __init__(
         self,
-        keep: Keep,
+        keep: WriteBatch,
         clock: Clock,
         *,
         batch_bytes: int,
@@ -50,7 +50,7 @@ class Batches:
     async def put(self, sha256: str, body: bytes) -> BlobRef:
         """Where the body lies, once it is durable; one that was put just now is not repeated."""
         if self._closed:
-            raise closed()
+            raise closed_error()
         kept = self._known(sha256)
         if kept is not None:
             return kept
@@ -60,12 +60,12 @@ class Batches:
                 # Whoever gives up does not take the body from others who put the same one.
                 return await asyncio.shield(future)
         except TimeoutError as error:
-            raise too_slow(self._patience_sec) from error
+            raise too_slow_error(self._patience_sec) from error
 
     async def seal(self) -> str | None:
         """Send off what is gathered, wait for all of it, and say the last segment since last time."""
         if self._closed:
-            raise closed()
+            raise closed_error()
         await self._finish()
         last, self._last = self._last, None
         return last

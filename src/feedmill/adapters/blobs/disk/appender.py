@@ -8,8 +8,8 @@ import os
 from collections.abc import Sequence
 
 from feedmill.adapters.blobs.disk import folder as disk
-from feedmill.adapters.blobs.disk.folder import Folder, write_all
-from feedmill.adapters.blobs.disk.group import Group
+from feedmill.adapters.blobs.disk.folder import SegmentFolder, write_all
+from feedmill.adapters.blobs.disk.group import RecordGroup
 from feedmill.adapters.blobs.errors import blob_error
 from feedmill.adapters.failpoints import reach
 from feedmill.engine.ports.clock import Clock
@@ -22,7 +22,7 @@ class Appender:
     """Appends bodies as they are: they are made small later, all versions of a feed together."""
 
     def __init__(
-        self, folder: Folder, clock: Clock, *, segment_bytes: int, segment_age_sec: float
+        self, folder: SegmentFolder, clock: Clock, *, segment_bytes: int, segment_age_sec: float
     ) -> None:
         self._folder, self._clock = folder, clock
         self._segment_bytes, self._segment_age_sec = segment_bytes, segment_age_sec
@@ -31,7 +31,7 @@ class Appender:
     def append(self, bodies: Sequence[tuple[str, bytes]]) -> list[BlobRef]:
         """Where the (sha256, body) pairs lie, durable; a body that lies here already is not repeated."""
         active = self._active = self._active or self._begin()
-        group = Group(active.name, active.end, active.known)
+        group = RecordGroup(active.name, active.end, active.known)
         refs = [group.add(sha256, body) for sha256, body in bodies]
         self._write(active, group.data())
         active.end = group.end

@@ -17,20 +17,26 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Final
 
-from feedmill.adapters.blobs.errors import blob_error, moved
+from feedmill.adapters.blobs.errors import blob_error, moved_error
 from feedmill.adapters.blobs.record import ReadAt
-from feedmill.adapters.blobs.segment_source import PACKED, SEALED, Write, checked, is_name
+from feedmill.adapters.blobs.segment_source import (
+    PACKED_SUFFIX,
+    SEALED_SUFFIX,
+    Write,
+    check_segment_name,
+    is_segment_name,
+)
 from feedmill.adapters.failpoints import reach
 from feedmill.model.raw_segment import Segment
 
-OPEN: Final = ".open"
-CONDEMNED: Final = ".condemned"
-PART: Final = ".part"
+OPEN_SUFFIX: Final = ".open"
+MARKED_SUFFIX: Final = ".condemned"
+PART_SUFFIX: Final = ".part"
 
 sync_data = getattr(os, "fdatasync", os.fsync)  # macOS has only fsync
 
 
-class Folder:
+class SegmentFolder:
     """Where the segments of one raw store lie; every method touches the disk."""
 
     def __init__(self, path: Path) -> None:
@@ -45,7 +51,7 @@ class Folder:
 
     def create(self, name: str) -> int:
         """A new open segment, locked; the descriptor is the lock."""
-        path = self._file(name, OPEN)
+        path = self._file(name, OPEN_SUFFIX)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         try:
             # Between creating and locking, another process may take the file for a dead one's and
@@ -63,13 +69,13 @@ class Folder:
         """Make a complete segment immutable; closing the descriptor gives up the lock."""
         sync_data(file)
         reach("segment-seal")
-        self._file(name, OPEN).rename(self._file(name, SEALED))
+        self._file(name, OPEN_SUFFIX).rename(self._file(name, SEALED_SUFFIX))
         reach("segment-sealed")
         _sync_folder(self.path)
 
     def discard(self, name: str) -> None:
         """Remove an open segment, locked by us, of which nothing is wanted."""
-        self._file(name, OPEN).unlink(missing_ok=True)
+        self._file(name, OPEN_SUFFIX).unlink(missing_ok=True)
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Write]:
@@ -100,9 +106,9 @@ class Folder:
 
     def adopt(self, name: str, data: bytes) -> None:
         """Keep a whole sealed segment from elsewhere; it has its name only when it is durable."""
-        if self._file(name, SEALED).exists():
+        if self._file(name, SEALED_SUFFIX).exists():
             return
-        part = self._file(name, PART)
+        part = self._file(name, PART_SUFFIX)
         file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         try:
             write_all(file, data, 0)
@@ -110,7 +116,7 @@ class Folder:
             sync_data(file)
         finally:
             os.close(file)
-        part.rename(self._file(name, SEALED))
+        part.rename(self._file(name, SEALED_SUFFIX))
         _sync_folder(self.path)
 
     def size(self, name: str) -> int:
@@ -140,7 +146,7 @@ class Folder:
     @contextmanager
     def abandoned(self, name: str) -> Iterator[int | None]:
         """The open segment of a dead process, locked; None while its writer lives."""
-        path = self._file(name, OPEN)
+        path = self._file(name, OPEN_SUFFIX)
         try:
             file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:  # somebody else has sealed it
@@ -153,56 +159,64 @@ class Folder:
 
     def segments(self) -> list[Segment]:
         """All segments, oldest first."""
-        found = (self._segment(path) for path in self._files() if path.suffix in (OPEN, SEALED))
+        found = (
+            self._segment(path)
+            for path in self._files()
+            if path.suffix in (OPEN_SUFFIX, SEALED_SUFFIX)
+        )
         return sorted((one for one in found if one is not None), key=lambda one: one.name)
 
-    def strangers(self) -> list[str]:
+    def unknown_files(self) -> list[str]:
         """Names of things in the folder that feedmill did not put there."""
         return sorted(path.name for path in self._files() if not self._is_ours(path))
 
     def is_sealed(self, name: str) -> bool:
         """True for a complete segment; BlobMoved when it is gone."""
-        if self._file(name, SEALED).exists():
+        if self._file(name, SEALED_SUFFIX).exists():
             return True
-        if self._file(name, OPEN).exists():
+        if self._file(name, OPEN_SUFFIX).exists():
             return False
-        raise moved(name)
+        raise moved_error(name)
 
-    def condemned_at(self, name: str) -> datetime | None:
+    def marked_at(self, name: str) -> datetime | None:
         """Since when nothing points into the segment, if anybody noted it."""
         try:
-            return datetime.fromisoformat(self._file(name, CONDEMNED).read_text("ascii"))
+            return datetime.fromisoformat(self._file(name, MARKED_SUFFIX).read_text("ascii"))
         except (FileNotFoundError, ValueError):  # half a note is no note
             return None
 
-    def condemn(self, name: str, now: datetime) -> None:
+    def mark_for_deletion(self, name: str, now: datetime) -> None:
         """Note that nothing points into the segment."""
-        self._file(name, CONDEMNED).write_text(now.isoformat(), "ascii")
-        if not self._file(name, SEALED).exists():  # dropped meanwhile by another process
-            self.absolve(name)
+        self._file(name, MARKED_SUFFIX).write_text(now.isoformat(), "ascii")
+        if not self._file(name, SEALED_SUFFIX).exists():  # dropped meanwhile by another process
+            self.unmark(name)
 
-    def absolve(self, name: str) -> None:
+    def unmark(self, name: str) -> None:
         """Something points into the segment after all."""
-        self._file(name, CONDEMNED).unlink(missing_ok=True)
+        self._file(name, MARKED_SUFFIX).unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
         """Delete a sealed segment; one that is gone already is fine."""
-        self._file(name, SEALED).unlink(missing_ok=True)
-        self._file(name, CONDEMNED).unlink(missing_ok=True)
+        self._file(name, SEALED_SUFFIX).unlink(missing_ok=True)
+        self._file(name, MARKED_SUFFIX).unlink(missing_ok=True)
         _sync_folder(self.path)
 
     def _open(self, name: str) -> int:
-        for suffix in (SEALED, OPEN, SEALED):  # it may be sealed between the first two looks
+        for suffix in (
+            SEALED_SUFFIX,
+            OPEN_SUFFIX,
+            SEALED_SUFFIX,
+        ):  # it may be sealed between the first two looks
             try:
                 return os.open(self._file(name, suffix), os.O_RDONLY | os.O_CLOEXEC)
             except FileNotFoundError:
                 continue
             except OSError as error:
                 raise blob_error(error, f"segment {name}") from error
-        raise moved(name)
+        raise moved_error(name)
 
     def _file(self, name: str, suffix: str) -> Path:
-        return self.path / f"{checked(name)}{suffix}"
+        return self.path / f"{check_segment_name(name)}{suffix}"
 
     def _files(self) -> list[Path]:
         try:
@@ -211,7 +225,12 @@ class Folder:
             raise blob_error(error, str(self.path)) from error
 
     def _is_ours(self, path: Path) -> bool:
-        known = path.suffix in (OPEN, SEALED, CONDEMNED, PART) and is_name(path.stem)
+        known = path.suffix in (
+            OPEN_SUFFIX,
+            SEALED_SUFFIX,
+            MARKED_SUFFIX,
+            PART_SUFFIX,
+        ) and is_segment_name(path.stem)
         return known and path.is_file()
 
     def _segment(self, path: Path) -> Segment | None:
@@ -224,9 +243,9 @@ class Folder:
         return Segment(
             name=path.stem,
             size_bytes=status.st_size,
-            sealed=path.suffix == SEALED,
-            packed=path.stem.endswith(PACKED),
-            condemned_at=self.condemned_at(path.stem),
+            sealed=path.suffix == SEALED_SUFFIX,
+            packed=path.stem.endswith(PACKED_SUFFIX),
+            condemned_at=self.marked_at(path.stem),
         )
 
 

@@ -6,7 +6,7 @@ from feedmill.adapters.blobs.record import HEADER_BYTES, write_header
 from feedmill.model.feed import BlobRef
 
 
-class Group:
+class RecordGroup:
     """Records for one segment, from `start` on; what is `known` there already is not repeated."""
 
     def __init__(

@@ -2,9 +2,9 @@
 
 import os
 
-from feedmill.adapters.blobs.disk.folder import Folder
+from feedmill.adapters.blobs.disk.folder import SegmentFolder
 from feedmill.adapters.blobs.errors import blob_error
-from feedmill.adapters.blobs.record import Found, walk
+from feedmill.adapters.blobs.record import IntactRecord, iterate_records
 from feedmill.errors import BlobError
 from feedmill.model.base import Value
 
@@ -18,14 +18,14 @@ class Recovered(Value):
     problem: str | None = None  # why it could not be sealed now; it stays as it is, and readable
 
 
-def recover(folder: Folder) -> tuple[Recovered, ...]:
+def recover(folder: SegmentFolder) -> tuple[Recovered, ...]:
     """Seal what dead processes left open; a trouble is told, never raised: no crash loop."""
     left = [segment.name for segment in folder.segments() if not segment.sealed]
     found = [_recover_one(folder, name) for name in left]
     return tuple(one for one in found if one is not None)
 
 
-def _recover_one(folder: Folder, name: str) -> Recovered | None:
+def _recover_one(folder: SegmentFolder, name: str) -> Recovered | None:
     try:
         with folder.abandoned(name) as file:
             return None if file is None else _cut_and_seal(folder, name, file)
@@ -35,13 +35,13 @@ def _recover_one(folder: Folder, name: str) -> Recovered | None:
         return Recovered(segment=name, problem=str(error))
 
 
-def _cut_and_seal(folder: Folder, name: str, file: int) -> Recovered:
+def _cut_and_seal(folder: SegmentFolder, name: str, file: int) -> Recovered:
     size = os.fstat(file).st_size
     records = end = 0
-    for step in walk(lambda offset, length: os.pread(file, length, offset), size, name):
+    for step in iterate_records(lambda offset, length: os.pread(file, length, offset), size, name):
         # Only what follows the last intact record is a torn tail. Damage before it may be a
         # failing disk; cutting there would throw away what was acknowledged after it.
-        if isinstance(step, Found):
+        if isinstance(step, IntactRecord):
             records, end = records + 1, step.offset + step.header.length
     if records == 0:
         folder.discard(name)

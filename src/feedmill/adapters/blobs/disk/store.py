@@ -14,47 +14,49 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from feedmill.adapters.blobs.base import Housekeeping, check_sha256
+from feedmill.adapters.blobs.base import BaseBlobs, check_sha256
 from feedmill.adapters.blobs.disk.appender import Appender
-from feedmill.adapters.blobs.disk.folder import Folder
+from feedmill.adapters.blobs.disk.folder import SegmentFolder
 from feedmill.adapters.blobs.disk.recovery import Recovered, recover
-from feedmill.adapters.blobs.disk.writer_thread import Scribe
+from feedmill.adapters.blobs.disk.writer_thread import WriterThread
 from feedmill.adapters.blobs.errors import blob_error
 from feedmill.config import StoreConfig
 from feedmill.engine.ports.clock import Clock
 from feedmill.model.feed import BlobRef
 from feedmill.model.raw_segment import Segment
 
-PATIENCE_SEC: Final = 60.0  # with a disk that does not answer
+DISK_TIMEOUT_SEC: Final = 60.0  # with a disk that does not answer
 _READERS: Final = 2
 
 
-class SegmentBlobs(Housekeeping):
+class DiskBlobs(BaseBlobs):
     """Blobs in a folder; `await SegmentBlobs.open(…)` repairs first what a crash left."""
 
     def __init__(
-        self, folder: Folder, clock: Clock, config: StoreConfig, recovered: Sequence[Recovered] = ()
+        self,
+        folder: SegmentFolder,
+        clock: Clock,
+        config: StoreConfig,
+        recovered: Sequence[Recovered] = (),
     ) -> None:
         grace = timedelta(seconds=config.segment_grace_sec)
         super().__init__(folder, str(folder.path), clock, grace=grace, readers=_READERS)
         self.recovered = tuple(recovered)  # segments that dead processes had left open
         self._folder = folder
-        self._scribe = Scribe(
+        self._scribe = WriterThread(
             Appender(
                 folder,
                 clock,
                 segment_bytes=config.segment_bytes,
                 segment_age_sec=config.segment_age_sec,
             ),
-            patience_sec=PATIENCE_SEC,
+            patience_sec=DISK_TIMEOUT_SEC,
         )
 
     @classmethod
-    async def open(
-        cls, path: Path, clock: Clock, config: StoreConfig | None = None
-    ) -> "SegmentBlobs":
+    async def open(cls, path: Path, clock: Clock, config: StoreConfig | None = None) -> "DiskBlobs":
         """The raw store of that folder, made if need be; torn tails are cut."""
-        folder = Folder(path)
+        folder = SegmentFolder(path)
         recovered = await asyncio.to_thread(_prepare, folder)
         return cls(folder, clock, config or StoreConfig(), recovered)
 
@@ -74,7 +76,7 @@ class SegmentBlobs(Housekeeping):
             recover(self._folder)
             return tuple(self._folder.segments())
 
-        return await self.aside(list_all)
+        return await self.run_in_thread(list_all)
 
     async def close(self) -> None:
         """Finish what was asked, seal the active segment, end the threads."""
@@ -83,7 +85,7 @@ class SegmentBlobs(Housekeeping):
         await self.end_reading()
 
 
-def _prepare(folder: Folder) -> tuple[Recovered, ...]:
+def _prepare(folder: SegmentFolder) -> tuple[Recovered, ...]:
     try:
         folder.make()
     except OSError as error:

@@ -11,12 +11,12 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple, TypeVar
 
 from feedmill.adapters.blobs.disk.appender import Appender
-from feedmill.adapters.blobs.errors import closed, too_slow
+from feedmill.adapters.blobs.errors import closed_error, too_slow_error
 from feedmill.model.feed import BlobRef
 
 T = TypeVar("T")
 
-GROUP_BYTES: Final = 8 * 1024 * 1024
+APPEND_GROUP_BYTES: Final = 8 * 1024 * 1024
 
 
 class _Put(NamedTuple):
@@ -34,7 +34,7 @@ class _Seal(NamedTuple):
 _Outcome = tuple[_Put | _Seal, BlobRef | str | None, Exception | None]
 
 
-class Scribe:
+class WriterThread:
     """The thread and its queue; begun by the constructor, ended by `close`."""
 
     def __init__(self, appender: Appender, *, patience_sec: float) -> None:
@@ -65,13 +65,13 @@ class Scribe:
 
     async def _ask(self, job: _Put | _Seal, future: "asyncio.Future[T]") -> T:
         if self._closed:
-            raise closed()
+            raise closed_error()
         self._queue.put(job)
         try:
             async with asyncio.timeout(self._patience_sec):
                 return await future
         except TimeoutError as error:
-            raise too_slow(self._patience_sec) from error
+            raise too_slow_error(self._patience_sec) from error
 
     def _work(self) -> None:
         """The thread's whole life: one group after the other, until the end mark."""
@@ -93,7 +93,7 @@ class Scribe:
             while True:
                 jobs.append(job)
                 size += len(job.body) if isinstance(job, _Put) else 0
-                if size >= GROUP_BYTES or job is None:
+                if size >= APPEND_GROUP_BYTES or job is None:
                     break
                 job = self._queue.get_nowait()
         return jobs

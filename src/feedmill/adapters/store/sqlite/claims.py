@@ -30,7 +30,7 @@ from feedmill.adapters.store.tables.codec import (
     pace_of,
     pace_row,
 )
-from feedmill.canonicalise.urls import http_url, split
+from feedmill.canonicalise.urls import http_url, split_url
 from feedmill.model.feed import Claim, Feed, HostPace, Lane
 
 SHARDS: Final = 1024
@@ -74,7 +74,7 @@ def lane_key_of(url: str) -> str:
     href = http_url(url)
     if href is None:
         return url
-    parts = split(href)
+    parts = split_url(href)
     return f"{parts.host}:{parts.port}" if parts.port else parts.host
 
 

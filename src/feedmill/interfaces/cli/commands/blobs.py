@@ -7,15 +7,22 @@ from typing import Final
 
 import click
 
-from feedmill.app import services
+from feedmill.app import services as app
 from feedmill.config import Config
-from feedmill.engine.maintain.move_blobs import Carried, carry, to_carry
-from feedmill.engine.maintain.move_blobs import drop_old as drop_all
+from feedmill.engine.maintain.move_blobs import BlobMoveResult, move_blobs, segments_to_move
+from feedmill.engine.maintain.move_blobs import delete_moved as drop_all
 from feedmill.engine.ports.blobs import Blobs
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError
-from feedmill.interfaces.cli.output import counted, json_option, paint, progress, shorten, show_json
-from feedmill.interfaces.cli.run_command import config_of, in_world
+from feedmill.interfaces.cli.output import (
+    format_count,
+    json_option,
+    progress,
+    shorten,
+    show_json,
+    style_text,
+)
+from feedmill.interfaces.cli.run_command import config_of, with_services
 
 _LOCAL: Final = "local"
 
@@ -25,7 +32,7 @@ def blobs() -> None:
     """Move the raw documents to another store."""
 
 
-@blobs.command()
+@blobs.command("migrate")
 @click.argument("places", nargs=-1, required=True, metavar="[FROM] TO")
 @click.option(
     "--drop-old",
@@ -34,7 +41,9 @@ def blobs() -> None:
 )
 @json_option
 @click.pass_context
-def migrate(ctx: click.Context, places: tuple[str, ...], *, drop_old: bool, as_json: bool) -> None:
+def migrate_blobs_command(
+    ctx: click.Context, places: tuple[str, ...], *, drop_old: bool, as_json: bool
+) -> None:
     """Carry all raw documents from one raw store to another, and check each of them there.
 
     A place is s3://bucket/prefix, gs://bucket/prefix, az://container/prefix, file:///folder,
@@ -54,20 +63,20 @@ def migrate(ctx: click.Context, places: tuple[str, ...], *, drop_old: bool, as_j
     config = config_of(ctx, as_json=as_json)
     old, new = _two(places, config)
 
-    async def story(world: World) -> Carried:
+    async def story(services: Services) -> BlobMoveResult:
         if drop_old:
             _refuse_place_in_use(old, config)
         async with AsyncExitStack() as stack:
-            source = await _open(old, config, world, stack)
-            target = await _open(new, config, world, stack)
-            total = len(await to_carry(source, target, world.store))
+            source = await _open(old, config, services, stack)
+            target = await _open(new, config, services, stack)
+            total = len(await segments_to_move(source, target, services.store))
             with progress(total, "carrying segments", hide=as_json) as step:
-                done = await carry(source, target, world.store, step=step)
+                done = await move_blobs(source, target, services.store, step=step)
             if not drop_old or done.problems:
                 return done
-            return await drop_all(source, target, world.store, done)
+            return await drop_all(source, target, services.store, done)
 
-    done = in_world(ctx, story, as_json=as_json, config=config)
+    done = with_services(ctx, story, as_json=as_json, config=config)
     if as_json:
         show_json({"from": old, "to": new, "carried": done})
     else:
@@ -99,13 +108,13 @@ def _whole(place: str, config: Config) -> str:
     return f"{_LOCAL}:{Path(home).resolve()}"
 
 
-async def _open(place: str, config: Config, world: World, stack: AsyncExitStack) -> Blobs:
+async def _open(place: str, config: Config, services: Services, stack: AsyncExitStack) -> Blobs:
     if place.startswith(f"{_LOCAL}:"):
-        opened = await services.open_blobs(
-            config, world.clock, home=Path(place.removeprefix("local:"))
+        opened = await app.open_blobs(
+            config, services.clock, home=Path(place.removeprefix("local:"))
         )
     else:
-        opened = await services.open_blobs(config, world.clock, url=place)
+        opened = await app.open_blobs(config, services.clock, url=place)
     stack.push_async_callback(opened.close)
     return opened
 
@@ -118,22 +127,22 @@ def _refuse_place_in_use(old: str, config: Config) -> None:
         raise ConflictError(message, reason="in-use", hint=hint)
 
 
-def _say(done: Carried, new: str) -> None:
-    carried = counted(done.segments, "segment")
+def _say(done: BlobMoveResult, new: str) -> None:
+    carried = format_count(done.segments, "segment")
     click.echo(f"{carried} carried and checked ({done.bytes / 1e6:,.1f} MB)")
     for problem in done.problems:
         click.echo(
-            f"  {paint('problem', fg='red')} {problem.segment}: {shorten(problem.detail, 200)}"
+            f"  {style_text('problem', fg='red')} {problem.segment}: {shorten(problem.detail, 200)}"
         )
     if done.problems:
-        click.echo(counted(len(done.problems), "problem"))
+        click.echo(format_count(len(done.problems), "problem"))
         if any(problem.fault == "missing" for problem in done.problems):
             click.echo("next: if a mill wrote to another place meanwhile, carry that as well:")
             click.echo(f"  feedmill blobs migrate THAT_PLACE {new}")
         return
     click.echo(f"all of {done.documents:,} documents are in {new}")
     if done.dropped:
-        click.echo(f"{counted(done.dropped, 'old segment')} deleted")
+        click.echo(f"{format_count(done.dropped, 'old segment')} deleted")
     elif new.startswith("local:"):
         click.echo("next: remove [blobs] url from the settings, and start the mill")
     else:

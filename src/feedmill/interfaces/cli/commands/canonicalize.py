@@ -6,15 +6,15 @@ from typing import Any, Final
 import click
 import msgspec
 
-from feedmill.canonicalise.policies import FEED_PRESETS, LEVELS
+from feedmill.canonicalise.policies import FEED_PRESETS, PRESET_LEVELS
 from feedmill.canonicalise.search import CanonicalOptions
-from feedmill.interfaces.cli.exit import fail
-from feedmill.interfaces.cli.output import json_option, paint, shorten, show_json, show_table
-from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.interfaces.cli.exit import exit_with_error
+from feedmill.interfaces.cli.output import json_option, shorten, show_json, show_table, style_text
+from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.library import PROBES, REWRITES, canonicalize_each
 from feedmill.model.canonical import Asked, Candidate, Canonical, CanonicalReason, NotCanonical
 
-Verdict = Canonical | NotCanonical
+CanonicalVerdict = Canonical | NotCanonical
 
 _BECAUSE: Final[dict[CanonicalReason, str]] = {
     "response_url": "the server answered there, and no cleaner spelling was left to try",
@@ -78,7 +78,7 @@ _HINTS: Final = {
 @click.option(
     "--preset",
     "presets",
-    type=click.Choice(tuple(LEVELS)),
+    type=click.Choice(tuple(PRESET_LEVELS)),
     multiple=True,
     help="Try only the spellings of this preset; repeatable [all but feed-bare].",
 )
@@ -107,14 +107,14 @@ def canonicalize(
     """
     config = config_of(ctx, as_json=as_json)
     options = _options(chosen)
-    verdicts: list[Verdict] = []
+    verdicts: list[CanonicalVerdict] = []
 
-    def tell(verdict: Verdict) -> None:
+    def tell(verdict: CanonicalVerdict) -> None:
         verdicts.append(verdict)
         if not as_json:
             _show(verdict, explain=explain)
 
-    run_story(lambda: canonicalize_each(urls, options, config, tell), as_json=as_json)
+    run_async(lambda: canonicalize_each(urls, options, config, tell), as_json=as_json)
     if as_json:
         _show_json(verdicts, explain=explain)
     if any(isinstance(verdict, NotCanonical) for verdict in verdicts):
@@ -133,16 +133,18 @@ def _options(chosen: dict[str, Any]) -> CanonicalOptions:
     )
 
 
-def _show_json(verdicts: list[Verdict], *, explain: bool) -> None:
+def _show_json(verdicts: list[CanonicalVerdict], *, explain: bool) -> None:
     if len(verdicts) > 1:
         show_json({"items": [_shape(one, explain=explain) for one in verdicts], "next": None})
     elif isinstance(verdict := verdicts[0], NotCanonical):
-        fail(verdict.reason, _words(verdict), _HINTS.get(verdict.reason, ""), as_json=True)
+        exit_with_error(
+            verdict.reason, _words(verdict), _HINTS.get(verdict.reason, ""), as_json=True
+        )
     else:
         show_json(_shape(verdict, explain=explain))
 
 
-def _shape(verdict: Verdict, *, explain: bool) -> dict[str, Any]:
+def _shape(verdict: CanonicalVerdict, *, explain: bool) -> dict[str, Any]:
     """The verdict for programs; without its candidates and requests unless they are wanted."""
     if isinstance(verdict, NotCanonical):
         error = {"code": verdict.reason, "message": _words(verdict)}
@@ -154,9 +156,9 @@ def _shape(verdict: Verdict, *, explain: bool) -> dict[str, Any]:
     return shape
 
 
-def _show(verdict: Verdict, *, explain: bool) -> None:
+def _show(verdict: CanonicalVerdict, *, explain: bool) -> None:
     if explain:
-        click.echo(paint(shorten(verdict.input_url, 400), bold=True))
+        click.echo(style_text(shorten(verdict.input_url, 400), bold=True))
         if isinstance(verdict, Canonical):
             click.echo()
             _show_candidates(verdict)
@@ -167,7 +169,7 @@ def _show(verdict: Verdict, *, explain: bool) -> None:
     if isinstance(verdict, NotCanonical):
         _show_failure(verdict)
         return
-    click.echo(paint(shorten(verdict.url, 400), fg="green", bold=True))
+    click.echo(style_text(shorten(verdict.url, 400), fg="green", bold=True))
     click.echo(f"  {_BECAUSE[verdict.reason]} ({verdict.reason})")
     if explain:
         click.echo(f"  {_origin(verdict)}")
@@ -182,7 +184,7 @@ def _show_candidates(verdict: Canonical) -> None:
     show_table(("score", "candidate", "proposed by", "what became of it"), rows, wrap=True)
 
 
-def _show_requests(verdict: Verdict) -> None:
+def _show_requests(verdict: CanonicalVerdict) -> None:
     is_moved = any(one.final_url != one.url for one in verdict.asked)
     ended = ("ended at",) if is_moved else ()
     rows = [

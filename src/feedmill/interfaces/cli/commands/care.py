@@ -8,21 +8,21 @@ from typing import Any
 import click
 import msgspec
 
-from feedmill.app.services import config_reference, examine
+from feedmill.app.services import config_reference, run_doctor
 from feedmill.engine.maintain.retention import purge as purge_old
-from feedmill.engine.maintain.retention import verify as verify_all
+from feedmill.engine.maintain.retention import verify_integrity as verify_all
 from feedmill.engine.poll.replay import Replayed
 from feedmill.engine.poll.replay import replay as replay_feed
-from feedmill.engine.run.services import World
-from feedmill.interfaces.cli.output import json_option, paint, progress, shorten, show_json
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.output import json_option, progress, shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import (
     all_feeds,
     config_of,
-    feeds_named,
-    in_world,
-    run_story,
+    resolve_feeds,
+    run_async,
+    with_services,
 )
-from feedmill.observe.masking import masked_all
+from feedmill.observe.masking import mask_all_secrets
 
 
 @click.command()
@@ -32,10 +32,10 @@ def init(ctx: click.Context, *, as_json: bool) -> None:
     """Create the home folder and its store; harmless when they exist."""
     config = config_of(ctx, as_json=as_json)
 
-    async def story(world: World) -> dict[str, int]:
-        return await world.store.counts()
+    async def story(services: Services) -> dict[str, int]:
+        return await services.store.counts()
 
-    counts = in_world(ctx, story, as_json=as_json, config=config, schema="apply")
+    counts = with_services(ctx, story, as_json=as_json, config=config, schema="apply")
     if as_json:
         show_json({"home": config.store.home, **counts})
     else:
@@ -57,16 +57,16 @@ def replay(
         message = "name feeds, or give --all"
         raise click.UsageError(message)
 
-    async def story(world: World) -> list[Replayed]:
-        chosen = await (all_feeds(world) if everything else feeds_named(feeds, world))
+    async def story(services: Services) -> list[Replayed]:
+        chosen = await (all_feeds(services) if everything else resolve_feeds(feeds, services))
         results = []
         with progress(len(chosen), "reading again", hide=as_json) as step:
             for feed in chosen:
-                results.append(await replay_feed(feed, world, write=write))
+                results.append(await replay_feed(feed, services, write=write))
                 step()
         return results
 
-    results = in_world(ctx, story, as_json=as_json)
+    results = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json({"items": results, "next": None})
         return
@@ -88,10 +88,10 @@ def replay(
 def purge(ctx: click.Context, *, as_json: bool) -> None:
     """Let go of what retention no longer keeps; entries still in a feed's document stay."""
 
-    async def story(world: World) -> dict[str, int]:
-        return await purge_old(world)
+    async def story(services: Services) -> dict[str, int]:
+        return await purge_old(services)
 
-    result = in_world(ctx, story, as_json=as_json)
+    result = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json(result)
     else:
@@ -100,22 +100,22 @@ def purge(ctx: click.Context, *, as_json: bool) -> None:
         )
 
 
-@click.command()
+@click.command("verify")
 @json_option
 @click.pass_context
-def verify(ctx: click.Context, *, as_json: bool) -> None:
+def verify_command(ctx: click.Context, *, as_json: bool) -> None:
     """Prove that the index and the raw bytes agree, and that the store is sound."""
 
-    async def story(world: World) -> dict[str, Any]:
-        return await verify_all(world)
+    async def story(services: Services) -> dict[str, Any]:
+        return await verify_all(services)
 
-    result = in_world(ctx, story, as_json=as_json)
+    result = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json(result)
     else:
         click.echo(f"{result['documents']:,} raw documents read and hashed")
         for problem in result["problems"]:
-            click.echo(f"  {paint('problem', fg='red')} {problem}")
+            click.echo(f"  {style_text('problem', fg='red')} {problem}")
         click.echo("sound" if not result["problems"] else f"{len(result['problems'])} problems")
     sys.exit(1 if result["problems"] else 0)
 
@@ -128,14 +128,14 @@ def doctor(ctx: click.Context, *, as_json: bool) -> None:
     config = config_of(ctx, as_json=as_json)
 
     async def tell() -> list[dict[str, Any]]:
-        return await examine(config)
+        return await run_doctor(config)
 
-    checks = run_story(tell, as_json=as_json)
+    checks = run_async(tell, as_json=as_json)
     if as_json:
         show_json({"items": checks, "next": None})
     else:
         for check in checks:
-            mark = paint("ok  ", fg="green") if check["ok"] else paint("FAIL", fg="red")
+            mark = style_text("ok  ", fg="green") if check["ok"] else style_text("FAIL", fg="red")
             click.echo(f"{mark} {check['name']:<16}{check['detail']}")
     sys.exit(0 if all(check["ok"] for check in checks) else 1)
 
@@ -162,13 +162,13 @@ def show_config(ctx: click.Context, *, reference: bool, as_json: bool) -> None:
                     f"[{row['part']}] {row['field']:<28}{row['variable']:<44}{row['default']}"
                 )
         return
-    shape: dict[str, Any] = masked_all(msgspec.to_builtins(settings))
+    shape: dict[str, Any] = mask_all_secrets(msgspec.to_builtins(settings))
     if as_json:
         show_json(shape)
         return
     defaults: dict[str, Any] = msgspec.to_builtins(type(settings)())
     for part, fields in shape.items():
-        click.echo(paint(f"[{part}]", bold=True))
+        click.echo(style_text(f"[{part}]", bold=True))
         for field, value in fields.items():
             changed = "" if value == defaults[part][field] else "   # changed"
             text = msgspec.json.encode(value).decode()

@@ -8,25 +8,32 @@ from typing import Any, NamedTuple
 
 import click
 
-from feedmill.app.services import announce_egress, default_topics, open_world
+from feedmill.app.services import announce_egress, default_topics, open_services
 from feedmill.config import Config
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.list_formats import read_list
 from feedmill.engine.two_phase.candidate_file import write_candidates
 from feedmill.engine.two_phase.collect_window import (
-    PAGES,
-    Source,
+    DEFAULT_PAGES,
+    WindowSource,
     collect_window,
-    is_left_behind,
-    source_of,
-    source_of_feed,
+    is_insert_only,
+    source_from_address,
+    source_from_feed,
 )
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path
 from feedmill.engine.two_phase.window import window_between, window_of_last
 from feedmill.errors import BlobError, ListError, StoreError, UsageError
-from feedmill.interfaces.cli.durations import lasting
-from feedmill.interfaces.cli.output import counted, json_option, paint, progress, shorten, show_json
-from feedmill.interfaces.cli.run_command import all_feeds, config_of, run_story
+from feedmill.interfaces.cli.durations import parse_duration
+from feedmill.interfaces.cli.output import (
+    format_count,
+    json_option,
+    progress,
+    shorten,
+    show_json,
+    style_text,
+)
+from feedmill.interfaces.cli.run_command import all_feeds, config_of, run_async
 from feedmill.model.candidate import CandidateFile, SourceReport, Window
 from feedmill.screen.topics import choose_topics, merge_topics, read_topics
 
@@ -84,7 +91,7 @@ class _Wanted(NamedTuple):
 @click.option(
     "--pages",
     type=click.IntRange(1, 1_000),
-    default=PAGES,
+    default=DEFAULT_PAGES,
     show_default=True,
     metavar="N",
     help="Documents of one source at most, when it has older pages.",
@@ -136,7 +143,7 @@ def collect(
         wanted = _Wanted(
             start=start,
             end=end,
-            last=None if last is None else lasting(last),
+            last=None if last is None else parse_duration(last),
             addresses=_addresses((*feeds, *more), opml),
             tag=tag,
             everything=everything,
@@ -145,10 +152,10 @@ def collect(
             pages=pages,
         )
         async with AsyncExitStack() as stack:
-            world = await _world(config, stack)
-            return await _collect(wanted, world, hide=as_json)
+            services = await _world(config, stack)
+            return await _collect(wanted, services, hide=as_json)
 
-    file = run_story(tell, as_json=as_json)
+    file = run_async(tell, as_json=as_json)
     write_candidates(out, file)
     for stale in (screening_path(out), selection_path(out)):  # of the window that was there before
         stale.unlink(missing_ok=True)
@@ -159,26 +166,26 @@ def collect(
     sys.exit(1 if all(one.outcome == "failed" for one in file.sources) else 0)
 
 
-async def _world(config: Config, stack: AsyncExitStack) -> World:
+async def _world(config: Config, stack: AsyncExitStack) -> Services:
     """The world; in memory when the store cannot be opened (000), for the file holds everything."""
     try:
-        return await stack.enter_async_context(open_world(config))
+        return await stack.enter_async_context(open_services(config))
     except (StoreError, BlobError) as problem:
         warning = (
             f"{problem}. What is known already cannot be told; raw bytes are in the file only."
         )
         click.echo(f"feedmill: WARNING: {warning}", err=True)
-        return await stack.enter_async_context(open_world(config, memory=True))
+        return await stack.enter_async_context(open_services(config, memory=True))
 
 
-async def _collect(wanted: _Wanted, world: World, *, hide: bool) -> CandidateFile:
-    window = _window(wanted, world)
-    sources = await _sources(wanted, world)
+async def _collect(wanted: _Wanted, services: Services, *, hide: bool) -> CandidateFile:
+    window = _window(wanted, services)
+    sources = await _sources(wanted, services)
     with progress(len(sources), "collecting", hide=hide) as step:
         return await collect_window(
             sources,
             window,
-            world,
+            services,
             topics=wanted.topics,
             prompt=wanted.prompt,
             pages=wanted.pages,
@@ -186,8 +193,8 @@ async def _collect(wanted: _Wanted, world: World, *, hide: bool) -> CandidateFil
         )
 
 
-def _window(wanted: _Wanted, world: World) -> Window:
-    now = world.clock.now()
+def _window(wanted: _Wanted, services: Services) -> Window:
+    now = services.clock.now()
     if wanted.last is not None and wanted.start is None and wanted.end is None:
         return window_of_last(wanted.last, now=now)
     if wanted.start is not None and wanted.last is None:
@@ -196,13 +203,13 @@ def _window(wanted: _Wanted, world: World) -> Window:
     raise UsageError(message)
 
 
-async def _sources(wanted: _Wanted, world: World) -> list[Source]:
+async def _sources(wanted: _Wanted, services: Services) -> list[WindowSource]:
     """Every source once, in the order in which they were named."""
-    found = [await source_of(address, world) for address in wanted.addresses]
+    found = [await source_from_address(address, services) for address in wanted.addresses]
     if wanted.tag is not None or wanted.everything:
-        feeds = await all_feeds(world, wanted.tag)
-        named = [one for one in feeds if wanted.tag is not None or not is_left_behind(one)]
-        found += [source_of_feed(feed) for feed in named]
+        feeds = await all_feeds(services, wanted.tag)
+        named = [one for one in feeds if wanted.tag is not None or not is_insert_only(one)]
+        found += [source_from_feed(feed) for feed in named]
     if not found:
         raise UsageError(_nowhere(wanted))
     return list({one.url: one for one in reversed(found)}.values())[::-1]
@@ -273,16 +280,16 @@ def _say(file: CandidateFile, out: Path) -> None:
     shape = _shape(file, out)
     span = f"{file.window.start:%Y-%m-%d %H:%M} to {file.window.end:%Y-%m-%d %H:%M} UTC"
     click.echo(
-        f"{counted(shape['candidates'], 'candidate')} from {span} written to {out}: "
+        f"{format_count(shape['candidates'], 'candidate')} from {span} written to {out}: "
         f"{shape['known']} stored already, {shape['undated']} without a date"
     )
     failed = shape["failures"]
     ok = shape["sources"] - len(failed)
-    click.echo(f"{counted(ok, 'source')} read, {len(failed)} failed")
+    click.echo(f"{format_count(ok, 'source')} read, {len(failed)} failed")
     for one in failed[:_SHOWN]:
         detail = "" if one["detail"] in {"", one["url"]} else f": {one['detail']}"
         words = shorten(f"{one['url']}{detail}", 200)
-        click.echo(f"  {paint(one['reason'], fg='red')} {words}")
+        click.echo(f"  {style_text(one['reason'], fg='red')} {words}")
     if len(failed) > _SHOWN:
         click.echo(f"  and {len(failed) - _SHOWN} more; --json lists all")
     for one in shape["notes"][:_SHOWN]:

@@ -13,21 +13,33 @@ from typing import Any, NamedTuple
 import click
 from msgspec import to_builtins
 
-from feedmill.engine.run.services import World
-from feedmill.engine.two_phase.candidate_file import chosen
-from feedmill.engine.two_phase.confirmation import Ticket, accept, decline, question_of
-from feedmill.engine.two_phase.window_library import Shelf
+from feedmill.engine.run.services import Services
+from feedmill.engine.two_phase.candidate_file import select_candidates
+from feedmill.engine.two_phase.confirmation import (
+    Ticket,
+    accept_question,
+    decline_question,
+    get_question,
+)
+from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.errors import ConflictError, FeedmillError
-from feedmill.interfaces.cli.exit import fail
-from feedmill.interfaces.cli.output import counted, json_option, paint, shorten, show_json, span
-from feedmill.interfaces.cli.run_command import in_world
+from feedmill.interfaces.cli.exit import exit_with_error
+from feedmill.interfaces.cli.output import (
+    format_count,
+    format_duration,
+    json_option,
+    shorten,
+    show_json,
+    style_text,
+)
+from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.confirmation import Question
 
 _TITLE_CHARS = 100
 
 
-class Asked(NamedTuple):
+class PendingQuestion(NamedTuple):
     """A question with what it is about; `problem` when the window cannot be shown."""
 
     question: Question
@@ -53,47 +65,47 @@ def confirm(ctx: click.Context, code: str | None, *, only_list: bool, as_json: b
       feedmill confirm --list --json
     """
 
-    async def look(world: World) -> list[Asked]:
-        return await _asked(code, world)
+    async def look(services: Services) -> list[PendingQuestion]:
+        return await _asked(code, services)
 
-    found = in_world(ctx, look, as_json=as_json)
+    found = with_services(ctx, look, as_json=as_json)
     if as_json or only_list:
         _show(found, as_json=as_json)
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         words = "only a person at a terminal can confirm"
-        fail("no-terminal", words, "run it in a terminal of your own", as_json=False)
+        exit_with_error("no-terminal", words, "run it in a terminal of your own", as_json=False)
     if not found:
         click.echo("nobody asks for anything")
     for asked in found:
         _answer(ctx, asked)
 
 
-async def _asked(code: str | None, world: World) -> list[Asked]:
-    now = world.clock.now()
+async def _asked(code: str | None, services: Services) -> list[PendingQuestion]:
+    now = services.clock.now()
     if code is None:
-        questions = list(await world.store.questions(now))
+        questions = list(await services.store.questions(now))
     else:
-        question = await question_of(code, world)
+        question = await get_question(code, services)
         if question.state != "pending" or now >= question.expires_at:
             message = f"the question {question.code} was answered before, or is too old"
             raise ConflictError(message, reason="not-open", hint="let the agent ask again")
         questions = [question]
-    shelf = Shelf(world)
+    shelf = WindowLibrary(services)
     return [await _with_candidates(one, shelf) for one in questions]
 
 
-async def _with_candidates(question: Question, shelf: Shelf) -> Asked:
+async def _with_candidates(question: Question, shelf: WindowLibrary) -> PendingQuestion:
     try:
         kept = await shelf.window(question.window_id, checked=True)
         if kept.file.digest != question.file_digest:
-            return Asked(question, (), "the window is another one by now")
-        return Asked(question, chosen(kept.file, question.candidate_ids))
+            return PendingQuestion(question, (), "the window is another one by now")
+        return PendingQuestion(question, select_candidates(kept.file, question.candidate_ids))
     except FeedmillError as problem:
-        return Asked(question, (), str(problem))
+        return PendingQuestion(question, (), str(problem))
 
 
-def _show(found: list[Asked], *, as_json: bool) -> None:
+def _show(found: list[PendingQuestion], *, as_json: bool) -> None:
     if as_json:
         show_json({"items": [_wire(asked) for asked in found], "next": None})
         return
@@ -103,10 +115,10 @@ def _show(found: list[Asked], *, as_json: bool) -> None:
         _describe(asked)
 
 
-def _describe(asked: Asked) -> None:
+def _describe(asked: PendingQuestion) -> None:
     question = asked.question
     by, count = shorten(question.asked_by, 80), len(question.candidate_ids)
-    click.echo(paint(f"{question.code}  {by} asks to insert {count} entries", bold=True))
+    click.echo(style_text(f"{question.code}  {by} asks to insert {count} entries", bold=True))
     for one in asked.candidates:
         day = "undated   " if one.published_at is None else f"{one.published_at:%Y-%m-%d}"
         known = "  (stored already)" if one.is_known else ""
@@ -117,23 +129,23 @@ def _describe(asked: Asked) -> None:
         click.echo(f"  it cannot be confirmed: {shorten(asked.problem, 300)}")
 
 
-def _answer(ctx: click.Context, asked: Asked) -> None:
+def _answer(ctx: click.Context, asked: PendingQuestion) -> None:
     """Ask the person, and tell the ticket of a yes to nobody else."""
     _describe(asked)
     if asked.problem:
         return
     is_yes = click.confirm(
-        f"Insert {counted(len(asked.candidates), 'entry', 'entries')}?", default=False
+        f"Insert {format_count(len(asked.candidates), 'entry', 'entries')}?", default=False
     )
     code, by = asked.question.code, getpass.getuser()
 
-    async def answer(world: World) -> Ticket | None:
+    async def answer(services: Services) -> Ticket | None:
         if is_yes:
-            return await accept(code, world, by=by, shown="terminal")
-        await decline(code, world, by=by, shown="terminal")
+            return await accept_question(code, services, by=by, shown="terminal")
+        await decline_question(code, services, by=by, shown="terminal")
         return None
 
-    made = in_world(ctx, answer, as_json=False)
+    made = with_services(ctx, answer, as_json=False)
     if made is None:
         click.echo("declined; nothing will be inserted")
         return
@@ -141,11 +153,11 @@ def _answer(ctx: click.Context, asked: Asked) -> None:
     assert until is not None
     assert made.question.answered_at is not None
     click.echo(f"give this ticket to {shorten(made.question.asked_by, 80)}:")
-    click.echo(f"  {paint(made.ticket, bold=True)}")
-    click.echo(f"it is good once, within {span(until - made.question.answered_at)}")
+    click.echo(f"  {style_text(made.ticket, bold=True)}")
+    click.echo(f"it is good once, within {format_duration(until - made.question.answered_at)}")
 
 
-def _wire(asked: Asked) -> dict[str, Any]:
+def _wire(asked: PendingQuestion) -> dict[str, Any]:
     """A question for programs; there is no ticket in it."""
     rows = [
         {

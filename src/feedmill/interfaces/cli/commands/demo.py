@@ -11,16 +11,16 @@ from tempfile import TemporaryDirectory
 import click
 from msgspec.structs import replace
 
-from feedmill.app.services import VillageOnLoopback, open_village, open_world, set_up_logging
+from feedmill.app.services import DemoOnLoopback, open_demo, open_services, set_up_logging
 from feedmill.config import Config, HostConfig, RunConfig, ScheduleConfig
-from feedmill.engine.run.refresh_report import GOOD
-from feedmill.engine.run.services import World
+from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
-from feedmill.interfaces.cli.commands.run import run_engine, show_line, show_refresh
-from feedmill.interfaces.cli.exit import interrupted
-from feedmill.interfaces.cli.output import json_option, paint, shorten, show_json_line
-from feedmill.interfaces.cli.run_command import config_of, run_story
-from feedmill.interfaces.cli.signals import Stopping
+from feedmill.interfaces.cli.commands.run import run_engine, show_refresh, show_refresh_json
+from feedmill.interfaces.cli.exit import exit_interrupted
+from feedmill.interfaces.cli.output import json_option, shorten, show_json_line, style_text
+from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.interfaces.cli.signals import SignalHandler
 from feedmill.model.feed import Feed
 from feedmill.schedule.explain import explain_decision
 
@@ -60,69 +60,71 @@ def demo(ctx: click.Context, duration: float, keep: Path | None, *, as_json: boo
     config = config_of(ctx, as_json=as_json)
     set_up_logging(-1, as_json=False)  # each refresh is shown below; the log would say it twice
 
-    async def tell() -> Stopping:
+    async def tell() -> SignalHandler:
         with TemporaryDirectory(prefix="feedmill-demo-") as folder:
             settings = _demo_config(config, str(keep or Path(folder)))
-            async with open_village() as village, open_world(settings) as world:
-                return await _show_village(village, world, duration, as_json=as_json)
+            async with open_demo() as village, open_services(settings) as services:
+                return await _show_village(village, services, duration, as_json=as_json)
 
-    stopping = run_story(tell, as_json=as_json)
+    stopping = run_async(tell, as_json=as_json)
     if not as_json:
         _say_goodbye(keep)
     if stopping.by == signal.SIGINT:
-        interrupted(as_json=as_json)
+        exit_interrupted(as_json=as_json)
 
 
 async def _show_village(
-    village: VillageOnLoopback, world: World, duration: float, *, as_json: bool
-) -> Stopping:
+    village: DemoOnLoopback, services: Services, duration: float, *, as_json: bool
+) -> SignalHandler:
     addresses = village.addresses()
     if not as_json:
-        click.echo(paint(f"A village of {len(addresses)} feeds opens on 127.0.0.1.", bold=True))
+        click.echo(
+            style_text(f"A village of {len(addresses)} feeds opens on 127.0.0.1.", bold=True)
+        )
         click.echo(
             f"For {duration:.0f} s, each line is one refresh: what came, when the next one is due, "
             "and why.\n"
         )
     for address in addresses.values():
-        await subscribe(address, world)
+        await subscribe(address, services)
     stopping = await run_engine(
-        world,
+        services,
         duration=duration,
         metrics_port=None,
         to_stdout=False,
         taps=True,
-        show=(show_line,) if as_json else (show_refresh,),
+        show=(show_refresh_json,) if as_json else (show_refresh,),
     )
     feeds = [
         (name, feed)
         for name, address in addresses.items()
-        if (feed := await world.store.find_feed((address,))) is not None
+        if (feed := await services.store.find_feed((address,))) is not None
     ]
     if as_json:
         results = {name: feed.last_result for name, feed in feeds}
-        show_json_line({"feeds": results, "counts": await world.store.counts()})
+        show_json_line({"feeds": results, "counts": await services.store.counts()})
     else:
-        await _sum_up(feeds, village.about(), world)
+        await _sum_up(feeds, village.about(), services)
     return stopping
 
 
-async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], world: World) -> None:
-    click.echo(paint("\nThe village, feed by feed", bold=True))
+async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], services: Services) -> None:
+    click.echo(style_text("\nThe village, feed by feed", bold=True))
     for name, feed in feeds:
         click.echo(f"  {name:<18}{feed.last_result or 'not polled':<18}{about[name]}")
-    counts = await world.store.counts()
-    well = sum(feed.last_result in GOOD for _, feed in feeds)
+    counts = await services.store.counts()
+    well = sum(feed.last_result in SUCCESSFUL_OUTCOMES for _, feed in feeds)
     click.echo(
-        paint("\nIn the store: ", bold=True)
+        style_text("\nIn the store: ", bold=True)
         + f"{counts['entries']:,} entries, {counts['articles']:,} articles, "
         f"{counts['fetches']:,} fetches, {counts['events']:,} events; "
         f"{well} feeds are well, {len(feeds) - well} are in trouble on purpose."
     )
     told = next((feed for _, feed in feeds if feed.schedule.cadence is not None), None)
-    decisions = await world.store.decisions(told.id, limit=1) if told is not None else ()
+    decisions = await services.store.decisions(told.id, limit=1) if told is not None else ()
     for decision in decisions:
         title = shorten(told.title or told.url, 60) if told is not None else ""
-        click.echo(paint(f"\nWhy is “{title}” polled when it is?", bold=True))
+        click.echo(style_text(f"\nWhy is “{title}” polled when it is?", bold=True))
         for sentence in explain_decision(decision):
             click.echo(f"  {sentence}")
 

@@ -8,21 +8,32 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from feedmill.engine.run.services import World
-from feedmill.engine.subscribe.add_feed import Subscribed, checked_address
+from feedmill.engine.run.services import Services
+from feedmill.engine.subscribe.add_feed import Subscribed, validate_address
 from feedmill.errors import AddressError
-from feedmill.interfaces.cli.commands.feeds_add import Answer, Wishes, answer_shape, join_all, say
-from feedmill.interfaces.cli.exit import fail
+from feedmill.interfaces.cli.commands.feeds_add import (
+    AddAnswer,
+    AddOptions,
+    answer_shape,
+    print_answers,
+    subscribe_all,
+)
+from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.output import (
-    counted,
+    format_count,
+    format_duration,
     json_option,
     shorten,
     show_facts,
     show_json,
     show_table,
-    span,
 )
-from feedmill.interfaces.cli.run_command import config_of, feed_named, feeds_named, in_world
+from feedmill.interfaces.cli.run_command import (
+    config_of,
+    resolve_feed,
+    resolve_feeds,
+    with_services,
+)
 from feedmill.model.feed import Feed, FeedOverrides
 from feedmill.publish.events import event_of_removed_feed
 from feedmill.publish.to_json import feed_wire
@@ -77,17 +88,17 @@ def add(
     """
     config = config_of(ctx, as_json=as_json)
     _refuse_bad(urls, config.fetch.allow_cidrs, as_json=as_json)
-    wishes = Wishes(title=title, tags=tags, overrides=_overrides(own), choose=choose)
+    wishes = AddOptions(title=title, tags=tags, overrides=_overrides(own), choose=choose)
 
-    async def story(world: World) -> list[Answer]:
-        return await join_all(urls, wishes, world, as_is=as_is, asks=not as_json)
+    async def story(services: Services) -> list[AddAnswer]:
+        return await subscribe_all(urls, wishes, services, as_is=as_is, asks=not as_json)
 
-    answers = in_world(ctx, story, as_json=as_json, config=config)
+    answers = with_services(ctx, story, as_json=as_json, config=config)
     shapes = [answer_shape(answer, config.schedule) for answer in answers]
     if as_json:
         show_json(shapes[0] if len(shapes) == 1 else {"items": shapes, "next": None})
     else:
-        say(answers)
+        print_answers(answers)
     sys.exit(0 if all(isinstance(answer, Subscribed) for answer in answers) else 1)
 
 
@@ -103,17 +114,17 @@ def add(
 @click.option("--after", metavar="CURSOR", help="Go on after the last page.")
 @json_option
 @click.pass_context
-def list_(
+def list_feeds_command(
     ctx: click.Context, tag: str | None, limit: int, after: str | None, *, as_json: bool
 ) -> None:
     """List subscriptions with their state and next poll."""
 
-    async def story(world: World) -> tuple[list[Feed], str | None]:
-        page = await world.store.feeds(tag=tag, after=after, limit=limit)
+    async def story(services: Services) -> tuple[list[Feed], str | None]:
+        page = await services.store.feeds(tag=tag, after=after, limit=limit)
         return list(page.items), page.next
 
     config = config_of(ctx, as_json=as_json)
-    feeds, following = in_world(ctx, story, as_json=as_json, config=config)
+    feeds, following = with_services(ctx, story, as_json=as_json, config=config)
     if as_json:
         items = [feed_wire(f, config.schedule, config.moves) for f in feeds]
         show_json({"items": items, "next": following})
@@ -133,13 +144,13 @@ def list_(
 def show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
     """Show everything known about one feed (FEED is an id, its start, an address or a title)."""
 
-    async def story(world: World) -> dict[str, Any]:
-        found = await feed_named(feed, world)
-        aliases = await world.store.aliases(found.id)
-        shape = feed_wire(found, world.config.schedule, world.config.moves)
+    async def story(services: Services) -> dict[str, Any]:
+        found = await resolve_feed(feed, services)
+        aliases = await services.store.aliases(found.id)
+        shape = feed_wire(found, services.config.schedule, services.config.moves)
         return {**shape, "aliases": list(aliases)}
 
-    result = in_world(ctx, story, as_json=as_json)
+    result = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json(result)
         return
@@ -154,18 +165,20 @@ def show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
 def remove(ctx: click.Context, feeds: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
     """Give up subscriptions; their entries go with them, their raw bytes by retention."""
     if not (yes or as_json or sys.stdin.isatty()):
-        fail("usage", "nobody is here to be asked", "give --yes", as_json=as_json, status=2)
+        exit_with_error(
+            "usage", "nobody is here to be asked", "give --yes", as_json=as_json, status=2
+        )
 
-    async def story(world: World) -> list[str]:
-        chosen = await feeds_named(feeds, world)
+    async def story(services: Services) -> list[str]:
+        chosen = await resolve_feeds(feeds, services)
         if not (yes or as_json) and not _agreed(chosen):
             return []
         for feed in chosen:
-            event = event_of_removed_feed(feed, now=world.clock.now())
-            await world.store.remove_feed(feed.id, (event,))
+            event = event_of_removed_feed(feed, now=services.clock.now())
+            await services.store.remove_feed(feed.id, (event,))
         return [feed.id for feed in chosen]
 
-    gone = in_world(ctx, story, as_json=as_json)
+    gone = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json({"items": gone, "next": None})
     else:
@@ -191,17 +204,17 @@ def resume(ctx: click.Context, feeds: tuple[str, ...], *, as_json: bool) -> None
 
 
 def _set_paused(ctx: click.Context, feeds: tuple[str, ...], *, paused: bool, as_json: bool) -> None:
-    async def story(world: World) -> list[dict[str, Any]]:
+    async def story(services: Services) -> list[dict[str, Any]]:
         changed = []
-        for found in await feeds_named(feeds, world):
+        for found in await resolve_feeds(feeds, services):
             feed = replace(found, paused=paused)
-            await world.store.change_feed(feed)
+            await services.store.change_feed(feed)
             if not paused:
-                await world.store.make_due([feed.id], world.clock.now())
-            changed.append(feed_wire(feed, world.config.schedule))
+                await services.store.make_due([feed.id], services.clock.now())
+            changed.append(feed_wire(feed, services.config.schedule))
         return changed
 
-    changed = in_world(ctx, story, as_json=as_json)
+    changed = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json({"items": changed, "next": None})
     else:
@@ -213,7 +226,7 @@ def _refuse_bad(urls: tuple[str, ...], allow_cidrs: tuple[str, ...], *, as_json:
     problems: list[AddressError] = []
     for url in urls:
         try:
-            checked_address(url, allow_cidrs)
+            validate_address(url, allow_cidrs)
         except AddressError as problem:
             problems.append(problem)
     if not problems:
@@ -224,13 +237,13 @@ def _refuse_bad(urls: tuple[str, ...], allow_cidrs: tuple[str, ...], *, as_json:
     hints = dict.fromkeys(problem.hint for problem in problems)
     hint = "\n  ".join(hint for hint in hints if hint)
     message = ("; " if as_json else "\nfeedmill: ").join(words)
-    fail(problems[0].reason, message, hint, as_json=as_json, status=2)
+    exit_with_error(problems[0].reason, message, hint, as_json=as_json, status=2)
 
 
 def _agreed(feeds: list[Feed]) -> bool:
     for feed in feeds:
         click.echo(f"  {shorten(feed.title or '-', 200)}  {feed.url}")
-    return click.confirm(f"remove {counted(len(feeds), 'feed')} with all entries?")
+    return click.confirm(f"remove {format_count(len(feeds), 'feed')} with all entries?")
 
 
 def _overrides(own: dict[str, Any]) -> FeedOverrides:
@@ -274,7 +287,7 @@ def _row(feed: Feed) -> tuple[str, ...]:
     return (
         feed.id[:18],
         state,
-        span(timedelta(seconds=feed.schedule.interval_sec)),
+        format_duration(timedelta(seconds=feed.schedule.interval_sec)),
         feed.last_result or "-",
         f"{feed.next_poll_at:%Y-%m-%d %H:%M}",
         feed.title or "-",

@@ -8,11 +8,11 @@ import click
 from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
-from feedmill.engine.run.services import World
-from feedmill.engine.subscribe.add_feed import Subscribed, file_under, subscribe
-from feedmill.engine.subscribe.subscriber import Choices, Desk
+from feedmill.engine.run.services import Services
+from feedmill.engine.subscribe.add_feed import Subscribed, add_tags, subscribe
+from feedmill.engine.subscribe.subscriber import FeedChoices, Subscriber
 from feedmill.errors import FeedmillError, NoFeedError, UsageError
-from feedmill.interfaces.cli.output import paint, progress, shorten, show_table
+from feedmill.interfaces.cli.output import progress, shorten, show_table, style_text
 from feedmill.model.canonical import Canonical, FoundFeed
 from feedmill.model.feed import FeedOverrides
 from feedmill.publish.to_json import feed_wire
@@ -28,7 +28,7 @@ _WHY = {
 }
 
 
-class Wishes(NamedTuple):
+class AddOptions(NamedTuple):
     """What is wanted of every feed of one command."""
 
     title: str | None
@@ -37,41 +37,41 @@ class Wishes(NamedTuple):
     choose: str | None = None
 
 
-class Refusal(NamedTuple):
+class RejectedAddress(NamedTuple):
     """An address that did not become a subscription."""
 
     address: str
     problem: FeedmillError
 
 
-Answer = Subscribed | Choices | Refusal
+AddAnswer = Subscribed | FeedChoices | RejectedAddress
 
 
-async def join_all(
-    urls: Sequence[str], wishes: Wishes, world: World, *, as_is: bool, asks: bool
-) -> list[Answer]:
+async def subscribe_all(
+    urls: Sequence[str], wishes: AddOptions, services: Services, *, as_is: bool, asks: bool
+) -> list[AddAnswer]:
     """One answer per address; what is wrong with one is no trouble of the others."""
-    desk = Desk(world)
-    answers: list[Answer] = []
+    desk = Subscriber(services)
+    answers: list[AddAnswer] = []
     with progress(len(urls), "asking", hide=as_is or len(urls) == 1) as step:
         for url in urls:
             try:
                 answers.append(await _join(url, wishes, desk, as_is=as_is))
             except (NoFeedError, UsageError) as problem:
-                answers.append(Refusal(url, problem))
+                answers.append(RejectedAddress(url, problem))
             step()
     if asks and sys.stdin.isatty() and sys.stdout.isatty():
         answers = [await _decided(answer, wishes, desk) for answer in answers]
     return answers
 
 
-def answer_shape(answer: Answer, schedule: ScheduleConfig) -> dict[str, Any]:
+def answer_shape(answer: AddAnswer, schedule: ScheduleConfig) -> dict[str, Any]:
     """An answer for programs."""
-    if isinstance(answer, Refusal):
+    if isinstance(answer, RejectedAddress):
         problem = answer.problem
         error = {"code": problem.reason, "message": str(problem), "hint": problem.hint}
         return {"created": False, "address": answer.address, "error": error}
-    if isinstance(answer, Choices):
+    if isinstance(answer, FeedChoices):
         feeds = [_found_shape(feed) for feed in answer.feeds]
         return {"created": False, "page_url": answer.page_url, "choices": feeds}
     shape = {"created": answer.created, **feed_wire(answer.feed, schedule)}
@@ -80,16 +80,16 @@ def answer_shape(answer: Answer, schedule: ScheduleConfig) -> dict[str, Any]:
     return shape
 
 
-def say(answers: Sequence[Answer]) -> None:
+def print_answers(answers: Sequence[AddAnswer]) -> None:
     """The answers for a person."""
     for answer in answers:
         match answer:
             case Subscribed():
                 _say_subscribed(answer)
-            case Choices():
+            case FeedChoices():
                 click.echo(f"{answer.page_url} has several feeds; add --choose N, URL or best:")
                 _show_choices(answer.feeds)
-            case Refusal(_, problem):
+            case RejectedAddress(_, problem):
                 click.echo(f"feedmill: {shorten(str(problem), 400)}", err=True)
                 if problem.hint:
                     click.echo(f"  {problem.hint}", err=True)
@@ -97,19 +97,23 @@ def say(answers: Sequence[Answer]) -> None:
         click.echo("next: feedmill sync")
 
 
-async def _join(url: str, wishes: Wishes, desk: Desk, *, as_is: bool) -> Subscribed | Choices:
+async def _join(
+    url: str, wishes: AddOptions, desk: Subscriber, *, as_is: bool
+) -> Subscribed | FeedChoices:
     done = await _met(url, wishes, desk, as_is=as_is)
-    if isinstance(done, Choices) or done.created:
+    if isinstance(done, FeedChoices) or done.created:
         return done
-    return replace(done, feed=await file_under(done.feed, wishes.tags, desk.world))
+    return replace(done, feed=await add_tags(done.feed, wishes.tags, desk.services))
 
 
-async def _met(url: str, wishes: Wishes, desk: Desk, *, as_is: bool) -> Subscribed | Choices:
+async def _met(
+    url: str, wishes: AddOptions, desk: Subscriber, *, as_is: bool
+) -> Subscribed | FeedChoices:
     if as_is:
         return await subscribe(
-            url, desk.world, title=wishes.title, tags=wishes.tags, overrides=wishes.overrides
+            url, desk.services, title=wishes.title, tags=wishes.tags, overrides=wishes.overrides
         )
-    return await desk.join(
+    return await desk.subscribe(
         url,
         title=wishes.title,
         tags=wishes.tags,
@@ -118,9 +122,9 @@ async def _met(url: str, wishes: Wishes, desk: Desk, *, as_is: bool) -> Subscrib
     )
 
 
-async def _decided(answer: Answer, wishes: Wishes, desk: Desk) -> Answer:
+async def _decided(answer: AddAnswer, wishes: AddOptions, desk: Subscriber) -> AddAnswer:
     """What the person at the terminal says to a page with several feeds."""
-    if not isinstance(answer, Choices):
+    if not isinstance(answer, FeedChoices):
         return answer
     click.echo(f"{answer.page_url} has several feeds:")
     _show_choices(answer.feeds)
@@ -129,11 +133,11 @@ async def _decided(answer: Answer, wishes: Wishes, desk: Desk) -> Answer:
     try:
         return await _join(answer.page_url, chosen, desk, as_is=False)
     except (NoFeedError, UsageError) as problem:
-        return Refusal(answer.page_url, problem)
+        return RejectedAddress(answer.page_url, problem)
 
 
 def _say_subscribed(done: Subscribed) -> None:
-    word = paint("added", fg="green") if done.created else "already here as"
+    word = style_text("added", fg="green") if done.created else "already here as"
     click.echo(f"{word} {done.feed.id}  {done.feed.url}")
     found = done.canonical
     if found is not None and done.requests:

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from feedmill.config import Config
-from feedmill.interfaces.cli.exit import fail
+from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.output import json_option, shorten, show_json
 from feedmill.interfaces.cli.run_command import config_of
 
@@ -45,7 +45,7 @@ def healthcheck(ctx: click.Context, url: str | None, timeout_sec: float, *, as_j
       FEEDMILL_HEALTH_PORT=9471 feedmill healthcheck      # the worker with that port
       feedmill healthcheck --url http://127.0.0.1:8642/readyz
     """
-    address = url or place_of(config_of(ctx, as_json=as_json))
+    address = url or health_url_of(config_of(ctx, as_json=as_json))
     if not address.startswith(("http://", "https://")):
         message = f"{address!r} is no address; it begins with http:// or https://"
         raise click.UsageError(message)
@@ -54,16 +54,20 @@ def healthcheck(ctx: click.Context, url: str | None, timeout_sec: float, *, as_j
     except (OSError, http.client.HTTPException) as problem:
         words = getattr(problem, "reason", problem)  # urllib puts what happened into its own
         hint = "is the role started, and FEEDMILL_HEALTH_PORT or --url the same as there?"
-        fail("unreachable", f"{address} does not answer ({words})", hint, as_json=as_json)
+        exit_with_error(
+            "unreachable", f"{address} does not answer ({words})", hint, as_json=as_json
+        )
     if not answer.is_ready:
-        fail("not-ready", f"{address} is not ready: {_reasons(answer.said)}", as_json=as_json)
+        exit_with_error(
+            "not-ready", f"{address} is not ready: {_reasons(answer.said)}", as_json=as_json
+        )
     if as_json:
         show_json(answer.said)
     else:
         click.echo("ready")
 
 
-def place_of(config: Config) -> str:
+def health_url_of(config: Config) -> str:
     """Where the role of these settings can be asked."""
     port = config.health.port or config.serve.port
     host = config.health.host if config.health.port else config.serve.host

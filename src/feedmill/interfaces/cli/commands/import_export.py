@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 from msgspec import json
 
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.import_list import (
     ADDED,
     EXISTING,
@@ -17,9 +17,16 @@ from feedmill.engine.subscribe.import_list import (
     import_outlines,
 )
 from feedmill.engine.subscribe.list_formats import Outline, read_list, write_opml
-from feedmill.interfaces.cli.exit import fail
-from feedmill.interfaces.cli.output import counted, json_option, paint, progress, shorten, show_json
-from feedmill.interfaces.cli.run_command import all_feeds, in_world, write_file
+from feedmill.interfaces.cli.exit import exit_with_error
+from feedmill.interfaces.cli.output import (
+    format_count,
+    json_option,
+    progress,
+    shorten,
+    show_json,
+    style_text,
+)
+from feedmill.interfaces.cli.run_command import all_feeds, with_services, write_file
 from feedmill.model.feed import Feed, ImportedOutline
 
 _SHOWN: Final = 10  # of one kind of problem
@@ -55,15 +62,15 @@ def import_(
         outlines = read_list(data)
     except ValueError as problem:
         hint = "give OPML, feeds.json or one address per line"
-        fail("bad-list", f"{file}: {problem}", hint, as_json=as_json, status=2)
+        exit_with_error("bad-list", f"{file}: {problem}", hint, as_json=as_json, status=2)
 
-    async def story(world: World) -> ImportReport:
+    async def story(services: Services) -> ImportReport:
         with progress(len(outlines), "importing", hide=as_json) as step:
             return await import_outlines(
-                outlines, world, tags=tags, as_is=as_is, told=lambda _: step()
+                outlines, services, tags=tags, as_is=as_is, told=lambda _: step()
             )
 
-    done = in_world(ctx, story, as_json=as_json)
+    done = with_services(ctx, story, as_json=as_json)
     if report is not None:
         write_file(report, b"".join(json.encode(item) + b"\n" for item in done.items))
     if as_json:
@@ -84,10 +91,10 @@ def export(ctx: click.Context, output: Path | None, tag: str | None, *, as_json:
     Credentials stay here.
     """
 
-    async def story(world: World) -> list[Feed]:
-        return await all_feeds(world, tag)
+    async def story(services: Services) -> list[Feed]:
+        return await all_feeds(services, tag)
 
-    feeds = in_world(ctx, story, as_json=as_json)
+    feeds = with_services(ctx, story, as_json=as_json)
     outlines = [Outline(url=f.url, title=f.title, site=f.site_url, tags=f.tags) for f in feeds]
     if as_json:
         items = [{"url": o.url, "title": o.title, "tags": o.tags} for o in outlines]
@@ -96,7 +103,7 @@ def export(ctx: click.Context, output: Path | None, tag: str | None, *, as_json:
         click.echo(write_opml(outlines), nl=False)
     else:
         write_file(output, write_opml(outlines))
-        click.echo(f"{counted(len(outlines), 'feed')} written to {output}")
+        click.echo(f"{format_count(len(outlines), 'feed')} written to {output}")
 
 
 def _shape(done: ImportReport) -> dict[str, Any]:
@@ -136,7 +143,7 @@ def _say_reasons(items: Iterable[ImportedOutline]) -> None:
     for item in items:
         groups.setdefault(item.reason, []).append(item)
     for reason, group in sorted(groups.items(), key=lambda pair: -len(pair[1])):
-        click.echo(f"  {paint(reason, fg='red')} ({len(group)})")
+        click.echo(f"  {style_text(reason, fg='red')} ({len(group)})")
         for item in group[:_SHOWN]:
             click.echo(f"    {shorten(item.detail, 200)}")
         if len(group) > _SHOWN:

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from feedmill.app.services import announce_egress
 from feedmill.engine.poll.ingest_one import Ingested, ingest_document, ingest_feed
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
-from feedmill.interfaces.cli.exit import fail
+from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.output import json_option, shorten, show_json
-from feedmill.interfaces.cli.run_command import config_of, feed_named, in_world
+from feedmill.interfaces.cli.run_command import config_of, resolve_feed, with_services
 from feedmill.model.document import RawDocument
 
 
@@ -57,14 +57,14 @@ def ingest_one(
     if normalize is not None:
         config = replace(config, normalise=replace(config.normalise, enabled=normalize))
 
-    async def story(world: World) -> Ingested:
+    async def story(services: Services) -> Ingested:
         if file is not None:
-            return await _ingest_file(file, world)
+            return await _ingest_file(file, services)
         if feed_id is not None:
-            return await ingest_feed(await feed_named(feed_id, world), world)
-        return await ingest_feed((await subscribe(feed_url or "", world)).feed, world)
+            return await ingest_feed(await resolve_feed(feed_id, services), services)
+        return await ingest_feed((await subscribe(feed_url or "", services)).feed, services)
 
-    result = in_world(ctx, story, as_json=as_json, config=config)
+    result = with_services(ctx, story, as_json=as_json, config=config)
     if as_json:
         show_json(result)
     else:
@@ -74,18 +74,20 @@ def ingest_one(
             f"{result.normalized_modified_count} modified by normalisation"
         )
     if result.errors and not as_json:
-        fail(result.outcome, f"{result.outcome}: {shorten(result.detail, 200)}", as_json=False)
+        exit_with_error(
+            result.outcome, f"{result.outcome}: {shorten(result.detail, 200)}", as_json=False
+        )
     sys.exit(1 if result.errors else 0)
 
 
-async def _ingest_file(file: str, world: World) -> Ingested:
+async def _ingest_file(file: str, services: Services) -> Ingested:
     """Take in a file under an address that can never be fetched, so that it can be named again."""
     name = "stdin" if file == "-" else Path(file).name
     body = await asyncio.to_thread(_read, file)
-    feed = (await subscribe(f"https://file.invalid/{quote(name)}", world, title=name)).feed
+    feed = (await subscribe(f"https://file.invalid/{quote(name)}", services, title=name)).feed
     paused = replace(feed, paused=True)
-    await world.store.change_feed(paused)
-    return await ingest_document(RawDocument(body=body, url=None), paused, world)
+    await services.store.change_feed(paused)
+    return await ingest_document(RawDocument(body=body, url=None), paused, services)
 
 
 def _read(file: str) -> bytes:

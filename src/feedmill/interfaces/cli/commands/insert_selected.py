@@ -6,18 +6,18 @@ from pathlib import Path
 
 import click
 
-from feedmill.engine.run.services import World
-from feedmill.engine.two_phase.candidate_file import chosen, read_candidates
-from feedmill.engine.two_phase.insert_selected import Inserted, insert_selected
+from feedmill.engine.run.services import Services
+from feedmill.engine.two_phase.candidate_file import read_candidates, select_candidates
+from feedmill.engine.two_phase.insert_selected import InsertResult, insert_selected
 from feedmill.engine.two_phase.sidecar_files import (
-    Shown,
+    SelectionShownIn,
     parse_ids,
     read_selection,
     record_confirmation,
 )
-from feedmill.interfaces.cli.exit import fail
-from feedmill.interfaces.cli.output import counted, json_option, shorten, show_json
-from feedmill.interfaces.cli.run_command import in_world, run_story
+from feedmill.interfaces.cli.exit import exit_with_error
+from feedmill.interfaces.cli.output import format_count, json_option, shorten, show_json
+from feedmill.interfaces.cli.run_command import run_async, with_services
 from feedmill.model.candidate import CandidateFile, WindowCandidate
 from feedmill.model.screening import Confirmation
 
@@ -70,31 +70,31 @@ def insert(
         message = "give exactly one of --selected-ids, --selected-ids-file and --select-all"
         raise click.UsageError(message)
 
-    async def look() -> tuple[CandidateFile, tuple[WindowCandidate, ...], Shown]:
+    async def look() -> tuple[CandidateFile, tuple[WindowCandidate, ...], SelectionShownIn]:
         file = read_candidates(path)
         if selected_ids_file is not None:
             selection = read_selection(selected_ids_file, file)
-            return file, chosen(file, selection.ids), selection.shown
+            return file, select_candidates(file, selection.ids), selection.shown
         everything = (one.candidate_id for one in file.candidates)
         ids = everything if selected_ids is None else parse_ids(selected_ids)
-        return file, chosen(file, ids), "command-line"
+        return file, select_candidates(file, ids), "command-line"
 
-    file, wanted, shown = run_story(look, as_json=as_json)
+    file, wanted, shown = run_async(look, as_json=as_json)
     if not confirm:
         _ask(wanted, as_json=as_json)
 
-    async def story(world: World) -> Inserted:
+    async def story(services: Services) -> InsertResult:
         confirmation = Confirmation(
             confirmed_by=confirmed_by or user_name(),
-            confirmed_at=world.clock.now(),
+            confirmed_at=services.clock.now(),
             file_digest=file.digest,
             candidate_ids=tuple(one.candidate_id for one in wanted),
             shown=shown,
         )
         record_confirmation(path, confirmation)
-        return await insert_selected(file, confirmation.candidate_ids, confirmation, world)
+        return await insert_selected(file, confirmation.candidate_ids, confirmation, services)
 
-    done = in_world(ctx, story, as_json=as_json)
+    done = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json(done)
         return
@@ -104,7 +104,7 @@ def insert(
     )
     if done.feeds_added:
         click.echo(
-            f"{counted(done.feeds_added, 'feed')} added, paused; `feedmill resume` lets it be polled"
+            f"{format_count(done.feeds_added, 'feed')} added, paused; `feedmill resume` lets it be polled"
         )
 
 
@@ -120,12 +120,14 @@ def _ask(wanted: tuple[WindowCandidate, ...], *, as_json: bool) -> None:
     """Ask whoever sits at the terminal; nobody there is a no."""
     if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         hint = "add --confirm once a person has looked at them; `feedmill review` shows them"
-        fail("not-confirmed", "nobody confirmed; nothing was written", hint, as_json=as_json)
+        exit_with_error(
+            "not-confirmed", "nobody confirmed; nothing was written", hint, as_json=as_json
+        )
     for one in wanted[:_SHOWN]:
         day = "undated   " if one.published_at is None else f"{one.published_at:%Y-%m-%d}"
         words = shorten(f"{one.title or '-'} ({one.feed_title or '-'}) {one.url or ''}", 200)
         click.echo(f"{one.candidate_id:>6}  {day}  {words}")
     if len(wanted) > _SHOWN:
         click.echo(f"        and {len(wanted) - _SHOWN} more")
-    if not click.confirm(f"Insert {counted(len(wanted), 'entry', 'entries')}?", default=False):
-        fail("not-confirmed", "nothing was written", as_json=False)
+    if not click.confirm(f"Insert {format_count(len(wanted), 'entry', 'entries')}?", default=False):
+        exit_with_error("not-confirmed", "nothing was written", as_json=False)

@@ -5,18 +5,18 @@ from typing import Any
 
 import click
 
-from feedmill.engine.maintain.raw_documents import body_of
-from feedmill.engine.run.services import World
+from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.run.services import Services
 from feedmill.errors import NotFoundError
 from feedmill.interfaces.cli.output import (
     json_option,
-    paint,
     shorten,
     show_facts,
     show_json,
     show_table,
+    style_text,
 )
-from feedmill.interfaces.cli.run_command import config_of, feed_named, in_world
+from feedmill.interfaces.cli.run_command import config_of, resolve_feed, with_services
 from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed
@@ -48,8 +48,8 @@ def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # 
     since = _moment(chosen["since"], "--since")
     until = _moment(chosen["until"], "--until")
 
-    async def story(world: World) -> tuple[list[StoredEntry], str | None]:
-        feed = await feed_named(chosen["feed"], world) if chosen["feed"] else None
+    async def story(services: Services) -> tuple[list[StoredEntry], str | None]:
+        feed = await resolve_feed(chosen["feed"], services) if chosen["feed"] else None
         where = EntryFilter(
             feed_id=feed.id if feed else None,
             tag=chosen["tag"],
@@ -58,10 +58,10 @@ def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # 
             until=until,
             text=chosen["text"],
         )
-        page = await world.store.entries(where, after=chosen["after"], limit=chosen["limit"])
+        page = await services.store.entries(where, after=chosen["after"], limit=chosen["limit"])
         return list(page.items), page.next
 
-    found, following = in_world(ctx, story, as_json=as_json)
+    found, following = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json({"items": [entry_wire(entry) for entry in found], "next": following})
         return
@@ -94,18 +94,18 @@ def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # 
 def entry(ctx: click.Context, entry_uid: str, *, revisions: bool, as_json: bool) -> None:
     """Show one entry."""
 
-    async def story(world: World) -> dict[str, Any]:
-        found = await world.store.entry(entry_uid)
+    async def story(services: Services) -> dict[str, Any]:
+        found = await services.store.entry(entry_uid)
         if found is None:
             message = f"there is no entry {entry_uid!r}"
             raise NotFoundError(message, "`feedmill entries` lists them")
         shape = entry_wire(found)
         if revisions:
-            earlier = await world.store.revisions(entry_uid)
+            earlier = await services.store.revisions(entry_uid)
             shape["history"] = [revision_wire(one) for one in earlier]
         return shape
 
-    result = in_world(ctx, story, as_json=as_json)
+    result = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json(result)
         return
@@ -127,21 +127,21 @@ def raw(ctx: click.Context, what: str, *, headers: bool, as_json: bool) -> None:
     WHAT is a fetch_id or an entry_uid.
     """
 
-    async def story(world: World) -> dict[str, Any] | bytes:
-        found = await world.store.entry(what)
+    async def story(services: Services) -> dict[str, Any] | bytes:
+        found = await services.store.entry(what)
         ref = found.raw_refs[0] if found is not None and found.raw_refs else None
-        fetch = await world.store.fetch(ref.fetch_id if ref else what)
+        fetch = await services.store.fetch(ref.fetch_id if ref else what)
         if fetch is None or fetch.body_sha256 is None:
             message = f"there is no raw document for {what!r}"
             raise NotFoundError(message, "give a fetch_id or an entry_uid")
         if headers or as_json:
             return fetch_wire(fetch)
-        body = await body_of(fetch.body_sha256, world)
+        body = await load_body(fetch.body_sha256, services)
         if ref is not None and ref.offset is not None and ref.length is not None:
             return body[ref.offset : ref.offset + ref.length]
         return body
 
-    result = in_world(ctx, story, as_json=as_json)
+    result = with_services(ctx, story, as_json=as_json)
     if isinstance(result, bytes):
         sys.stdout.buffer.write(result)
     elif as_json:
@@ -150,7 +150,7 @@ def raw(ctx: click.Context, what: str, *, headers: bool, as_json: bool) -> None:
         for name in ("url", "final_url", "http_status", "outcome", "fetched_at", "body_sha256"):
             click.echo(f"{name:<16}{shorten(str(result[name]), 300)}")
         for kind in ("request_headers", "response_headers"):
-            click.echo(paint(kind, bold=True))
+            click.echo(style_text(kind, bold=True))
             for name, value in result[kind]:
                 click.echo(f"  {shorten(name, 100)}: {shorten(value, 300)}")
 
@@ -172,13 +172,15 @@ def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> No
 
     config = config_of(ctx, as_json=as_json)
 
-    async def story(world: World) -> tuple[Feed, list[tuple[dict[str, Any], tuple[str, ...]]]]:
-        found = await feed_named(feed, world)
-        decisions = await world.store.decisions(found.id, limit=history)
+    async def story(
+        services: Services,
+    ) -> tuple[Feed, list[tuple[dict[str, Any], tuple[str, ...]]]]:
+        found = await resolve_feed(feed, services)
+        decisions = await services.store.decisions(found.id, limit=history)
         told = [(decision_wire(one, words := explain_decision(one)), words) for one in decisions]
         return found, told
 
-    found, decisions = in_world(ctx, story, as_json=as_json, config=config)
+    found, decisions = with_services(ctx, story, as_json=as_json, config=config)
     title, candidate = found.title or found.url, found.move
     if as_json:
         move = None if candidate is None else candidate_shape(candidate, config.moves)
@@ -187,7 +189,7 @@ def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> No
     if not decisions:
         click.echo(f"{title}: not polled yet")
     for shape, words in decisions:
-        click.echo(paint(f"{title}, decided {shape['decided_at']}", bold=True))
+        click.echo(style_text(f"{title}, decided {shape['decided_at']}", bold=True))
         for sentence in words:
             click.echo(f"  {sentence}")
     for sentence in () if candidate is None else candidate_in_words(candidate, config.moves):
@@ -200,10 +202,10 @@ def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> No
 def stats(ctx: click.Context, *, as_json: bool) -> None:
     """Count feeds, entries, fetches and events."""
 
-    async def story(world: World) -> dict[str, int]:
-        return await world.store.counts()
+    async def story(services: Services) -> dict[str, int]:
+        return await services.store.counts()
 
-    result = in_world(ctx, story, as_json=as_json)
+    result = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json(result)
         return
@@ -223,6 +225,6 @@ def _moment(text: str | None, option: str) -> Any:  # noqa: ANN401
 
 def _show_row(published: str, title: str, link: str, uid: str) -> None:
     """An entry on lines of its own: a uid that was cut to fit a column would be of no use."""
-    click.echo(f"{published}  {paint(shorten(title, 120), bold=True)}")
+    click.echo(f"{published}  {style_text(shorten(title, 120), bold=True)}")
     click.echo(f"  {shorten(link, 400)}")
     click.echo(f"  {uid}")

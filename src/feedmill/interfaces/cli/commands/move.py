@@ -5,11 +5,11 @@ from typing import Any
 import click
 import msgspec
 
-from feedmill.engine.moves.follow import Followed, move_feed, undo_move
-from feedmill.engine.run.services import World
-from feedmill.interfaces.cli.exit import fail
-from feedmill.interfaces.cli.output import json_option, paint, shorten, show_json
-from feedmill.interfaces.cli.run_command import feed_named, in_world
+from feedmill.engine.moves.follow import MoveResult, move_feed, undo_move
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.exit import exit_with_error
+from feedmill.interfaces.cli.output import json_option, shorten, show_json, style_text
+from feedmill.interfaces.cli.run_command import resolve_feed, with_services
 from feedmill.model.feed import Feed
 from feedmill.publish.move_shapes import (
     candidate_in_words,
@@ -49,13 +49,13 @@ def move(
         _show(ctx, feed, as_json=as_json)
         return
 
-    async def story(world: World) -> tuple[Feed, Followed]:
-        found = await feed_named(feed, world)
+    async def story(services: Services) -> tuple[Feed, MoveResult]:
+        found = await resolve_feed(feed, services)
         if url is None:
-            return found, await undo_move(found, world)
-        return found, await move_feed(found, url, world, force=force)
+            return found, await undo_move(found, services)
+        return found, await move_feed(found, url, services, force=force)
 
-    found, followed = in_world(ctx, story, as_json=as_json)
+    found, followed = with_services(ctx, story, as_json=as_json)
     if followed.outcome in ("held", "put-off"):
         _refuse(followed, as_json=as_json)
     if as_json:
@@ -67,10 +67,10 @@ def move(
 
 
 def _show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
-    async def story(world: World) -> tuple[dict[str, Any], list[str]]:
-        found = await feed_named(feed, world)
-        history = await world.store.moves(found.id)
-        config, candidate = world.config.moves, found.move
+    async def story(services: Services) -> tuple[dict[str, Any], list[str]]:
+        found = await resolve_feed(feed, services)
+        history = await services.store.moves(found.id)
+        config, candidate = services.config.moves, found.move
         shape = {
             "feed_id": found.id,
             "url": found.url,
@@ -81,16 +81,16 @@ def _show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
         words += () if candidate is None else candidate_in_words(candidate, config)
         return shape, [*words, *map(move_in_words, history)]
 
-    shape, words = in_world(ctx, story, as_json=as_json)
+    shape, words = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json(shape)
         return
-    _say(paint(words[0], bold=True))
+    _say(style_text(words[0], bold=True))
     for sentence in words[1:]:
         _say(f"  {sentence}")
 
 
-def _refuse(followed: Followed, *, as_json: bool) -> None:
+def _refuse(followed: MoveResult, *, as_json: bool) -> None:
     resting = followed.outcome == "put-off"
     why = "its host asked for a pause" if resting else refusal_in_words(followed.reason)
     hints = {
@@ -100,7 +100,7 @@ def _refuse(followed: Followed, *, as_json: bool) -> None:
         "taken": "remove one of the two feeds first",
     }
     hint = hints.get(followed.reason, "")
-    fail(followed.reason, f"{followed.url} is not adopted: {why}", hint, as_json=as_json)
+    exit_with_error(followed.reason, f"{followed.url} is not adopted: {why}", hint, as_json=as_json)
 
 
 def _say(sentence: str) -> None:

@@ -8,8 +8,8 @@ import msgspec
 
 from feedmill.api import normalise, parse_date
 from feedmill.api import parse as parse_feed
-from feedmill.interfaces.cli.exit import fail
-from feedmill.interfaces.cli.output import json_option, paint, shorten, show_json
+from feedmill.interfaces.cli.exit import exit_with_error
+from feedmill.interfaces.cli.output import json_option, shorten, show_json, style_text
 from feedmill.model.entry import NormalisedFeed
 from feedmill.model.parsed import ParsedEntry, ParsedFeed, Repair, Unreadable
 
@@ -67,7 +67,9 @@ def _read(name: str, *, as_json: bool) -> bytes:
         return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as problem:
         reason = problem.strerror or str(problem)
-        fail("unreadable-file", f"{name}: {reason}", "check the path", as_json=as_json, status=2)
+        exit_with_error(
+            "unreadable-file", f"{name}: {reason}", "check the path", as_json=as_json, status=2
+        )
 
 
 def _print_json(results: list[tuple[str, ParsedFeed | Unreadable]], *, clean: bool) -> None:
@@ -79,7 +81,9 @@ def _print_json(results: list[tuple[str, ParsedFeed | Unreadable]], *, clean: bo
         show_json({"items": items, "next": None})
     elif isinstance(result := results[0][1], Unreadable):
         hint = _HINTS.get(result.reason, "")
-        fail(result.reason, f"{results[0][0]}: {result.detail}", hint, as_json=True, status=1)
+        exit_with_error(
+            result.reason, f"{results[0][0]}: {result.detail}", hint, as_json=True, status=1
+        )
     else:
         show_json(items[0])
 
@@ -94,9 +98,9 @@ def _cleaned(feed: ParsedFeed) -> dict[str, object]:
 
 
 def _print(name: str, result: ParsedFeed | Unreadable, *, clean: bool) -> None:
-    click.echo(paint(name, bold=True))
+    click.echo(style_text(name, bold=True))
     if isinstance(result, Unreadable):
-        click.echo(f"  {paint(result.reason, fg='red')}: {shorten(result.detail, 200)}")
+        click.echo(f"  {style_text(result.reason, fg='red')}: {shorten(result.detail, 200)}")
         if result.reason in _HINTS:
             click.echo(f"  {_HINTS[result.reason]}")
     else:
@@ -158,16 +162,16 @@ def _print_clean(feed: NormalisedFeed) -> None:
     for entry in feed.entries:
         when = entry.published_effective
         date = when.strftime("%Y-%m-%d %H:%M") if when else "-"
-        click.echo(f"  {date:<18}{paint(entry.title or '(no title)', bold=True)}")
+        click.echo(f"  {date:<18}{style_text(entry.title or '(no title)', bold=True)}")
         click.echo(f"{'':20}{entry.canonical_link or ''}")
         if entry.summary:
             click.echo(f"{'':20}{shorten(entry.summary, 160)}")
         for finding in entry.findings:
-            click.echo(f"{'':20}{paint(finding.code, fg='yellow')} in {finding.field}")
+            click.echo(f"{'':20}{style_text(finding.code, fg='yellow')} in {finding.field}")
 
 
 def _print_repairs(repairs: tuple[Repair, ...]) -> None:
     for repair in repairs:
         click.echo(
-            f"  {paint('mended', fg='yellow')}   {repair.code:<22}{shorten(repair.detail, 100)}"
+            f"  {style_text('mended', fg='yellow')}   {repair.code:<22}{shorten(repair.detail, 100)}"
         )

@@ -6,19 +6,19 @@ from contextlib import AsyncExitStack
 
 import click
 
-from feedmill.app.services import announce_egress, bus_of, owner_name
+from feedmill.app.services import announce_egress, make_bus, owner_name
 from feedmill.config import Config
-from feedmill.engine.deliver.to_bus import Relayed, keep_relaying, refill
-from feedmill.engine.deliver.to_webhooks import keep_webhooks
+from feedmill.engine.deliver.to_bus import Relayed, relay_after, run_relay
+from feedmill.engine.deliver.to_webhooks import run_webhooks
 from feedmill.engine.ports.sink import Bus
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.refresh_report import Report
-from feedmill.engine.run.services import World
-from feedmill.interfaces.cli.exit import interrupted
-from feedmill.interfaces.cli.long_running import on_duty, opened, stop_after
-from feedmill.interfaces.cli.output import counted, json_option, show_json_line
-from feedmill.interfaces.cli.run_command import config_of, run_story
-from feedmill.interfaces.cli.signals import Stopping, stop_on_signals
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.refresh_report import RefreshReport
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.exit import exit_interrupted
+from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services, stop_after
+from feedmill.interfaces.cli.output import format_count, json_option, show_json_line
+from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 
@@ -59,54 +59,56 @@ def relay(
     if webhooks:
         announce_egress(config)
 
-    async def tell() -> Stopping:
-        async with opened(config, "await") as world, AsyncExitStack() as stack:
+    async def tell() -> SignalHandler:
+        async with open_services_when_ready(config, "await") as services, AsyncExitStack() as stack:
             bus = None
             if config.bus.url is not None:
-                bus = bus_of(config)
+                bus = make_bus(config)
                 stack.push_async_callback(bus.close)
                 if after is not None:
-                    _say_filled(bus, await refill(world, bus, after), as_json=as_json)
+                    _say_filled(bus, await relay_after(services, bus, after), as_json=as_json)
             _say(bus, webhooks=webhooks, as_json=as_json)
-            return await _relay(world, bus, duration, webhooks=webhooks)
+            return await _relay(services, bus, duration, webhooks=webhooks)
 
-    stopping = run_story(tell, as_json=as_json)
+    stopping = run_async(tell, as_json=as_json)
     if stopping.by == signal.SIGINT:
-        interrupted("interrupted; everything under way was finished", as_json=as_json)
+        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
 
 
 async def _relay(
-    world: World, bus: Bus | None, duration: float | None, *, webhooks: bool
-) -> Stopping:
-    report = Report(logger("engine"), Metrics())
-    watch = Watch(owner_name(), (), (report.surprised,), (report.troubled,))
+    services: Services, bus: Bus | None, duration: float | None, *, webhooks: bool
+) -> SignalHandler:
+    report = RefreshReport(logger("engine"), Metrics())
+    watch = Lifecycle(owner_name(), (), (report.surprised,), (report.troubled,))
     stopping = stop_on_signals(watch)
     parts = [*(["bus"] if bus else []), *(["webhooks"] if webhooks else [])]
     consumers = [bus.name] if bus else []
-    duty = on_duty(world, watch, "relay", report.metrics, parts=parts, consumers=consumers)
+    duty = role_services(services, watch, "relay", report.metrics, parts=parts, consumers=consumers)
     async with duty, asyncio.TaskGroup() as group:
         if bus is not None:
-            group.create_task(relaying(world, bus, watch, report))
+            group.create_task(run_bus_relay(services, bus, watch, report))
         if webhooks:
-            group.create_task(keep_webhooks(world, watch, listeners=(report.delivered,)))
+            group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
         if duration is not None:
             group.create_task(stop_after(watch, duration))
         try:
             while not watch.is_stopping():
-                await watch.pause(3600)
+                await watch.sleep_unless_stopping(3600)
         finally:
             watch.stop()
     return stopping
 
 
-async def relaying(world: World, bus: Bus, watch: Watch, report: Report) -> None:
+async def run_bus_relay(
+    services: Services, bus: Bus, watch: Lifecycle, report: RefreshReport
+) -> None:
     """Relay to the bus until the run ends; each window is a sign of life, and a loss is told."""
 
     def relayed(told: Relayed) -> None:
-        watch.looked("bus")
+        watch.on_poll_loop("bus")
         report.relayed(told)
 
-    await keep_relaying(world, bus, watch, listeners=(relayed,))
+    await run_relay(services, bus, watch, listeners=(relayed,))
 
 
 def _check(config: Config, after: int | None, *, webhooks: bool) -> None:
@@ -121,7 +123,7 @@ def _say_filled(bus: Bus, events: int, *, as_json: bool) -> None:
     if as_json:
         show_json_line({"filled": bus.name, "events": events})
     else:
-        click.echo(f"{counted(events, 'event')} given to {bus.name} again")
+        click.echo(f"{format_count(events, 'event')} given to {bus.name} again")
 
 
 def _say(bus: Bus | None, *, webhooks: bool, as_json: bool) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from feedmill.app.services import now
-from feedmill.engine.two_phase.candidate_file import compact, read_candidates
+from feedmill.app.services import current_time
+from feedmill.engine.two_phase.candidate_file import read_candidates, summarise_candidate
 from feedmill.engine.two_phase.sidecar_files import (
     encode_selection,
     read_screenings,
@@ -17,13 +17,13 @@ from feedmill.engine.two_phase.sidecar_files import (
 )
 from feedmill.interfaces.cli.commands.insert_selected import user_name
 from feedmill.interfaces.cli.commands.review_html import review_page
-from feedmill.interfaces.cli.commands.review_terminal import HELP, ReviewDesk
-from feedmill.interfaces.cli.output import json_option, paint, show_json
-from feedmill.interfaces.cli.run_command import run_story, write_file
+from feedmill.interfaces.cli.commands.review_terminal import HELP, ReviewSession
+from feedmill.interfaces.cli.output import json_option, show_json, style_text
+from feedmill.interfaces.cli.run_command import run_async, write_file
 from feedmill.model.candidate import CandidateFile, WindowCandidate
 from feedmill.model.screening import Confirmation, Screening
 
-Screened = dict[int, Screening]
+ScreeningById = dict[int, Screening]
 
 
 @click.command()
@@ -59,11 +59,11 @@ def review(
       feedmill review candidates.json --topic lca --min-score 0.6 --json
     """
 
-    async def look() -> tuple[CandidateFile, Screened]:
+    async def look() -> tuple[CandidateFile, ScreeningById]:
         file = read_candidates(candidates)
         return file, {one.candidate_id: one for one in read_screenings(candidates, file)}
 
-    file, said = run_story(look, as_json=as_json)
+    file, said = run_async(look, as_json=as_json)
     fitting = [
         one for one in file.candidates if _fits(said.get(one.candidate_id), min_score, topic)
     ]
@@ -76,14 +76,14 @@ def review(
         else:
             click.echo(f"{len(fitting)} candidates written to {html}")
     elif as_json:
-        items = [compact(one, said.get(one.candidate_id)) for one in shown]
+        items = [summarise_candidate(one, said.get(one.candidate_id)) for one in shown]
         show_json({"items": items, "next": None})
     else:
         _hint(file, shown, said, candidates)
-        _show(ReviewDesk(shown, said), file, candidates)
+        _show(ReviewSession(shown, said), file, candidates)
 
 
-def _show(desk: ReviewDesk, file: CandidateFile, path: Path) -> None:
+def _show(desk: ReviewSession, file: CandidateFile, path: Path) -> None:
     if sys.stdin.isatty() and sys.stdout.isatty():
         _converse(desk, file, path)
     else:
@@ -92,7 +92,7 @@ def _show(desk: ReviewDesk, file: CandidateFile, path: Path) -> None:
 
 
 def _hint(
-    file: CandidateFile, shown: Sequence[WindowCandidate], said: Screened, path: Path
+    file: CandidateFile, shown: Sequence[WindowCandidate], said: ScreeningById, path: Path
 ) -> None:
     """What explains a list without suggestions, or an empty one."""
     if not file.candidates:
@@ -105,12 +105,12 @@ def _hint(
         click.echo(f"none of {count} is shown; --all shows dropped and stored ones too", err=True)
 
 
-def _converse(desk: ReviewDesk, file: CandidateFile, path: Path) -> None:
+def _converse(desk: ReviewSession, file: CandidateFile, path: Path) -> None:
     click.echo(HELP)
     reply = desk.answer("list")
     while True:
         for line in reply.lines:
-            click.echo(paint(line, bold=line.startswith("== ")))
+            click.echo(style_text(line, bold=line.startswith("== ")))
         if reply.open_url is not None:
             webbrowser.open(reply.open_url)
         if reply.is_over:
@@ -120,11 +120,11 @@ def _converse(desk: ReviewDesk, file: CandidateFile, path: Path) -> None:
         _confirmed(desk, file, path)
 
 
-def _confirmed(desk: ReviewDesk, file: CandidateFile, path: Path) -> None:
+def _confirmed(desk: ReviewSession, file: CandidateFile, path: Path) -> None:
     ids = tuple(sorted(desk.chosen))
     confirmation = Confirmation(
         confirmed_by=user_name(),
-        confirmed_at=now(),
+        confirmed_at=current_time(),
         file_digest=file.digest,
         candidate_ids=ids,
         shown="terminal",
@@ -144,7 +144,7 @@ def _fits(said: Screening | None, min_score: float, topic: str | None) -> bool:
     return min_score <= 0 or (said is not None and said.score >= min_score)
 
 
-def _is_open(one: WindowCandidate, said: Screened) -> bool:
+def _is_open(one: WindowCandidate, said: ScreeningById) -> bool:
     """Whether somebody still has to decide: not stored, and not suggested to be dropped."""
     screening = said.get(one.candidate_id)
     return not one.is_known and (screening is None or screening.suggestion != "drop")

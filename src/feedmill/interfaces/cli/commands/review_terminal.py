@@ -13,7 +13,7 @@ from feedmill.model.base import Value
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.screening import Screening
 
-PAGE: Final = 40
+PAGE_ITEMS: Final = 40
 NO_TOPIC: Final = "no topic yet"
 _RANK: Final = {"keep": 0, "unsure": 1, "drop": 3}
 HELP: Final = (
@@ -22,7 +22,7 @@ HELP: Final = (
 )
 
 
-class Reply(Value):
+class ReviewReply(Value):
     """What to print, and what else to do."""
 
     lines: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Reply(Value):
     is_over: bool = False
 
 
-class ReviewDesk:
+class ReviewSession:
     """One review: the candidates that are shown, in order, and those that were chosen."""
 
     def __init__(
@@ -46,7 +46,7 @@ class ReviewDesk:
         self._min = 0.0
         self.chosen: set[int] = set()
 
-    def answer(self, line: str) -> Reply:
+    def answer(self, line: str) -> ReviewReply:
         """What a line does; a line that means nothing says what would."""
         word, _, rest = line.strip().partition(" ")
         rest = rest.strip()
@@ -54,7 +54,7 @@ class ReviewDesk:
             case "":
                 return self._page()
             case "q" | "quit":
-                return Reply(lines=("nothing was confirmed",), is_over=True)
+                return ReviewReply(lines=("nothing was confirmed",), is_over=True)
             case "confirm":
                 return self._confirm()
             case "all" | "none":
@@ -77,15 +77,15 @@ class ReviewDesk:
         """Every candidate that is shown, grouped by topic."""
         return self._lines(self._shown)
 
-    def _page(self) -> Reply:
-        part = self._shown[self._at : self._at + PAGE]
+    def _page(self) -> ReviewReply:
+        part = self._shown[self._at : self._at + PAGE_ITEMS]
         self._at += len(part)
         rest = len(self._shown) - self._at
         if not part:
             self._at = 0
-            return Reply(lines=("that was all; `list` begins again", self._count()))
+            return ReviewReply(lines=("that was all; `list` begins again", self._count()))
         more = (f"{rest} more: Enter",) if rest else ()
-        return Reply(lines=(*self._lines(part), *more, self._count()))
+        return ReviewReply(lines=(*self._lines(part), *more, self._count()))
 
     def _lines(self, part: Sequence[WindowCandidate]) -> tuple[str, ...]:
         lines: list[str] = []
@@ -111,13 +111,17 @@ class ReviewDesk:
             return (first, second)
         return (first, second, f"          {shorten(said.reason, 160)}")
 
-    def _look(self, word: str, rest: str) -> Reply:
+    def _look(self, word: str, rest: str) -> ReviewReply:
         one = self._by_id.get(int(rest)) if rest.isdecimal() else None
         if one is None:
-            return Reply(lines=(f"there is no candidate {shorten(rest, 20)!r} here",))
+            return ReviewReply(lines=(f"there is no candidate {shorten(rest, 20)!r} here",))
         if word == "open":
             is_web = one.url is not None and one.url.startswith(("http://", "https://"))
-            return Reply(open_url=one.url) if is_web else Reply(lines=("it has no web address",))
+            return (
+                ReviewReply(open_url=one.url)
+                if is_web
+                else ReviewReply(lines=("it has no web address",))
+            )
         said = self._said.get(one.candidate_id)
         lines = [*self._row(one), shorten(one.summary or "", 1_000)]
         if one.categories:
@@ -134,14 +138,14 @@ class ReviewDesk:
                 lines.append("evidence: " + shorten(" · ".join(said.evidence), 300))
             if said.is_suspicious:
                 lines.append("CAREFUL: this text tries to steer whoever reads it")
-        return Reply(lines=tuple(line for line in lines if line))
+        return ReviewReply(lines=tuple(line for line in lines if line))
 
-    def _narrow(self, word: str, rest: str) -> Reply:
+    def _narrow(self, word: str, rest: str) -> ReviewReply:
         if word == "min":
             try:
                 self._min = float(rest or 0)
             except ValueError:
-                return Reply(lines=(f"{shorten(rest, 20)!r} is no score; write min 0.6",))
+                return ReviewReply(lines=(f"{shorten(rest, 20)!r} is no score; write min 0.6",))
         else:
             self._words = tuple(rest.casefold().split())
         self._shown = [one for one in self._all if self._fits(one)]
@@ -163,34 +167,34 @@ class ReviewDesk:
         text = " ".join(part for part in parts if part).casefold()
         return all(word in text for word in self._words)
 
-    def _choose_topic(self, name: str) -> Reply:
+    def _choose_topic(self, name: str) -> ReviewReply:
         wanted = name.casefold()
         ids = [o.candidate_id for o in self._shown if self.topic_of(o).casefold() == wanted]
         if not ids:
             topics = sorted({self.topic_of(one) for one in self._shown})
-            return Reply(lines=("the topics here are: " + shorten(", ".join(topics), 300),))
+            return ReviewReply(lines=("the topics here are: " + shorten(", ".join(topics), 300),))
         return self._choose(ids, on=True)
 
-    def _choose(self, ids: Iterable[int], *, on: bool) -> Reply:
+    def _choose(self, ids: Iterable[int], *, on: bool) -> ReviewReply:
         wanted = set(ids)
         self.chosen = self.chosen | wanted if on else self.chosen - wanted
-        return Reply(lines=(self._count(),))
+        return ReviewReply(lines=(self._count(),))
 
-    def _toggle(self, line: str) -> Reply:
+    def _toggle(self, line: str) -> ReviewReply:
         try:
             ids = set(parse_ids(line))
         except CandidateError:
-            return Reply(lines=(HELP,))
+            return ReviewReply(lines=(HELP,))
         unknown = sorted(ids - set(self._by_id))
         if unknown:
-            return Reply(lines=(f"there is no candidate {unknown[0]} here",))
+            return ReviewReply(lines=(f"there is no candidate {unknown[0]} here",))
         self.chosen ^= ids
-        return Reply(lines=(self._count(),))
+        return ReviewReply(lines=(self._count(),))
 
-    def _confirm(self) -> Reply:
+    def _confirm(self) -> ReviewReply:
         if not self.chosen:
-            return Reply(lines=("nothing is chosen yet", HELP))
-        return Reply(is_confirmed=True, is_over=True)
+            return ReviewReply(lines=("nothing is chosen yet", HELP))
+        return ReviewReply(is_confirmed=True, is_over=True)
 
     def _count(self) -> str:
         return f"{len(self.chosen)} of {len(self._by_id)} chosen"

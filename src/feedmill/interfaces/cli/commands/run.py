@@ -8,20 +8,26 @@ from typing import Any
 
 import click
 
-from feedmill.app.services import announce_egress, bus_of, owner_name, stdout_tap, taps_of
-from feedmill.engine.deliver.to_sinks import keep_delivering
-from feedmill.engine.deliver.to_webhooks import keep_webhooks
-from feedmill.engine.maintain.retention import keep_tidy
+from feedmill.app.services import announce_egress, file_sinks, make_bus, owner_name, stdout_sink
+from feedmill.engine.deliver.to_sinks import run_delivery
+from feedmill.engine.deliver.to_webhooks import run_webhooks
+from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.poll.scheduler import run_forever
-from feedmill.engine.run.lifecycle import Listener, Watch
-from feedmill.engine.run.refresh_report import GOOD, Report
-from feedmill.engine.run.services import World
-from feedmill.interfaces.cli.commands.relay import relaying
-from feedmill.interfaces.cli.exit import interrupted
-from feedmill.interfaces.cli.long_running import on_duty, opened, stop_after
-from feedmill.interfaces.cli.output import json_option, paint, shorten, show_json_line, span
-from feedmill.interfaces.cli.run_command import config_of, run_story
-from feedmill.interfaces.cli.signals import Stopping, stop_on_signals
+from feedmill.engine.run.lifecycle import Lifecycle, RefreshListener
+from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES, RefreshReport
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.commands.relay import run_bus_relay
+from feedmill.interfaces.cli.exit import exit_interrupted
+from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services, stop_after
+from feedmill.interfaces.cli.output import (
+    format_duration,
+    json_option,
+    shorten,
+    show_json_line,
+    style_text,
+)
+from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.observe.log import logger
@@ -68,12 +74,12 @@ def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa
         raise click.UsageError(message)
     config = config_of(ctx, as_json=as_json)
     announce_egress(config)
-    show: tuple[Listener, ...] = (show_line,) if as_json else (show_refresh,)
+    show: tuple[RefreshListener, ...] = (show_refresh_json,) if as_json else (show_refresh,)
 
-    async def tell() -> Stopping:
-        async with opened(config, "apply") as world:
+    async def tell() -> SignalHandler:
+        async with open_services_when_ready(config, "apply") as services:
             return await run_engine(
-                world,
+                services,
                 duration=chosen["duration"],
                 metrics_port=chosen["metrics_port"],
                 to_stdout=chosen["to_stdout"],
@@ -82,31 +88,36 @@ def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa
                 show=() if chosen["quiet"] or chosen["to_stdout"] else show,
             )
 
-    stopping = run_story(tell, as_json=as_json)
+    stopping = run_async(tell, as_json=as_json)
     if stopping.by == signal.SIGINT:
-        interrupted("interrupted; everything under way was finished", as_json=as_json)
+        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
 
 
 async def run_engine(
-    world: World,
+    services: Services,
     *,
     duration: float | None,
     metrics_port: int | None,
     to_stdout: bool,
     taps: bool,
-    show: tuple[Listener, ...],
+    show: tuple[RefreshListener, ...],
     webhooks: bool = False,
-) -> Stopping:
+) -> SignalHandler:
     """Work until a signal or the time is up, with everything beside it; who asked for the end."""
     metrics = Metrics()
-    report = Report(logger("engine"), metrics, shown=bool(show))
-    watch = Watch(owner_name(), (report.refreshed, *show), (report.surprised,), (report.troubled,))
-    watch.losses += (report.lost,)
+    report = RefreshReport(logger("engine"), metrics, shown=bool(show))
+    watch = Lifecycle(
+        owner_name(), (report.refreshed, *show), (report.surprised,), (report.troubled,)
+    )
+    watch.lease_lost_listeners += (report.lost,)
     stopping = stop_on_signals(watch)
-    sinks = [*(taps_of(world) if taps else ()), *([stdout_tap(world.config)] if to_stdout else [])]
-    bus = None if world.config.bus.url is None else bus_of(world.config)
-    duty = on_duty(
-        world,
+    sinks = [
+        *(file_sinks(services) if taps else ()),
+        *([stdout_sink(services.config)] if to_stdout else []),
+    ]
+    bus = None if services.config.bus.url is None else make_bus(services.config)
+    duty = role_services(
+        services,
         watch,
         "run",
         metrics,
@@ -116,16 +127,16 @@ async def run_engine(
     )
     async with duty, asyncio.TaskGroup() as group:
         if bus is not None:
-            group.create_task(relaying(world, bus, watch, report))
+            group.create_task(run_bus_relay(services, bus, watch, report))
         for sink in sinks:
-            group.create_task(keep_delivering(world, sink, watch, every_sec=1.0))
-        group.create_task(keep_tidy(world, watch))
+            group.create_task(run_delivery(services, sink, watch, every_sec=1.0))
+        group.create_task(run_maintenance(services, watch))
         if webhooks:
-            group.create_task(keep_webhooks(world, watch, listeners=(report.delivered,)))
+            group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
         if duration is not None:
             group.create_task(stop_after(watch, duration))
         try:
-            await run_forever(world, watch)
+            await run_forever(services, watch)
         finally:
             watch.stop()
     return stopping
@@ -134,7 +145,7 @@ async def run_engine(
 def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:
     """One line a person can follow for each refresh."""
     fetch = result.fetch
-    good = fetch.outcome in GOOD
+    good = fetch.outcome in SUCCESSFUL_OUTCOMES
     news = f"+{fetch.entries_new}" if fetch.entries_new else ""
     if fetch.entries_updated:
         news += f" ~{fetch.entries_updated}"
@@ -143,8 +154,8 @@ def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:
     room = _room()
     name = shorten(result.feed.title or _end_of(before.url, room), room)
     click.echo(
-        f"{fetch.fetched_at:%H:%M:%S} {paint(f'{fetch.outcome:<16}', fg='green' if good else 'red')}"
-        f"{news:<8}{name:<{room + 2}}next in {span(wait):<9}{result.feed.reason}{mended}"
+        f"{fetch.fetched_at:%H:%M:%S} {style_text(f'{fetch.outcome:<16}', fg='green' if good else 'red')}"
+        f"{news:<8}{name:<{room + 2}}next in {format_duration(wait):<9}{result.feed.reason}{mended}"
     )
 
 
@@ -160,6 +171,6 @@ def _room() -> int:
     return min(44, max(14, shutil.get_terminal_size().columns - _BESIDE))
 
 
-def show_line(_: Feed, result: Refresh, __: Committed) -> None:
+def show_refresh_json(_: Feed, result: Refresh, __: Committed) -> None:
     """The same as one line of JSON."""
     show_json_line(refresh_wire(result.feed, result.fetch))

@@ -9,29 +9,33 @@ from typing import Any, Final, NamedTuple, get_args
 import click
 import msgspec
 
-from feedmill.app import services
+from feedmill.app import services as app
 from feedmill.app.services import ScreenMethod
 from feedmill.config import Config
-from feedmill.engine.two_phase.candidate_file import read_candidates, write_whole, written
+from feedmill.engine.two_phase.candidate_file import (
+    encode_canonical,
+    read_candidates,
+    write_atomically,
+)
 from feedmill.engine.two_phase.evaluate_screeners import Evaluation, evaluate
-from feedmill.engine.two_phase.screen import screen as screen_texts
+from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.engine.two_phase.sidecar_files import (
     SCREENING_SCHEMA,
     Screenings,
-    confirmations,
+    read_confirmations,
     read_screenings,
     write_screenings,
 )
 from feedmill.errors import TopicError, UsageError
 from feedmill.interfaces.cli.output import (
     json_option,
-    paint,
     progress,
     shorten,
     show_json,
     show_table,
+    style_text,
 )
-from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.candidate import CandidateFile
 from feedmill.model.screening import (
     Calibration,
@@ -43,14 +47,14 @@ from feedmill.model.screening import (
 )
 from feedmill.screen.evaluate import Quality, about_only, read_gold
 from feedmill.screen.learn_from_confirmations import labels_of, learn
-from feedmill.screen.texts import text_of
+from feedmill.screen.texts import screen_text_of
 from feedmill.screen.topics import (
     choose_topics,
     merge_topics,
     read_topics,
-    sealed,
     topic_named,
     weaknesses,
+    with_digest,
 )
 
 _ORDER: Final[dict[Suggestion, int]] = {"keep": 0, "unsure": 1, "drop": 2}
@@ -140,14 +144,14 @@ def screen(
             message = "--set goes with --evaluate, and without a set of your own"
             raise UsageError(message)
         if is_evaluation:
-            text = services.evaluation_set(chosen) if candidates is None else _text(candidates)
+            text = app.evaluation_set(chosen) if candidates is None else _text(candidates)
             return await _evaluate(text, topics, names, method, config, as_json)
         if candidates is None:
             message = "name the candidate file that `feedmill collect-window` wrote"
             raise UsageError(message)
         return await _screen(candidates, topics, names, method, reviewed, out, config, as_json)
 
-    result = run_story(story, as_json=as_json)
+    result = run_async(story, as_json=as_json)
     if isinstance(result, Evaluation):
         _show_evaluation(result, chosen if candidates is None else None, as_json=as_json)
     else:
@@ -167,9 +171,9 @@ async def _screen(
     file = read_candidates(path)
     topics, warnings = _chosen(topics, names, file)
     warnings += weaknesses(topics)
-    texts = [text_of(one) for one in file.candidates]
+    texts = [screen_text_of(one) for one in file.candidates]
     with progress(len(texts), "screening", hide=as_json) as step:
-        async with services.open_screeners(config, method) as opened:
+        async with app.open_screeners(config, method) as opened:
             warnings += opened.warnings
             methods = [one.name for one in opened.screeners]
             learnt = learn(_labels(reviewed), methods, topics.version)
@@ -185,7 +189,7 @@ async def _screen(
                 progress=partial(_advance, step),
                 warn=warnings.append,
             )
-    at = services.now()
+    at = app.current_time()
     titles = {text.ref: text.title for text in texts}
     if out is None:
         beside = write_screenings(path, file, screenings, at=at)
@@ -193,7 +197,7 @@ async def _screen(
     record = Screenings(
         schema=SCREENING_SCHEMA, file_digest=file.digest, screened_at=at, screenings=screenings
     )
-    write_whole(out, written(record))
+    write_atomically(out, encode_canonical(record))
     return _Screened(screenings, out, warnings, learnt, titles)
 
 
@@ -208,7 +212,7 @@ async def _evaluate(
     topics = choose_topics(known, names)
     gold = about_only(read_gold(text, known), topics)
     with progress(None, "evaluating", hide=as_json) as step:
-        async with services.open_screeners(config, method) as opened:
+        async with app.open_screeners(config, method) as opened:
             return await evaluate(
                 gold,
                 topics,
@@ -228,12 +232,12 @@ def _topics(path: Path | None, *, no_defaults: bool) -> TopicSet:
     if path is None:
         if no_defaults:
             raise TopicError(["--no-defaults leaves no topic; name a file with --topics"])
-        return services.default_topics()
+        return app.default_topics()
     own = read_topics(_text(path))
     if not no_defaults:
-        return merge_topics(services.default_topics(), own)
-    return sealed(
-        msgspec.structs.replace(own, background=(*services.background(), *own.background))
+        return merge_topics(app.default_topics(), own)
+    return with_digest(
+        msgspec.structs.replace(own, background=(*app.background(), *own.background))
     )
 
 
@@ -267,7 +271,7 @@ def _labels(paths: Sequence[Path]) -> list[Label]:
         screenings = read_screenings(path, file)
         confirmed = {
             number
-            for one in confirmations(path)
+            for one in read_confirmations(path)
             if one.file_digest == file.digest
             for number in one.candidate_ids
         }
@@ -291,7 +295,7 @@ def _show_screened(done: _Screened, candidates: Path | None, *, as_json: bool) -
         )
         return
     for words in done.warnings:
-        click.echo(paint(f"warning: {shorten(words, 300)}", fg="yellow"), err=True)
+        click.echo(style_text(f"warning: {shorten(words, 300)}", fg="yellow"), err=True)
     ranked = sorted(done.screenings, key=lambda one: (_ORDER[one.suggestion], -one.score))
     rows = [
         (
@@ -328,7 +332,7 @@ def _show_evaluation(found: Evaluation, ours: EvaluationSet | None, *, as_json: 
         ]
     show_table(head, rows)
     for words in (*found.warnings, *([_HONEST[ours]] if ours else [])):
-        click.echo(paint(f"note: {words}", fg="yellow"), err=True)
+        click.echo(style_text(f"note: {words}", fg="yellow"), err=True)
     for wrong in found.confusions[:20]:
         gold = ",".join(wrong.gold) or "nothing"
         click.echo(

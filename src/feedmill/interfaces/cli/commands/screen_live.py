@@ -6,13 +6,18 @@ from typing import Any
 import click
 
 from feedmill.app.services import default_topics
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.candidate_file import write_candidates
 from feedmill.engine.two_phase.held_window import HeldWindow, held_entries, held_window
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path, write_screenings
 from feedmill.errors import NotFoundError, UsageError
 from feedmill.interfaces.cli.output import json_option, shorten, show_json, show_table
-from feedmill.interfaces.cli.run_command import all_feeds, feed_named, feeds_named, in_world
+from feedmill.interfaces.cli.run_command import (
+    all_feeds,
+    resolve_feed,
+    resolve_feeds,
+    with_services,
+)
 from feedmill.model.feed import Feed
 from feedmill.model.live_screen import HeldEntry, StandingMethod, StandingScreen
 from feedmill.model.screening import TopicSet
@@ -29,7 +34,7 @@ def screen_live() -> None:
     """Hold new entries of some feeds back until somebody has confirmed them."""
 
 
-@screen_live.command()
+@screen_live.command("add")
 @click.option("--feed", "name", metavar="FEED", help="For this feed.")
 @click.option("--tag", metavar="TAG", help="For every feed with this tag.")
 @click.option(
@@ -54,7 +59,7 @@ def screen_live() -> None:
 @click.option("--topic", "topic_names", multiple=True, metavar="NAME", help="Only this topic.")
 @json_option
 @click.pass_context
-def add(
+def add_screen_command(
     ctx: click.Context,
     name: str | None,
     tag: str | None,
@@ -76,21 +81,21 @@ def add(
         message = "give either --feed or --tag"
         raise click.UsageError(message)
 
-    async def story(world: World) -> StandingScreen:
-        feed = None if name is None else await feed_named(name, world)
+    async def story(services: Services) -> StandingScreen:
+        feed = None if name is None else await resolve_feed(name, services)
         screen = StandingScreen(
-            id=world.clock.new_id(),
-            created_at=world.clock.now(),
+            id=services.clock.new_id(),
+            created_at=services.clock.now(),
             feed_id=None if feed is None else feed.id,
             tag=tag,
             keep_at=keep_at,
             method=method,
             topics=None if keep_at is None else _topics(topic_file, topic_names),
         )
-        await world.store.add_screen(screen)
+        await services.store.add_screen(screen)
         return screen
 
-    screen = in_world(ctx, story, as_json=as_json)
+    screen = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json(_screen_shape(screen))
     else:
@@ -100,37 +105,37 @@ def add(
 @screen_live.command("list")
 @json_option
 @click.pass_context
-def list_(ctx: click.Context, *, as_json: bool) -> None:
+def list_screens_command(ctx: click.Context, *, as_json: bool) -> None:
     """List standing screens."""
 
-    async def story(world: World) -> tuple[StandingScreen, ...]:
-        return await world.store.screens()
+    async def story(services: Services) -> tuple[StandingScreen, ...]:
+        return await services.store.screens()
 
-    screens = in_world(ctx, story, as_json=as_json)
+    screens = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json({"items": [_screen_shape(one) for one in screens], "next": None})
     else:
         show_table(("id", "of", "rule"), [(one.id, _whose(one), _rule(one)) for one in screens])
 
 
-@screen_live.command()
+@screen_live.command("remove")
 @click.argument("screen_id", metavar="ID")
 @json_option
 @click.pass_context
-def remove(ctx: click.Context, screen_id: str, *, as_json: bool) -> None:
+def remove_screen_command(ctx: click.Context, screen_id: str, *, as_json: bool) -> None:
     """End a standing screen; what it holds goes on waiting."""
 
-    async def story(world: World) -> str:
-        fitting = [one.id for one in await world.store.screens() if one.id.startswith(screen_id)]
+    async def story(services: Services) -> str:
+        fitting = [one.id for one in await services.store.screens() if one.id.startswith(screen_id)]
         if len(fitting) > 1:
             message = f"{screen_id!r} fits {len(fitting)} screens; use more of the id"
             raise UsageError(message)
-        if not fitting or not await world.store.remove_screen(fitting[0]):
+        if not fitting or not await services.store.remove_screen(fitting[0]):
             message = f"there is no standing screen {screen_id!r}"
             raise NotFoundError(message, "`feedmill screen-live list` shows all of them")
         return fitting[0]
 
-    removed = in_world(ctx, story, as_json=as_json)
+    removed = with_services(ctx, story, as_json=as_json)
     show_json({"removed": removed}) if as_json else click.echo(f"removed {removed}")
 
 
@@ -144,15 +149,15 @@ def held() -> None:
 @_tag_option
 @json_option
 @click.pass_context
-def list_held(
+def list_held_command(
     ctx: click.Context, names: tuple[str, ...], tag: str | None, *, as_json: bool
 ) -> None:
     """List what waits, the oldest first."""
 
-    async def story(world: World) -> list[HeldEntry]:
-        return await held_entries(world, feeds=await _chosen(names, tag, world))
+    async def story(services: Services) -> list[HeldEntry]:
+        return await held_entries(services, feeds=await _chosen(names, tag, services))
 
-    found = in_world(ctx, story, as_json=as_json)
+    found = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json({"items": [_held_shape(one) for one in found], "next": None})
         return
@@ -163,7 +168,7 @@ def list_held(
     show_table(("since", "title", "entry"), rows)
 
 
-@held.command()
+@held.command("export")
 @_feed_option
 @_tag_option
 @click.option(
@@ -176,21 +181,21 @@ def list_held(
 )
 @json_option
 @click.pass_context
-def export(
+def export_held_command(
     ctx: click.Context, names: tuple[str, ...], tag: str | None, out: Path, *, as_json: bool
 ) -> None:
     """Write what waits as a candidate file, for review and insert-selected."""
 
-    async def story(world: World) -> HeldWindow:
-        window = await held_window(world, feeds=await _chosen(names, tag, world))
+    async def story(services: Services) -> HeldWindow:
+        window = await held_window(services, feeds=await _chosen(names, tag, services))
         write_candidates(out, window.file)
         for stale in (screening_path(out), selection_path(out)):
             stale.unlink(missing_ok=True)
         if window.screenings:
-            write_screenings(out, window.file, window.screenings, at=world.clock.now())
+            write_screenings(out, window.file, window.screenings, at=services.clock.now())
         return window
 
-    window = in_world(ctx, story, as_json=as_json)
+    window = with_services(ctx, story, as_json=as_json)
     count = len(window.file.candidates)
     if as_json:
         show_json({"out": str(out), "candidates": count, "screened": len(window.screenings)})
@@ -199,14 +204,14 @@ def export(
         click.echo(f"next: feedmill review {out}")
 
 
-@held.command()
+@held.command("drop")
 @click.argument("entries", nargs=-1, metavar="[ENTRY]...")
 @_feed_option
 @_tag_option
 @click.option("--all", "everything", is_flag=True, help="All that waits.")
 @json_option
 @click.pass_context
-def drop(
+def drop_held_command(
     ctx: click.Context,
     entries: tuple[str, ...],
     names: tuple[str, ...],
@@ -220,22 +225,22 @@ def drop(
         message = "name entries or feeds, or give --all"
         raise click.UsageError(message)
 
-    async def story(world: World) -> int:
+    async def story(services: Services) -> int:
         if entries:
-            return await world.store.drop_held(entries)
-        waiting = await held_entries(world, feeds=await _chosen(names, tag, world))
-        return await world.store.drop_held([one.entry_uid for one in waiting])
+            return await services.store.drop_held(entries)
+        waiting = await held_entries(services, feeds=await _chosen(names, tag, services))
+        return await services.store.drop_held([one.entry_uid for one in waiting])
 
-    dropped = in_world(ctx, story, as_json=as_json)
+    dropped = with_services(ctx, story, as_json=as_json)
     show_json({"dropped": dropped}) if as_json else click.echo(f"{dropped} dropped")
 
 
-async def _chosen(names: tuple[str, ...], tag: str | None, world: World) -> list[Feed] | None:
+async def _chosen(names: tuple[str, ...], tag: str | None, services: Services) -> list[Feed] | None:
     """The feeds that were asked for; None: all of them."""
     if not names and tag is None:
         return None
-    tagged = [] if tag is None else await all_feeds(world, tag)
-    return [*await feeds_named(names, world), *tagged]
+    tagged = [] if tag is None else await all_feeds(services, tag)
+    return [*await resolve_feeds(names, services), *tagged]
 
 
 def _topics(path: Path | None, names: tuple[str, ...]) -> TopicSet:

@@ -8,28 +8,28 @@ from typing import Any, NamedTuple
 
 import click
 
-from feedmill.app.services import announce_egress, owner_name, taps_of
+from feedmill.app.services import announce_egress, file_sinks, owner_name
 from feedmill.config import Config
-from feedmill.engine.deliver.to_sinks import keep_delivering
-from feedmill.engine.deliver.to_webhooks import keep_webhooks
-from feedmill.engine.maintain.retention import keep_tidy
+from feedmill.engine.deliver.to_sinks import run_delivery
+from feedmill.engine.deliver.to_webhooks import run_webhooks
+from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.poll.scheduler import run_forever
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.refresh_report import Report, keep_counting
-from feedmill.engine.run.services import World
-from feedmill.interfaces.cli.exit import interrupted
-from feedmill.interfaces.cli.long_running import on_duty, opened
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.refresh_report import RefreshReport, run_counters
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.exit import exit_interrupted
+from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services
 from feedmill.interfaces.cli.output import json_option, show_json_line
-from feedmill.interfaces.cli.run_command import config_of, run_story
-from feedmill.interfaces.cli.signals import Stopping, stop_on_signals
-from feedmill.model.worker import Role
+from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
+from feedmill.model.worker import WorkerRole
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 
 _PORT = click.IntRange(0, 65_535)
 
 
-class Wanted(NamedTuple):
+class ListenOptions(NamedTuple):
     """Where the doors shall be; what is not said is as the settings say."""
 
     host: str | None
@@ -82,7 +82,7 @@ def serve(
       curl http://127.0.0.1:8642/entries?limit=10
     """
     config = config_of(ctx, as_json=as_json)
-    _serve(config, Wanted(host, port, grpc_port), with_mill=with_mill, as_json=as_json)
+    _serve(config, ListenOptions(host, port, grpc_port), with_mill=with_mill, as_json=as_json)
 
 
 @click.command()
@@ -107,38 +107,38 @@ def api(
       DATABASE_URL=postgresql://feedmill@db/feedmill feedmill api --host 0.0.0.0 --grpc 50051
     """
     config = config_of(ctx, as_json=as_json)
-    _serve(config, Wanted(host, port, grpc_port), with_mill=False, as_json=as_json)
+    _serve(config, ListenOptions(host, port, grpc_port), with_mill=False, as_json=as_json)
 
 
-def _serve(config: Config, wanted: Wanted, *, with_mill: bool, as_json: bool) -> None:
+def _serve(config: Config, wanted: ListenOptions, *, with_mill: bool, as_json: bool) -> None:
     if with_mill:
         announce_egress(config)
 
-    async def tell() -> Stopping:
-        async with opened(config, "apply" if with_mill else "await") as world:
-            report = Report(logger("engine"), Metrics())
-            watch = Watch(
+    async def tell() -> SignalHandler:
+        async with open_services_when_ready(config, "apply" if with_mill else "await") as services:
+            report = RefreshReport(logger("engine"), Metrics())
+            watch = Lifecycle(
                 owner_name(), (report.refreshed,), (report.surprised,), (report.troubled,)
             )
-            watch.losses += (report.lost,)
+            watch.lease_lost_listeners += (report.lost,)
             stopping = stop_on_signals(watch)
             async with AsyncExitStack() as doors:
-                places = await _open(doors, world, watch, report.metrics, wanted)
+                places = await _open(doors, services, watch, report.metrics, wanted)
                 _say(places, as_json=as_json)
-                await _work(world, watch, report, with_mill=with_mill)
+                await _work(services, watch, report, with_mill=with_mill)
             return stopping
 
-    stopping = run_story(tell, as_json=as_json)
+    stopping = run_async(tell, as_json=as_json)
     if stopping.by == signal.SIGINT:
-        interrupted("interrupted; everything under way was finished", as_json=as_json)
+        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
 
 
 async def _open(
     doors: AsyncExitStack,
-    world: World,
-    watch: Watch,
+    services: Services,
+    watch: Lifecycle,
     metrics: Metrics,
-    wanted: Wanted,
+    wanted: ListenOptions,
 ) -> dict[str, str]:
     """Open the doors that are wanted; where each of them is."""
     from feedmill.interfaces.http_server import rest_server  # noqa: PLC0415  # only who serves loads it
@@ -146,32 +146,36 @@ async def _open(
     host, port, grpc_port = wanted
     places: dict[str, str] = {}
     if grpc_port is not None:
-        from feedmill.interfaces.grpc.opening import grpc_door  # noqa: PLC0415  # an extra
+        from feedmill.interfaces.grpc.opening import load_grpc_server  # noqa: PLC0415  # an extra
 
-        bound = host or world.config.serve.host
-        name, number = await doors.enter_async_context(grpc_door()(world, bound, grpc_port))
+        bound = host or services.config.serve.host
+        name, number = await doors.enter_async_context(
+            load_grpc_server()(services, bound, grpc_port)
+        )
         places["grpc"] = f"{name}:{number}"
-    rest = rest_server(world, watch, host=host, port=port, metrics=metrics)
+    rest = rest_server(services, watch, host=host, port=port, metrics=metrics)
     places["rest"] = await doors.enter_async_context(rest)
     return places
 
 
-async def _work(world: World, watch: Watch, report: Report, *, with_mill: bool) -> None:
+async def _work(
+    services: Services, watch: Lifecycle, report: RefreshReport, *, with_mill: bool
+) -> None:
     """Whatever goes on behind the doors until somebody asks for the end."""
-    role: Role = "run" if with_mill else "api"
+    role: WorkerRole = "run" if with_mill else "api"
     parts = ("polls",) if with_mill else ()
-    duty = on_duty(world, watch, role, report.metrics, parts=parts)
+    duty = role_services(services, watch, role, report.metrics, parts=parts)
     async with duty, asyncio.TaskGroup() as group:
-        counting = group.create_task(keep_counting(world, report.metrics, watch))
+        counting = group.create_task(run_counters(services, report.metrics, watch))
         if with_mill:
-            for sink in taps_of(world):
-                group.create_task(keep_delivering(world, sink, watch, every_sec=1.0))
-            group.create_task(keep_tidy(world, watch))
-            group.create_task(keep_webhooks(world, watch, listeners=(report.delivered,)))
-            group.create_task(run_forever(world, watch))
+            for sink in file_sinks(services):
+                group.create_task(run_delivery(services, sink, watch, every_sec=1.0))
+            group.create_task(run_maintenance(services, watch))
+            group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
+            group.create_task(run_forever(services, watch))
         try:
             while not watch.is_stopping():
-                await watch.pause(3600)
+                await watch.sleep_unless_stopping(3600)
         finally:
             watch.stop()
             counting.cancel()

@@ -5,24 +5,24 @@ from functools import partial
 
 import click
 
-from feedmill.app import services
+from feedmill.app import services as app
 from feedmill.config import Config
 from feedmill.interfaces.cli.output import (
     json_option,
-    paint,
     progress,
     shorten,
     show_json,
     show_table,
+    style_text,
 )
-from feedmill.interfaces.cli.run_command import config_of, run_story
+from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.store_transfer import ComparedTable, Transfer
-from feedmill.observe.masking import masked
+from feedmill.observe.masking import mask_secrets
 
 _batch_option = click.option(
     "--batch-rows",
     type=click.IntRange(min=1),
-    default=services.BATCH_ROWS,
+    default=app.BATCH_ROWS,
     show_default=True,
     help="Rows of one transaction.",
 )
@@ -33,7 +33,7 @@ def store() -> None:
     """Move everything to another database."""
 
 
-@store.command(short_help="Carry a SQLite store into an empty PostgreSQL.")
+@store.command("migrate", short_help="Carry a SQLite store into an empty PostgreSQL.")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="[TO]", required=False)
 @click.option("--dry-run", is_flag=True, help="Say what would be carried; write nothing.")
@@ -45,7 +45,7 @@ def store() -> None:
 @_batch_option
 @json_option
 @click.pass_context
-def migrate(
+def transfer_store_command(
     ctx: click.Context,
     source: str,
     target: str | None,
@@ -72,7 +72,7 @@ def migrate(
     url = _target(target, config)
 
     async def tell() -> Transfer:
-        return await services.carry_store(
+        return await app.transfer_store(
             config,
             source,
             url,
@@ -82,7 +82,7 @@ def migrate(
             batch_rows=batch_rows,
         )
 
-    done = run_story(tell, as_json=as_json)
+    done = run_async(tell, as_json=as_json)
     if as_json:
         show_json(done)
     elif dry_run:
@@ -92,13 +92,13 @@ def migrate(
     sys.exit(0 if done.is_same else 1)
 
 
-@store.command(short_help="Compare a SQLite store with a PostgreSQL one.")
+@store.command("verify", short_help="Compare a SQLite store with a PostgreSQL one.")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="[TO]", required=False)
 @_batch_option
 @json_option
 @click.pass_context
-def verify(
+def compare_stores_command(
     ctx: click.Context, source: str, target: str | None, batch_rows: int, *, as_json: bool
 ) -> None:
     """Compare a SQLite store with a PostgreSQL one, row by row; nothing is written.
@@ -114,9 +114,9 @@ def verify(
 
     async def tell() -> Transfer:
         bar = partial(progress, hide=as_json)
-        return await services.compare_stores(config, source, url, bar, batch_rows=batch_rows)
+        return await app.compare_stores(config, source, url, bar, batch_rows=batch_rows)
 
-    found = run_story(tell, as_json=as_json)
+    found = run_async(tell, as_json=as_json)
     if as_json:
         show_json(found)
     else:
@@ -157,7 +157,9 @@ def _say_carried(done: Transfer, url: str) -> None:
     if not done.is_same:
         click.echo("nothing was changed in the old store; begin again with --restart")
         return
-    click.echo(f"next: set FEEDMILL_STORE_URL={masked(url)}, keep the home folder (raw documents")
+    click.echo(
+        f"next: set FEEDMILL_STORE_URL={mask_secrets(url)}, keep the home folder (raw documents"
+    )
     click.echo("  stay in it until `feedmill blobs migrate` takes them elsewhere), start the mill,")
     click.echo(
         f"  and put {done.source.removeprefix('sqlite:')} away: no mill must poll from it again"
@@ -177,7 +179,7 @@ def _say_compared(found: Transfer) -> None:
 
 
 def _say_difference(table: ComparedTable) -> None:
-    mark = paint("differs", fg="red")
+    mark = style_text("differs", fg="red")
     counts = f"{table.rows_from:,} rows against {table.rows_to:,}, {table.differing:,} differ"
     click.echo(f"  {mark} {table.name}: {counts}")
     if table.first is not None:

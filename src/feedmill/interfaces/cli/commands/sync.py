@@ -8,33 +8,33 @@ from typing import Any
 
 import click
 
-from feedmill.app.services import announce_egress, open_world, owner_name, taps_of
+from feedmill.app.services import announce_egress, file_sinks, open_services, owner_name
 from feedmill.config import Config
 from feedmill.engine.deliver.to_sinks import deliver_pending
-from feedmill.engine.deliver.to_webhooks import tell_once
+from feedmill.engine.deliver.to_webhooks import deliver_once
 from feedmill.engine.poll.scheduler import run_once
-from feedmill.engine.run.lifecycle import Watch
-from feedmill.engine.run.refresh_report import GOOD, Report
-from feedmill.engine.run.services import World
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES, RefreshReport
+from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import BlobError, FeedmillError, StoreError
-from feedmill.interfaces.cli.exit import fail, interrupted
+from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error
 from feedmill.interfaces.cli.output import (
-    counted,
+    format_count,
+    format_duration,
     json_option,
-    paint,
     progress,
     shorten,
     show_json,
-    span,
+    style_text,
 )
-from feedmill.interfaces.cli.run_command import config_of, feeds_named, run_story
+from feedmill.interfaces.cli.run_command import config_of, resolve_feeds, run_async
 from feedmill.interfaces.cli.signals import stop_on_signals
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
-from feedmill.publish.to_json import instant
+from feedmill.publish.to_json import format_instant
 
 
 @click.command()
@@ -63,46 +63,46 @@ def sync(
     async def tell() -> dict[str, Any]:
         async with AsyncExitStack() as stack:
             try:
-                world = await stack.enter_async_context(open_world(config))
+                services = await stack.enter_async_context(open_services(config))
             except (StoreError, BlobError) as problem:
                 return await _degraded(config, feeds, problem, hide=as_json)
-            return await _sync(world, feeds, force=force, taps=taps, hide=as_json)
+            return await _sync(services, feeds, force=force, taps=taps, hide=as_json)
 
-    result = run_story(tell, as_json=as_json)
+    result = run_async(tell, as_json=as_json)
     stopped = result.pop("interrupted")
     if as_json:
         show_json(result)
     else:
         _say(result)
     if stopped:
-        interrupted("interrupted; what is counted above is kept", as_json=as_json)
+        exit_interrupted("interrupted; what is counted above is kept", as_json=as_json)
     sys.exit(1 if result["errors"] and result["errors"] == result["feeds_checked"] else 0)
 
 
 async def _sync(
-    world: World, names: tuple[str, ...], *, force: bool, taps: bool, hide: bool
+    services: Services, names: tuple[str, ...], *, force: bool, taps: bool, hide: bool
 ) -> dict[str, Any]:
-    chosen = [feed.id for feed in await feeds_named(names, world)] or None
+    chosen = [feed.id for feed in await resolve_feeds(names, services)] or None
     if force or chosen is not None:
-        await world.store.make_due(chosen, world.clock.now())
+        await services.store.make_due(chosen, services.clock.now())
     counts: Counter[str] = Counter()
     failures: list[dict[str, Any]] = []
-    report = Report(logger("engine"), Metrics(), shown=True)
-    total = len(chosen) if chosen else (await world.store.counts())["feeds"] if force else None
+    report = RefreshReport(logger("engine"), Metrics(), shown=True)
+    total = len(chosen) if chosen else (await services.store.counts())["feeds"] if force else None
     with progress(total, "polling", hide=hide) as step:
 
         def count(_: Feed, result: Refresh, __: Committed) -> None:
             _count(counts, failures, result)
             step()
 
-        watch = Watch(
+        watch = Lifecycle(
             owner_name(), (report.refreshed, count), (report.surprised,), (report.troubled,)
         )
         stopping = stop_on_signals(watch)
-        await run_once(world, watch, only=chosen)
-    for tap in taps_of(world) if taps else ():
-        await deliver_pending(world, tap)
-    await tell_once(world, watch, listeners=(report.delivered,))
+        await run_once(services, watch, only=chosen)
+    for tap in file_sinks(services) if taps else ():
+        await deliver_pending(services, tap)
+    await deliver_once(services, watch, listeners=(report.delivered,))
     return {
         "feeds_checked": counts["checked"],
         "feeds_nochange": counts["nochange"],
@@ -111,7 +111,7 @@ async def _sync(
         "unchanged": counts["unchanged"],
         "errors": counts["errors"],
         "failures": failures,
-        "next_due_at": instant(await world.store.next_due_at()),
+        "next_due_at": format_instant(await services.store.next_due_at()),
         "persisted": True,
         "interrupted": stopping.by is not None,
     }
@@ -124,13 +124,13 @@ async def _degraded(
     addresses = [name for name in names if "://" in name]
     if not addresses:
         hint = "`feedmill sync --feed ADDRESS` polls addresses in memory and keeps nothing"
-        fail(problem.reason, str(problem), hint, as_json=hide)
+        exit_with_error(problem.reason, str(problem), hint, as_json=hide)
     warning = f"{problem}. This run works in memory; NOTHING is kept."
     click.echo(f"feedmill: WARNING: {warning}", err=True)
-    async with open_world(config, memory=True) as world:
+    async with open_services(config, memory=True) as services:
         for address in addresses:
-            await subscribe(address, world)
-        result = await _sync(world, (), force=True, taps=False, hide=hide)
+            await subscribe(address, services)
+        result = await _sync(services, (), force=True, taps=False, hide=hide)
     return {**result, "persisted": False, "next_due_at": None}
 
 
@@ -141,7 +141,7 @@ def _count(counts: Counter[str], failures: list[dict[str, Any]], result: Refresh
     counts["new"] += fetch.entries_new
     counts["updated"] += fetch.entries_updated
     counts["unchanged"] += fetch.entries_seen - fetch.entries_new - fetch.entries_updated
-    if fetch.outcome not in GOOD:
+    if fetch.outcome not in SUCCESSFUL_OUTCOMES:
         counts["errors"] += 1
         failures.append(
             {
@@ -150,7 +150,7 @@ def _count(counts: Counter[str], failures: list[dict[str, Any]], result: Refresh
                 "reason": fetch.outcome,
                 "detail": fetch.detail,
                 "http_status": fetch.http_status,
-                "next_poll_at": instant(result.feed.next_poll_at),
+                "next_poll_at": format_instant(result.feed.next_poll_at),
                 "wait_sec": (result.feed.next_poll_at - fetch.fetched_at).total_seconds(),
             }
         )
@@ -162,13 +162,13 @@ def _say(result: dict[str, Any]) -> None:
         click.echo(f"nothing is due before {due}; --force polls now" if due else "no feeds to poll")
         return
     click.echo(
-        f"{counted(result['feeds_checked'], 'feed')} checked, {result['feeds_nochange']} without change: "
-        f"{counted(result['new'], 'new entry', 'new entries')}, {result['updated']} updated, "
-        f"{result['unchanged']} unchanged, {counted(result['errors'], 'error')}"
+        f"{format_count(result['feeds_checked'], 'feed')} checked, {result['feeds_nochange']} without change: "
+        f"{format_count(result['new'], 'new entry', 'new entries')}, {result['updated']} updated, "
+        f"{result['unchanged']} unchanged, {format_count(result['errors'], 'error')}"
     )
     for one in result["failures"]:
         words = shorten(f"{one['url']} {one['detail']}", 200)
-        again = span(timedelta(seconds=one["wait_sec"]))
-        click.echo(f"  {paint(one['reason'], fg='red')} {words} (again in {again})")
+        again = format_duration(timedelta(seconds=one["wait_sec"]))
+        click.echo(f"  {style_text(one['reason'], fg='red')} {words} (again in {again})")
     if not result["persisted"]:
         click.echo("nothing was kept: the store could not be opened")

@@ -5,14 +5,14 @@ from typing import Any
 
 import click
 
-from feedmill.engine.run.services import World
-from feedmill.engine.service.auth import Issued, issue_token, revoke_token, rotate_token
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.auth import IssuedToken, issue_token, revoke_token, rotate_token
 from feedmill.errors import NotFoundError, UsageError
-from feedmill.interfaces.cli.durations import lasting
+from feedmill.interfaces.cli.durations import parse_duration
 from feedmill.interfaces.cli.output import json_option, show_json, show_table
-from feedmill.interfaces.cli.run_command import in_world
+from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.token import Scope, Token
-from feedmill.publish.to_json import instant, token_wire
+from feedmill.publish.to_json import format_instant, token_wire
 
 
 @click.group()
@@ -20,7 +20,7 @@ def token() -> None:
     """Make and revoke tokens for the API."""
 
 
-@token.command()
+@token.command("create")
 @click.argument("name")
 @click.option(
     "--scope",
@@ -31,10 +31,12 @@ def token() -> None:
     show_default="read",
     help="What it allows: write includes read, admin includes both.",
 )
-@click.option("--expires", type=lasting, metavar="SPAN", help="Good for this long, as in 90d.")
+@click.option(
+    "--expires", type=parse_duration, metavar="SPAN", help="Good for this long, as in 90d."
+)
 @json_option
 @click.pass_context
-def create(
+def create_token_command(
     ctx: click.Context,
     name: str,
     scopes: tuple[Scope, ...],
@@ -44,23 +46,23 @@ def create(
 ) -> None:
     """Make a token and print its secret, which is shown now and never again."""
 
-    async def story(world: World) -> Issued:
-        return await issue_token(name, scopes, world, expires_in=expires)
+    async def story(services: Services) -> IssuedToken:
+        return await issue_token(name, scopes, services, expires_in=expires)
 
-    _show_secret(in_world(ctx, story, as_json=as_json), as_json=as_json)
+    _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
 
 
 @token.command("list")
 @json_option
 @click.pass_context
-def list_(ctx: click.Context, *, as_json: bool) -> None:
+def list_tokens_command(ctx: click.Context, *, as_json: bool) -> None:
     """List tokens, with those that have expired or were revoked."""
 
-    async def story(world: World) -> tuple[list[Token], list[str]]:
-        tokens = list(await world.store.tokens())
-        return tokens, [_state(one, world) for one in tokens]
+    async def story(services: Services) -> tuple[list[Token], list[str]]:
+        tokens = list(await services.store.tokens())
+        return tokens, [_state(one, services) for one in tokens]
 
-    tokens, states = in_world(ctx, story, as_json=as_json)
+    tokens, states = with_services(ctx, story, as_json=as_json)
     if as_json:
         items = [
             {**token_wire(one), "state": state} for one, state in zip(tokens, states, strict=True)
@@ -73,28 +75,28 @@ def list_(ctx: click.Context, *, as_json: bool) -> None:
         show_table(("id", "name", "scopes", "state", "expires", "last used"), rows)
 
 
-@token.command()
+@token.command("revoke")
 @click.argument("token", metavar="TOKEN")
 @json_option
 @click.pass_context
-def revoke(ctx: click.Context, token: str, *, as_json: bool) -> None:
+def revoke_token_command(ctx: click.Context, token: str, *, as_json: bool) -> None:
     """End a token at once (TOKEN is an id, its start, or a name)."""
 
-    async def story(world: World) -> Token:
-        return await revoke_token((await _named(token, world)).id, world)
+    async def story(services: Services) -> Token:
+        return await revoke_token((await _named(token, services)).id, services)
 
-    revoked = in_world(ctx, story, as_json=as_json)
+    revoked = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json(token_wire(revoked))
     else:
         click.echo(f"revoked {revoked.id}  {revoked.name}")
 
 
-@token.command()
+@token.command("rotate")
 @click.argument("token", metavar="TOKEN")
 @click.option(
     "--overlap",
-    type=lasting,
+    type=parse_duration,
     default="1d",
     show_default=True,
     metavar="SPAN",
@@ -102,16 +104,18 @@ def revoke(ctx: click.Context, token: str, *, as_json: bool) -> None:
 )
 @json_option
 @click.pass_context
-def rotate(ctx: click.Context, token: str, overlap: timedelta, *, as_json: bool) -> None:
+def rotate_token_command(
+    ctx: click.Context, token: str, overlap: timedelta, *, as_json: bool
+) -> None:
     """Give a token another secret and print it, once."""
 
-    async def story(world: World) -> Issued:
-        return await rotate_token((await _named(token, world)).id, overlap, world)
+    async def story(services: Services) -> IssuedToken:
+        return await rotate_token((await _named(token, services)).id, overlap, services)
 
-    _show_secret(in_world(ctx, story, as_json=as_json), as_json=as_json)
+    _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
 
 
-def _show_secret(issued: Issued, *, as_json: bool) -> None:
+def _show_secret(issued: IssuedToken, *, as_json: bool) -> None:
     if as_json:
         show_json({**token_wire(issued.token), "secret": issued.secret})
         return
@@ -120,9 +124,9 @@ def _show_secret(issued: Issued, *, as_json: bool) -> None:
     click.echo(issued.secret)
 
 
-async def _named(name: str, world: World) -> Token:
+async def _named(name: str, services: Services) -> Token:
     """The token with this id, the start of an id, or this name."""
-    tokens = await world.store.tokens()
+    tokens = await services.store.tokens()
     found = [one for one in tokens if one.id == name] or [
         one for one in tokens if one.id.startswith(name) or one.name == name
     ]
@@ -135,10 +139,10 @@ async def _named(name: str, world: World) -> Token:
     return found[0]
 
 
-def _state(token: Token, world: World) -> str:
+def _state(token: Token, services: Services) -> str:
     if token.revoked_at is not None:
         return "revoked"
-    return "good" if token.holds(world.clock.now()) else "expired"
+    return "good" if token.holds(services.clock.now()) else "expired"
 
 
 def _row(token: Token, state: str) -> tuple[Any, ...]:
@@ -147,6 +151,6 @@ def _row(token: Token, state: str) -> tuple[Any, ...]:
         token.name,
         ",".join(token.scopes),
         state,
-        instant(token.expires_at) or "never",
-        instant(token.last_used_at) or "never",
+        format_instant(token.expires_at) or "never",
+        format_instant(token.last_used_at) or "never",
     )

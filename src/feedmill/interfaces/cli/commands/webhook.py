@@ -8,14 +8,14 @@ from typing import Any
 import click
 import msgspec
 
-from feedmill.engine.run.services import World
+from feedmill.engine.run.services import Services
 from feedmill.engine.service import webhooks as engine
 from feedmill.errors import NotFoundError, UsageError
-from feedmill.interfaces.cli.durations import lasting
-from feedmill.interfaces.cli.output import json_option, paint, shorten, show_json, show_table
-from feedmill.interfaces.cli.run_command import feed_named, in_world
+from feedmill.interfaces.cli.durations import parse_duration
+from feedmill.interfaces.cli.output import json_option, shorten, show_json, show_table, style_text
+from feedmill.interfaces.cli.run_command import resolve_feed, with_services
 from feedmill.model.webhook import DeadLetter, Delivery, Webhook
-from feedmill.publish.to_json import dead_letter_wire, instant, webhook_wire
+from feedmill.publish.to_json import dead_letter_wire, format_instant, webhook_wire
 
 _THE_WEBHOOK = click.argument("webhook", metavar="WEBHOOK")
 
@@ -25,7 +25,7 @@ def webhook() -> None:
     """Tell other programs of every event (WEBHOOK is an id or its start)."""
 
 
-@webhook.command()
+@webhook.command("add")
 @click.argument("url")
 @click.option("--types", metavar="TYPE,...", help="Only these types of events.")
 @click.option("--feed", metavar="FEED", help="Only events of this feed.")
@@ -36,7 +36,7 @@ def webhook() -> None:
 )
 @json_option
 @click.pass_context
-def add(ctx: click.Context, /, url: str, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
+def add_webhook_command(ctx: click.Context, /, url: str, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
     """Tell an endpoint of what happens from now on; its secret is printed once.
 
     \b
@@ -46,11 +46,11 @@ def add(ctx: click.Context, /, url: str, *, as_json: bool, **chosen: Any) -> Non
     """
     types = [kind.strip() for kind in (chosen["types"] or "").split(",") if kind.strip()]
 
-    async def story(world: World) -> Webhook:
-        feed = await feed_named(chosen["feed"], world) if chosen["feed"] else None
+    async def story(services: Services) -> Webhook:
+        feed = await resolve_feed(chosen["feed"], services) if chosen["feed"] else None
         return await engine.add_webhook(
             url,
-            world,
+            services,
             types=types,
             feed_id=feed.id if feed else None,
             tag=chosen["tag"],
@@ -58,19 +58,19 @@ def add(ctx: click.Context, /, url: str, *, as_json: bool, **chosen: Any) -> Non
             from_seq=chosen["from_seq"],
         )
 
-    _show_secret(in_world(ctx, story, as_json=as_json), as_json=as_json)
+    _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
 
 
 @webhook.command("list")
 @json_option
 @click.pass_context
-def list_(ctx: click.Context, *, as_json: bool) -> None:
+def list_webhooks_command(ctx: click.Context, *, as_json: bool) -> None:
     """List webhooks, how far each has been told, and how it fares."""
 
-    async def story(world: World) -> tuple[tuple[Webhook, ...], int]:
-        return await world.store.webhooks(), await world.store.last_seq()
+    async def story(services: Services) -> tuple[tuple[Webhook, ...], int]:
+        return await services.store.webhooks(), await services.store.last_seq()
 
-    found, last_seq = in_world(ctx, story, as_json=as_json)
+    found, last_seq = with_services(ctx, story, as_json=as_json)
     if as_json:
         items = [{**webhook_wire(one), "behind": last_seq - one.cursor} for one in found]
         show_json({"items": items, "next": None})
@@ -81,40 +81,40 @@ def list_(ctx: click.Context, *, as_json: bool) -> None:
         show_table(head, [_row(one, last_seq) for one in found])
 
 
-@webhook.command()
+@webhook.command("remove")
 @_THE_WEBHOOK
 @json_option
 @click.pass_context
-def remove(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
+def remove_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Forget a webhook, its cursor and its dead letters."""
 
-    async def story(world: World) -> Webhook:
-        found = await _named(webhook, world)
-        await engine.remove_webhook(found.id, world)
+    async def story(services: Services) -> Webhook:
+        found = await _named(webhook, services)
+        await engine.remove_webhook(found.id, services)
         return found
 
-    _show("removed", in_world(ctx, story, as_json=as_json), as_json=as_json)
+    _show("removed", with_services(ctx, story, as_json=as_json), as_json=as_json)
 
 
-@webhook.command()
+@webhook.command("pause")
 @_THE_WEBHOOK
 @json_option
 @click.pass_context
-def pause(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
+def pause_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Tell a webhook nothing for now; it goes on where it was."""
     _change(ctx, webhook, "paused", engine.pause_webhook, as_json=as_json)
 
 
-@webhook.command()
+@webhook.command("resume")
 @_THE_WEBHOOK
 @json_option
 @click.pass_context
-def resume(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
+def resume_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Tell a paused webhook again, or one that waits after failures at once."""
     _change(ctx, webhook, "resumed", engine.resume_webhook, as_json=as_json)
 
 
-@webhook.command()
+@webhook.command("replay")
 @_THE_WEBHOOK
 @click.option(
     "--from",
@@ -126,20 +126,22 @@ def resume(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
 )
 @json_option
 @click.pass_context
-def replay(ctx: click.Context, webhook: str, from_seq: int, *, as_json: bool) -> None:
+def replay_webhook_command(
+    ctx: click.Context, webhook: str, from_seq: int, *, as_json: bool
+) -> None:
     """Tell a webhook again everything from an event on."""
 
-    async def again(webhook_id: str, world: World) -> Webhook:
-        return await engine.replay_webhook(webhook_id, from_seq, world)
+    async def again(webhook_id: str, services: Services) -> Webhook:
+        return await engine.replay_webhook(webhook_id, from_seq, services)
 
     _change(ctx, webhook, f"replaying from {from_seq}:", again, as_json=as_json)
 
 
-@webhook.command()
+@webhook.command("rotate")
 @_THE_WEBHOOK
 @click.option(
     "--overlap",
-    type=lasting,
+    type=parse_duration,
     default="1d",
     show_default=True,
     metavar="SPAN",
@@ -147,17 +149,19 @@ def replay(ctx: click.Context, webhook: str, from_seq: int, *, as_json: bool) ->
 )
 @json_option
 @click.pass_context
-def rotate(ctx: click.Context, webhook: str, overlap: timedelta, *, as_json: bool) -> None:
+def rotate_webhook_secret_command(
+    ctx: click.Context, webhook: str, overlap: timedelta, *, as_json: bool
+) -> None:
     """Sign with a new secret and print it, once."""
 
-    async def story(world: World) -> Webhook:
-        found = await _named(webhook, world)
-        return await engine.rotate_webhook_secret(found.id, overlap, world)
+    async def story(services: Services) -> Webhook:
+        found = await _named(webhook, services)
+        return await engine.rotate_webhook_secret(found.id, overlap, services)
 
-    _show_secret(in_world(ctx, story, as_json=as_json), as_json=as_json)
+    _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
 
 
-@webhook.command()
+@webhook.command("dead")
 @_THE_WEBHOOK
 @click.option("--resend", is_flag=True, help="Send them once more, the oldest first.")
 @click.option(
@@ -170,7 +174,7 @@ def rotate(ctx: click.Context, webhook: str, overlap: timedelta, *, as_json: boo
 @click.option("--after", metavar="CURSOR", help="Go on after the last page.")
 @json_option
 @click.pass_context
-def dead(
+def list_dead_letters_command(
     ctx: click.Context, webhook: str, limit: int, after: str | None, *, resend: bool, as_json: bool
 ) -> None:
     """List the batches that were given up after all attempts, or send them again."""
@@ -178,12 +182,12 @@ def dead(
         _resend(ctx, webhook, as_json=as_json)
         return
 
-    async def story(world: World) -> tuple[tuple[DeadLetter, ...], str | None]:
-        found = await _named(webhook, world)
-        page = await world.store.dead_letters(found.id, after=after, limit=limit)
+    async def story(services: Services) -> tuple[tuple[DeadLetter, ...], str | None]:
+        found = await _named(webhook, services)
+        page = await services.store.dead_letters(found.id, after=after, limit=limit)
         return page.items, page.next
 
-    letters, following = in_world(ctx, story, as_json=as_json)
+    letters, following = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json({"items": [dead_letter_wire(one) for one in letters], "next": following})
     elif not letters:
@@ -192,32 +196,32 @@ def dead(
         show_table(("id", "died", "events", "attempts", "reason"), [_dead(one) for one in letters])
 
 
-@webhook.command()
+@webhook.command("test")
 @_THE_WEBHOOK
 @json_option
 @click.pass_context
-def test(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
+def test_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Send an empty, signed batch now and say what came back; the cursor stays."""
 
-    async def story(world: World) -> Delivery:
-        return await engine.try_webhook((await _named(webhook, world)).id, world)
+    async def story(services: Services) -> Delivery:
+        return await engine.send_test_delivery((await _named(webhook, services)).id, services)
 
-    delivery = in_world(ctx, story, as_json=as_json)
+    delivery = with_services(ctx, story, as_json=as_json)
     good = delivery.result == "delivered"
     if as_json:
         show_json(msgspec.to_builtins(delivery))
     else:
         status = "" if delivery.status is None else f" ({delivery.status})"
         words = shorten(f"{delivery.host}{status} {delivery.detail}", 200)
-        click.echo(f"{paint(delivery.result, fg='green' if good else 'red')} {words}")
+        click.echo(f"{style_text(delivery.result, fg='green' if good else 'red')} {words}")
     sys.exit(0 if good else 1)
 
 
 def _resend(ctx: click.Context, name: str, *, as_json: bool) -> None:
-    async def story(world: World) -> engine.Resent:
-        return await engine.resend_dead_letters((await _named(name, world)).id, world)
+    async def story(services: Services) -> engine.Resent:
+        return await engine.resend_dead_letters((await _named(name, services)).id, services)
 
-    resent = in_world(ctx, story, as_json=as_json)
+    resent = with_services(ctx, story, as_json=as_json)
     if as_json:
         show_json(msgspec.to_builtins(resent))
     else:
@@ -230,14 +234,14 @@ def _change(
     ctx: click.Context,
     name: str,
     word: str,
-    act: Callable[[str, World], Awaitable[Webhook]],
+    act: Callable[[str, Services], Awaitable[Webhook]],
     *,
     as_json: bool,
 ) -> None:
-    async def story(world: World) -> Webhook:
-        return await act((await _named(name, world)).id, world)
+    async def story(services: Services) -> Webhook:
+        return await act((await _named(name, services)).id, services)
 
-    _show(word, in_world(ctx, story, as_json=as_json), as_json=as_json)
+    _show(word, with_services(ctx, story, as_json=as_json), as_json=as_json)
 
 
 def _show(word: str, found: Webhook, *, as_json: bool) -> None:
@@ -257,9 +261,9 @@ def _show_secret(found: Webhook, *, as_json: bool) -> None:
     click.echo(secret)
 
 
-async def _named(name: str, world: World) -> Webhook:
+async def _named(name: str, services: Services) -> Webhook:
     """The webhook with this id or the start of an id."""
-    found = [one for one in await world.store.webhooks() if one.id.startswith(name)]
+    found = [one for one in await services.store.webhooks() if one.id.startswith(name)]
     if not found or not name:
         message = f"there is no webhook {name!r}"
         raise NotFoundError(message, "`feedmill webhook list` shows all")
@@ -276,12 +280,12 @@ def _row(one: Webhook, last_seq: int) -> tuple[str, ...]:
         state,
         str(last_seq - one.cursor),
         one.last_result or "never told",
-        instant(one.next_attempt_at) or "",
+        format_instant(one.next_attempt_at) or "",
         one.url,
     )
 
 
 def _dead(letter: DeadLetter) -> tuple[str, ...]:
     numbers = f"{letter.events[0].seq}-{letter.events[-1].seq} ({len(letter.events)})"
-    died_at = instant(letter.died_at) or ""
+    died_at = format_instant(letter.died_at) or ""
     return (letter.id, died_at, numbers, str(letter.attempts), letter.reason)

@@ -6,17 +6,17 @@ import signal
 import click
 
 from feedmill.app.services import announce_egress, owner_name
-from feedmill.engine.maintain.retention import keep_tidy
+from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.poll.scheduler import run_forever
-from feedmill.engine.run.lifecycle import Listener, Watch
-from feedmill.engine.run.refresh_report import Report
-from feedmill.engine.run.services import World
-from feedmill.interfaces.cli.commands.run import show_line
-from feedmill.interfaces.cli.exit import interrupted
-from feedmill.interfaces.cli.long_running import on_duty, opened, stop_after
+from feedmill.engine.run.lifecycle import Lifecycle, RefreshListener
+from feedmill.engine.run.refresh_report import RefreshReport
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.commands.run import show_refresh_json
+from feedmill.interfaces.cli.exit import exit_interrupted
+from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services, stop_after
 from feedmill.interfaces.cli.output import json_option
-from feedmill.interfaces.cli.run_command import config_of, run_story
-from feedmill.interfaces.cli.signals import Stopping, stop_on_signals
+from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 
@@ -45,31 +45,35 @@ def worker(ctx: click.Context, duration: float | None, *, as_json: bool) -> None
     """
     config = config_of(ctx, as_json=as_json)
     announce_egress(config)
-    show: tuple[Listener, ...] = (show_line,) if as_json else ()
+    show: tuple[RefreshListener, ...] = (show_refresh_json,) if as_json else ()
 
-    async def tell() -> Stopping:
-        async with opened(config, "await") as world:
-            return await _work(world, duration, show)
+    async def tell() -> SignalHandler:
+        async with open_services_when_ready(config, "await") as services:
+            return await _work(services, duration, show)
 
-    stopping = run_story(tell, as_json=as_json)
+    stopping = run_async(tell, as_json=as_json)
     if stopping.by == signal.SIGINT:
-        interrupted("interrupted; everything under way was finished", as_json=as_json)
+        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
 
 
-async def _work(world: World, duration: float | None, show: tuple[Listener, ...]) -> Stopping:
-    report = Report(logger("engine"), Metrics(), shown=bool(show))
-    watch = Watch(owner_name(), (report.refreshed, *show), (report.surprised,), (report.troubled,))
-    watch.losses += (report.lost,)
+async def _work(
+    services: Services, duration: float | None, show: tuple[RefreshListener, ...]
+) -> SignalHandler:
+    report = RefreshReport(logger("engine"), Metrics(), shown=bool(show))
+    watch = Lifecycle(
+        owner_name(), (report.refreshed, *show), (report.surprised,), (report.troubled,)
+    )
+    watch.lease_lost_listeners += (report.lost,)
     stopping = stop_on_signals(watch)
-    duty = on_duty(world, watch, "worker", report.metrics, parts=("polls",))
+    duty = role_services(services, watch, "worker", report.metrics, parts=("polls",))
     if not show:
         click.echo(f"polling as {watch.owner}; `feedmill workers` shows all, -v each refresh")
     async with duty, asyncio.TaskGroup() as group:
-        group.create_task(keep_tidy(world, watch))
+        group.create_task(run_maintenance(services, watch))
         if duration is not None:
             group.create_task(stop_after(watch, duration))
         try:
-            await run_forever(world, watch)
+            await run_forever(services, watch)
         finally:
             watch.stop()
     return stopping

@@ -4,10 +4,10 @@ from datetime import datetime, timedelta
 
 import click
 
-from feedmill.engine.run.heartbeat import SILENT_SEC
-from feedmill.engine.run.services import World
-from feedmill.interfaces.cli.output import json_option, show_json, show_table, span
-from feedmill.interfaces.cli.run_command import in_world
+from feedmill.engine.run.heartbeat import SILENT_AFTER_SEC
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.output import format_duration, json_option, show_json, show_table
+from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.worker import WorkerView
 
 _KEYS = 3  # hosts that a row names; the rest is counted
@@ -30,13 +30,13 @@ def workers(ctx: click.Context, *, each: bool, as_json: bool) -> None:
       feedmill workers --json | jq .due_lanes
     """
 
-    async def story(world: World) -> tuple[tuple[WorkerView, ...], datetime, int]:
-        now = world.clock.now()
-        return await world.store.workers(), now, await world.store.due_lanes(now)
+    async def story(services: Services) -> tuple[tuple[WorkerView, ...], datetime, int]:
+        now = services.clock.now()
+        return await services.store.workers(), now, await services.store.due_lanes(now)
 
-    found, now, due = in_world(ctx, story, as_json=as_json)
+    found, now, due = with_services(ctx, story, as_json=as_json)
     if as_json:
-        items = [{"state": state_of(one, now), **_shape(one)} for one in found]
+        items = [{"state": worker_state(one, now), **_shape(one)} for one in found]
         show_json({"items": items, "next": None, "due_lanes": due})
         return
     if each:
@@ -46,18 +46,18 @@ def workers(ctx: click.Context, *, each: bool, as_json: bool) -> None:
         columns = ("WORKER", "ROLE", "STATE", "LAST SIGN", "VERSION", "HOLDS")
         show_table(columns, [_row(one, now) for one in found])
     held = sum(len(one.lanes) for one in found)
-    silent = sum(state_of(one, now) in ("silent", "unknown") for one in found)
+    silent = sum(worker_state(one, now) in ("silent", "unknown") for one in found)
     gone = f", {silent} silent" if silent else ""
     click.echo(f"{len(found) - silent} at work{gone}, {held} hosts held, {due} hosts due and free")
     if not found:
         click.echo("nobody works on this store; start one: feedmill worker, or feedmill run")
 
 
-def state_of(one: WorkerView, now: datetime) -> str:
+def worker_state(one: WorkerView, now: datetime) -> str:
     """working, draining, silent (no sign of life for long), or unknown (lanes without a worker)."""
     if one.worker is None:
         return "unknown"
-    if now - one.worker.seen_at > timedelta(seconds=SILENT_SEC):
+    if now - one.worker.seen_at > timedelta(seconds=SILENT_AFTER_SEC):
         return "silent"
     return "draining" if one.worker.draining else "working"
 
@@ -75,8 +75,8 @@ def _shape(one: WorkerView) -> dict[str, object]:
 
 
 def _row(one: WorkerView, now: datetime) -> tuple[str, ...]:
-    state, known = state_of(one, now), one.worker
-    sign = f"{span(now - known.seen_at)} ago" if known else "-"
+    state, known = worker_state(one, now), one.worker
+    sign = f"{format_duration(now - known.seen_at)} ago" if known else "-"
     keys = ", ".join(lane.key for lane in one.lanes[:_KEYS])
     more = f" and {len(one.lanes) - _KEYS} more" if len(one.lanes) > _KEYS else ""
     role, version = (known.role, known.version) if known else ("-", "-")
@@ -84,4 +84,7 @@ def _row(one: WorkerView, now: datetime) -> tuple[str, ...]:
 
 
 def _lane_rows(one: WorkerView, now: datetime) -> list[tuple[str, ...]]:
-    return [(one.name, lane.key, span(lane.until - now), str(lane.feeds)) for lane in one.lanes]
+    return [
+        (one.name, lane.key, format_duration(lane.until - now), str(lane.feeds))
+        for lane in one.lanes
+    ]

@@ -5,23 +5,23 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from feedmill.app.services import default_topics
-from feedmill.engine.two_phase.candidate_file import chosen
+from feedmill.engine.two_phase.candidate_file import select_candidates
 from feedmill.engine.two_phase.sidecar_files import read_screenings, write_screenings
-from feedmill.engine.two_phase.window_library import KeptWindow
+from feedmill.engine.two_phase.window_library import SavedWindow
 from feedmill.errors import CursorError, UsageError
-from feedmill.interfaces.mcp.shapes import CandidateDetail, CandidatePage, Judgement, Recorded
-from feedmill.interfaces.mcp.state import Call, doorway_of, program_of
+from feedmill.interfaces.mcp.shapes import CandidateDetail, CandidateList, JudgementInput, Recorded
+from feedmill.interfaces.mcp.state import Call, mcp_state_of, program_of
 from feedmill.interfaces.mcp.tool import tool
-from feedmill.interfaces.mcp.tools.feeds_entries import Cursor, Limit
-from feedmill.interfaces.mcp.untrusted import candidate_shape, score_shape, source_shape
+from feedmill.interfaces.mcp.tools.feeds_entries import ToolCursor, ToolLimit
+from feedmill.interfaces.mcp.untrusted import candidate_row, score_row, source_row
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.screening import Score, Screening
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.screen.injection_signs import signs_of
-from feedmill.screen.texts import scrub, text_of
+from feedmill.screen.texts import clean_line, screen_text_of
 
 WindowId = Annotated[str, Field(min_length=1, max_length=64, description="From collect_window.")]
-Decision = Literal["keep", "unsure", "drop", "unscreened"]
+DecisionFilter = Literal["keep", "unsure", "drop", "unscreened"]
 
 _CURSOR: Final = "candidates"
 _DETAIL_CHARS: Final = 4_000
@@ -33,18 +33,18 @@ async def list_candidates(
     call: Call,
     window_id: WindowId,
     decision: Annotated[
-        Decision | None, Field(description="Only these; `unscreened` has no suggestion yet.")
+        DecisionFilter | None, Field(description="Only these; `unscreened` has no suggestion yet.")
     ] = None,
     topic: str | None = None,
     min_score: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0,
     new_only: Annotated[bool, Field(description="Without those that are stored already.")] = False,
     order: Annotated[Literal["id", "score"], Field(description="score: the best first.")] = "id",
-    cursor: Cursor = None,
-    limit: Limit = None,
-) -> CandidatePage:
+    cursor: ToolCursor = None,
+    limit: ToolLimit = None,
+) -> CandidateList:
     """Look through the candidates of a window, page by page, with what screening suggests."""
-    doorway = doorway_of(call)
-    kept = await doorway.shelf.window(window_id)
+    doorway = mcp_state_of(call)
+    kept = await doorway.window_library.window(window_id)
     said = _screenings(kept)
     rows = [
         one
@@ -54,15 +54,15 @@ async def list_candidates(
     ]
     if order == "score":
         rows.sort(key=lambda one: -_score(said.get(one.candidate_id)))
-    most = doorway.world.config.mcp.page_items
+    most = doorway.services.config.mcp.page_items
     at, size = _position(cursor), most if limit is None else min(limit, most)
-    shown, chars = rows[at : at + size], doorway.world.config.mcp.text_chars
+    shown, chars = rows[at : at + size], doorway.services.config.mcp.text_chars
     after = str(at + size) if at + size < len(rows) else None
-    return CandidatePage(
+    return CandidateList(
         window_id=kept.id,
         total=len(rows),
         candidates=[
-            candidate_shape(one, said.get(one.candidate_id), max_chars=chars) for one in shown
+            candidate_row(one, said.get(one.candidate_id), max_chars=chars) for one in shown
         ],
         next_cursor=write_cursor(_CURSOR, after),
     )
@@ -71,15 +71,15 @@ async def list_candidates(
 @tool("Explain a candidate", "read", reads=True)
 async def explain_candidate(call: Call, window_id: WindowId, candidate_id: int) -> CandidateDetail:
     """Show one candidate whole: its text, its source, and what each method said and why."""
-    kept = await doorway_of(call).shelf.window(window_id)
-    (candidate,) = chosen(kept.file, (candidate_id,))
+    kept = await mcp_state_of(call).window_library.window(window_id)
+    (candidate,) = select_candidates(kept.file, (candidate_id,))
     screening = _screenings(kept).get(candidate_id)
     return CandidateDetail(
         window_id=kept.id,
-        candidate=candidate_shape(candidate, screening, max_chars=_DETAIL_CHARS),
-        source=source_shape(kept.file.sources[candidate.source]),
-        scores=[] if screening is None else [score_shape(one) for one in screening.scores],
-        untrusted={"dedupe_key": scrub(candidate.dedupe_key, _DETAIL_CHARS)},
+        candidate=candidate_row(candidate, screening, max_chars=_DETAIL_CHARS),
+        source=source_row(kept.file.sources[candidate.source]),
+        scores=[] if screening is None else [score_row(one) for one in screening.scores],
+        untrusted={"dedupe_key": clean_line(candidate.dedupe_key, _DETAIL_CHARS)},
     )
 
 
@@ -87,25 +87,25 @@ async def explain_candidate(call: Call, window_id: WindowId, candidate_id: int) 
 async def record_decisions(
     call: Call,
     window_id: WindowId,
-    decisions: Annotated[list[Judgement], Field(min_length=1, max_length=500)],
+    decisions: Annotated[list[JudgementInput], Field(min_length=1, max_length=500)],
 ) -> Recorded:
     """Step 3: record your own judgements with their reasons, under the method `agent`.
 
     They replace earlier suggestions for the same candidates. They insert nothing.
     """
-    doorway = doorway_of(call)
-    kept = await doorway.shelf.window(window_id)
+    doorway = mcp_state_of(call)
+    kept = await doorway.window_library.window(window_id)
     ids = [one.candidate_id for one in decisions]
     if len(set(ids)) < len(ids):
         message = "each candidate can be judged once in one call"
         raise UsageError(message)
-    candidates = {one.candidate_id: one for one in chosen(kept.file, ids)}
+    candidates = {one.candidate_id: one for one in select_candidates(kept.file, ids)}
     before, by = _screenings(kept), f"agent: {program_of(call)}"
     made = [
         _judged(candidates[one.candidate_id], one, before.get(one.candidate_id), by)
         for one in decisions
     ]
-    write_screenings(kept.path, kept.file, made, at=doorway.world.clock.now())
+    write_screenings(kept.path, kept.file, made, at=doorway.services.clock.now())
     kinds = [one.suggestion for one in made]
     return Recorded(
         window_id=kept.id,
@@ -116,15 +116,18 @@ async def record_decisions(
     )
 
 
-JUDGING: Final = (list_candidates, explain_candidate, record_decisions)
+CANDIDATE_TOOLS: Final = (list_candidates, explain_candidate, record_decisions)
 
 
-def _screenings(kept: KeptWindow) -> dict[int, Screening]:
+def _screenings(kept: SavedWindow) -> dict[int, Screening]:
     return {one.candidate_id: one for one in read_screenings(kept.path, kept.file)}
 
 
 def _fits(
-    screening: Screening | None, decision: Decision | None, topic: str | None, min_score: float
+    screening: Screening | None,
+    decision: DecisionFilter | None,
+    topic: str | None,
+    min_score: float,
 ) -> bool:
     if screening is None:
         return decision in (None, "unscreened") and topic is None and min_score <= 0
@@ -147,11 +150,11 @@ def _position(cursor: str | None) -> int:
 
 
 def _judged(
-    candidate: WindowCandidate, judgement: Judgement, before: Screening | None, by: str
+    candidate: WindowCandidate, judgement: JudgementInput, before: Screening | None, by: str
 ) -> Screening:
     """The agent's word, beside what others said; a text that steers is never better than unsure."""
     ref, topic = candidate.candidate_id, judgement.topic
-    signs = signs_of(text_of(candidate), default_topics())
+    signs = signs_of(screen_text_of(candidate), default_topics())
     is_suspicious = bool(signs) or (before is not None and before.is_suspicious)
     suggestion = judgement.decision
     score = _USUAL[suggestion] if judgement.score is None else judgement.score

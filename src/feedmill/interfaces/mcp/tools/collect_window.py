@@ -8,22 +8,22 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from feedmill.engine.run.services import World
-from feedmill.engine.service.queries import every_feed
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.queries import iterate_feeds
 from feedmill.engine.two_phase.collect_window import (
-    Source,
+    WindowSource,
     collect_window,
-    is_left_behind,
-    source_of,
-    source_of_feed,
+    is_insert_only,
+    source_from_address,
+    source_from_feed,
 )
 from feedmill.engine.two_phase.window import window_between, window_of_last
-from feedmill.engine.two_phase.window_library import KeptWindow
+from feedmill.engine.two_phase.window_library import SavedWindow
 from feedmill.errors import UsageError
 from feedmill.interfaces.mcp.shapes import CollectedWindow
-from feedmill.interfaces.mcp.state import Call, doorway_of
+from feedmill.interfaces.mcp.state import Call, mcp_state_of
 from feedmill.interfaces.mcp.tool import tool
-from feedmill.interfaces.mcp.untrusted import source_shape
+from feedmill.interfaces.mcp.untrusted import source_row
 from feedmill.model.candidate import Window
 
 _FAILED_SHOWN: Final = 50
@@ -61,26 +61,28 @@ async def collect_window_(
     Nothing is stored as an entry. Sources are asked politely, so this may take minutes. A source
     that fails is reported, and the rest goes on.
     """
-    doorway = doorway_of(call)
-    window = _window(start, end, last_days, doorway.world)
-    sources = await _sources(feeds, tag, doorway.world)
+    doorway = mcp_state_of(call)
+    window = _window(start, end, last_days, doorway.services)
+    sources = await _sources(feeds, tag, doorway.services)
     async with _progress(call, len(sources)) as done:
         file = await collect_window(
             sources,
             window,
-            doorway.world,
+            doorway.services,
             topics=tuple(topics or ()),
             prompt=prompt,
             step=done.append,
         )
-    return _collected(await doorway.shelf.put(file))
+    return _collected(await doorway.window_library.save(file))
 
 
-COLLECTING: Final = (collect_window_,)
+COLLECT_TOOLS: Final = (collect_window_,)
 
 
-def _window(start: str | None, end: str | None, last_days: int | None, world: World) -> Window:
-    now = world.clock.now()
+def _window(
+    start: str | None, end: str | None, last_days: int | None, services: Services
+) -> Window:
+    now = services.clock.now()
     if (start is None) == (last_days is None) or (end is not None and start is None):
         message = "a window has a start and perhaps an end, or it has last_days"
         raise UsageError(message)
@@ -89,22 +91,25 @@ def _window(start: str | None, end: str | None, last_days: int | None, world: Wo
     return window_between(start or "", end, now=now)
 
 
-async def _sources(feeds: Sequence[str] | None, tag: str | None, world: World) -> list[Source]:
+async def _sources(
+    feeds: Sequence[str] | None, tag: str | None, services: Services
+) -> list[WindowSource]:
     if feeds:
         found = [
-            await source_of(url, world) for url in feeds[: world.config.mcp.window_sources + 1]
+            await source_from_address(url, services)
+            for url in feeds[: services.config.mcp.window_sources + 1]
         ]
     else:
         found = [
-            source_of_feed(feed)
-            async for feed in every_feed(world, tag)
-            if tag is not None or not is_left_behind(feed)
+            source_from_feed(feed)
+            async for feed in iterate_feeds(services, tag)
+            if tag is not None or not is_insert_only(feed)
         ]
     if not found:
         message = "there is no source to collect from; name feeds, or a tag that a subscription has"
         raise UsageError(message)
-    if len(found) > world.config.mcp.window_sources:
-        message = f"more than {world.config.mcp.window_sources} sources for one window"
+    if len(found) > services.config.mcp.window_sources:
+        message = f"more than {services.config.mcp.window_sources} sources for one window"
         raise UsageError(message)
     return found
 
@@ -128,7 +133,7 @@ async def _progress(call: Call, total: int) -> AsyncIterator[list[object]]:
             await telling
 
 
-def _collected(kept: KeptWindow) -> CollectedWindow:
+def _collected(kept: SavedWindow) -> CollectedWindow:
     file = kept.file
     failed = [one for one in file.sources if one.outcome == "failed"]
     return CollectedWindow(
@@ -141,5 +146,5 @@ def _collected(kept: KeptWindow) -> CollectedWindow:
         known=sum(one.is_known for one in file.candidates),
         sources_ok=len(file.sources) - len(failed),
         sources_failed=len(failed),
-        failed=[source_shape(one) for one in failed[:_FAILED_SHOWN]],
+        failed=[source_row(one) for one in failed[:_FAILED_SHOWN]],
     )

@@ -17,21 +17,26 @@ from mcp.server.mcpserver import (
 )
 from pydantic import BaseModel, Field
 
-from feedmill.engine.service.auth import require
-from feedmill.engine.two_phase.candidate_file import chosen
-from feedmill.engine.two_phase.confirmation import accept, ask, decline, spend
+from feedmill.engine.service.auth import require_scope
+from feedmill.engine.two_phase.candidate_file import select_candidates
+from feedmill.engine.two_phase.confirmation import (
+    accept_question,
+    ask_confirmation,
+    decline_question,
+    spend_ticket,
+)
 from feedmill.engine.two_phase.insert_selected import insert_selected
 from feedmill.engine.two_phase.sidecar_files import record_confirmation
-from feedmill.engine.two_phase.window_library import KeptWindow
-from feedmill.interfaces.mcp.shapes import Confirmed, Inserted
-from feedmill.interfaces.mcp.state import Call, caller_of, doorway_of, program_of
-from feedmill.interfaces.mcp.tool import told, tool
+from feedmill.engine.two_phase.window_library import SavedWindow
+from feedmill.interfaces.mcp.shapes import Confirmed, InsertAnswer
+from feedmill.interfaces.mcp.state import Call, caller_of, mcp_state_of, program_of
+from feedmill.interfaces.mcp.tool import tool, translate_errors
 from feedmill.interfaces.mcp.tools.candidates import WindowId
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.confirmation import Question
-from feedmill.screen.texts import scrub
+from feedmill.screen.texts import clean_line
 
-Ids = Annotated[
+CandidateIds = Annotated[
     list[int],
     Field(min_length=1, max_length=5_000, description="Ids of candidates of this window."),
 ]
@@ -47,7 +52,7 @@ _AT_THE_TERMINAL: Final = (
 )
 
 
-class Answer(BaseModel):
+class ConfirmationForm(BaseModel):
     """What the person fills in."""
 
     insert: bool = Field(title="Insert these entries", description="Yes stores all of them.")
@@ -62,40 +67,40 @@ class NotAsked(NamedTuple):
 
 async def question_to_ask(call: Call, window_id: str, candidate_ids: list[int]) -> Question:
     """The open question about this selection; the whole window is proven first."""
-    with told("confirm"):
-        require(caller_of(call), "write")
-        doorway = doorway_of(call)
-        kept = await doorway.shelf.window(window_id, checked=True)
-        chosen(kept.file, candidate_ids)
-        return await ask(
+    with translate_errors("confirm"):
+        require_scope(caller_of(call), "write")
+        doorway = mcp_state_of(call)
+        kept = await doorway.window_library.window(window_id, checked=True)
+        select_candidates(kept.file, candidate_ids)
+        return await ask_confirmation(
             kept.id,
             kept.file.digest,
             candidate_ids,
-            doorway.world,
+            doorway.services,
             asked_by=program_of(call),
         )
 
 
 async def answer_of_person(
     call: Call, question: Annotated[Question, Resolve(question_to_ask)]
-) -> Elicit[Answer] | NotAsked:
+) -> Elicit[ConfirmationForm] | NotAsked:
     """Let the client ask its person, if it can; all that would be inserted is in the question."""
-    with told("confirm"):
-        doorway = doorway_of(call)
-        is_allowed = doorway.world.config.mcp.ask == "client"
+    with translate_errors("confirm"):
+        doorway = mcp_state_of(call)
+        is_allowed = doorway.services.config.mcp.ask == "client"
         if not is_allowed or not _can_ask(call) or len(question.candidate_ids) > _MOST_SHOWN:
             return NotAsked(question.code)
-        kept = await doorway.shelf.window(question.window_id)
-        return Elicit(_words(question, kept), Answer)
+        kept = await doorway.window_library.window(question.window_id)
+        return Elicit(_words(question, kept), ConfirmationForm)
 
 
 @tool("Ask the person to confirm", "write")
 async def confirm(
     call: Call,
     window_id: WindowId,
-    candidate_ids: Ids,
+    candidate_ids: CandidateIds,
     question: Annotated[Question, Resolve(question_to_ask)],
-    answer: Annotated[ElicitationResult[Answer], Resolve(answer_of_person)],
+    answer: Annotated[ElicitationResult[ConfirmationForm], Resolve(answer_of_person)],
 ) -> Confirmed:
     """Step 4: ask the person whether exactly these candidates may be inserted.
 
@@ -105,9 +110,9 @@ async def confirm(
     del window_id, candidate_ids  # the question holds them, sorted
     said: object = answer.data if isinstance(answer, AcceptedElicitation) else answer
     match said:
-        case Answer(insert=True):
+        case ConfirmationForm(insert=True):
             return await _yes(call, question, said)
-        case Answer() | DeclinedElicitation():
+        case ConfirmationForm() | DeclinedElicitation():
             return await _no(call, question)
         case _:  # not asked, or not answered: the question stays open
             return _confirmed("pending", question, _AT_THE_TERMINAL.format(code=question.code))
@@ -117,21 +122,21 @@ async def confirm(
 async def insert_selected_(
     call: Call,
     window_id: WindowId,
-    candidate_ids: Ids,
+    candidate_ids: CandidateIds,
     ticket: Annotated[str, Field(min_length=1, max_length=200, description="From the person.")],
-) -> Inserted:
+) -> InsertAnswer:
     """Step 5: insert the candidates that the person confirmed, with the ticket of that answer.
 
     The ticket is good once and only for exactly this selection. What is stored already is not
     inserted again.
     """
-    doorway = doorway_of(call)
-    kept = await doorway.shelf.window(window_id, checked=True)
-    chosen(kept.file, candidate_ids)
-    confirmation = await spend(ticket, kept.file.digest, candidate_ids, doorway.world)
+    doorway = mcp_state_of(call)
+    kept = await doorway.window_library.window(window_id, checked=True)
+    select_candidates(kept.file, candidate_ids)
+    confirmation = await spend_ticket(ticket, kept.file.digest, candidate_ids, doorway.services)
     record_confirmation(kept.path, confirmation)
-    done = await insert_selected(kept.file, candidate_ids, confirmation, doorway.world)
-    return Inserted(
+    done = await insert_selected(kept.file, candidate_ids, confirmation, doorway.services)
+    return InsertAnswer(
         window_id=kept.id,
         candidate_ids=list(confirmation.candidate_ids),
         new=done.new,
@@ -145,7 +150,7 @@ async def insert_selected_(
     )
 
 
-DECIDING: Final = (confirm, insert_selected_)
+CONFIRM_TOOLS: Final = (confirm, insert_selected_)
 
 
 def _can_ask(call: Call) -> bool:
@@ -155,9 +160,9 @@ def _can_ask(call: Call) -> bool:
     return able is not None and (able.form is not None or able.url is None)
 
 
-async def _yes(call: Call, question: Question, said: Answer) -> Confirmed:
+async def _yes(call: Call, question: Question, said: ConfirmationForm) -> Confirmed:
     by = said.name.strip() or f"{_PERSON} {program_of(call)}"
-    made = await accept(question.code, doorway_of(call).world, by=by, shown="mcp")
+    made = await accept_question(question.code, mcp_state_of(call).services, by=by, shown="mcp")
     words = "Call insert_selected with this ticket and exactly these ids."
     shape = _confirmed("confirmed", made.question, words)
     return shape.model_copy(
@@ -167,7 +172,7 @@ async def _yes(call: Call, question: Question, said: Answer) -> Confirmed:
 
 async def _no(call: Call, question: Question) -> Confirmed:
     by = f"{_PERSON} {program_of(call)}"
-    closed = await decline(question.code, doorway_of(call).world, by=by, shown="mcp")
+    closed = await decline_question(question.code, mcp_state_of(call).services, by=by, shown="mcp")
     words = "The person said no. Insert nothing of this selection; ask them what they want."
     return _confirmed("declined", closed, words)
 
@@ -184,9 +189,9 @@ def _confirmed(
     )
 
 
-def _words(question: Question, kept: KeptWindow) -> str:
+def _words(question: Question, kept: SavedWindow) -> str:
     """The question as the person reads it; the same words each time it is put together."""
-    rows = "\n".join(_line(one) for one in chosen(kept.file, question.candidate_ids))
+    rows = "\n".join(_line(one) for one in select_candidates(kept.file, question.candidate_ids))
     return (
         f"{question.asked_by} asks to insert {len(question.candidate_ids)} entries "
         f"(question {question.code}). The titles are the publishers' own words:\n{rows}"
@@ -195,7 +200,7 @@ def _words(question: Question, kept: KeptWindow) -> str:
 
 def _line(candidate: WindowCandidate) -> str:
     day = "undated" if candidate.published_at is None else f"{candidate.published_at:%Y-%m-%d}"
-    title = scrub(candidate.title or "(no title)", _TITLE_CHARS)
-    feed = scrub(candidate.feed_title or "", _FEED_CHARS)
-    url = scrub(candidate.url or "", _URL_CHARS)
+    title = clean_line(candidate.title or "(no title)", _TITLE_CHARS)
+    feed = clean_line(candidate.feed_title or "", _FEED_CHARS)
+    url = clean_line(candidate.url or "", _URL_CHARS)
     return f"{candidate.candidate_id}. {day} | {title} | {feed} | {url}"

@@ -6,18 +6,18 @@ import msgspec
 from pydantic import BaseModel, Field
 
 from feedmill.app.services import default_topics, open_screeners
-from feedmill.engine.two_phase.screen import screen
+from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.engine.two_phase.sidecar_files import read_screenings, write_screenings
-from feedmill.engine.two_phase.window_library import KeptWindow
-from feedmill.interfaces.mcp.shapes import Screened, Topics, TopicShape
-from feedmill.interfaces.mcp.state import Call, doorway_of
+from feedmill.engine.two_phase.window_library import SavedWindow
+from feedmill.interfaces.mcp.shapes import ScreenResult, Topics, TopicShape
+from feedmill.interfaces.mcp.state import Call, mcp_state_of
 from feedmill.interfaces.mcp.tool import tool
 from feedmill.interfaces.mcp.tools.candidates import WindowId
 from feedmill.model.screening import Screening, TopicSet
-from feedmill.screen.texts import text_of
+from feedmill.screen.texts import screen_text_of
 from feedmill.screen.topics import choose_topics, merge_topics, read_topics, weaknesses
 
-Line = Annotated[str, Field(max_length=1_000)]
+ShortLine = Annotated[str, Field(max_length=1_000)]
 
 _EXAMPLES_SHOWN: Final = 6
 
@@ -27,12 +27,12 @@ class OwnTopic(BaseModel):
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")
     name: str = Field(max_length=100)
-    description: Line = ""
-    examples: list[Line] = Field(
+    description: ShortLine = ""
+    examples: list[ShortLine] = Field(
         default=[], max_length=50, description="Three or more sentences that are about it."
     )
-    not_examples: list[Line] = Field(default=[], max_length=50)
-    keywords: list[Line] = Field(default=[], max_length=50)
+    not_examples: list[ShortLine] = Field(default=[], max_length=50)
+    keywords: list[ShortLine] = Field(default=[], max_length=50)
 
 
 @tool("List topics", "read", reads=True)
@@ -69,22 +69,22 @@ async def screen_(
         Literal["lexical", "embedding", "hybrid", "llm"],
         Field(description="hybrid: words and meaning together, as far as they are installed."),
     ] = "hybrid",
-) -> Screened:
+) -> ScreenResult:
     """Step 2: score every candidate of a window by topics: keep, unsure or drop, with reasons.
 
     A suggestion inserts nothing. Candidates that record_decisions judged keep that judgement.
     """
-    doorway = doorway_of(call)
-    kept = await doorway.shelf.window(window_id)
+    doorway = mcp_state_of(call)
+    kept = await doorway.window_library.window(window_id)
     wanted = choose_topics(_topics(own_topics or []), topics or [])
     before = {one.candidate_id: one for one in read_screenings(kept.path, kept.file)}
     judged = {number for number, one in before.items() if "agent" in one.methods}
-    texts = [text_of(one) for one in kept.file.candidates if one.candidate_id not in judged]
+    texts = [screen_text_of(one) for one in kept.file.candidates if one.candidate_id not in judged]
     warnings = list(weaknesses(wanted))
-    config = doorway.world.config
+    config = doorway.services.config
     async with open_screeners(config, method) as opened:
         warnings += opened.warnings
-        made = await screen(
+        made = await screen_texts(
             texts,
             wanted,
             opened.screeners,
@@ -92,11 +92,11 @@ async def screen_(
             asked=opened.asked,
             warn=warnings.append,
         )
-    write_screenings(kept.path, kept.file, made, at=doorway.world.clock.now())
+    write_screenings(kept.path, kept.file, made, at=doorway.services.clock.now())
     return _screened(kept, [*made, *(before[one] for one in sorted(judged))], wanted, warnings)
 
 
-SCREENING: Final = (list_topics, screen_)
+SCREEN_TOOLS: Final = (list_topics, screen_)
 
 
 def _topics(own: list[OwnTopic]) -> TopicSet:
@@ -107,10 +107,10 @@ def _topics(own: list[OwnTopic]) -> TopicSet:
 
 
 def _screened(
-    kept: KeptWindow, made: list[Screening], topics: TopicSet, warnings: list[str]
-) -> Screened:
+    kept: SavedWindow, made: list[Screening], topics: TopicSet, warnings: list[str]
+) -> ScreenResult:
     kinds = [one.suggestion for one in made]
-    return Screened(
+    return ScreenResult(
         window_id=kept.id,
         keep=kinds.count("keep"),
         unsure=kinds.count("unsure"),

@@ -4,26 +4,32 @@ from litestar import Response, Router, get
 from litestar.response import Stream
 
 from feedmill.engine.service import queries
-from feedmill.engine.service.queries import Raw
+from feedmill.engine.service.queries import RawContent
 from feedmill.interfaces.rest.described import (
     Cursor,
-    Described,
     EntryUid,
     FetchId,
     Limit,
+    RouteDescription,
     TagIs,
-    route,
+    route_options,
 )
-from feedmill.interfaces.rest.responses import AnyRequest, Listed, answer, answer_bytes, answer_list
+from feedmill.interfaces.rest.responses import (
+    AnyRequest,
+    ListPage,
+    bytes_response,
+    json_response,
+    list_response,
+)
 from feedmill.interfaces.rest.routes.entry_filter import (
-    Category,
-    Feeds,
+    CategoryQuery,
+    FeedsQuery,
     Since,
-    Text,
+    TextQuery,
     Until,
     entry_filter,
 )
-from feedmill.interfaces.rest.state import world_of
+from feedmill.interfaces.rest.state import services_of
 from feedmill.publish.shapes import ArticlePage, EntryPage, EntryShape, FetchShape, RevisionPage
 
 BINARY = "application/octet-stream"
@@ -32,7 +38,7 @@ _HARMLESS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cache-Control": "private, max-age=86400, immutable",
 }
-_RAW = Described(
+_RAW = RouteDescription(
     gives=bytes, media_type=BINARY, conditional=True, problems=("not-found", "not-kept")
 )
 
@@ -41,9 +47,9 @@ _RAW = Described(
     "/entries",
     operation_id="listEntries",
     summary="Entries that the filters let through, the latest arrivals first.",
-    opt=route(
+    opt=route_options(
         "read",
-        Described(
+        RouteDescription(
             gives=EntryPage,
             lines=True,
             conditional=True,
@@ -53,35 +59,37 @@ _RAW = Described(
 )
 async def list_entries(
     request: AnyRequest,
-    feed: Feeds = None,
+    feed: FeedsQuery = None,
     tag: TagIs = None,
-    category: Category = None,
+    category: CategoryQuery = None,
     since: Since = None,
     until: Until = None,
-    text: Text = None,
+    text: TextQuery = None,
     cursor: Cursor = None,
     limit: Limit = None,
 ) -> Response[bytes] | Stream:
-    world = world_of(request)
+    services = services_of(request)
     where = entry_filter(
         feeds=feed, tag=tag, category=category, since=since, until=until, text=text
     )
 
-    async def turn(after: str | None) -> Listed:
-        return await queries.entry_texts(where, world, cursor=after, limit=limit)
+    async def turn(after: str | None) -> ListPage:
+        return await queries.entry_texts(where, services, cursor=after, limit=limit)
 
-    return await answer_list(request, turn, cursor)
+    return await list_response(request, turn, cursor)
 
 
 @get(
     "/entries/{entry_uid:str}",
     operation_id="getEntry",
     summary="One entry.",
-    opt=route("read", Described(gives=EntryShape, conditional=True, problems=("not-found",))),
+    opt=route_options(
+        "read", RouteDescription(gives=EntryShape, conditional=True, problems=("not-found",))
+    ),
 )
 async def get_entry(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]:
-    found = await queries.entry(entry_uid, world_of(request))
-    return answer(
+    found = await queries.entry(entry_uid, services_of(request))
+    return json_response(
         request, found, modified=max(found.last_seen, found.removed_at or found.last_seen)
     )
 
@@ -90,28 +98,28 @@ async def get_entry(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]
     "/entries/{entry_uid:str}/revisions",
     operation_id="listRevisions",
     summary="Earlier states of an entry, the oldest first.",
-    opt=route(
+    opt=route_options(
         "read",
-        Described(gives=RevisionPage, lines=True, conditional=True, problems=("not-found",)),
+        RouteDescription(gives=RevisionPage, lines=True, conditional=True, problems=("not-found",)),
     ),
 )
 async def list_revisions(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes] | Stream:
-    world = world_of(request)
+    services = services_of(request)
 
-    async def turn(_: str | None) -> Listed:
-        return await queries.revisions(entry_uid, world)
+    async def turn(_: str | None) -> ListPage:
+        return await queries.revisions(entry_uid, services)
 
-    return await answer_list(request, turn, None)
+    return await list_response(request, turn, None)
 
 
 @get(
     "/entries/{entry_uid:str}/raw",
     operation_id="getEntryRaw",
     summary="The exact bytes of an entry as they stood in the publisher's document.",
-    opt=route("read", _RAW),
+    opt=route_options("read", _RAW),
 )
 async def get_entry_raw(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]:
-    raw = await queries.entry_raw(entry_uid, world_of(request))
+    raw = await queries.entry_raw(entry_uid, services_of(request))
     return _bytes(request, raw, f"{raw.fetch.fetch_id}-{raw.offset}.bin")
 
 
@@ -119,10 +127,10 @@ async def get_entry_raw(request: AnyRequest, entry_uid: EntryUid) -> Response[by
     "/raw/{fetch_id:str}",
     operation_id="getRaw",
     summary="The exact bytes that a fetch brought.",
-    opt=route("read", _RAW),
+    opt=route_options("read", _RAW),
 )
 async def get_raw(request: AnyRequest, fetch_id: FetchId) -> Response[bytes]:
-    raw = await queries.raw(fetch_id, world_of(request))
+    raw = await queries.raw(fetch_id, services_of(request))
     return _bytes(request, raw, f"{raw.fetch.fetch_id}.bin")
 
 
@@ -130,41 +138,43 @@ async def get_raw(request: AnyRequest, fetch_id: FetchId) -> Response[bytes]:
     "/raw/{fetch_id:str}/headers",
     operation_id="getRawHeaders",
     summary="A fetch with its headers as they were sent and came, credentials left out.",
-    opt=route("read", Described(gives=FetchShape, conditional=True, problems=("not-found",))),
+    opt=route_options(
+        "read", RouteDescription(gives=FetchShape, conditional=True, problems=("not-found",))
+    ),
 )
 async def get_raw_headers(request: AnyRequest, fetch_id: FetchId) -> Response[bytes]:
-    found = await queries.fetch(fetch_id, world_of(request))
-    return answer(request, found, modified=found.fetched_at)
+    found = await queries.fetch(fetch_id, services_of(request))
+    return json_response(request, found, modified=found.fetched_at)
 
 
 @get(
     "/articles",
     operation_id="listArticles",
     summary="What was published, each once however many feeds carried it.",
-    opt=route(
+    opt=route_options(
         "read",
-        Described(gives=ArticlePage, lines=True, conditional=True, problems=("bad-cursor",)),
+        RouteDescription(gives=ArticlePage, lines=True, conditional=True, problems=("bad-cursor",)),
     ),
 )
 async def list_articles(
     request: AnyRequest, cursor: Cursor = None, limit: Limit = None
 ) -> Response[bytes] | Stream:
-    world = world_of(request)
+    services = services_of(request)
 
-    async def turn(after: str | None) -> Listed:
-        return await queries.articles(world, cursor=after, limit=limit)
+    async def turn(after: str | None) -> ListPage:
+        return await queries.articles(services, cursor=after, limit=limit)
 
-    return await answer_list(request, turn, cursor)
+    return await list_response(request, turn, cursor)
 
 
-def _bytes(request: AnyRequest, raw: Raw, name: str) -> Response[bytes]:
+def _bytes(request: AnyRequest, raw: RawContent, name: str) -> Response[bytes]:
     fetch = raw.fetch
     facts = {
         "Content-Disposition": f'attachment; filename="{name}"',
         "Feedmill-Fetch": fetch.fetch_id,
         "Feedmill-Offset": str(raw.offset),
     }
-    return answer_bytes(
+    return bytes_response(
         request, raw.body, BINARY, headers=_HARMLESS | facts, modified=fetch.fetched_at
     )
 

@@ -18,13 +18,13 @@ Since = Annotated[
 Until = Annotated[
     str | None, QueryParameter(description=f"First seen before this moment: {_MOMENT}")
 ]
-Text = Annotated[
+TextQuery = Annotated[
     str | None, QueryParameter(description="A word of the title begins like this.", max_length=200)
 ]
-Category = Annotated[
+CategoryQuery = Annotated[
     str | None, QueryParameter(description="Only entries with this category.", max_length=200)
 ]
-Feeds = Annotated[
+FeedsQuery = Annotated[
     list[str] | None, QueryParameter(description="Only entries of this feed; repeatable.")
 ]
 _MOST_FEEDS = 500

@@ -13,22 +13,22 @@ from litestar.response import Stream
 
 from feedmill.engine.service import queries
 from feedmill.errors import CrowdedError
-from feedmill.interfaces.rest.auth import may_still
-from feedmill.interfaces.rest.described import After, Described, Limit, route
+from feedmill.interfaces.rest.auth import is_still_authorised
+from feedmill.interfaces.rest.described import After, Limit, RouteDescription, route_options
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.rest.responses import (
     NDJSON,
     AnyRequest,
-    answer,
-    stream,
-    wants_lines,
-    while_allowed,
+    json_response,
+    stream_response,
+    until_revoked,
+    wants_ndjson,
 )
-from feedmill.interfaces.rest.routes.entry_filter import Feeds
-from feedmill.interfaces.rest.state import Doorway, doorway_of
+from feedmill.interfaces.rest.routes.entry_filter import FeedsQuery
+from feedmill.interfaces.rest.state import AppState, app_state_of
 from feedmill.model.event import EventType
 from feedmill.publish.ndjson import event_line
-from feedmill.publish.shapes import MOST_SEQ, EventPage, EventShape
+from feedmill.publish.shapes import MAX_SEQ, EventPage, EventShape
 
 SSE: Final = "text/event-stream"
 _MOST_WAIT_SEC: Final = 60.0
@@ -50,65 +50,67 @@ Wait = Annotated[
     "/",
     operation_id="listEvents",
     summary="Events after a number, in order; with `wait`, as soon as there are any.",
-    opt=route("read", Described(gives=EventPage, lines=True, problems=("bad-parameter",))),
+    opt=route_options(
+        "read", RouteDescription(gives=EventPage, lines=True, problems=("bad-parameter",))
+    ),
 )
 async def list_events(
     request: AnyRequest,
     after: After = 0,
     types: Types = None,
-    feed: Feeds = None,
+    feed: FeedsQuery = None,
     wait: Wait = None,
     limit: Limit = None,
 ) -> Response[bytes] | Stream:
-    doorway, wanted = doorway_of(request), _types(types)
+    doorway, wanted = app_state_of(request), _types(types)
     choice = {"types": wanted, "feed_ids": tuple(feed or ())}
-    if wants_lines(request):
-        return stream(while_allowed(request, _all(doorway, after, choice)), NDJSON)
+    if wants_ndjson(request):
+        return stream_response(until_revoked(request, _all(doorway, after, choice)), NDJSON)
     page = await _first(doorway, after, choice, limit=limit, wait=_seconds(wait))
-    return answer(request, page)
+    return json_response(request, page)
 
 
 @get(
     "/stream",
     operation_id="streamEvents",
     summary="The log as it grows, as server-sent events; `Last-Event-ID` goes on where it broke.",
-    opt=route(
+    opt=route_options(
         "read",
-        Described(gives=str, media_type=SSE, problems=("bad-parameter", "too-many-streams")),
+        RouteDescription(gives=str, media_type=SSE, problems=("bad-parameter", "too-many-streams")),
     ),
 )
 async def stream_events(
-    request: AnyRequest, after: After = 0, types: Types = None, feed: Feeds = None
+    request: AnyRequest, after: After = 0, types: Types = None, feed: FeedsQuery = None
 ) -> Stream:
-    doorway, wanted = doorway_of(request), _types(types)
+    doorway, wanted = app_state_of(request), _types(types)
     begin = _last_event_id(request.headers.get("last-event-id"), after)
     if not doorway.streams.take(request):
         message = "as many streams are open as the settings allow"
         raise CrowdedError(message, reason="too-many-streams", retry_after_sec=10.0)
     choice = {"types": wanted, "feed_ids": tuple(feed or ())}
-    return stream(_follow(request, begin, choice), SSE)
+    return stream_response(_follow(request, begin, choice), SSE)
 
 
 async def _first(
-    doorway: Doorway, after: int, choice: dict[str, Any], *, limit: int | None, wait: float
+    doorway: AppState, after: int, choice: dict[str, Any], *, limit: int | None, wait: float
 ) -> EventPage:
     """The first page that is not empty, or an empty one when time is up."""
-    world, clock = doorway.world, doorway.world.clock
+    services, clock = doorway.services, doorway.services.clock
     until = clock.monotonic() + wait
     while True:
-        page = await queries.events(world, after=after, limit=limit, **choice)
+        page = await queries.events(services, after=after, limit=limit, **choice)
         left = until - clock.monotonic()
         if page.items or left <= 0 or doorway.watch.is_stopping():
             return page
         after = page.next
         if page.next >= page.last_seq:
-            await doorway.bell.beyond(after, timeout_sec=left)
+            await doorway.notifier.wait_past(after, timeout_sec=left)
 
 
-async def _all(doorway: Doorway, after: int, choice: dict[str, Any]) -> AsyncIterator[bytes]:
+async def _all(doorway: AppState, after: int, choice: dict[str, Any]) -> AsyncIterator[bytes]:
     """Every event up to the end of the log, as lines."""
     while True:
-        page = await queries.events(doorway.world, after=after, limit=_BATCH, **choice)
+        page = await queries.events(doorway.services, after=after, limit=_BATCH, **choice)
         if page.items:
             yield b"".join(event_line(event) for event in page.items)
         if page.next >= page.last_seq or page.next == after:
@@ -118,21 +120,21 @@ async def _all(doorway: Doorway, after: int, choice: dict[str, Any]) -> AsyncIte
 
 async def _follow(request: AnyRequest, after: int, choice: dict[str, Any]) -> AsyncIterator[bytes]:
     """The log from there on, for ever: a batch as one chunk, a sign of life when nothing happens."""
-    doorway = doorway_of(request)
-    clock, every = doorway.world.clock, doorway.config.heartbeat_sec
+    doorway = app_state_of(request)
+    clock, every = doorway.services.clock, doorway.config.heartbeat_sec
     checked = clock.monotonic()
     yield f"retry: {_RETRY_MS}\n\n".encode()
     while not doorway.watch.is_stopping():
-        page = await queries.events(doorway.world, after=after, limit=_BATCH, **choice)
+        page = await queries.events(doorway.services, after=after, limit=_BATCH, **choice)
         if page.items:
             yield b"".join(map(_sse, page.items))
         after = page.next
         if clock.monotonic() - checked >= every:
             checked = clock.monotonic()
-            if not await may_still(request):
+            if not await is_still_authorised(request):
                 return
         if after >= page.last_seq:
-            has_news = await doorway.bell.beyond(after, timeout_sec=every)
+            has_news = await doorway.notifier.wait_past(after, timeout_sec=every)
             if not has_news and not doorway.watch.is_stopping():
                 yield b": still here\n\n"
 
@@ -165,7 +167,7 @@ def _last_event_id(header: str | None, after: int) -> int:
         return after
     if not (header.isascii() and header.isdigit() and len(header) <= _MOST_DIGITS):
         raise RequestError(code="bad-parameter", detail="Last-Event-ID: a number is wanted")
-    if int(header) > MOST_SEQ:
+    if int(header) > MAX_SEQ:
         raise RequestError(code="bad-parameter", detail="Last-Event-ID: a number is wanted")
     return int(header)
 

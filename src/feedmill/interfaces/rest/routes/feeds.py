@@ -4,10 +4,23 @@ from litestar import Response, Router, delete, get, patch, post
 from litestar.response import Stream
 
 from feedmill.engine.service import queries, subscriptions
-from feedmill.interfaces.rest.described import Cursor, Described, FeedId, Limit, TagIs, route
-from feedmill.interfaces.rest.responses import AnyRequest, Listed, answer, answer_list, read_json
-from feedmill.interfaces.rest.routes.entry_filter import Since, Text, Until, entry_filter
-from feedmill.interfaces.rest.state import doorway_of, world_of
+from feedmill.interfaces.rest.described import (
+    Cursor,
+    FeedId,
+    Limit,
+    RouteDescription,
+    TagIs,
+    route_options,
+)
+from feedmill.interfaces.rest.responses import (
+    AnyRequest,
+    ListPage,
+    json_response,
+    list_response,
+    read_json_body,
+)
+from feedmill.interfaces.rest.routes.entry_filter import Since, TextQuery, Until, entry_filter
+from feedmill.interfaces.rest.state import app_state_of, services_of
 from feedmill.publish.shapes import (
     AddedFeed,
     DecisionPage,
@@ -27,29 +40,29 @@ _ONE = ("not-found",)
     "/",
     operation_id="listFeeds",
     summary="List subscriptions in the order in which they were added.",
-    opt=route(
+    opt=route_options(
         "read",
-        Described(gives=FeedPage, lines=True, conditional=True, problems=("bad-cursor",)),
+        RouteDescription(gives=FeedPage, lines=True, conditional=True, problems=("bad-cursor",)),
     ),
 )
 async def list_feeds(
     request: AnyRequest, tag: TagIs = None, cursor: Cursor = None, limit: Limit = None
 ) -> Response[bytes] | Stream:
-    world = world_of(request)
+    services = services_of(request)
 
-    async def turn(after: str | None) -> Listed:
-        return await queries.list_feeds(world, tag=tag, cursor=after, limit=limit)
+    async def turn(after: str | None) -> ListPage:
+        return await queries.list_feeds(services, tag=tag, cursor=after, limit=limit)
 
-    return await answer_list(request, turn, cursor)
+    return await list_response(request, turn, cursor)
 
 
 @post(
     "/",
     operation_id="addFeed",
     summary="Subscribe to an address; 200 when the feed is here already.",
-    opt=route(
+    opt=route_options(
         "write",
-        Described(
+        RouteDescription(
             gives=AddedFeed,
             body=FeedWish,
             status=201,
@@ -58,64 +71,68 @@ async def list_feeds(
     ),
 )
 async def add_feed(request: AnyRequest) -> Response[bytes]:
-    wish = await read_json(request, FeedWish)
-    added = await subscriptions.add_feed(wish, world_of(request), doorway_of(request).desk)
+    wish = await read_json_body(request, FeedWish)
+    added = await subscriptions.add_feed(
+        wish, services_of(request), app_state_of(request).subscriber
+    )
     place = {"Location": f"/feeds/{added.id}"}
-    return answer(request, added, status=201 if added.created else 200, headers=place)
+    return json_response(request, added, status=201 if added.created else 200, headers=place)
 
 
 @get(
     "/{feed_id:str}",
     operation_id="getFeed",
     summary="Everything known about one feed.",
-    opt=route("read", Described(gives=FeedDetail, conditional=True, problems=_ONE)),
+    opt=route_options("read", RouteDescription(gives=FeedDetail, conditional=True, problems=_ONE)),
 )
 async def get_feed(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
-    return answer(request, await queries.get_feed(feed_id, world_of(request)))
+    return json_response(request, await queries.get_feed(feed_id, services_of(request)))
 
 
 @patch(
     "/{feed_id:str}",
     operation_id="changeFeed",
     summary="Change a feed: what is left out stays, null goes back to the settings.",
-    opt=route(
+    opt=route_options(
         "write",
-        Described(gives=FeedDetail, body=FeedChange, problems=("not-found", "invalid-body")),
+        RouteDescription(gives=FeedDetail, body=FeedChange, problems=("not-found", "invalid-body")),
     ),
 )
 async def change_feed(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
-    change = await read_json(request, FeedChange)
-    return answer(request, await queries.change_feed(feed_id, change, world_of(request)))
+    change = await read_json_body(request, FeedChange)
+    return json_response(request, await queries.change_feed(feed_id, change, services_of(request)))
 
 
 @delete(
     "/{feed_id:str}",
     operation_id="removeFeed",
     summary="Give up a subscription; its entries go with it.",
-    opt=route("write", Described(status=204, problems=_ONE)),
+    opt=route_options("write", RouteDescription(status=204, problems=_ONE)),
 )
 async def remove_feed(request: AnyRequest, feed_id: FeedId) -> None:
-    await queries.remove_feed(feed_id, world_of(request))
+    await queries.remove_feed(feed_id, services_of(request))
 
 
 @post(
     "/{feed_id:str}/refetch",
     operation_id="refetchFeed",
     summary="Let a feed be polled as soon as its host's pace allows.",
-    opt=route("write", Described(gives=Refetch, status=202, problems=("not-found", "paused"))),
+    opt=route_options(
+        "write", RouteDescription(gives=Refetch, status=202, problems=("not-found", "paused"))
+    ),
 )
 async def refetch(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
-    done = await queries.refetch(feed_id, world_of(request))
-    return answer(request, done, status=202)
+    done = await queries.refetch(feed_id, services_of(request))
+    return json_response(request, done, status=202)
 
 
 @get(
     "/{feed_id:str}/entries",
     operation_id="listFeedEntries",
     summary="Entries of one feed, the latest arrivals first.",
-    opt=route(
+    opt=route_options(
         "read",
-        Described(
+        RouteDescription(
             gives=EntryPage,
             lines=True,
             conditional=True,
@@ -128,43 +145,45 @@ async def list_entries(
     feed_id: FeedId,
     since: Since = None,
     until: Until = None,
-    text: Text = None,
+    text: TextQuery = None,
     cursor: Cursor = None,
     limit: Limit = None,
 ) -> Response[bytes] | Stream:
-    world, where = world_of(request), entry_filter(since=since, until=until, text=text)
+    services, where = services_of(request), entry_filter(since=since, until=until, text=text)
 
-    async def turn(after: str | None) -> Listed:
-        return await queries.feed_entry_texts(feed_id, where, world, cursor=after, limit=limit)
+    async def turn(after: str | None) -> ListPage:
+        return await queries.feed_entry_texts(feed_id, where, services, cursor=after, limit=limit)
 
-    return await answer_list(request, turn, cursor)
+    return await list_response(request, turn, cursor)
 
 
 @get(
     "/{feed_id:str}/schedule",
     operation_id="getSchedule",
     summary="Why the feed is polled when it is, the newest decision first.",
-    opt=route("read", Described(gives=DecisionPage, lines=True, conditional=True, problems=_ONE)),
+    opt=route_options(
+        "read", RouteDescription(gives=DecisionPage, lines=True, conditional=True, problems=_ONE)
+    ),
 )
 async def schedule(
     request: AnyRequest, feed_id: FeedId, limit: Limit = None
 ) -> Response[bytes] | Stream:
-    world = world_of(request)
+    services = services_of(request)
 
-    async def turn(_: str | None) -> Listed:
-        return await queries.schedule(feed_id, world, limit=limit)
+    async def turn(_: str | None) -> ListPage:
+        return await queries.schedule(feed_id, services, limit=limit)
 
-    return await answer_list(request, turn, None)
+    return await list_response(request, turn, None)
 
 
 @get(
     "/{feed_id:str}/health",
     operation_id="getHealth",
     summary="How the feed is: what is wrong, since when, what was tried, what comes next.",
-    opt=route("read", Described(gives=HealthShape, conditional=True, problems=_ONE)),
+    opt=route_options("read", RouteDescription(gives=HealthShape, conditional=True, problems=_ONE)),
 )
 async def health(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
-    return answer(request, await queries.health(feed_id, world_of(request)))
+    return json_response(request, await queries.health(feed_id, services_of(request)))
 
 
 feed_routes = Router(

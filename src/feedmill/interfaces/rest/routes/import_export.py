@@ -6,23 +6,23 @@ from litestar import Response, Router, get, post
 from litestar.params import QueryParameter
 
 from feedmill.engine.service import subscriptions
-from feedmill.interfaces.rest.described import Described, TagIs, route
+from feedmill.interfaces.rest.described import RouteDescription, TagIs, route_options
 from feedmill.interfaces.rest.responses import (
     JSON,
     AnyRequest,
-    answer,
-    answer_bytes,
-    check_type,
+    bytes_response,
+    check_content_type,
+    json_response,
     read_body,
-    read_json,
+    read_json_body,
 )
-from feedmill.interfaces.rest.state import doorway_of, world_of
+from feedmill.interfaces.rest.state import app_state_of, services_of
 from feedmill.publish.shapes import CanonicalShape, CanonicalWish, Imported
 
 OPML = "text/x-opml"
 _LISTS = (OPML, "application/xml", "text/xml", JSON)
 
-Tags = Annotated[
+TagsQuery = Annotated[
     list[str] | None,
     QueryParameter(description="Tag every imported feed; repeatable.", max_items=50),
 ]
@@ -33,29 +33,31 @@ Tags = Annotated[
     operation_id="importList",
     summary="Subscribe to every feed of a list: OPML, or JSON with `feeds`.",
     status_code=200,
-    opt=route(
+    opt=route_options(
         "write",
-        Described(gives=Imported, body=bytes, takes=_LISTS, problems=("bad-list", "bad-parameter")),
+        RouteDescription(
+            gives=Imported, body=bytes, takes=_LISTS, problems=("bad-list", "bad-parameter")
+        ),
     ),
 )
-async def import_list(request: AnyRequest, tag: Tags = None) -> Response[bytes]:
-    check_type(request, _LISTS)
-    doorway = doorway_of(request)
+async def import_list(request: AnyRequest, tag: TagsQuery = None) -> Response[bytes]:
+    check_content_type(request, _LISTS)
+    doorway = app_state_of(request)
     data = await read_body(request, doorway.config.import_bytes)
-    done = await subscriptions.import_list(data, doorway.world, tags=tag or ())
-    return answer(request, done)
+    done = await subscriptions.import_list(data, doorway.services, tags=tag or ())
+    return json_response(request, done)
 
 
 @get(
     "/export.opml",
     operation_id="exportList",
     summary="All subscriptions as OPML 2.0; credentials stay here.",
-    opt=route("read", Described(gives=str, media_type=OPML, conditional=True)),
+    opt=route_options("read", RouteDescription(gives=str, media_type=OPML, conditional=True)),
 )
 async def export_list(request: AnyRequest, tag: TagIs = None) -> Response[bytes]:
-    body = await subscriptions.export_opml(world_of(request), tag=tag)
+    body = await subscriptions.export_opml(services_of(request), tag=tag)
     name = {"Content-Disposition": 'attachment; filename="feedmill.opml"'}
-    return answer_bytes(request, body, OPML, headers=name)
+    return bytes_response(request, body, OPML, headers=name)
 
 
 @post(
@@ -63,9 +65,9 @@ async def export_list(request: AnyRequest, tag: TagIs = None) -> Response[bytes]
     operation_id="canonicalize",
     summary="The one right address of the feed at an address, fetched and proven.",
     status_code=200,
-    opt=route(
+    opt=route_options(
         "write",
-        Described(
+        RouteDescription(
             gives=CanonicalShape,
             body=CanonicalWish,
             problems=("bad-address", "no-feed-found", "invalid-body"),
@@ -73,10 +75,10 @@ async def export_list(request: AnyRequest, tag: TagIs = None) -> Response[bytes]
     ),
 )
 async def canonicalize(request: AnyRequest) -> Response[bytes]:
-    wish = await read_json(request, CanonicalWish)
-    doorway = doorway_of(request)
-    found = await subscriptions.canonicalize(wish.url, doorway.world, doorway.desk)
-    return answer(request, found)
+    wish = await read_json_body(request, CanonicalWish)
+    doorway = app_state_of(request)
+    found = await subscriptions.canonicalize(wish.url, doorway.services, doorway.subscriber)
+    return json_response(request, found)
 
 
 list_routes = Router("/", tags=["lists"], route_handlers=[import_list, export_list, canonicalize])

@@ -16,48 +16,53 @@ from litestar import Response, Router, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import PathParameter, QueryParameter
 
-from feedmill.engine.service.collections import Collection, CollectionPage, key_of, page
-from feedmill.engine.service.queries import feed_of
+from feedmill.engine.service.collections import (
+    Collection,
+    CollectionPage,
+    collection_key,
+    collection_page,
+)
+from feedmill.engine.service.queries import require_feed
 from feedmill.errors import AccessError
 from feedmill.interfaces.rest.auth import BASIC
-from feedmill.interfaces.rest.described import Described, TagIs
-from feedmill.interfaces.rest.described import route as described_route
+from feedmill.interfaces.rest.described import RouteDescription, TagIs
+from feedmill.interfaces.rest.described import route_options as described_route
 from feedmill.interfaces.rest.problems import RequestError, on_error
-from feedmill.interfaces.rest.responses import AnyRequest, answer_bytes
+from feedmill.interfaces.rest.responses import AnyRequest, bytes_response
 from feedmill.interfaces.rest.routes.entry_filter import (
-    Category,
-    Feeds,
+    CategoryQuery,
+    FeedsQuery,
     Since,
-    Text,
+    TextQuery,
     Until,
     entry_filter,
 )
-from feedmill.interfaces.rest.routes.noticed import Noticed
-from feedmill.interfaces.rest.state import world_of
-from feedmill.publish.metafeeds import FORMATS, Format, MetaFeed
-from feedmill.publish.metafeeds.items import web_address
+from feedmill.interfaces.rest.routes.noticed import ChangeTimes
+from feedmill.interfaces.rest.state import services_of
+from feedmill.publish.metafeeds import FORMATS, MetaFeed, MetaFeedFormat
+from feedmill.publish.metafeeds.items import public_http_url
 
-Handler = Callable[..., Awaitable[Response[bytes]]]
+RouteHandler = Callable[..., Awaitable[Response[bytes]]]
 
 MOST_ENTRIES: Final = 200
 _CHALLENGE: Final = 'Bearer realm="feedmill", Basic realm="feedmill", charset="UTF-8"'
 _NOTICED: Final = "metafeeds_noticed"
 
-Limit = Annotated[
+MetaFeedLimit = Annotated[
     int | None, QueryParameter(description="Entries of a page; clamped to 1 to 200. Left out: 50.")
 ]
-Cursor = Annotated[
+MetaFeedCursor = Annotated[
     str | None,
     QueryParameter(description="Another page: from the links of this one.", max_length=200),
 ]
-Tag = Annotated[str, PathParameter(description="A tag of feeds.", max_length=100)]
-FeedId = Annotated[str, PathParameter(description="The id of a feed.")]
+MetaFeedTag = Annotated[str, PathParameter(description="A tag of feeds.", max_length=100)]
+MetaFeedFeedId = Annotated[str, PathParameter(description="The id of a feed.")]
 
 
-class Wanted(NamedTuple):
+class MetaFeedRequest(NamedTuple):
     """Which page of which collection, in which format, and at which address it is found."""
 
-    kind: Format
+    kind: MetaFeedFormat
     query: Collection
     path: str
     parameters: tuple[tuple[str, str], ...]
@@ -65,37 +70,39 @@ class Wanted(NamedTuple):
     limit: int
 
 
-async def serve(request: AnyRequest, wanted: Wanted) -> Response[bytes]:
+async def serve_metafeed(request: AnyRequest, wanted: MetaFeedRequest) -> Response[bytes]:
     """The page, or 304 when the reader has it already."""
-    world = world_of(request)
-    config = world.config.metafeed
-    found = await page(wanted.query, world, wanted.cursor, wanted.limit)
-    base = web_address(config.base_url or str(request.base_url))
+    services = services_of(request)
+    config = services.config.metafeed
+    found = await collection_page(wanted.query, services, wanted.cursor, wanted.limit)
+    base = public_http_url(config.base_url or str(request.base_url))
     if base is None:  # a Host that no address can have
         raise RequestError(code="bad-host")
     feed = _described(found, wanted, base.rstrip("/"), config.hub_url)
     form = FORMATS[wanted.kind]
     body = await asyncio.to_thread(form.write, feed, found.entries, found.sources)
     tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
-    noticed = request.app.state.setdefault(_NOTICED, Noticed())
-    modified = noticed.since(feed.self_url, tag, world.clock.now().astimezone(UTC))
+    noticed = request.app.state.setdefault(_NOTICED, ChangeTimes())
+    modified = noticed.since(feed.self_url, tag, services.clock.now().astimezone(UTC))
     headers = {
         "Link": _links(feed, form.media_type),
         "Cache-Control": f"private, max-age={config.max_age_sec}",
         "Vary": "Authorization",
     }
-    return answer_bytes(
+    return bytes_response(
         request, body, form.content_type, headers=headers, modified=modified, etag=tag
     )
 
 
-def _described(found: CollectionPage, wanted: Wanted, base: str, hub: str | None) -> MetaFeed:
+def _described(
+    found: CollectionPage, wanted: MetaFeedRequest, base: str, hub: str | None
+) -> MetaFeed:
     def address(cursor: str | None) -> str:
         pairs = [*wanted.parameters, *([("cursor", cursor)] if cursor else [])]
         return f"{base}{wanted.path}{'?' if pairs else ''}{urlencode(pairs)}"
 
     return MetaFeed(
-        key=key_of(wanted.query),
+        key=collection_key(wanted.query),
         title=found.title,
         updated=found.updated,
         self_url=address(wanted.cursor),
@@ -111,7 +118,7 @@ def _described(found: CollectionPage, wanted: Wanted, base: str, hub: str | None
 def _home(found: CollectionPage) -> str | None:
     """The site that the entries are about, when they all come from one."""
     sites = {source.site_url for source in found.sources.values()}
-    return web_address(sites.pop()) if len(sites) == 1 else None
+    return public_http_url(sites.pop()) if len(sites) == 1 else None
 
 
 def _links(feed: MetaFeed, media_type: str) -> str:
@@ -130,17 +137,17 @@ def _clamped(limit: int | None, usual: int) -> int:
     return min(max(usual if limit is None else limit, 1), MOST_ENTRIES)
 
 
-def _collection(kind: Format) -> Handler:
+def _collection(kind: MetaFeedFormat) -> RouteHandler:
     async def collection_feed(
         request: AnyRequest,
-        feed: Feeds = None,
+        feed: FeedsQuery = None,
         tag: TagIs = None,
-        category: Category = None,
+        category: CategoryQuery = None,
         since: Since = None,
         until: Until = None,
-        q: Text = None,
-        cursor: Cursor = None,
-        limit: Limit = None,
+        q: TextQuery = None,
+        cursor: MetaFeedCursor = None,
+        limit: MetaFeedLimit = None,
     ) -> Response[bytes]:
         feeds = None if feed is None else list(dict.fromkeys(feed))
         where = entry_filter(
@@ -163,47 +170,55 @@ def _collection(kind: Format) -> Handler:
             ("q", q),
         )
         path = f"/collections/feed.{kind}"
-        return await serve(request, _wanted(request, kind, query, path, asked, limit, cursor))
+        return await serve_metafeed(
+            request, _wanted(request, kind, query, path, asked, limit, cursor)
+        )
 
     return collection_feed
 
 
-def _of_feed(kind: Format) -> Handler:
+def _of_feed(kind: MetaFeedFormat) -> RouteHandler:
     async def feed_feed(
-        request: AnyRequest, feed_id: FeedId, limit: Limit = None, cursor: Cursor = None
+        request: AnyRequest,
+        feed_id: MetaFeedFeedId,
+        limit: MetaFeedLimit = None,
+        cursor: MetaFeedCursor = None,
     ) -> Response[bytes]:
-        feed = await feed_of(feed_id, world_of(request))
+        feed = await require_feed(feed_id, services_of(request))
         query = Collection(feed_ids=(feed.id,))
         path = f"/feeds/{quote(feed.id, safe='')}/feed.{kind}"
-        return await serve(request, _wanted(request, kind, query, path, (), limit, cursor))
+        return await serve_metafeed(request, _wanted(request, kind, query, path, (), limit, cursor))
 
     return feed_feed
 
 
-def _of_tag(kind: Format) -> Handler:
+def _of_tag(kind: MetaFeedFormat) -> RouteHandler:
     async def tag_feed(
-        request: AnyRequest, tag: Tag, limit: Limit = None, cursor: Cursor = None
+        request: AnyRequest,
+        tag: MetaFeedTag,
+        limit: MetaFeedLimit = None,
+        cursor: MetaFeedCursor = None,
     ) -> Response[bytes]:
         query = Collection(tag=tag)
         path = f"/tags/{quote(tag, safe='')}/feed.{kind}"
-        return await serve(request, _wanted(request, kind, query, path, (), limit, cursor))
+        return await serve_metafeed(request, _wanted(request, kind, query, path, (), limit, cursor))
 
     return tag_feed
 
 
 def _wanted(
     request: AnyRequest,
-    kind: Format,
+    kind: MetaFeedFormat,
     query: Collection,
     path: str,
     asked: Sequence[tuple[str, str | None]],
     limit: int | None,
     cursor: str | None,
-) -> Wanted:
-    size = _clamped(limit, world_of(request).config.metafeed.page_entries)
+) -> MetaFeedRequest:
+    size = _clamped(limit, services_of(request).config.metafeed.page_entries)
     pairs = [*asked, ("limit", None if limit is None else str(size))]
     parameters = tuple((name, value) for name, value in pairs if value is not None)
-    return Wanted(kind, query, path, parameters, cursor, size)
+    return MetaFeedRequest(kind, query, path, parameters, cursor, size)
 
 
 def _on_access(request: AnyRequest, error: AccessError) -> Response[bytes]:
@@ -215,7 +230,7 @@ def _on_access(request: AnyRequest, error: AccessError) -> Response[bytes]:
 
 
 def _routes(
-    path: str, make: Callable[[Format], Handler], name: str, summary: str
+    path: str, make: Callable[[MetaFeedFormat], RouteHandler], name: str, summary: str
 ) -> list[HTTPRouteHandler]:
     """One route for each format."""
     return [
@@ -231,7 +246,9 @@ def _routes(
 
 def _opt(media_type: str, gives: type[object]) -> dict[str, Any]:
     problems = ("bad-cursor", "bad-parameter", "not-found")
-    described = Described(gives=gives, media_type=media_type, conditional=True, problems=problems)
+    described = RouteDescription(
+        gives=gives, media_type=media_type, conditional=True, problems=problems
+    )
     return described_route("read", described) | {BASIC: True}
 
 

@@ -11,7 +11,7 @@ from typing import Final
 _SECOND: Final = timedelta(seconds=1)
 
 
-class Noticed:
+class ChangeTimes:
     """The last answer of each address, of a bounded number of addresses."""
 
     def __init__(self, most: int = 4_096) -> None:

@@ -4,10 +4,22 @@ from litestar import Response, Router, delete, get, patch, post
 from litestar.response import Stream
 
 from feedmill.engine.service import webhooks
-from feedmill.engine.service.queries import clamped
-from feedmill.interfaces.rest.described import Cursor, Described, Limit, WebhookId, route
-from feedmill.interfaces.rest.responses import AnyRequest, Listed, answer, answer_list, read_json
-from feedmill.interfaces.rest.state import world_of
+from feedmill.engine.service.queries import clamp_limit
+from feedmill.interfaces.rest.described import (
+    Cursor,
+    Limit,
+    RouteDescription,
+    WebhookId,
+    route_options,
+)
+from feedmill.interfaces.rest.responses import (
+    AnyRequest,
+    ListPage,
+    json_response,
+    list_response,
+    read_json_body,
+)
+from feedmill.interfaces.rest.state import services_of
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.shapes import (
     DeadLetterPage,
@@ -26,25 +38,25 @@ _ONE = ("not-found",)
     "/",
     operation_id="listWebhooks",
     summary="All webhooks and how they fare.",
-    opt=route("admin", Described(gives=WebhookPage, lines=True, conditional=True)),
+    opt=route_options("admin", RouteDescription(gives=WebhookPage, lines=True, conditional=True)),
 )
 async def list_webhooks(request: AnyRequest) -> Response[bytes] | Stream:
-    world = world_of(request)
+    services = services_of(request)
 
-    async def turn(_: str | None) -> Listed:
-        found = await world.store.webhooks()
+    async def turn(_: str | None) -> ListPage:
+        found = await services.store.webhooks()
         return WebhookPage(items=tuple(webhook_shape(one) for one in found))
 
-    return await answer_list(request, turn, None)
+    return await list_response(request, turn, None)
 
 
 @post(
     "/",
     operation_id="addWebhook",
     summary="Tell an endpoint from now on; its secret is in this answer and in no other.",
-    opt=route(
+    opt=route_options(
         "admin",
-        Described(
+        RouteDescription(
             gives=NewWebhook,
             body=WebhookWish,
             status=201,
@@ -53,10 +65,10 @@ async def list_webhooks(request: AnyRequest) -> Response[bytes] | Stream:
     ),
 )
 async def add_webhook(request: AnyRequest) -> Response[bytes]:
-    wish: WebhookWish = await read_json(request, WebhookWish)
+    wish: WebhookWish = await read_json_body(request, WebhookWish)
     made = await webhooks.add_webhook(
         wish.url,
-        world_of(request),
+        services_of(request),
         types=wish.types,
         feed_id=wish.feed_id,
         tag=wish.tag,
@@ -64,72 +76,76 @@ async def add_webhook(request: AnyRequest) -> Response[bytes]:
         from_seq=wish.from_seq,
     )
     headers = {"Location": f"/webhooks/{made.id}", "Cache-Control": "no-store"}
-    return answer(request, new_webhook(made), status=201, headers=headers)
+    return json_response(request, new_webhook(made), status=201, headers=headers)
 
 
 @get(
     "/{webhook_id:str}",
     operation_id="getWebhook",
     summary="One webhook.",
-    opt=route("admin", Described(gives=WebhookShape, conditional=True, problems=_ONE)),
+    opt=route_options(
+        "admin", RouteDescription(gives=WebhookShape, conditional=True, problems=_ONE)
+    ),
 )
 async def get_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response[bytes]:
-    found = await webhooks.webhook_named(webhook_id, world_of(request))
-    return answer(request, webhook_shape(found))
+    found = await webhooks.load_webhook(webhook_id, services_of(request))
+    return json_response(request, webhook_shape(found))
 
 
 @patch(
     "/{webhook_id:str}",
     operation_id="changeWebhook",
     summary="Pause or resume a webhook, or tell it again from an event on.",
-    opt=route(
+    opt=route_options(
         "admin",
-        Described(gives=WebhookShape, body=WebhookChange, problems=("not-found", "invalid-body")),
+        RouteDescription(
+            gives=WebhookShape, body=WebhookChange, problems=("not-found", "invalid-body")
+        ),
     ),
 )
 async def change_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response[bytes]:
-    change: WebhookChange = await read_json(request, WebhookChange)
-    world = world_of(request)
+    change: WebhookChange = await read_json_body(request, WebhookChange)
+    services = services_of(request)
     if change.from_seq is not None:
-        await webhooks.replay_webhook(webhook_id, change.from_seq, world)
+        await webhooks.replay_webhook(webhook_id, change.from_seq, services)
     if change.paused is not None:
         act = webhooks.pause_webhook if change.paused else webhooks.resume_webhook
-        await act(webhook_id, world)
-    return answer(request, webhook_shape(await webhooks.webhook_named(webhook_id, world)))
+        await act(webhook_id, services)
+    return json_response(request, webhook_shape(await webhooks.load_webhook(webhook_id, services)))
 
 
 @delete(
     "/{webhook_id:str}",
     operation_id="removeWebhook",
     summary="Forget an endpoint with its cursor and its dead letters.",
-    opt=route("admin", Described(status=204, problems=_ONE)),
+    opt=route_options("admin", RouteDescription(status=204, problems=_ONE)),
 )
 async def remove_webhook(request: AnyRequest, webhook_id: WebhookId) -> None:
-    await webhooks.remove_webhook(webhook_id, world_of(request))
+    await webhooks.remove_webhook(webhook_id, services_of(request))
 
 
 @get(
     "/{webhook_id:str}/dead",
     operation_id="listDeadLetters",
     summary="Batches that were given up, the oldest first.",
-    opt=route(
+    opt=route_options(
         "admin",
-        Described(gives=DeadLetterPage, lines=True, problems=("not-found", "bad-cursor")),
+        RouteDescription(gives=DeadLetterPage, lines=True, problems=("not-found", "bad-cursor")),
     ),
 )
 async def list_dead(
     request: AnyRequest, webhook_id: WebhookId, cursor: Cursor = None, limit: Limit = None
 ) -> Response[bytes] | Stream:
-    world = world_of(request)
-    await webhooks.webhook_named(webhook_id, world)
+    services = services_of(request)
+    await webhooks.load_webhook(webhook_id, services)
 
-    async def turn(after: str | None) -> Listed:
-        page = await world.store.dead_letters(
-            webhook_id, after=read_cursor("dead", after), limit=clamped(limit)
+    async def turn(after: str | None) -> ListPage:
+        page = await services.store.dead_letters(
+            webhook_id, after=read_cursor("dead", after), limit=clamp_limit(limit)
         )
         return DeadLetterPage(items=page.items, next=write_cursor("dead", page.next))
 
-    return await answer_list(request, turn, cursor)
+    return await list_response(request, turn, cursor)
 
 
 webhook_routes = Router(
