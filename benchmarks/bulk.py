@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import asyncpg
-from tests.integration.store.refreshes import fetch_record
+from tests.support.sample_refreshes import fetch_record
 
 from feedmill.adapters.store.postgres.pool import digest
 from feedmill.adapters.store.sqlite.claims import shard_of

@@ -20,9 +20,9 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import Final, Protocol
 
-from tests.integration.bus.readers import mock_kafka
-from tests.servers.nats import NatsServer
-from tests.servers.valkey import ValkeyServer
+from tests.support.bus_readers import mock_kafka
+from tests.support.servers.nats import NatsServer
+from tests.support.servers.valkey import ValkeyServer
 
 from feedmill.app.services import make_bus, open_services
 from feedmill.config import BusConfig, Config, StoreConfig

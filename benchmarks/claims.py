@@ -31,8 +31,8 @@ import asyncpg
 from benchmarks.bulk import fill_postgres, fill_sqlite
 from benchmarks.contestants import Contestant
 from benchmarks.footprint import server_cpu_sec, table_bytes
-from tests.servers.databases import migrated_database
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.databases import migrated_database
+from tests.support.servers.postgres import PostgresServer
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.sqlite.store import SqliteStore

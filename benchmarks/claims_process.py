@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import uvloop
-from tests.integration.store.refreshes import a_refresh
+from tests.support.sample_refreshes import a_refresh
 
 from feedmill.adapters.store.postgres import release_batcher
 from feedmill.adapters.store.postgres.claim_planner import Frontier, Search

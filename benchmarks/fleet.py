@@ -31,8 +31,8 @@ from typing import Any, Final, NamedTuple
 from benchmarks.contestants import Publisher
 from benchmarks.fleet_process import Fleet, settings
 from benchmarks.footprint import server_cpu_sec, table_bytes
-from tests.servers.databases import migrated_database
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.databases import migrated_database
+from tests.support.servers.postgres import PostgresServer
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.postgres.store import PostgresStore

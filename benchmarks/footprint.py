@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 

@@ -21,7 +21,7 @@ from time import perf_counter, process_time
 from typing import Final, NamedTuple
 
 from obstore.store import MemoryStore
-from tests.servers.seaweed import S3Server
+from tests.support.servers.seaweedfs import S3Server
 
 from feedmill.adapters.blobs.bucket.store import BucketBlobs
 from feedmill.adapters.blobs.disk.store import DiskBlobs

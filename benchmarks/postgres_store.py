@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from tests.integration.store.refreshes import HOUR, NOON, a_refresh, an_entry, new_feed, read
-from tests.servers.databases import migrated_database
-from tests.servers.postgres import PostgresServer
+from tests.support.sample_refreshes import HOUR, NOON, a_refresh, an_entry, new_feed, read
+from tests.support.servers.databases import migrated_database
+from tests.support.servers.postgres import PostgresServer
 
 from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.commit_batcher import GROUP_SIZE, IN_FLIGHT, Committer

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
-from tests.integration.store.refreshes import (
+from tests.support.sample_refreshes import (
     HOUR,
     NOON,
     a_refresh,

@@ -7,12 +7,12 @@ HYPOTHESIS_PROFILE=explore look for new ones.
 import os
 
 from hypothesis import settings
-from tests.servers.databases import (  # noqa: F401 - likewise
+from tests.support.servers.databases import (  # noqa: F401 - likewise
     emptied_dsn,
     migrated_dsn,
     one_database,
 )
-from tests.servers.fixtures import (  # noqa: F401 - pytest finds fixtures by their names here
+from tests.support.servers.fixtures import (  # noqa: F401 - pytest finds fixtures by their names here
     nats_server,
     postgres,
     postgres_dsn,

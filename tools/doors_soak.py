@@ -18,9 +18,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests' own driver
 
-from tests.integration.crash.press import pressing
-from tests.integration.doors.consumer_child import KINDS
-from tests.integration.doors.trial import Trial, trial
+from tests.support.children.consume_events import KINDS
+from tests.support.exactly_once_trial import Trial, trial
+from tests.support.living_feeds_publisher import pressing
 
 READERS = tuple(KINDS)
 

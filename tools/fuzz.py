@@ -17,8 +17,8 @@ from hashlib import sha256
 from pathlib import Path
 from random import Random  # noqa: TID251  # seeded: a run can be repeated
 
-from tests.fuzz.laws import check, check_slices_alone
-from tests.fuzz.mutations import CORPUS, corpus, mutate
+from tests.support.document_mutations import CORPUS, corpus, mutate
+from tests.support.parser_invariants import check, check_slices_alone
 
 from feedmill.model.parsed import ParsedFeed
 

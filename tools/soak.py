@@ -13,10 +13,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests' own driver
 
-from tests.integration.crash.ledger import Ledger
-from tests.integration.crash.mills import Mill
-from tests.integration.crash.press import pressing
-from tests.integration.crash.test_kill_anywhere import kill_after_requests, moment_of, settle
+from tests.integration.crash.test_kill_at_failpoints import kill_after_requests, moment_of, settle
+from tests.support.living_feeds_publisher import pressing
+from tests.support.run_process import Mill
+from tests.support.store_ledger import Ledger
 
 from feedmill.adapters.failpoints import POINTS
 

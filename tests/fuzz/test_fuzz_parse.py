@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.fuzz import mutations
-from tests.fuzz.laws import check, check_slices_alone
+from tests.support import document_mutations as mutations
+from tests.support.parser_invariants import check, check_slices_alone
 
 from feedmill.model.parsed import ParsedFeed
 

@@ -18,10 +18,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.servers.nats import NatsServer
-from tests.servers.postgres import PostgresServer, StopMode
-from tests.servers.process import Server
-from tests.servers.seaweed import S3Server
+from tests.support.servers.nats import NatsServer
+from tests.support.servers.postgres import PostgresServer, StopMode
+from tests.support.servers.seaweedfs import S3Server
+from tests.support.servers.server_process import Server
 from tools.chaos.books import TAP, evidence_of
 from tools.chaos.diary import Moment
 from tools.chaos.judge import Finding, is_kept, judge, table

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import asyncpg
-from tests.integration.doors.journal import done_by
+from tests.support.consumer_journal import done_by
 from tools.chaos.diary import faults_of
 from tools.chaos.judge import Asked, Evidence, Ran
 

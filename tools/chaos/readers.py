@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tests.integration.doors.journal import Journal
+from tests.support.consumer_journal import Journal
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg

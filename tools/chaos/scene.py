@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import asyncpg
-from tests.integration.doors import consumer_child
-from tests.integration.doors.journal import cursor_of
-from tests.servers import watchdog
-from tests.servers.ports import free_port
+from tests.support.children import consume_events as consumer_child
+from tests.support.consumer_journal import cursor_of
+from tests.support.servers import watchdog
+from tests.support.servers.free_port import free_port
 from tools.chaos.books import DIARY, JOURNALS, PRESS, TAP, PressLog
 from tools.chaos.diary import Diary, Moment
 from tools.chaos.plan import Plan

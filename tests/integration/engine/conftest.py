@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.engine.stage import Play, Story, opened
+from tests.support.engine_harness import Play, Story, opened
 
 _LIMIT_SEC = 30.0
 

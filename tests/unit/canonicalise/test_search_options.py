@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from tests.unit.canonicalise.little_webs import (
+from tests.support.in_memory_web import (
     BUSY,
     DEAD,
     HTML,

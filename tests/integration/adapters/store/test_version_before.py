@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import asyncpg
 import pytest
 from msgspec.structs import replace
-from tests.fakes import ScriptedFetcher, said
+from tests.support.scripted_fetcher import ScriptedFetcher, said
 
 from feedmill.app.services import load_config, migrate_store, open_services
 from feedmill.config import Config

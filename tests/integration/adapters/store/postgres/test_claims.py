@@ -1,0 +1,337 @@
+"""Claims by many at once on PostgreSQL: no lane twice, none forgotten, none late, at a steady cost."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections import Counter
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+from msgspec.structs import replace
+from tests.support.postgres_contention import LIMIT_SEC, Held, stores, until_it_waits
+from tests.support.sample_refreshes import (
+    HOUR,
+    NOON,
+    a_refresh,
+    an_entry,
+    claim_all,
+    new_feed,
+    read,
+)
+
+from feedmill.adapters.store.postgres import claims, subscriptions, workers
+from feedmill.adapters.store.postgres.claim_planner import Frontier, Pacing, Search, own_shards
+from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.store import PostgresStore
+from feedmill.adapters.store.sqlite.claims import shard_of
+from feedmill.adapters.store.tables.codec import micros
+from feedmill.model.worker import Worker
+
+ROOT = Path(__file__).parents[5]
+MINUTE = timedelta(minutes=1)
+PACING = Pacing()
+HOSTS = 30
+_SHARD, _LANES, _TURNS = 5, 40, 50
+
+
+def test_eight_tasks_in_each_of_two_processes_share_the_lanes_and_starve_none(
+    migrated_dsn: str,
+) -> None:
+    async def prepare() -> None:
+        async with stores(migrated_dsn) as (store,):
+            for number in range(HOSTS * 2):
+                await store.add_feed(new_feed(number, host=f"host{number % HOSTS}.example"))
+            await store.database.write(
+                lambda c: c.execute("CREATE TABLE hands (lane_id bigint PRIMARY KEY)")
+            )
+
+    asyncio.run(prepare())
+    command = [sys.executable, "-m", "tests.support.children.claim_lanes_postgres", migrated_dsn]
+    processes = [
+        subprocess.Popen([*command, name], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        for name in ("one", "two")
+    ]
+
+    said = [process.communicate(timeout=LIMIT_SEC * 3)[0].split() for process in processes]
+
+    assert [process.returncode for process in processes] == [0, 0]
+    held = Counter(said[0]) + Counter(said[1])
+    assert len(held) == HOSTS
+    assert all(lanes for lanes in said)
+
+    async def check() -> None:
+        async with stores(migrated_dsn) as (store,):
+            assert await store.workers() != ()
+            assert all(view.lanes == () for view in await store.workers())
+            assert (
+                await store.database.read(lambda c: c.fetchval("SELECT count(*) FROM hands")) == 0
+            )
+
+    asyncio.run(check())
+
+
+def test_what_somebody_is_about_to_claim_is_passed_by_and_not_waited_for(
+    migrated_dsn: str,
+) -> None:
+    async def story() -> None:
+        async with stores(migrated_dsn, 2) as (one, two):
+            for number in range(4):
+                await one.add_feed(new_feed(number))
+            half = Held(
+                one.database,
+                lambda c: claims.claim(c, Frontier(), "one", NOON, 60, 2, 9),
+            )
+            await half.worked()
+
+            rest = await claim_all(two, "two")
+            await half.commit()
+
+            assert len(rest) == 2
+            views = {view.name: len(view.lanes) for view in await two.workers()}
+            assert views == {"one": 2, "two": 2}
+
+    asyncio.run(story())
+
+
+def test_a_feed_added_while_its_lane_is_given_back_does_not_sleep_with_it(
+    migrated_dsn: str,
+) -> None:
+    async def story() -> None:
+        async with stores(migrated_dsn, 2) as (one, two):
+            await one.add_feed(new_feed(1, host="one.example"))
+            (claim,) = await claim_all(one)
+            adding = await Held(
+                two.database,
+                lambda c: subscriptions.add_feed(c, new_feed(2, host="one.example"), (), PACING),
+            ).worked()
+
+            release = asyncio.create_task(one.release(claim.lane, claim.lane.pace, now=NOON))
+            await until_it_waits(two.database, release)
+            await adding.commit()
+            await release
+
+            assert await one.next_due_at() == NOON
+
+    asyncio.run(story())
+
+
+def test_a_feed_made_due_while_its_lane_is_given_back_does_not_sleep_with_it(
+    migrated_dsn: str,
+) -> None:
+    async def story() -> None:
+        async with stores(migrated_dsn, 2) as (one, two):
+            feed, _ = await one.add_feed(new_feed())
+            (claim,) = await claim_all(one)
+            back = await Held(
+                one.database, lambda c: claims.release(c, claim.lane, claim.lane.pace, ())
+            ).worked()
+
+            due = asyncio.create_task(two.make_due([feed.id], NOON + MINUTE))
+            await until_it_waits(two.database, due)
+            await back.commit()
+
+            assert await due == 1
+            assert await one.next_due_at() == NOON + MINUTE
+
+    asyncio.run(story())
+
+
+def test_a_pause_and_a_release_at_the_same_time_leave_the_pause(migrated_dsn: str) -> None:
+    async def story() -> None:
+        async with stores(migrated_dsn, 2) as (one, two):
+            feed, _ = await one.add_feed(new_feed())
+            (claim,) = await claim_all(one)
+            until = NOON + HOUR * 5
+            pause = await Held(
+                two.database, lambda c: claims.limit_host(c, feed.url, until, "asked", PACING)
+            ).worked()
+
+            release = asyncio.create_task(one.release(claim.lane, claim.lane.pace, now=NOON))
+            await until_it_waits(two.database, release)
+            await pause.commit()
+            await release
+
+            pace = await two.host_pace(feed.url)
+            assert pace is not None
+            assert (pace.next_ok_at, pace.blocked_reason) == (until, "asked")
+            assert await one.next_due_at() == until
+
+    asyncio.run(story())
+
+
+def test_who_lost_its_lane_can_neither_hold_nor_commit_nor_release_it(migrated_dsn: str) -> None:
+    async def story() -> None:
+        async with stores(migrated_dsn, 2) as (stopped, other):
+            feed, _ = await stopped.add_feed(new_feed())
+            (old,) = await claim_all(stopped, "stopped")
+            changes = await read(stopped, feed, [an_entry("a")])
+            later = old.until + HOUR
+            (new,) = await claim_all(other, "other", now=later)
+
+            late = a_refresh(feed, 1, at=later, lane=old.lane, changes=changes)
+            renewed = await stopped.renew(old.lane, owner="stopped", until=later + HOUR)
+            committed = await stopped.commit(late)
+            await stopped.release(old.lane, old.lane.pace, now=later)
+
+            assert (renewed, committed.fenced) == (False, True)
+            assert (await other.counts())["entries"] == 0
+            assert await other.renew(new.lane, owner="other", until=later + HOUR)
+
+    asyncio.run(story())
+
+
+def test_own_shards_come_first_and_idle_hands_take_what_is_others(migrated_dsn: str) -> None:
+    async def story() -> None:
+        async with stores(migrated_dsn, 2) as (one, two):
+            for number in range(40):
+                await one.add_feed(new_feed(number))
+            for store, name in ((one, "one"), (two, "two"), (one, "one")):
+                worker = Worker(
+                    name=name, role="worker", version="1", started_at=NOON, seen_at=NOON
+                )
+                await store.note_worker(worker)
+            own = own_shards("one", ("one", "two"))
+            hosts = [f"host{number}.example" for number in range(40)]
+            mine = {host for host in hosts if shard_of(host) in own}
+            assert 0 < len(mine) < 40
+
+            first = await claim_all(one, "one", lanes=len(mine))
+            stolen = await claim_all(one, "one")
+
+            assert {claim.lane.key for claim in first} == mine
+            assert {claim.lane.key for claim in stolen} == set(hosts) - mine
+
+    asyncio.run(story())
+
+
+def test_a_worker_that_drains_or_fell_silent_has_no_shards(migrated_dsn: str) -> None:
+    async def story() -> None:
+        async with stores(migrated_dsn) as (store,):
+            base = Worker(name="one", role="worker", version="1", started_at=NOON, seen_at=NOON)
+            await store.note_worker(base)
+            others = {
+                "draining": {"draining": True},
+                "api": {"role": "api"},
+                "silent": {"seen_at": NOON - timedelta(seconds=16)},
+                "late": {"seen_at": NOON - timedelta(seconds=15)},
+            }
+            for name, fields in others.items():
+                other = replace(base, name=name, **fields)  # type: ignore[arg-type]  # as the table says
+                await store.database.write(partial(workers.note, worker=other))
+
+            live = await store.database.write(lambda c: workers.note(c, base))
+
+            assert live == ("late", "one")
+
+    asyncio.run(story())
+
+
+def test_behind_a_pooler_the_whole_schedule_works_without_anything_that_a_session_keeps(
+    migrated_dsn: str,
+) -> None:
+    async def story() -> None:
+        async with stores(migrated_dsn, 2, pooled=True, connections=2) as (one, two):
+            feed, _ = await one.add_feed(new_feed())
+            (claim,) = await claim_all(one)
+            await two.limit_host(feed.url, NOON + HOUR, "asked")
+            assert await one.renew(
+                claim.lane, owner="me", until=claim.until + MINUTE, feeds=[feed.id]
+            )
+            await one.release(claim.lane, claim.lane.pace, now=NOON, deferred=[(feed.id, NOON)])
+            await two.make_due(None, NOON)
+
+            assert await two.next_due_at([feed.id]) == NOON + HOUR
+            (again,) = await claim_all(two, now=NOON + HOUR)
+            assert again.scheduled_at == (NOON,)
+            kept = "SELECT count(*) FROM pg_prepared_statements"
+            assert await one.database.read(lambda c: c.fetchval(kept)) == 0
+            locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+            assert await one.database.read(lambda c: c.fetchval(locks)) == 0
+
+    asyncio.run(story())
+
+
+def test_a_lane_below_the_mark_is_found_by_the_very_next_claim_that_finds_nothing(
+    migrated_dsn: str,
+) -> None:
+    async def story() -> None:
+        async with stores(migrated_dsn, 2) as (one, two):
+            await one.add_feed(new_feed(1))
+            await claim_all(one)  # all there is: the marks stand at noon
+
+            await two.add_feed(new_feed(2, at=NOON - HOUR))
+
+            (found,) = await claim_all(one)
+            assert found.scheduled_at == (NOON - HOUR,)
+
+    asyncio.run(story())
+
+
+def test_a_long_transaction_of_somebody_else_does_not_make_claims_dear(migrated_dsn: str) -> None:
+    """Dead entries pile up at the head of the index; the marks let a claim begin behind them."""
+
+    async def story() -> None:
+        async with stores(migrated_dsn) as (store,):
+            await store.database.write(_make_lanes)
+            report = await asyncpg.connect(migrated_dsn)
+            reading = report.transaction(isolation="repeatable_read")
+            await reading.start()
+            await report.fetchval("SELECT count(*) FROM lanes")
+            for number in range(_TURNS):
+                await store.database.write(partial(_turn, number=number))
+            await claim_all(store)
+            (search,) = store._frontier.searches(micros(NOON))
+            low = dict(zip(search.shards, search.lows, strict=True))[_SHARD]
+
+            marked = await _buffers(store, Search([_SHARD], [low]))
+            swept = await _buffers(store, Search([_SHARD], [0]))
+            await reading.rollback()
+            await report.close()
+
+            assert swept > _LANES * _TURNS / 2  # every dead row is looked at
+            assert marked * 20 < swept
+
+    asyncio.run(story())
+
+
+async def _turn(connection: Connection, number: int) -> None:
+    """Claim every lane once more; what it leaves lies far apart, as where many workers write."""
+    at = micros(NOON - HOUR) + number
+    await connection.execute("UPDATE lanes SET claim_at = $1 + lane_id * 1000", at)
+
+
+async def _make_lanes(connection: Connection) -> None:
+    await connection.execute(
+        "INSERT INTO lanes (shard, host, lane_key, claim_at, gap_ms)"
+        " SELECT $1, 'host' || n, 'host' || n, 0, 0 FROM generate_series(1, $2) AS n",
+        _SHARD,
+        _LANES,
+    )
+
+
+async def _buffers(store: PostgresStore, search: Search) -> int:
+    """How many pages a claim has to look at."""
+    now, until = micros(NOON), micros(NOON + MINUTE)
+
+    async def explain(connection: Connection) -> Any:
+        # A table of a few pages would be read as a whole; real ones never are.
+        for way in ("seqscan", "bitmapscan", "sort"):
+            await connection.execute(f"SET LOCAL enable_{way} = off")
+        explained = await connection.fetchval(
+            f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {claims._LEASE_DUE}",
+            until,
+            "me",
+            now,
+            50,
+            search.shards,
+            search.lows,
+        )
+        (plan,) = json.loads(explained)
+        return plan["Plan"]
+
+    plan = await store.database.write(explain)
+    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])

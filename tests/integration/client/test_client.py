@@ -1,0 +1,283 @@
+"""The client against a real mill: every question, and a watch that outlives its server."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from tests.support.engine_harness import NOON, Stage, opened
+from tests.support.feed_documents import item, numbered, rss
+from tests.support.sample_refreshes import new_feed
+
+from feedmill.app.services import open_services
+from feedmill.client import Client, follow
+from feedmill.config import Config, StoreConfig
+from feedmill.engine.ports.store import Store
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.service.auth import issue_token
+from feedmill.errors import MissingError, RefusedError, TokenError
+from feedmill.interfaces.http_server import rest_server
+from feedmill.model.event import NewEvent
+from feedmill.publish.shapes import FeedChange
+from feedmill_demo.server.script import document
+
+CHILD = Path(__file__).parents[3] / "tests/support/children/serve_rest.py"
+ROOT = Path(__file__).parents[3]
+
+Story = Callable[[Stage, Client], Awaitable[None]]
+
+
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait long for a server that is about to come back."""
+    monkeypatch.setattr(follow, "_FIRST_WAIT_SEC", 0.05)
+    monkeypatch.setattr(follow, "_LONGEST_WAIT_SEC", 0.2)
+
+
+def tell(home: Path, story: Story) -> None:
+    async def told() -> None:
+        async with (
+            asyncio.timeout(30),
+            opened(home) as stage,
+            rest_server(stage.services, Lifecycle("the test"), port=0) as address,
+            Client(address) as client,
+        ):
+            await story(stage, client)
+
+    asyncio.run(told())
+
+
+def test_every_question_is_answered_with_a_value(tmp_path: Path) -> None:
+    async def story(stage: Stage, client: Client) -> None:
+        stage.publisher.script("/feed", document(numbered(1, 2, 3)))
+        added = await client.add(stage.publisher.url("/feed"), tags=["news"])
+        assert added.created
+        assert added.tags == ("news",)
+        assert (await client.refetch(added.id)).feed_id == added.id
+        await stage.pass_once()
+
+        feeds = [feed.id async for feed in client.feeds(tag="news")]
+        entries = [entry async for entry in client.entries(tag="news", text="title")]
+        assert feeds == [added.id]
+        assert sorted(entry.title or "" for entry in entries) == ["Title 1", "Title 2", "Title 3"]
+        assert [e async for e in client.entries(feeds=["nobody"])] == []
+        assert [e async for e in client.entries(category="x")] == []
+        assert [e async for e in client.entries(since=NOON.replace(year=2090))] == []
+        assert (await client.feed(added.id)).stats.last_result == "fresh"
+        assert (await client.health(added.id)).kind == "well"
+
+        entry = await client.entry(entries[0].entry_uid)
+        assert entry == entries[0]
+        assert await client.revisions(entry.entry_uid) == ()
+        raw = await client.raw(entry.entry_uid)
+        whole = await client.raw_document(raw.fetch_id)
+        assert raw.body.startswith(b"<item>")
+        assert whole.body == numbered(1, 2, 3)
+        assert whole.body[raw.offset : raw.offset + len(raw.body)] == raw.body
+        assert (await client.fetch(raw.fetch_id)).http_status == 200
+
+        changed = await client.change(added.id, FeedChange(title="Mine", paused=True))
+        assert (changed.title, changed.paused) == ("Mine", True)
+        with pytest.raises(RefusedError) as paused:
+            await client.refetch(added.id)
+        assert paused.value.reason == "paused"
+        await client.remove(added.id)
+        with pytest.raises(MissingError):
+            await client.feed(added.id)
+
+    tell(tmp_path, story)
+
+
+def test_the_one_right_address_of_a_feed_is_asked_for(tmp_path: Path) -> None:
+    async def story(stage: Stage, client: Client) -> None:
+        stage.publisher.script("/feed", document(numbered(1)))
+        address = stage.publisher.url("/feed")
+
+        found = await client.canonicalize(f"{address}?utm_source=test")
+
+        assert found.url == address
+
+    tell(tmp_path, story)
+
+
+def test_an_address_without_a_meaning_is_refused(tmp_path: Path) -> None:
+    async def story(_: Stage, client: Client) -> None:
+        for address in ("", "ftp://example.org/feed", "http://169.254.169.254/latest"):
+            with pytest.raises(RefusedError):
+                await client.add(address)
+
+    tell(tmp_path, story)
+
+
+def test_entries_beyond_a_page_come_all(tmp_path: Path) -> None:
+    async def story(stage: Stage, client: Client) -> None:
+        items = (item(number) for number in range(1_234))
+        feed = await stage.add("/feed", document(rss(*items)))
+        await stage.poll(feed)
+
+        uids = [entry.entry_uid async for entry in client.entries()]
+
+        assert len(uids) == len(set(uids)) == 1_234
+
+    tell(tmp_path, story)
+
+
+def test_events_are_read_by_page_by_long_poll_and_as_they_happen(tmp_path: Path) -> None:
+    async def story(stage: Stage, client: Client) -> None:
+        feed = await stage.add("/feed", document(numbered(1, 2)))
+        await stage.poll(feed)
+        page = await client.events(0)
+        assert [event.seq for event in page.items] == list(range(1, page.last_seq + 1))
+        assert page.next == page.last_seq
+        news = await client.events(0, types=["new_entry"])
+        assert {event.type for event in news.items} == {"new_entry"}
+
+        waiting = asyncio.create_task(client.events(page.next, wait_sec=20))
+        stage.publish(feed, document(numbered(1, 2, 3)))
+        await stage.poll(feed)
+        assert [event.type for event in (await waiting).items][:1] == ["new_entry"]
+
+        async with aclosing(client.watch(page.next)) as events:
+            assert (await anext(events)).seq == page.next + 1
+
+    tell(tmp_path, story)
+
+
+def test_a_token_opens_what_its_scope_allows(tmp_path: Path) -> None:
+    async def story(stage: Stage, client: Client) -> None:
+        secret = (await issue_token("reader", ("read",), stage.services)).secret
+        with pytest.raises(TokenError) as nobody:
+            await client.events()
+        assert nobody.value.status == 401
+        async with Client(str(client._transport._http.base_url), secret) as reader:
+            assert (await reader.events()).items == ()
+            with pytest.raises(TokenError) as narrow:
+                await reader.add("https://example.org/feed")
+            assert narrow.value.status == 403
+
+    tell(tmp_path, story)
+
+
+def test_the_example_prints_what_happens_and_remembers_where_it_was(tmp_path: Path) -> None:
+    async def story(stage: Stage, client: Client) -> None:
+        position = tmp_path / "position.txt"
+        printed = []
+        for first in (1, 4):  # the second run goes on where the first one ended
+            await happen(stage.services.store, first, first + 2)
+            async with example(client, position) as lines:
+                printed += [(await lines.readline()).split()[0] for _ in range(3)]
+                while not noted(position, first + 2):  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)  # the line is out before the position is
+
+        assert printed == [b"1", b"2", b"3", b"4", b"5", b"6"]
+
+    tell(tmp_path, story)
+
+
+def test_a_watch_outlives_kills_of_its_server_and_sees_each_event_once(tmp_path: Path) -> None:
+    async def story() -> None:
+        seen = Diary()
+        config = Config(store=StoreConfig(home=str(tmp_path)))
+        async with asyncio.timeout(60), open_services(config) as services:
+            store = services.store
+            async with served(tmp_path, 0) as (child, address):
+                port = int(address.rpartition(":")[2])
+                async with Client(address) as client, asyncio.TaskGroup() as group:
+                    watching = group.create_task(watch(client, seen, until=120))
+                    await happen(store, 1, 40)
+                    await seen.reached(40)
+                    child.kill()
+                    await child.wait()
+                    await happen(store, 41, 80)  # while nobody serves
+                    for start in (81, 101):
+                        async with served(tmp_path, port) as (again, _):
+                            await seen.reached(start - 1)
+                            await happen(store, start, start + 19)
+                            await seen.reached(start + 9)
+                            again.kill()  # in the middle of telling, or after it
+                    async with served(tmp_path, port):
+                        await watching
+
+        assert seen.seqs == list(range(1, 121))
+
+    asyncio.run(story())
+
+
+def noted(position: Path, seq: int) -> bool:
+    return position.exists() and position.read_text() == f"{seq}\n"
+
+
+class Diary:
+    """The numbers of the events that were seen, and a way to wait for one."""
+
+    def __init__(self) -> None:
+        self.seqs: list[int] = []
+        self._stirred = asyncio.Event()
+
+    def note(self, seq: int) -> None:
+        self.seqs.append(seq)
+        self._stirred.set()
+
+    async def reached(self, seq: int) -> None:
+        while not self.seqs or self.seqs[-1] < seq:
+            self._stirred.clear()
+            await self._stirred.wait()
+
+
+async def watch(client: Client, seen: Diary, *, until: int) -> None:
+    async with aclosing(client.watch()) as events:
+        async for event in events:
+            seen.note(event.seq)
+            if event.seq == until:
+                return
+
+
+async def happen(store: Store, first: int, last: int) -> None:
+    """One event for each of these numbers."""
+    for number in range(first, last + 1):
+        new = new_feed(number)
+        event = NewEvent(type="feed.added", feed_id=new.id, occurred_at=NOON)
+        await store.add_feed(new, (event,))
+
+
+@asynccontextmanager
+async def example(client: Client, position: Path) -> AsyncIterator[asyncio.StreamReader]:
+    """What examples/follow.py prints; it is ended at the end."""
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(ROOT / "examples" / "follow.py"),
+        str(client._transport._http.base_url),
+        str(position),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    try:
+        yield child.stdout
+    finally:
+        child.kill()
+        await child.wait()
+
+
+@asynccontextmanager
+async def served(home: Path, port: int) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    """A mill in a process of its own; killed at the end if it still lives."""
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(CHILD),
+        str(home),
+        str(port),
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert child.stdout is not None
+    try:
+        address = (await child.stdout.readline()).decode().strip()
+        assert address
+        yield child, address
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()

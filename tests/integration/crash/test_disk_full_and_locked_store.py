@@ -1,0 +1,175 @@
+"""A disk that is full or fails, and a stranger who holds the database: the mill waits and goes on."""
+
+import asyncio
+import signal
+import sqlite3
+from pathlib import Path
+
+import pytest
+from tests.support.living_feeds_publisher import Press, pressing
+from tests.support.run_process import Mill, Running, until
+from tests.support.store_ledger import Ledger
+
+FEEDS, HOSTS = 12, 12
+
+
+def test_a_full_disk_is_waited_for_and_nothing_is_lost(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with pressing(FEEDS, HOSTS) as press:
+            mill, ledger = await a_mill(tmp_path, press)
+            async with await mill.start() as running:
+                await until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+
+                running.signal(signal.SIGUSR1)
+                await until(lambda: bool(troubles(mill)), "a word about the full disk")
+                stored = ledger.entries()  # reading goes on
+                running.signal(signal.SIGUSR2)
+
+                assert stored.keys() == press.published.keys()
+                await catch_up(mill, ledger, press, running)
+            assert troubles(mill) <= {"disk-full", "io-error"}
+            assert mill.said("recovered")
+
+    asyncio.run(story())
+
+
+def test_a_mill_on_a_full_disk_still_leaves_when_it_is_told_to(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with pressing(FEEDS, HOSTS) as press:
+            mill, ledger = await a_mill(tmp_path, press)
+            async with await mill.start() as running:
+                await until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+                running.signal(signal.SIGUSR1)
+                await until(lambda: bool(troubles(mill)), "a word about the full disk")
+
+                assert await running.stop() == 0
+
+            ledger.check(press)
+            async with await mill.start() as running:
+                await catch_up(mill, ledger, press, running)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("failpoint", "reason"),
+    [
+        ("blob-write=eio@2-4", "io-error"),
+        ("blob-written=eio@2-4", "io-error"),  # the sync
+        ("segment-created=enospc@2-3", "disk-full"),
+        ("store-begin=eio@4-6", "io-error"),
+        ("store-commit=eio@4-6", "io-error"),
+        ("store-commit=enospc@4-6", "disk-full"),
+        ("tap-append=eio@2-3", "io-error"),
+        ("tap-appended=enospc@1-2", "disk-full"),
+    ],
+)
+def test_a_disk_that_fails_a_few_times_is_told_of_and_costs_nothing(
+    tmp_path: Path, failpoint: str, reason: str
+) -> None:
+    async def story() -> None:
+        async with pressing(FEEDS, HOSTS) as press:
+            mill, ledger = await a_mill(tmp_path, press)
+
+            async with await mill.start(failpoint) as running:
+                await until(lambda: bool(troubles(mill)), "a word about the disk")
+                await catch_up(mill, ledger, press, running)
+
+            assert troubles(mill) == {reason}
+
+    asyncio.run(story())
+
+
+def test_a_foreign_writer_is_waited_for_without_a_word(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with pressing(FEEDS, HOSTS) as press:
+            mill, ledger = await a_mill(tmp_path, press)
+            async with await mill.start() as running:
+                await until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+
+                with held(mill):
+                    await asyncio.sleep(3)  # the fault itself: somebody is slow
+
+                await catch_up(mill, ledger, press, running)
+            assert not troubles(mill)
+            assert b"locked" not in mill.log
+
+    asyncio.run(story())
+
+
+def test_a_foreign_writer_who_outlasts_our_patience_is_told_of_and_waited_for(
+    tmp_path: Path,
+) -> None:
+    async def story() -> None:
+        async with pressing(FEEDS, HOSTS) as press:
+            mill, ledger = await a_mill(tmp_path, press, FEEDMILL_STORE_PATIENCE_SEC="0.5")
+            async with await mill.start() as running:
+                await until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+
+                with held(mill):
+                    await until(lambda: bool(troubles(mill)), "a word about the other program")
+
+                await catch_up(mill, ledger, press, running)
+            assert troubles(mill) == {"busy"}
+
+    asyncio.run(story())
+
+
+def test_a_mill_leaves_in_time_although_somebody_holds_the_database(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with pressing(FEEDS, HOSTS) as press:
+            mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="2")
+            async with await mill.start() as running:
+                await until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+                with held(mill):
+                    await asyncio.sleep(1.5)  # every feed is due, and the claim has to wait
+
+                    assert await running.stop() == 0
+
+            # A lane that was under way cannot be handed back while somebody holds the database;
+            # its lease ends by itself.
+            ledger.check(press)
+
+    asyncio.run(story())
+
+
+async def a_mill(tmp_path: Path, press: Press, **settings: str) -> tuple[Mill, Ledger]:
+    """A home folder that knows every feed of the press."""
+    mill = Mill(tmp_path / "home", **settings)
+    await mill.subscribe(press.addresses)
+    return mill, Ledger(mill.home)
+
+
+async def catch_up(mill: Mill, ledger: Ledger, press: Press, running: Running) -> None:
+    """The same process gets everything that was published, and leaves in good order."""
+    press.resting = True
+    await until(
+        lambda: not running.is_alive or (ledger.has(press) and ledger.is_delivered()), "catching up"
+    )
+    assert running.is_alive, mill.lines()[-3:]
+    assert await running.stop() == 0
+    ledger.check(press)
+    assert ledger.has(press)
+    ledger.check_delivered()
+    assert ledger.leases(running.process.pid) == 0
+    assert not mill.said("surprised")
+
+
+def troubles(mill: Mill) -> set[str]:
+    """The reasons for which the mill has waited."""
+    return {str(line["reason"]) for line in mill.said("troubled")}
+
+
+class held:  # noqa: N801  # reads as a word of the story
+    """Another program with a transaction that it does not end."""
+
+    def __init__(self, mill: Mill) -> None:
+        self._connection = sqlite3.connect(mill.home / "feedmill.db", isolation_level=None)
+
+    def __enter__(self) -> None:
+        self._connection.execute("PRAGMA busy_timeout = 10000")
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.execute("ROLLBACK")
+        self._connection.close()

@@ -1,0 +1,113 @@
+"""A worker that slept through an answer of its own store must not trust what the answer says."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.support.engine_harness import PLAIN, Stage, SteppedClock, opened
+from tests.support.feed_documents import paper
+
+from feedmill.config import HostConfig
+from feedmill.engine.poll.scheduler import run_once
+from feedmill.engine.run.lifecycle import Lifecycle
+
+LEASE_SEC = 15.2  # a fetch may take 10 s and is given 5 s more: the second needs a renewal
+
+
+class SleepyClock(SteppedClock):
+    """The monotonic clock goes on while the worker sleeps."""
+
+    slept_sec = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.slept_sec
+
+
+def play(home: Path, story: Callable[[Stage], Awaitable[None]], **parts: Any) -> None:
+    async def run() -> None:
+        leased = replace(PLAIN.run, lease_sec=LEASE_SEC)
+        async with opened(home, clock=SleepyClock(), run=leased, **parts) as stage:
+            await story(stage)
+
+    asyncio.run(run())
+
+
+def test_a_renewal_that_was_read_after_the_lease_had_ended_sends_nobody_a_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.add("/0", replace(paper(0), delay_sec=0.25))
+        await stage.add("/1", paper(1))
+        store, clock = stage.services.store, stage.clock
+        assert isinstance(clock, SleepyClock)
+        renew, claim = store.renew, store.claim
+        seen: list[str] = []
+
+        async def renew_and_sleep(*given: Any, **named: Any) -> bool:
+            held = await renew(*given, **named)
+            clock.slept_sec += LEASE_SEC + 1
+            seen.append(f"renewed {held}, asked {len(stage.requests('/1'))}")
+            return held
+
+        async def claim_and_tell(*given: Any, **named: Any) -> Any:
+            claims = await claim(*given, **named)
+            seen.extend(f"claimed, asked {len(stage.requests('/1'))}" for _ in claims)
+            return claims
+
+        monkeypatch.setattr(store, "renew", renew_and_sleep)
+        monkeypatch.setattr(store, "claim", claim_and_tell)
+        assert await stage.pass_once() == 2
+
+        assert seen == ["claimed, asked 0", "renewed True, asked 0", "claimed, asked 0"]
+        assert len(stage.requests("/1")) == 1
+
+    play(tmp_path, story)
+
+
+def test_a_lease_that_was_lost_to_somebody_else_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.add("/0", replace(paper(0), delay_sec=0.25))
+        await stage.add("/1", paper(1))
+        told: list[str] = []
+
+        async def lose(*_: Any, **__: Any) -> bool:
+            watch.stop()
+            return False
+
+        monkeypatch.setattr(stage.services.store, "renew", lose)
+        watch = Lifecycle("the slow one", losses=(told.append,))
+        await run_once(stage.services, watch)
+
+        assert told == [f"127.0.0.1:{stage.publisher.port}"]
+        assert stage.requests("/1") == ()
+
+    play(tmp_path, story)
+
+
+def test_the_gap_of_a_host_is_waited_for_with_a_millisecond_to_spare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event loop that counts in milliseconds rings half of one early, and that is impolite."""
+
+    async def story(stage: Stage) -> None:
+        for number in range(2):
+            await stage.add(f"/{number}", paper(number))
+        watch, waits = Lifecycle("the test"), list[float]()
+
+        async def pause(seconds: float) -> None:
+            waits.append(seconds)
+            await asyncio.sleep(0)
+            if len(waits) == 2:
+                watch.stop()
+
+        monkeypatch.setattr(watch, "pause", pause)
+        await run_once(stage.services, watch)
+
+        assert 0.05 < min(waits) == pytest.approx(0.051)
+
+    play(tmp_path, story, host=HostConfig(rps=0, min_gap_ms=50))

@@ -1,0 +1,40 @@
+"""Names and choices at the command line that nobody meant."""
+
+import pytest
+from tests.support.command_line import Mill
+
+from feedmill_demo.server.script import Answer
+from feedmill_demo.server.server import Publisher
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+@pytest.mark.parametrize("command", [("remove", "--yes"), ("pause",), ("move",), ("show",)])
+def test_an_empty_name_is_nobody_also_where_there_is_one_feed(
+    mill: Mill, command: tuple[str, ...], name: str
+) -> None:
+    mill.ok("add", "--as-is", "https://one.example/feed")
+
+    said = mill(*command, name)
+
+    assert said.status == 1
+    assert "there is no feed" in said.err
+    assert len(mill.json("list")["items"]) == 1
+
+
+@pytest.mark.parametrize("choice", ["0", "3", "-1", "9" * 5000, "\u00b2", "", "http://ann:pw@x/"])
+def test_a_choice_that_is_not_there_is_refused_in_one_sentence(
+    mill: Mill, publisher: Publisher, choice: str
+) -> None:
+    links = "".join(
+        f'<link rel="alternate" type="application/rss+xml" href="/{name}">' for name in "ab"
+    )
+    publisher.script(
+        "/", Answer(headers=(("Content-Type", "text/html"),), body=f"<html>{links}".encode())
+    )
+
+    said = mill("add", publisher.url("/"), f"--choose={choice}")
+
+    assert said.status == 1
+    assert "leads to no feed" in said.err
+    assert len(said.err) < 1000
+    assert "pw" not in said.err

@@ -1,0 +1,380 @@
+"""The gRPC door as an outside client finds it: what is there, what it answers, how it says no."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from tests.integration.interfaces.grpc.conftest import Serve
+from tests.support.engine_harness import Stage, opened
+from tests.support.feed_documents import numbered, paper, said
+from tests.support.grpc_client import PACKAGE, Visitor, reason_of, told, visiting
+
+from feedmill.config import GrpcConfig
+from feedmill.engine.ports.store import Store
+from feedmill.errors import StoreError
+from feedmill.interfaces.grpc.server import grpc_server
+from feedmill_demo.server.script import document
+
+NOT_FOUND = grpc.StatusCode.NOT_FOUND
+BAD = grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def refused(
+    visitor: Visitor, method: str, **fields: Any
+) -> tuple[grpc.StatusCode, str | None]:
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await visitor.ask(method, **fields)
+    return caught.value.code(), reason_of(caught.value)
+
+
+def test_reflection_lists_every_service_and_its_methods(serve: Serve) -> None:
+    async def story(_: Stage, visitor: Visitor) -> None:
+        names = {
+            service: sorted(visitor.method(f"{service}/List").containing_service.methods_by_name)
+            for service in (
+                f"{PACKAGE}.{one}" for one in ("Feeds", "Entries", "Articles", "Events")
+            )
+        }
+
+        assert sorted(visitor.services) == [
+            "feedmill.v1.Addresses",
+            "feedmill.v1.Articles",
+            "feedmill.v1.Entries",
+            "feedmill.v1.Events",
+            "feedmill.v1.Feeds",
+            "grpc.health.v1.Health",
+            "grpc.reflection.v1alpha.ServerReflection",
+        ]
+        assert names["feedmill.v1.Feeds"] == [
+            "Add", "Change", "Get", "Health", "List", "Refetch", "Remove", "Schedule",
+        ]  # fmt: skip
+        assert names["feedmill.v1.Entries"] == ["Get", "List", "Raw", "Revisions"]
+        assert names["feedmill.v1.Events"] == ["List", "Watch"]
+
+    serve(story)
+
+
+@pytest.mark.parametrize("service", ["", "feedmill.v1.Feeds", "feedmill.v1.Events"])
+def test_the_health_service_says_that_it_serves(serve: Serve, service: str) -> None:
+    async def story(_: Stage, visitor: Visitor) -> None:
+        answer = await visitor.ask("grpc.health.v1.Health/Check", service=service)
+
+        assert answer == {"status": 1}  # SERVING
+
+    serve(story)
+
+
+def test_a_subscription_is_added_changed_polled_and_given_up(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        stage.publisher.script("/feed", paper(1, 2), host="127.0.0.1")
+        url = stage.publisher.url("/feed")
+
+        added = await visitor.ask("Feeds/Add", url=url, title="Mine", tags=["b", "a"], as_is=True)
+        again = await visitor.ask("Feeds/Add", url=url, as_is=True)
+        feed_id = added["feed"]["id"]
+        changed = await visitor.ask("Feeds/Change", id=feed_id, paused=True, tags=["c"])
+        resumed = await visitor.ask(
+            "Feeds/Change", id=feed_id, paused=False, update_mask="paused,title,tags"
+        )
+        due = await visitor.ask("Feeds/Refetch", id=feed_id)
+        await stage.pass_once()
+        listed = await visitor.ask("Entries/List", feed_id=feed_id)
+        gone = await visitor.ask("Feeds/Remove", id=feed_id)
+
+        assert (added["created"], again["created"]) == (True, False)
+        assert (added["feed"]["title"], added["feed"]["tags"]) == ("Mine", ["a", "b"])
+        assert again["feed"]["id"] == feed_id
+        assert (changed["paused"], changed["tags"], changed["title"]) == (True, ["c"], "Mine")
+        assert (resumed["paused"], resumed["tags"], resumed["title"]) == (False, [], None)
+        assert due["feed_id"] == feed_id
+        assert sorted(entry["title"] for entry in listed["items"]) == ["Title 1", "Title 2"]
+        assert gone == {}
+        assert await refused(visitor, "Feeds/Get", id=feed_id) == (NOT_FOUND, "not-found")
+
+    serve(story)
+
+
+def test_a_page_with_several_feeds_is_answered_with_the_choice(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        links = "".join(
+            f'<link rel="alternate" type="application/rss+xml" title="{name}" href="/{name}">'
+            for name in ("one", "two")
+        )
+        page = f"<!doctype html><html><head>{links}</head><body>Hello</body></html>".encode()
+        html = (("Content-Type", "text/html"),)
+        stage.publisher.script("/page", said(200, *html, body=page), host="127.0.0.1")
+        stage.publisher.script("/two", paper(2), host="127.0.0.1")
+        url = stage.publisher.url("/page")
+
+        several = await visitor.ask("Feeds/Add", url=url)
+        chosen = await visitor.ask("Feeds/Add", url=url, choose=2)
+
+        assert several["feed"] is None
+        assert [found["title"] for found in several["choices"]] == ["one", "two"]
+        assert chosen["feed"]["url"] == stage.publisher.url("/two")
+
+    serve(story)
+
+
+def test_a_secret_that_was_given_is_never_told(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        wish = {
+            "url": stage.publisher.url("/private"),
+            "as_is": True,
+            "username": "ann",
+            "password": "hush-hush",
+            "headers": [{"name": "X-Key", "value": "hush-hush"}],
+        }
+
+        added = await visitor.ask("Feeds/Add", **wish)
+        shown = await visitor.ask("Feeds/Get", id=added["feed"]["id"])
+        events = await visitor.ask("Events/List")
+
+        assert added["feed"]["overrides"]["has_credentials"] is True
+        assert added["feed"]["overrides"]["header_names"] == ["X-Key"]
+        assert "hush-hush" not in f"{added}{shown}{events}"
+
+    serve(story)
+
+
+def test_pages_follow_each_other_by_their_cursors(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        await stage.poll(await stage.add("/feed", paper(*range(1, 8))))
+        seen: list[str] = []
+        cursor: dict[str, str] = {}
+
+        for _ in range(10):
+            page = await visitor.ask("Entries/List", limit=3, **cursor)
+            seen += [entry["entry_uid"] for entry in page["items"]]
+            if page["next"] is None:
+                break
+            cursor = {"cursor": page["next"]}
+
+        assert len(seen) == 7
+        assert len(set(seen)) == 7
+
+    serve(story)
+
+
+def test_a_page_that_clients_would_not_take_is_shortened_and_nothing_is_lost(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        await stage.poll(await stage.add("/feed", paper(*range(1, 31))))
+        first = await visitor.ask("Entries/List", limit=30)
+        seen = [entry["entry_uid"] for entry in first["items"]]
+
+        while first["next"] is not None:
+            first = await visitor.ask("Entries/List", limit=30, cursor=first["next"])
+            seen += [entry["entry_uid"] for entry in first["items"]]
+
+        assert len(first["items"]) < 30
+        assert len(seen) == len(set(seen)) == 30
+
+    serve(story, grpc=GrpcConfig(page_bytes=4_000))
+
+
+def test_raw_bytes_come_in_parts_that_make_the_whole(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        body = numbered(1, extra="<!--" + "x" * 200_000 + "-->")
+        await stage.poll(await stage.add("/feed", document(body)))
+        (entry,) = (await visitor.ask("Entries/List"))["items"]
+        ref = entry["raw_refs"][0]
+
+        whole = [
+            told(part) async for part in visitor.stream("Entries/Raw", fetch_id=ref["fetch_id"])
+        ]
+        piece = [
+            told(part) async for part in visitor.stream("Entries/Raw", entry_uid=entry["entry_uid"])
+        ]
+
+        assert b"".join(part["data"] for part in whole) == body
+        assert whole[0]["length"] == len(body)
+        assert len(whole) > 3
+        assert whole[0]["fetch"]["response_headers"]
+        assert (piece[0]["offset"], piece[0]["length"]) == (ref["offset"], ref["length"])
+        assert b"".join(part["data"] for part in piece).startswith(b"<item>")
+
+    serve(story)
+
+
+def test_a_feed_that_fails_says_why_in_words(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        feed = await stage.add("/feed", said(503))
+        await stage.poll(feed)
+
+        health = await visitor.ask("Feeds/Health", id=feed.id)
+
+        assert (health["kind"], health["reason"]) == ("http", "unavailable")
+        assert health["attempts"][0]["http_status"] == 503
+        assert health["words"]
+
+    serve(story)
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "code", "reason"),
+    [
+        pytest.param("Feeds/Get", {"id": "nobody"}, NOT_FOUND, "not-found", id="no such feed"),
+        pytest.param("Feeds/Health", {"id": ""}, NOT_FOUND, "not-found", id="no id"),
+        pytest.param("Entries/Get", {"entry_uid": "x\x00y"}, NOT_FOUND, "not-found", id="no entry"),
+        pytest.param("Entries/Revisions", {}, NOT_FOUND, "not-found", id="no uid"),
+        pytest.param(
+            "Entries/List", {"feed_id": "?"}, NOT_FOUND, "not-found", id="no feed of them"
+        ),
+        pytest.param("Entries/List", {"cursor": "???"}, BAD, "bad-cursor", id="a made-up cursor"),
+        pytest.param("Feeds/List", {"cursor": "é"}, BAD, "bad-cursor", id="a foreign cursor"),
+        pytest.param("Events/List", {"after_seq": -1}, BAD, "usage", id="a negative number"),
+        pytest.param("Events/List", {"types": ["nope"]}, BAD, "usage", id="a type that is none"),
+        pytest.param("Feeds/Add", {}, BAD, "usage", id="no address"),
+        pytest.param("Feeds/Add", {"url": "http://10.0.0.1/"}, BAD, "private-address", id="inside"),
+        pytest.param("Feeds/Add", {"url": "file:///etc/passwd"}, BAD, "malformed-url", id="a file"),
+        pytest.param(
+            "Feeds/Add",
+            {"url": "https://a.example/", "headers": [{"name": "A", "value": "b\r\nC: d"}]},
+            BAD,
+            "usage",
+            id="a header in a header",
+        ),
+        pytest.param("Feeds/Change", {"id": "x", "title": ""}, BAD, "usage", id="an empty title"),
+        pytest.param(
+            "Feeds/Change", {"id": "x", "update_mask": "id"}, BAD, "usage", id="what cannot change"
+        ),
+        pytest.param(
+            "Feeds/Change", {"id": "x", "update_mask": "paused"}, BAD, "usage", id="neither nor"
+        ),
+    ],
+)
+def test_what_cannot_be_answered_has_a_status_and_a_stable_reason(
+    serve: Serve, method: str, fields: dict[str, Any], code: grpc.StatusCode, reason: str
+) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        assert await refused(visitor, method, **fields) == (code, reason)
+        assert (await stage.counts())["feeds"] == 0
+
+    serve(story)
+
+
+def test_raw_bytes_of_nothing_are_asked_for_in_vain(serve: Serve) -> None:
+    async def story(_: Stage, visitor: Visitor) -> None:
+        with pytest.raises(grpc.aio.AioRpcError) as unnamed:
+            await visitor.stream("Entries/Raw").read()
+        with pytest.raises(grpc.aio.AioRpcError) as unknown:
+            await visitor.stream("Entries/Raw", fetch_id="../../etc/passwd").read()
+
+        assert (unnamed.value.code(), reason_of(unnamed.value)) == (BAD, "usage")
+        assert (unknown.value.code(), reason_of(unknown.value)) == (NOT_FOUND, "not-found")
+
+    serve(story)
+
+
+def test_a_paused_feed_is_not_refetched(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        feed = await stage.add("/feed", paper(1))
+        await visitor.ask("Feeds/Change", id=feed.id, paused=True)
+
+        answer = await refused(visitor, "Feeds/Refetch", id=feed.id)
+
+        assert answer == (grpc.StatusCode.FAILED_PRECONDITION, "paused")
+
+    serve(story)
+
+
+def test_bytes_that_are_no_message_are_refused(serve: Serve) -> None:
+    async def story(_: Stage, visitor: Visitor) -> None:
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await visitor.send("Feeds/Get", b"\xff\xff\xff")
+
+        assert (caught.value.code(), reason_of(caught.value)) == (BAD, "malformed")
+
+    serve(story)
+
+
+def test_a_request_over_its_limit_is_refused(serve: Serve) -> None:
+    async def story(_: Stage, visitor: Visitor) -> None:
+        code, _reason = await refused(visitor, "Feeds/Get", id="x" * 20_000)
+
+        assert code == grpc.StatusCode.RESOURCE_EXHAUSTED
+
+    serve(story, grpc=GrpcConfig(max_request_bytes=10_000))
+
+
+def test_an_answer_that_takes_too_long_is_given_up(serve: Serve) -> None:
+    async def story(_: Stage, visitor: Visitor) -> None:
+        answer = await refused(visitor, "Feeds/List")
+
+        assert answer == (grpc.StatusCode.DEADLINE_EXCEEDED, "timeout")
+
+    serve(story, grpc=GrpcConfig(call_sec=0.0))
+
+
+def test_a_method_that_is_not_there_is_unimplemented(serve: Serve) -> None:
+    async def story(_: Stage, visitor: Visitor) -> None:
+        call = visitor._channel.unary_unary(f"/{PACKAGE}.Feeds/Explode")
+
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await call(b"")
+
+        assert caught.value.code() == grpc.StatusCode.UNIMPLEMENTED
+
+    serve(story)
+
+
+class Ailing:
+    """A store that has lost its log; everything else is as it was."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def last_seq(self) -> int:
+        message = "/var/lib/feedmill/feedmill.db: disk I/O error"
+        raise StoreError(message, reason="io-error")
+
+
+def test_a_store_that_cannot_be_read_shows_in_health_and_in_answers(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with (
+            asyncio.timeout(30),
+            opened(tmp_path) as stage,
+            grpc_server(stage.services._replace(store=Ailing(stage.services.store))) as bound,
+            visiting(bound.port) as visitor,
+        ):
+            health = await visitor.ask("grpc.health.v1.Health/Check")
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await visitor.ask("Events/List")
+
+        assert health == {"status": 2}  # NOT_SERVING
+        assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
+        assert caught.value.details() == "the store cannot answer now"
+        assert dict(caught.value.trailing_metadata()) == {
+            "feedmill-reason": "io-error",
+            "retry-after": "5",
+            "grpc-retry-pushback-ms": "5000",
+        }
+
+    asyncio.run(story())
+
+
+def test_a_fault_of_our_own_tells_nothing_of_itself(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def explode(*_: object, **__: object) -> None:
+        message = "/var/lib/secret"
+        raise RuntimeError(message)
+
+    async def story(_: Stage, visitor: Visitor) -> None:
+        monkeypatch.setattr("feedmill.engine.service.queries.health", explode)
+
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await visitor.ask("Feeds/Health", id="x")
+
+        assert (caught.value.code(), reason_of(caught.value)) == (
+            grpc.StatusCode.INTERNAL,
+            "surprise",
+        )
+        assert "secret" not in caught.value.details()
+
+    serve(story)

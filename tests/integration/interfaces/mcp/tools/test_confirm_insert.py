@@ -1,0 +1,251 @@
+"""A ticket is worth one insertion of one selection, soon; everything else leaves the store as it was."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import MCPError
+from mcp_types import ElicitResult, InputRequiredResult
+from tests.support.engine_harness import Stage, opened
+from tests.support.mcp_client import Ask, Person, agent, collected, publish
+
+from feedmill.engine.two_phase.confirmation import ask_confirmation as ask_person
+
+Confirmed = Callable[[Stage, Ask, str, str], Awaitable[None]]
+YES = ElicitResult(action="accept", content={"insert": True})
+
+
+@pytest.fixture
+def with_ticket(tmp_path: Path) -> Callable[[Confirmed], None]:
+    """Tell a story in which a person has confirmed candidates 1 and 2 of a window."""
+
+    def told(story: Confirmed) -> None:
+        async def whole() -> None:
+            async with opened(tmp_path) as stage, agent(stage, Person()) as ask:
+                window = (await collected(ask, publish(stage)))["window_id"]
+                answer = await ask("confirm", window_id=window, candidate_ids=[1, 2])
+                await story(stage, ask, window, answer["ticket"])
+
+        asyncio.run(whole())
+
+    return told
+
+
+def test_an_invented_ticket_inserts_nothing(with_ticket: Callable[[Confirmed], None]) -> None:
+    async def story(stage: Stage, ask: Ask, window: str, ticket: str) -> None:
+        changed = ("B" if ticket[0] != "B" else "C") + ticket[1:]
+        for invented in (changed, ticket[:-1], "yes", "confirmed", "-" * 29):
+            words = await ask.refusal(
+                "insert_selected", window_id=window, candidate_ids=[1, 2], ticket=invented
+            )
+            assert words.startswith("unknown-ticket: ")
+
+        assert await stage.entries() == []
+
+    with_ticket(story)
+
+
+def test_a_ticket_is_good_once(with_ticket: Callable[[Confirmed], None]) -> None:
+    async def story(stage: Stage, ask: Ask, window: str, ticket: str) -> None:
+        chosen = {"window_id": window, "candidate_ids": [2, 1], "ticket": ticket}
+        await ask("insert_selected", **chosen)
+
+        words = await ask.refusal("insert_selected", **chosen)
+
+        assert words.startswith("ticket-spent: ")
+        assert len(await stage.entries()) == 2
+
+    with_ticket(story)
+
+
+def test_of_two_insertions_at_once_one_has_the_ticket(
+    with_ticket: Callable[[Confirmed], None],
+) -> None:
+    async def story(stage: Stage, ask: Ask, window: str, ticket: str) -> None:
+        chosen = {"window_id": window, "candidate_ids": [1, 2], "ticket": ticket}
+
+        answers = await asyncio.gather(*(ask.call("insert_selected", **chosen) for _ in range(4)))
+
+        assert sorted(answer.is_error for answer in answers) == [False, True, True, True]
+        assert len(await stage.entries()) == 2
+
+    with_ticket(story)
+
+
+@pytest.mark.parametrize("others", [[1], [1, 2, 3], [3], [1, 3]], ids=str)
+def test_a_ticket_holds_for_no_other_selection_and_is_not_used_up_by_trying(
+    with_ticket: Callable[[Confirmed], None], others: list[int]
+) -> None:
+    async def story(stage: Stage, ask: Ask, window: str, ticket: str) -> None:
+        words = await ask.refusal(
+            "insert_selected", window_id=window, candidate_ids=others, ticket=ticket
+        )
+
+        assert words.startswith("other-selection: ")
+        assert await stage.entries() == []
+        done = await ask("insert_selected", window_id=window, candidate_ids=[1, 2], ticket=ticket)
+        assert done["new"] == 2
+
+    with_ticket(story)
+
+
+def test_a_ticket_holds_for_no_other_window(with_ticket: Callable[[Confirmed], None]) -> None:
+    async def story(stage: Stage, ask: Ask, _: str, ticket: str) -> None:
+        stage.later(seconds=1)
+        other = (await collected(ask, publish(stage, "/other")))["window_id"]
+
+        words = await ask.refusal(
+            "insert_selected", window_id=other, candidate_ids=[1, 2], ticket=ticket
+        )
+
+        assert words.startswith("other-selection: ")
+        assert await stage.entries() == []
+
+    with_ticket(story)
+
+
+def test_a_ticket_grows_old(with_ticket: Callable[[Confirmed], None]) -> None:
+    async def story(stage: Stage, ask: Ask, window: str, ticket: str) -> None:
+        stage.later(minutes=15)
+
+        words = await ask.refusal(
+            "insert_selected", window_id=window, candidate_ids=[1, 2], ticket=ticket
+        )
+
+        assert words.startswith("ticket-expired: ")
+        assert await stage.entries() == []
+
+    with_ticket(story)
+
+
+def test_a_ticket_may_be_typed_by_a_person(with_ticket: Callable[[Confirmed], None]) -> None:
+    async def story(_: Stage, ask: Ask, window: str, ticket: str) -> None:
+        typed = f" {ticket.replace('-', ' ').lower()}\n"
+
+        done = await ask("insert_selected", window_id=window, candidate_ids=[1, 2], ticket=typed)
+
+        assert done["new"] == 2
+
+    with_ticket(story)
+
+
+def test_a_window_that_was_changed_after_the_yes_is_refused(
+    with_ticket: Callable[[Confirmed], None],
+) -> None:
+    async def story(stage: Stage, ask: Ask, window: str, ticket: str) -> None:
+        path = Path(stage.config.store.home) / "windows" / f"{window}.json"
+        path.write_bytes(path.read_bytes().replace(b"The derby", b"The Derby"))
+
+        words = await ask.refusal(
+            "insert_selected", window_id=window, candidate_ids=[1, 2], ticket=ticket
+        )
+
+        assert words.startswith("changed: ")
+        assert await stage.entries() == []
+
+    with_ticket(story)
+
+
+def test_no_file_of_the_mill_holds_a_ticket(
+    with_ticket: Callable[[Confirmed], None],
+) -> None:
+    async def story(stage: Stage, _: Ask, __: str, ticket: str) -> None:
+        files = _files(Path(stage.config.store.home))
+
+        assert any(b"confirmations" in data for data in files)
+        for spelling in (ticket, ticket.replace("-", "")):
+            assert not any(spelling.encode() in data for data in files)
+
+    with_ticket(story)
+
+
+def test_an_unknown_candidate_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:
+    async def story() -> None:
+        person = Person()
+        async with opened(tmp_path) as stage, agent(stage, person) as ask:
+            window = (await collected(ask, publish(stage)))["window_id"]
+
+            words = await ask.refusal("confirm", window_id=window, candidate_ids=[1, 99])
+
+            assert words.startswith("unknown-id: ")
+            assert person.questions == []
+
+    asyncio.run(story())
+
+
+def test_an_answer_that_is_sent_again_asks_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path) as stage, agent(stage, Person()) as ask:
+            window = (await collected(ask, publish(stage)))["window_id"]
+            chosen = {"window_id": window, "candidate_ids": [1]}
+            asked = await _confirm(ask, chosen)
+            assert isinstance(asked, InputRequiredResult)
+            (key,) = asked.input_requests or {}
+            first = await _confirm(ask, chosen, {key: YES}, asked.request_state)
+            assert first.structured_content["status"] == "confirmed"
+
+            replayed = await _confirm(ask, chosen, {key: YES}, asked.request_state)
+
+            assert isinstance(replayed, InputRequiredResult)
+            with pytest.raises(MCPError, match="requestState"):
+                await _confirm(
+                    ask, {**chosen, "candidate_ids": [2]}, {key: YES}, asked.request_state
+                )
+
+    asyncio.run(story())
+
+
+def test_a_yes_without_a_question_is_no_yes(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path) as stage, agent(stage, Person()) as ask:
+            window = (await collected(ask, publish(stage)))["window_id"]
+            answer = await _confirm(
+                ask,
+                {"window_id": window, "candidate_ids": [1], "insert": True, "answer": "yes"},
+                {"feedmill.interfaces.mcp.tools.confirm_insert:answer_of_person": YES},
+            )
+
+            assert isinstance(answer, InputRequiredResult)
+
+    asyncio.run(story())
+
+
+def test_a_person_is_not_buried_under_questions(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path) as stage, agent(stage) as ask:
+            window = (await collected(ask, publish(stage)))["window_id"]
+            for number in range(50):
+                stage.later(seconds=1)
+                await _wait_for_answer(stage, f"digest {number}")
+
+            words = await ask.refusal("confirm", window_id=window, candidate_ids=[1])
+
+            assert words.startswith("too-many-questions: ")
+            stage.later(hours=25)
+            answer = await ask("confirm", window_id=window, candidate_ids=[1])
+            assert answer["status"] == "pending"
+
+    asyncio.run(story())
+
+
+def _files(home: Path) -> list[bytes]:
+    return [path.read_bytes() for path in home.rglob("*") if path.is_file()]
+
+
+async def _wait_for_answer(stage: Stage, digest: str) -> None:
+    await ask_person("0" * 16, digest, [1], stage.services, asked_by="somebody")
+
+
+async def _confirm(
+    ask: Ask, arguments: dict[str, Any], responses: Any = None, state: str | None = None
+) -> Any:
+    """One round of the call, as it goes over the wire."""
+    return await ask.client.session.call_tool(
+        "confirm",
+        arguments,
+        input_responses=responses,
+        request_state=state,
+        allow_input_required=True,
+    )

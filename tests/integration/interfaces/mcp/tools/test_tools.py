@@ -1,0 +1,304 @@
+"""The tools as a client sees them: described, paged, bounded, and honest about mistakes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.engine_harness import Stage, opened
+from tests.support.feed_documents import item, numbered, rss
+from tests.support.mcp_client import OFF_TOPIC, ON_TOPIC, Ask, agent, collected, publish
+
+from feedmill.config import McpConfig
+from feedmill_demo.server.script import document
+
+CHANGING = {"collect_window", "screen", "record_decisions", "confirm", "insert_selected"}
+LOOKING = {
+    "list_topics", "list_candidates", "explain_candidate", "list_feeds", "get_feed",
+    "explain_feed", "list_entries", "get_entry",
+}  # fmt: skip
+
+Story = Callable[[Stage, Ask], Awaitable[None]]
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Callable[[Story], None]:
+    def tell(story: Story) -> None:
+        async def whole() -> None:
+            async with opened(tmp_path) as stage, agent(stage) as ask:
+                await story(stage, ask)
+
+        asyncio.run(whole())
+
+    return tell
+
+
+def test_every_tool_says_what_it_does_to_the_world_and_what_it_answers(
+    told: Callable[[Story], None],
+) -> None:
+    async def story(_: Stage, ask: Ask) -> None:
+        tools = {tool.name: tool for tool in (await ask.client.list_tools()).tools}
+
+        assert set(tools) == CHANGING | LOOKING
+        for name, tool in tools.items():
+            assert tool.annotations is not None
+            assert tool.annotations.read_only_hint is (name in LOOKING)
+            assert tool.annotations.destructive_hint is False
+            assert tool.output_schema is not None
+            assert len(tool.description or "") > 30
+        outward = {name for name, tool in tools.items() if tool.annotations.open_world_hint}  # type: ignore[union-attr]  # asserted above
+        assert outward == {"collect_window", "screen"}
+        assert "written by strangers" in (ask.client.instructions or "")
+
+    told(story)
+
+
+def test_nothing_that_only_a_person_may_say_is_an_argument(told: Callable[[Story], None]) -> None:
+    async def story(_: Stage, ask: Ask) -> None:
+        tools = {tool.name: tool for tool in (await ask.client.list_tools()).tools}
+
+        asked = {name: set(tools[name].input_schema["properties"]) for name in CHANGING}
+
+        assert asked["confirm"] == {"window_id", "candidate_ids"}
+        assert asked["insert_selected"] == {"window_id", "candidate_ids", "ticket"}
+
+    told(story)
+
+
+def test_feeds_and_entries_are_listed_page_by_page(told: Callable[[Story], None]) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        feed = await stage.add("/feed", document(numbered(1, 2, 3)))
+        await stage.poll(feed)
+
+        first = await ask("list_entries", limit=2)
+        second = await ask("list_entries", limit=2, cursor=first["next_cursor"])
+        feeds = await ask("list_feeds")
+        entry = await ask("get_entry", entry_uid=first["entries"][0]["entry_uid"])
+        words = await ask("explain_feed", feed_id=feed.id)
+        shown = await ask("get_feed", feed_id=feed.id)
+
+        assert [len(page["entries"]) for page in (first, second)] == [2, 1]
+        assert second["next_cursor"] is None
+        assert [one["feed_id"] for one in feeds["feeds"]] == [feed.id]
+        assert entry["entry"]["untrusted"]["feed_title"] == "Paper"
+        assert words["schedule"]
+        assert words["kind"] == "well"
+        assert (shown["type"], shown["last_status"]) == ("rss", 200)
+
+    told(story)
+
+
+def test_a_long_text_is_cut_and_said_to_be(told: Callable[[Story], None]) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        feed = await stage.add("/feed", document(rss(item(1, text="<p>" + "word " * 400))))
+        await stage.poll(feed)
+        listed = (await ask("list_entries"))["entries"][0]
+
+        cut = await ask("get_entry", entry_uid=listed["entry_uid"], max_chars=100)
+        whole = await ask("get_entry", entry_uid=listed["entry_uid"])
+
+        assert len(listed["untrusted"]["summary"]) <= McpConfig().text_chars
+        assert (len(cut["entry"]["untrusted"]["summary"]) <= 100, cut["is_cut"]) == (True, True)
+        assert (len(whole["entry"]["untrusted"]["summary"]) > 1_900, whole["is_cut"]) == (
+            True,
+            False,
+        )
+
+    told(story)
+
+
+def test_candidates_are_filtered_by_what_was_said_of_them(told: Callable[[Story], None]) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        window = (await collected(ask, publish(stage)))["window_id"]
+        before = await ask("list_candidates", window_id=window, decision="unscreened")
+        ids = {c["untrusted"]["title"]: c["candidate_id"] for c in before["candidates"]}
+        said = [
+            {
+                "candidate_id": ids[ON_TOPIC[0]],
+                "decision": "keep",
+                "reason": "An LCA.",
+                "topic": "lca",
+            },
+            {"candidate_id": ids[OFF_TOPIC[0]], "decision": "drop", "reason": "Football."},
+        ]
+        await ask("record_decisions", window_id=window, decisions=said)
+
+        kept = await ask("list_candidates", window_id=window, decision="keep")
+        by_topic = await ask("list_candidates", window_id=window, topic="lca", min_score=0.5)
+        rest = await ask("list_candidates", window_id=window, decision="unscreened")
+        first = await ask("list_candidates", window_id=window, limit=2)
+        last = await ask("list_candidates", window_id=window, limit=2, cursor=first["next_cursor"])
+
+        assert before["total"] == 3
+        assert [c["candidate_id"] for c in kept["candidates"]] == [ids[ON_TOPIC[0]]]
+        assert kept["candidates"][0]["opinion"]["methods"] == ["agent"]
+        assert kept["candidates"][0]["opinion"]["decided_by"].startswith("agent: ")
+        assert by_topic["candidates"] == kept["candidates"]
+        assert rest["total"] == 1
+        assert (len(first["candidates"]), len(last["candidates"])) == (2, 1)
+        assert last["next_cursor"] is None
+
+    told(story)
+
+
+def test_what_an_agent_judged_stays_when_the_window_is_screened_again(
+    told: Callable[[Story], None],
+) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        window = (await collected(ask, publish(stage)))["window_id"]
+        judged = {"candidate_id": 1, "decision": "drop", "reason": "I have read it.", "score": 0.0}
+        await ask("screen", window_id=window, method="lexical")
+        await ask("record_decisions", window_id=window, decisions=[judged])
+
+        screened = await ask("screen", window_id=window, method="lexical", topics=["lca"])
+        shown = await ask("explain_candidate", window_id=window, candidate_id=1)
+
+        assert screened["methods"] == ["agent", "lexical"]
+        assert shown["candidate"]["opinion"]["untrusted"]["reason"] == "I have read it."
+        assert {score["method"] for score in shown["scores"]} >= {"agent"}
+
+    told(story)
+
+
+def test_a_topic_of_ones_own_is_screened_for(told: Callable[[Story], None]) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        window = (await collected(ask, publish(stage)))["window_id"]
+        football = {
+            "id": "football",
+            "name": "Football",
+            "description": "Matches and tables of football leagues.",
+            "examples": [
+                "Two late goals decided the derby.",
+                "The teams stay at the top of the table after a draw.",
+                "A goal in the last minute won the match.",
+            ],
+        }
+
+        await ask(
+            "screen",
+            window_id=window,
+            method="lexical",
+            own_topics=[football],
+            topics=["football"],
+        )
+        page = await ask("list_candidates", window_id=window, order="score")
+        weak = await ask(
+            "screen", window_id=window, method="lexical", own_topics=[{**football, "examples": []}]
+        )
+
+        assert page["candidates"][0]["untrusted"]["title"] == OFF_TOPIC[0]
+        assert any("weak" in warning for warning in weak["warnings"])
+
+    told(story)
+
+
+MISTAKES: list[tuple[str, dict[str, Any], str]] = [
+    ("get_feed", {"feed_id": "nobody"}, "not-found: "),
+    ("get_entry", {"entry_uid": "nothing"}, "not-found: "),
+    ("list_entries", {"cursor": "made-up"}, "bad-cursor: "),
+    ("list_entries", {"since": "2025-10-13T00:00:00"}, "usage: "),
+    ("list_candidates", {"window_id": "0123456789abcdef"}, "not-found: "),
+    ("list_candidates", {"window_id": "../../../etc/passwd"}, "not-found: "),
+    ("screen", {"window_id": "0123456789ABCDEF"}, "not-found: "),
+    ("collect_window", {"last_days": 1}, "usage: "),  # no subscription, no address
+    ("collect_window", {"feeds": ["http://127.0.0.1/"]}, "usage: "),  # no span
+    ("collect_window", {"feeds": ["x"], "start": "soon"}, "bad-window: "),
+    (
+        "collect_window",
+        {"feeds": ["x"], "start": "2025-01-02", "end": "2025-01-01"},
+        "bad-window: ",
+    ),
+    ("collect_window", {"feeds": ["x"], "start": "2025-01-02", "last_days": 2}, "usage: "),
+]
+
+
+def test_every_mistake_is_told_with_its_stable_reason(told: Callable[[Story], None]) -> None:
+    async def story(_: Stage, ask: Ask) -> None:
+        said = [(await ask.refusal(name, **arguments)) for name, arguments, _ in MISTAKES]
+
+        assert [
+            (name, words)
+            for (name, _, reason), words in zip(MISTAKES, said, strict=True)
+            if not words.startswith(reason)
+        ] == []
+        assert [words for words in said if " --" in words] == []  # an agent has no options
+
+    told(story)
+
+
+def test_a_hint_names_tools_and_what_to_tell_the_person(told: Callable[[Story], None]) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        window = (await collected(ask, publish(stage)))["window_id"]
+
+        unknown = await ask.refusal("confirm", window_id=window, candidate_ids=[99])
+        no_model = await ask.refusal("screen", window_id=window, method="llm")
+
+        assert unknown.startswith("unknown-id: ")
+        assert unknown.endswith("(list_candidates shows the ids there are)")
+        assert no_model.startswith("config: ")
+        assert no_model.endswith("(use hybrid or lexical, and tell the person)")
+
+    told(story)
+
+
+def test_a_source_that_fails_costs_only_itself(told: Callable[[Story], None]) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        gone = stage.publisher.url("/nothing-here", host="127.0.0.1")
+
+        window = await collected(ask, publish(stage), gone, "ftp://paper.example/feed")
+
+        assert (window["sources_ok"], window["sources_failed"], window["candidates"]) == (1, 2, 3)
+        assert all(source["reason"] for source in window["failed"])
+
+    told(story)
+
+
+def test_judgements_are_taken_whole_or_not_at_all(told: Callable[[Story], None]) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        window = (await collected(ask, publish(stage)))["window_id"]
+        good = {"candidate_id": 1, "decision": "keep", "reason": "It is about the topic."}
+
+        unknown = await ask.refusal(
+            "record_decisions", window_id=window, decisions=[good, {**good, "candidate_id": 9}]
+        )
+        twice = await ask.refusal("record_decisions", window_id=window, decisions=[good, good])
+        silent = await ask.refusal(
+            "record_decisions", window_id=window, decisions=[{**good, "reason": ""}]
+        )
+        left = await ask("list_candidates", window_id=window, decision="unscreened")
+
+        assert unknown.startswith("unknown-id: ")
+        assert twice.startswith("usage: ")
+        assert "reason" in silent
+        assert left["total"] == 3
+
+    told(story)
+
+
+def test_too_many_sources_and_too_many_windows_are_bounded(tmp_path: Path) -> None:
+    async def story() -> None:
+        small = McpConfig(window_sources=2, windows_keep=1)
+        async with opened(tmp_path, mcp=small) as stage, agent(stage) as ask:
+            url = publish(stage)
+            words = await ask.refusal("collect_window", feeds=[url] * 3, last_days=1)
+            old = await collected(ask, url)
+            stage.later(seconds=1)
+            new = await collected(ask, url)
+
+            assert words.startswith("usage: ")
+            assert (await ask("list_candidates", window_id=new["window_id"]))["total"] == 3
+            gone = await ask.refusal("list_candidates", window_id=old["window_id"])
+            assert gone.startswith("not-found: ")
+
+    asyncio.run(story())
+
+
+def test_a_call_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path, mcp=McpConfig(call_sec=0.0)) as stage, agent(stage) as ask:
+            words = await ask.refusal("list_feeds")
+
+            assert words.startswith("timeout: ")
+
+    asyncio.run(story())

@@ -1,0 +1,168 @@
+"""migrate, relay, api and the rest: each does its own part and no other."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import nats
+import pytest
+from tests.support.health_probe import ask, until_answer
+from tests.support.living_feeds_publisher import pressing
+from tests.support.run_process import Mill, until
+from tests.support.servers.free_port import free_port
+from tests.support.servers.nats import NatsServer
+from tests.support.store_ledger import ledger_of
+
+FEEDS, HOSTS = 6, 6
+
+
+def test_a_migration_is_applied_once_by_however_many_jobs(
+    tmp_path: Path, postgres_dsn: str
+) -> None:
+    async def story() -> None:
+        mill = Mill(tmp_path / "home", postgres_dsn)
+        assert (await mill.command("list"))[0] == 1  # nobody migrates by the way
+        code, printed = await mill.command("migrate", "--check", "--json")
+        missing = json.loads(printed)["missing"]
+        assert (code, missing[0]) == (1, "0001_first")
+
+        jobs = await asyncio.gather(*(mill.command("migrate", "--json") for _ in range(3)))
+
+        assert [code for code, _ in jobs] == [0, 0, 0]
+        applied = [name for _, said in jobs for name in json.loads(said)["applied"]]
+        assert sorted(applied) == missing
+        assert await mill.command("migrate") == (0, b"the store is at this version\n")
+        assert (await mill.command("migrate", "--check"))[0] == 0
+        assert (await mill.command("list"))[0] == 0
+        made = ledger_of(mill.home, postgres_dsn).number(
+            "SELECT count(*) FROM pg_inherits WHERE inhparent = 'fetches'::regclass"
+        )
+        assert made > 2  # partitions for the days to come
+
+    asyncio.run(story())
+
+
+def test_a_file_is_migrated_by_the_same_command(tmp_path: Path) -> None:
+    async def story() -> None:
+        mill = Mill(tmp_path / "home")
+        assert (await mill.command("migrate", "--check"))[0] == 1
+        assert not mill.home.exists()
+
+        code, printed = await mill.command("migrate")
+
+        assert code == 0
+        assert printed.startswith(b"applied  0001_first_store\n")
+        assert await mill.command("migrate", "--check") == (0, b"the store is at this version\n")
+
+    asyncio.run(story())
+
+
+def test_run_brings_an_empty_database_to_its_version_by_itself(
+    tmp_path: Path, postgres_dsn: str
+) -> None:
+    async def story() -> None:
+        mill = Mill(tmp_path / "home", postgres_dsn)
+        code, _ = await mill.command("run", "--quiet", "--for", "0.1")
+        assert code == 0
+        assert (await mill.command("migrate", "--check"))[0] == 0
+
+    asyncio.run(story())
+
+
+def test_a_worker_polls_and_a_relay_hands_everything_to_the_bus(
+    tmp_path: Path, migrated_dsn: str, nats_server: NatsServer
+) -> None:
+    async def story() -> None:
+        port = free_port()
+        async with pressing(FEEDS, HOSTS) as press:
+            mill = Mill(
+                tmp_path / "home",
+                migrated_dsn,
+                FEEDMILL_BUS_URL=nats_server.url,
+                FEEDMILL_BUS_STREAM="roles",
+            )
+            ledger = ledger_of(mill.home, migrated_dsn)
+            await mill.subscribe(press.addresses)
+            press.resting = True
+            async with await mill.start(role=("worker",)) as worker:
+                await until(lambda: ledger.has(press), "every item")
+                assert await worker.stop() == 0
+            assert not (mill.home / "out").exists()  # a worker writes no files for others
+            mill.settings["FEEDMILL_HEALTH_PORT"] = str(port)
+            async with await mill.start(role=("relay",)) as relay:
+                await until_answer(port, "/readyz", lambda told: told.status == 200, "ready")
+                lag = b'relay_lag{consumer="bus:nats:roles"} 0.0'
+                await until_answer(port, "/metrics", lambda told: lag in told.body, "no lag")
+                assert await relay.stop() == 0
+
+            total = ledger.number("SELECT max(seq) FROM events")
+            assert await messages(nats_server.url) == total
+            code, _ = await mill.command("relay", "--from", "0", "--no-webhooks", "--for", "0.1")
+            assert (code, await messages(nats_server.url)) == (0, total)  # known again by their ids
+            assert not mill.said("surprised")
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("words", [("relay", "--from", "0"), ("relay", "--no-webhooks")])
+def test_a_relay_without_a_bus_has_nothing_to_fill(tmp_path: Path, words: tuple[str, ...]) -> None:
+    async def story() -> None:
+        mill = Mill(tmp_path / "home")
+        assert (await mill.command(*words))[0] == 2
+        assert b"FEEDMILL_BUS_URL" in mill.log
+
+    asyncio.run(story())
+
+
+def test_an_api_answers_and_never_polls(tmp_path: Path, store_url: str | None) -> None:
+    async def story() -> None:
+        port, health = free_port(), free_port()
+        async with pressing(FEEDS, HOSTS) as press:
+            mill = Mill(tmp_path / "home", store_url, FEEDMILL_SERVE_PORT=str(port))
+            await mill.subscribe(press.addresses)
+            assert (await mill.command("healthcheck"))[0] == 1
+            mill.settings["FEEDMILL_HEALTH_PORT"] = str(health)
+            async with await mill.start(role=("api",)) as api:
+                await until_answer(health, "/readyz", lambda told: told.status == 200, "ready")
+                await until_answer(port, "/readyz", lambda told: told.status == 200, "the door")
+                feeds = json.loads((await ask(port, "/feeds")).body)["items"]
+                assert len(feeds) == FEEDS
+                assert (await ask(health, "/metrics")).status == 200
+                assert (await mill.command("healthcheck"))[0] == 0
+                url = f"http://127.0.0.1:{port}/readyz"
+                assert (await mill.command("healthcheck", "--url", url))[0] == 0
+                _, printed = await mill.command("workers", "--json")
+                assert [one["role"] for one in json.loads(printed)["items"]] == ["api"]
+                assert await api.stop() == 0
+            assert press.asked == {}
+
+    asyncio.run(story())
+
+
+def test_passwords_are_shown_by_no_command(tmp_path: Path) -> None:
+    async def story() -> None:
+        secret = "s3cret"
+        mill = Mill(
+            tmp_path / "home",
+            f"postgresql://mill:{secret}@127.0.0.1:1/feeds",
+            FEEDMILL_BUS_URL=f"nats://mill:{secret}@127.0.0.1:1",
+            FEEDMILL_STORE_MIGRATE_WAIT_SEC="0",
+        )
+        printed = b""
+        for words in (("config", "show"), ("doctor",), ("migrate",), ("relay", "--for", "0.1")):
+            _, said = await mill.command(*words)
+            printed += said
+
+        assert b"postgresql://mill:***@127.0.0.1:1/feeds" in printed
+        assert secret.encode() not in printed + mill.log
+
+    asyncio.run(story())
+
+
+async def messages(url: str) -> int:
+    """How many events the stream of these tests holds."""
+    client = await nats.connect(url)
+    try:
+        return (await client.jetstream().stream_info("roles")).state.messages
+    finally:
+        await client.close()

@@ -1,0 +1,128 @@
+"""A mill whose log grows when a story wants it to, and relays that can be watched or killed."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from itertools import cycle, islice
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from feedmill.app.services import make_bus, open_services
+from feedmill.config import BusConfig, Config, StoreConfig
+from feedmill.engine.deliver.to_bus import Relayed, run_relay
+from feedmill.engine.ports.sink import Bus
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
+from feedmill.model.event import NewEvent
+from feedmill.model.feed import NewFeed
+from feedmill.model.schedule import ScheduleState
+
+LIMIT_SEC = 30.0
+CHILD = Path(__file__).parent / "children" / "relay.py"
+FEEDS = tuple(f"feed-{number}" for number in range(7))
+
+
+@asynccontextmanager
+async def opened(home: Path, config: Config) -> AsyncIterator[Services]:
+    """A world on that folder with the settings of a bus."""
+    hasty = replace(config.bus, look_sec=0.02)
+    async with open_services(
+        replace(config, bus=hasty, store=StoreConfig(home=str(home)))
+    ) as services:
+        yield services
+
+
+async def happen(services: Services, events: int) -> None:
+    """Let so many events happen, by turns to several feeds; all in one transaction."""
+    now, feed_id = services.clock.now(), services.clock.new_id()
+    new = NewFeed(
+        id=feed_id,
+        url=f"https://paper.example/{feed_id}",
+        created_at=now,
+        next_poll_at=now + timedelta(days=1),
+        schedule=ScheduleState(interval_sec=900.0),
+    )
+    told = [
+        NewEvent(type="feed.state", feed_id=feed, occurred_at=now, data={"after": "active"})
+        for feed in islice(cycle(FEEDS), events)
+    ]
+    await services.store.add_feed(new, told)
+
+
+class Relaying:
+    """A relay in the background, and what was said about it."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self.watch = Lifecycle("the test", words=(self._word,))
+        self.troubles: list[str] = []
+        self.recoveries = 0
+        self.told: list[Relayed] = []
+
+    def _word(self, _: str, problem: BaseException | None, __: float) -> None:
+        if problem is None:
+            self.recoveries += 1
+        else:
+            self.troubles.append(str(getattr(problem, "reason", problem)))
+
+    async def caught_up(self, bus_name: str) -> None:
+        """Wait until the cursor is at the end of the log."""
+        store = self.services.store
+        await until_so(lambda: _is_at_end(store.cursor(bus_name), store.last_seq()))
+
+
+@asynccontextmanager
+async def relaying(services: Services, bus: Bus | None = None) -> AsyncIterator[Relaying]:
+    """Relay while the story goes on."""
+    story = Relaying(services)
+    work = run_relay(
+        services, bus or make_bus(services.config), story.watch, listeners=(story.told.append,)
+    )
+    task = asyncio.create_task(work)
+    try:
+        yield story
+    finally:
+        story.watch.stop()
+        await asyncio.wait_for(task, LIMIT_SEC)
+
+
+async def start_child(
+    home: Path, bus: BusConfig, failpoint: str | None = None
+) -> asyncio.subprocess.Process:
+    """A relay in a process of its own; with a failpoint it dies there."""
+    own = {
+        "FEEDMILL_HOME": str(home),
+        "FEEDMILL_BUS_URL": bus.url or "",
+        "FEEDMILL_BUS_STREAM": bus.stream,
+        "FEEDMILL_BUS_WINDOW": str(bus.window),
+        "FEEDMILL_BUS_LOOK_SEC": "0.01",
+    }
+    if failpoint is not None:
+        own["FEEDMILL_FAILPOINT"] = failpoint
+    return await asyncio.create_subprocess_exec(
+        sys.executable, str(CHILD), env=os.environ | own, stdout=asyncio.subprocess.PIPE
+    )
+
+
+async def until_so(is_so: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until something holds; the story's own limit ends it when it does not."""
+    while not await is_so():  # noqa: ASYNC110  # of another process or server; it sends no event
+        await asyncio.sleep(0.02)
+
+
+def run(story: Callable[[], Awaitable[None]]) -> None:
+    """Tell one story to its end, within a limit."""
+
+    async def limited() -> None:
+        async with asyncio.timeout(LIMIT_SEC):
+            await story()
+
+    asyncio.run(limited())
+
+
+async def _is_at_end(cursor: Awaitable[int], last: Awaitable[int]) -> bool:
+    return await cursor == await last

@@ -1,0 +1,147 @@
+"""`feedmill run` as a child process: started, killed, started again on the same home folder."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Self
+
+import msgspec
+
+from feedmill.adapters.settings import load_config
+from feedmill.app.services import open_services
+from feedmill.engine.subscribe.add_feed import subscribe
+
+CHILD: Final = Path(__file__).parent / "children" / "command_line_with_faulty_disk.py"
+FLOOR_SEC: Final = 1.0  # no feed may be asked more often, whoever dies
+LEASE_SEC: Final = 6.5
+SETTINGS: Final = {
+    "FEEDMILL_EGRESS_ALLOW_CIDRS": "127.0.0.0/8",
+    "FEEDMILL_SCHEDULE_INITIAL_INTERVAL_SEC": "1",
+    "SCHED_MIN_INTERVAL_SEC": "1",
+    "SCHED_MAX_INTERVAL_SEC": "2",
+    "FEEDMILL_SCHEDULE_BACKOFF_CAP_SEC": "2",
+    "FEEDMILL_HOST_MIN_GAP_MS": "0",
+    "HOST_RPS": "0",
+    "FETCH_TIMEOUT_MS": "1000",
+    "FEEDMILL_RUN_LEASE_SEC": str(LEASE_SEC),
+    "FEEDMILL_RUN_IDLE_SEC": "0.05",
+    "FEEDMILL_RUN_CONCURRENCY": "4",
+    "FEEDMILL_STORE_SEGMENT_BYTES": "40000",
+    "FEEDMILL_LOG": "warning",
+    "FEEDMILL_LOG_JSON": "1",
+}
+
+
+class Mill:
+    """One home folder and the processes that work on it, one or several at a time."""
+
+    def __init__(self, home: Path, store_url: str | None = None, **settings: str) -> None:
+        self.home = home
+        self.settings = {**SETTINGS, **settings, "FEEDMILL_HOME": str(home)}
+        if store_url is not None:
+            self.settings["FEEDMILL_STORE_URL"] = store_url
+        self.log = b""  # what all processes have said, through pipes: no disk is needed for them
+        self._readers: set[asyncio.Task[None]] = set()
+
+    async def subscribe(self, addresses: Sequence[str]) -> None:
+        """Add the feeds, as `feedmill add` would."""
+        async with open_services(load_config(None, self.settings)) as services:
+            for address in addresses:
+                await subscribe(address, services)
+
+    async def start(
+        self, failpoint: str | None = None, *, role: tuple[str, ...] = ("run", "--quiet")
+    ) -> "Running":
+        """A new process; with a failpoint it will die there."""
+        extra = {"FEEDMILL_FAILPOINT": failpoint} if failpoint else {}
+        return Running(await self._spawn(list(role), extra))
+
+    async def command(self, *words: str) -> tuple[int, bytes]:
+        """Another command on the same home folder; its exit code and what it printed."""
+        process = await self._spawn(list(words), {}, stdout=asyncio.subprocess.PIPE)
+        assert process.stdout is not None
+        printed = await asyncio.wait_for(process.stdout.read(), 30)
+        return await process.wait(), printed
+
+    def lines(self) -> list[dict[str, object]]:
+        """What all processes have logged so far."""
+        whole = self.log[: self.log.rfind(b"\n") + 1]
+        lines = [line for line in whole.splitlines() if line.startswith(b"{")]
+        return [msgspec.json.decode(line) for line in lines]
+
+    def said(self, event: str) -> list[dict[str, object]]:
+        """The log lines of one kind."""
+        return [line for line in self.lines() if line.get("event") == event]
+
+    async def _spawn(
+        self, words: list[str], extra: dict[str, str], stdout: int = asyncio.subprocess.DEVNULL
+    ) -> asyncio.subprocess.Process:
+        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            str(CHILD),
+            *words,
+            env={**inherited, **self.settings, **extra},
+            stdout=stdout,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        reader = asyncio.create_task(self._listen(process.stderr))
+        self._readers.add(reader)
+        reader.add_done_callback(self._readers.discard)
+        return process
+
+    async def _listen(self, stream: asyncio.StreamReader) -> None:
+        while said := await stream.readline():
+            self.log += said
+
+
+class Running:
+    """One process at work; killed when its block is left, whatever happens."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.kill()
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.returncode is None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal; one that has ended needs none."""
+        with suppress(ProcessLookupError):
+            self.process.send_signal(number)
+
+    async def kill(self) -> None:
+        """kill -9."""
+        self.signal(signal.SIGKILL)
+        await self.ended()
+
+    async def stop(self) -> int:
+        """SIGTERM, and the exit code it leaves with."""
+        self.signal(signal.SIGTERM)
+        return await self.ended()
+
+    async def ended(self, within_sec: float = 30.0) -> int:
+        """The exit code, once there is one."""
+        return await asyncio.wait_for(self.process.wait(), within_sec)
+
+
+async def until(condition: Callable[[], bool], what: str, within_sec: float = 40.0) -> None:
+    """Wait until something holds; an AssertionError that names it when it does not come to hold."""
+    try:
+        async with asyncio.timeout(within_sec):
+            while not condition():  # noqa: ASYNC110  # of another process; it sends no event
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        message = f"still waiting for: {what}"
+        raise AssertionError(message) from None

@@ -1,0 +1,168 @@
+"""The books, read by somebody else: plain SQL and plain files, none of the engine's code."""
+
+import asyncio
+import json
+import sqlite3
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+from tests.support.living_feeds_publisher import Press
+from tests.support.run_process import FLOOR_SEC
+
+
+def ledger_of(home: Path, store_url: str | None) -> "Ledger":
+    """The books of a mill, wherever it keeps them."""
+    return Ledger(home) if store_url is None else PostgresLedger(home, store_url)
+
+
+class Ledger:
+    """What a home folder holds, and every promise that it can break."""
+
+    def __init__(self, home: Path) -> None:
+        self._database = home / "feedmill.db"
+        self._taps = home / "out" / "entries"
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        connection = sqlite3.connect(self._database, timeout=30)
+        try:
+            return connection.execute(statement).fetchall()
+        finally:
+            connection.close()
+
+    def number(self, statement: str) -> int:
+        return int(self.rows(statement)[0][0])
+
+    def entries(self) -> dict[str, list[str]]:
+        """The guids that are stored, by the address of their feed."""
+        found: dict[str, list[str]] = {}
+        for url, guid in self.rows(
+            "SELECT f.url, e.guid FROM feeds f LEFT JOIN entries e ON e.feed_no = f.feed_no"
+            " ORDER BY e.entry_id"
+        ):
+            found.setdefault(url, []).extend([guid] if guid else [])
+        return found
+
+    def size(self) -> int:
+        """How many entries are stored."""
+        return self.number("SELECT count(*) FROM entries")
+
+    def has(self, press: Press) -> bool:
+        """True when every item that was published is stored."""
+        stored = self.entries()
+        return all(set(guids) <= set(stored[url]) for url, guids in press.published.items())
+
+    def check(self, press: Press) -> None:
+        """What holds at every moment, a crash or not."""
+        self._check_file()
+        self._check_entries(press)
+        self._check_events()
+        self._check_validators(press)
+        self._check_raw()
+        check_spacing(press)
+
+    def is_delivered(self) -> bool:
+        """True when the cursor of the files is at the end of the log."""
+        last = self.number("SELECT coalesce(max(seq), 0) FROM outbox")
+        return self.rows("SELECT seq FROM consumer_cursors") == [(last,)]
+
+    def check_delivered(self) -> None:
+        """What holds once everything was handed over: each event on one line, in order."""
+        written = [
+            json.loads(line)["seq"]
+            for path in sorted(self._taps.glob("*.ndjson"))
+            for line in path.read_text("utf-8").splitlines()
+        ]
+        assert written == list(range(1, self.number("SELECT count(*) FROM outbox") + 1))
+
+    def leases(self, pid: int) -> int:
+        """Lanes that this process still holds."""
+        owner = f"%:{pid}"
+        return self.number(f"SELECT count(*) FROM lanes WHERE owner LIKE '{owner}'")
+
+    def _check_file(self) -> None:
+        assert self.rows("PRAGMA integrity_check") == [("ok",)]
+
+    def _check_entries(self, press: Press) -> None:
+        published = press.published
+        for url, guids in self.entries().items():
+            twice = [guid for guid, count in Counter(guids).items() if count > 1]
+            assert not twice, f"stored twice: {twice}"
+            assert set(guids) <= set(published.get(url, guids))
+
+    def _check_events(self) -> None:
+        numbers = [seq for (seq,) in self.rows("SELECT seq FROM outbox ORDER BY seq")]
+        assert numbers == list(range(1, len(numbers) + 1))
+        told = "SELECT entry_uid FROM outbox WHERE type = 'new_entry' ORDER BY 1"
+        assert self.rows(told) == self.rows("SELECT entry_uid FROM entries ORDER BY 1")
+
+    def _check_validators(self, press: Press) -> None:
+        """The origin would answer 304 to them: so the entries have to be here."""
+        stored = self.entries()
+        rows = self.rows("SELECT url, etag FROM feeds WHERE etag IS NOT NULL")
+        for url, etag in (row for row in rows if row[0] in press.published):
+            missing = set(press.vouched_by(etag)) - set(stored[url])
+            assert not missing, f"{etag} vouches for {missing}"
+
+    def _check_raw(self) -> None:
+        orphaned = self.rows(
+            "SELECT fetch_id FROM fetches WHERE body_sha256 IS NOT NULL"
+            " AND body_sha256 NOT IN (SELECT sha256 FROM blobs)"
+        )
+        assert not orphaned, f"fetches without their bytes: {orphaned}"
+
+
+class PostgresLedger(Ledger):
+    """The same of a database: its log has events with numbers, and some that wait for theirs."""
+
+    def __init__(self, home: Path, dsn: str) -> None:
+        super().__init__(home)
+        self._dsn = dsn
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        async def ask() -> list[tuple[Any, ...]]:
+            connection = await asyncpg.connect(self._dsn, timeout=30)
+            try:
+                return [tuple(row) for row in await connection.fetch(statement)]
+            finally:
+                await connection.close()
+
+        with ThreadPoolExecutor(1) as beside:  # whoever asks has a loop of his own
+            return beside.submit(asyncio.run, ask()).result()
+
+    def is_delivered(self) -> bool:
+        waiting = self.number("SELECT count(*) FROM outbox")
+        last = self.number("SELECT coalesce(max(seq), 0) FROM events")
+        return not waiting and self.rows("SELECT seq FROM consumer_cursors") == [(last,)]
+
+    def check_delivered(self) -> None:
+        lines = [
+            json.loads(line)["seq"]
+            for path in sorted(self._taps.glob("*.ndjson"))
+            for line in path.read_text("utf-8").splitlines()
+        ]
+        assert lines == list(range(1, self.number("SELECT count(*) FROM events") + 1))
+
+    def _check_file(self) -> None:
+        """PostgreSQL looks after its own files."""
+
+    def _check_events(self) -> None:
+        """Numbers without gaps, and each entry told once, with a number or still without."""
+        numbers = [seq for (seq,) in self.rows("SELECT seq FROM events ORDER BY seq")]
+        assert numbers == list(range(1, len(numbers) + 1))
+        told = (
+            "SELECT entry_uid FROM events WHERE type = 'new_entry' UNION ALL"
+            " SELECT entry_uid FROM outbox WHERE type = 'new_entry'"
+        )
+        assert sorted(self.rows(told)) == sorted(self.rows("SELECT entry_uid FROM entries"))
+
+
+def check_spacing(press: Press, floor_sec: float = FLOOR_SEC) -> None:
+    """No feed was asked twice within its floor, whoever died in between."""
+    for number, moments in press.asked.items():
+        gaps = [later - earlier for earlier, later in pairwise(moments)]
+        early = [gap for gap in gaps if gap < floor_sec]
+        assert not early, f"feed {number} was asked again after {early} s"

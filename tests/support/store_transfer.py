@@ -1,0 +1,47 @@
+"""A move as tests ask for it: in this process, or as the command that can be killed."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import PIPE, Popen
+from typing import Any
+
+from tests.support.populated_home import config_of, database
+
+from feedmill.adapters.store.transfer.compare import Step
+from feedmill.app.services import compare_stores, transfer_store
+from feedmill.model.store_transfer import Transfer
+
+LIMIT_SEC = 30.0
+COMMAND = Path(sys.executable).with_name("feedmill")
+
+
+async def carried(home: Path, dsn: str, **options: Any) -> Transfer:
+    """Move the store of a home folder."""
+    async with asyncio.timeout(LIMIT_SEC):
+        return await transfer_store(config_of(home), database(home), dsn, silent, **options)
+
+
+async def compared(home: Path, dsn: str) -> Transfer:
+    """Compare the store of a home folder with another."""
+    async with asyncio.timeout(LIMIT_SEC):
+        return await compare_stores(config_of(home), database(home), dsn, silent)
+
+
+@contextmanager
+def silent(_: int, __: str) -> Iterator[Step]:
+    """No bar."""
+    yield lambda _: None
+
+
+def command(*words: str, home: Path, **environment: str) -> tuple[int, str, str]:
+    """The command line as a process; how it left, and what it printed."""
+    own = {"FEEDMILL_HOME": str(home), "FEEDMILL_LOG": "error", **environment}
+    with Popen(
+        [COMMAND, *words], stdout=PIPE, stderr=PIPE, env=os.environ | own, cwd=home.parent
+    ) as process:
+        out, err = process.communicate(timeout=LIMIT_SEC)
+    return process.returncode, out.decode(), err.decode()

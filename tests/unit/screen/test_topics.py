@@ -1,0 +1,108 @@
+"""Topic sets are read, checked, merged and chosen from; their version names their words."""
+
+import pytest
+from tests.support.sample_topics import BEES, TOPICS
+
+from feedmill.errors import TopicError
+from feedmill.model.screening import Topic, TopicSet
+from feedmill.screen.topics import (
+    choose_topics,
+    merge_topics,
+    read_topics,
+    topic_named,
+    weaknesses,
+    with_digest,
+)
+
+TOML = """
+name = "mine"
+background = ["Anything."]
+[[topic]]
+id = "bees"
+name = "Bees"
+description = "Of bees."
+examples = ["a", "b", "c"]
+[[topic]]
+id = "wax"
+name = "Wax"
+description = "Of wax."
+"""
+
+
+def test_a_topic_file_may_be_toml_or_json_or_a_plain_list() -> None:
+    from_toml = read_topics(TOML)
+    from_json = read_topics('{"topics": [{"id": "a", "name": "A", "description": "d"}]}')
+    from_list = read_topics(' [{"id": "a", "name": "A", "description": "d"}]')
+
+    assert [topic.id for topic in from_toml.topics] == ["bees", "wax"]
+    assert from_toml.background == ("Anything.",)
+    assert from_json == from_list
+    assert from_json.name == "custom"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("= nonsense", "neither TOML nor JSON"),
+        ('{"topics": 3}', "neither TOML nor JSON"),
+        ("[1]", "neither TOML nor JSON"),
+        ("name = 'x'", "no topic in it"),
+        ('[{"id": " ", "name": "A", "description": "d"}]', "has no id"),
+        ('[{"id": "a", "name": "A"}]', "needs a description"),
+    ],
+)
+def test_a_topic_file_that_cannot_be_used_says_what_is_wrong(text: str, said: str) -> None:
+    with pytest.raises(TopicError, match=said) as caught:
+        read_topics(text)
+
+    assert caught.value.reason == "bad-topics"
+
+
+def test_every_mistake_is_reported_at_once() -> None:
+    many = ",".join('{"id": "a", "name": "A", "description": "d"}' for _ in range(101))
+    long = '{"id": "b", "name": "B", "examples": [' + ",".join(['"x"'] * 201) + "]}"
+
+    with pytest.raises(TopicError) as caught:
+        read_topics(f"[{many},{long}]")
+
+    assert any("more than 100" in mistake for mistake in caught.value.mistakes)
+    assert any("two topics" in mistake for mistake in caught.value.mistakes)
+    assert any("more than 200" in mistake for mistake in caught.value.mistakes)
+
+
+def test_own_topics_override_and_extend_the_others() -> None:
+    merged = merge_topics(TOPICS, read_topics(TOML))
+
+    assert [topic.id for topic in merged.topics] == ["bees", "night-trains", "wax"]
+    assert merged.topics[0].name == "Bees"
+    assert merged.background == (*TOPICS.background, "Anything.")
+    assert merged.version != TOPICS.version
+
+
+@pytest.mark.parametrize("name", ["bees", "养蜂", "Beekeeping", "Apiary", "养蜂 (beekeeping)"])
+def test_a_topic_is_found_by_id_name_part_of_name_or_keyword(name: str) -> None:
+    assert topic_named(TOPICS, name) == BEES
+
+
+def test_topics_are_chosen_by_name_and_all_when_none_is_named() -> None:
+    assert choose_topics(TOPICS, ()) is TOPICS
+    assert [topic.id for topic in choose_topics(TOPICS, ["night_trains"]).topics] == [
+        "night-trains"
+    ]
+    with pytest.raises(TopicError, match="no topic is called 'ships'"):
+        choose_topics(TOPICS, ["ships"])
+
+
+def test_a_topic_without_description_or_examples_is_called_weak() -> None:
+    weak = with_digest(
+        TopicSet(name="w", topics=(Topic(id="x", name="X", examples=("one",)), BEES))
+    )
+
+    assert len(weaknesses(weak)) == 1
+    assert "no description" in weaknesses(weak)[0]
+    assert "1 example" in weaknesses(weak)[0]
+    assert weaknesses(TOPICS) == ()
+
+
+def test_the_version_follows_the_words_and_nothing_else() -> None:
+    assert with_digest(TOPICS).version == TOPICS.version
