@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from feedmill.app.services import make_bus, open_services
 from feedmill.config import BusConfig, Config, StoreConfig
 from feedmill.engine.deliver.to_bus import Relayed, run_relay
-from feedmill.engine.ports.sink import Bus
+from feedmill.engine.ports.events import Bus
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.model.event import NewEvent

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from feedmill.adapters.sinks.ndjson import NdjsonSink
 from feedmill.adapters.sinks.stdout import StdoutSink
-from feedmill.engine.ports.sink import Sink
+from feedmill.engine.ports.events import Sink
 from feedmill.model.event import Event
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)

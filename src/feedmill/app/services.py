@@ -34,9 +34,9 @@ from feedmill.config import Config
 from feedmill.engine.maintain.raw_documents import load_raw_document
 from feedmill.engine.ports.blobs import Blobs
 from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.events import Bus, Sink
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.ports.screener import Screener
-from feedmill.engine.ports.sink import Bus, Sink
 from feedmill.engine.run.heartbeat import wait_for_other_machines
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.readiness import ReadinessCheck, cached_check

@@ -16,7 +16,7 @@ from nats.js.errors import NotFoundError
 from feedmill.adapters.bus.address import BusAddress
 from feedmill.adapters.failpoints import reach
 from feedmill.config import BusConfig
-from feedmill.engine.ports.sink import NewestEvent
+from feedmill.engine.ports.events import NewestEvent
 from feedmill.model.event import Event
 
 _PENDING_BYTES: Final = 64 * 1024 * 1024  # what the client may hold before it has to be written

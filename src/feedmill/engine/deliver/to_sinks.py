@@ -7,7 +7,7 @@ behind them, so a crash between the two delivers some again: at least once, neve
 import asyncio
 from contextlib import suppress
 
-from feedmill.engine.ports.sink import Sink
+from feedmill.engine.ports.events import Sink
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff
 from feedmill.engine.run.services import Services

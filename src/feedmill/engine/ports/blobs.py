@@ -1,6 +1,7 @@
-"""Port: raw bytes, durable before anything reads them."""
+"""Ports: raw bytes, durable before anything reads them, and their index."""
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.feed import BlobRef
@@ -31,3 +32,16 @@ class Blobs(Protocol):
     async def read_segment(self, segment: str) -> bytes: ...  # whole, to another raw store
     async def write_segment(self, segment: str, data: bytes) -> None: ...  # durable when it returns
     async def close(self) -> None: ...
+
+
+class RawIndex(Protocol):
+    """The index of the raw store: which body lies in which segment."""
+
+    async def blob(self, sha256: str) -> BlobRef | None: ...
+    async def blobs(self, *, segment: str | None = None) -> tuple[BlobRef, ...]: ...
+    async def move_blobs(self, refs: Sequence[BlobRef]) -> None: ...
+    async def forget_blobs(self, sha256s: Sequence[str]) -> None: ...
+    async def spent_blobs(self, *, keep_last: int, before: datetime) -> tuple[str, ...]: ...
+    async def raw_chains(
+        self, segments: Sequence[str]
+    ) -> tuple[tuple[BlobRef, str | None], ...]: ...  # per feed, oldest first, with the one before

@@ -1,10 +1,12 @@
-"""Store protocol: stored entries, their revisions and articles."""
+"""Store protocols: stored entries with revisions and articles, and the records of requests."""
 
 from typing import Protocol
 
 from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
+from feedmill.model.feed import FetchRecord
 from feedmill.model.page import Page
+from feedmill.model.schedule import Decision
 
 
 class EntryStore(Protocol):
@@ -27,3 +29,13 @@ class EntryStore(Protocol):
     async def article_page(
         self, *, after: str | None = None, limit: int = 100
     ) -> Page[StoredArticle]: ...
+
+
+class FetchStore(Protocol):
+    """Records of requests, and the scheduling decisions after them."""
+
+    async def fetches(
+        self, feed_id: str, *, after: str | None = None, limit: int = 100
+    ) -> Page[FetchRecord]: ...
+    async def fetch(self, fetch_id: str) -> FetchRecord | None: ...
+    async def decisions(self, feed_id: str, limit: int = 20) -> tuple[Decision, ...]: ...

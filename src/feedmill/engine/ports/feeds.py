@@ -1,11 +1,19 @@
-"""Store protocol: subscriptions and their addresses."""
+"""Store protocols: subscriptions, changes of address and merges, progress of imports."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.event import NewEvent
-from feedmill.model.feed import Feed, NewFeed
+from feedmill.model.feed import (
+    Feed,
+    ImportedOutline,
+    Lane,
+    MergeCounts,
+    Move,
+    MoveCandidate,
+    NewFeed,
+)
 from feedmill.model.page import Page
 
 
@@ -25,3 +33,39 @@ class FeedStore(Protocol):
     async def remove_feed(self, feed_id: str, events: Sequence[NewEvent] = ()) -> bool: ...
     async def make_due(self, feed_ids: Sequence[str] | None, now: datetime) -> int: ...
     async def feed_tags(self, feed_ids: Sequence[str]) -> dict[str, tuple[str, ...]]: ...
+
+
+class MoveStore(Protocol):
+    """Changes of address, and merges of two subscriptions (D6); all of it or nothing."""
+
+    async def moves(self, feed_id: str) -> tuple[Move, ...]: ...  # the oldest first
+    async def move_feed(
+        self, feed_id: str, move: Move, events: Sequence[NewEvent] = ()
+    ) -> bool: ...  # False: it does not live there (any more), or the address is another feed's
+    async def undo_move(
+        self, feed_id: str, move: Move, events: Sequence[NewEvent] = ()
+    ) -> bool: ...  # `move.undone_at` says when
+    async def note_candidate(
+        self,
+        feed_id: str,
+        candidate: MoveCandidate | None,
+        *,
+        https_probed_at: datetime | None,
+        events: Sequence[NewEvent] = (),
+    ) -> None: ...
+    async def merge_feeds(
+        self,
+        loser_id: str,
+        winner_id: str,
+        *,
+        at: datetime,
+        events: Sequence[NewEvent] = (),  # the counts join the data of feed.merged
+        lane: Lane | None = None,  # that the caller holds; others that read either are fenced off
+    ) -> MergeCounts | None: ...  # None: one of them is not there
+
+
+class ImportStore(Protocol):
+    """Progress of an import; `list_id` is a digest of the list."""
+
+    async def imported(self, list_id: str) -> tuple[ImportedOutline, ...]: ...
+    async def note_imported(self, list_id: str, items: Sequence[ImportedOutline]) -> None: ...

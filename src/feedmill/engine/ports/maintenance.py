@@ -1,7 +1,9 @@
-"""Store protocol: retention, consistency checks and row counts."""
+"""Store protocols: retention and consistency, leases by name, heartbeats of workers."""
 
 from datetime import datetime
 from typing import Protocol
+
+from feedmill.model.worker import Worker, WorkerView
 
 
 class MaintenanceStore(Protocol):
@@ -10,3 +12,20 @@ class MaintenanceStore(Protocol):
     async def purge(self, *, before: datetime, now: datetime) -> dict[str, int]: ...
     async def problems(self) -> tuple[str, ...]: ...
     async def counts(self) -> dict[str, int]: ...
+
+
+class LeaseStore(Protocol):
+    """Leases by name, for work that one process does at a time."""
+
+    async def hold_lease(
+        self, name: str, owner: str, *, now: datetime, until: datetime
+    ) -> bool: ...  # False: somebody else has it
+    async def end_lease(self, name: str, owner: str) -> None: ...
+
+
+class WorkerStore(Protocol):
+    """Heartbeats of workers; for people and for affinity, no decision relies on them."""
+
+    async def note_worker(self, worker: Worker) -> None: ...  # a sign of life
+    async def forget_worker(self, name: str) -> None: ...
+    async def workers(self) -> tuple[WorkerView, ...]: ...  # with the lanes they hold, by name

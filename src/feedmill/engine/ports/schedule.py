@@ -1,4 +1,4 @@
-"""Store protocol: claim, renew and release lanes; what is due and when."""
+"""Store protocols: claim, renew and release lanes; the pace of hosts."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -39,3 +39,10 @@ class ScheduleStore(Protocol):
     async def next_due_at(self, only: Sequence[str] | None = None) -> datetime | None: ...
     async def due_lanes(self, now: datetime) -> int: ...  # that could be claimed
     async def follow_clock(self, now: datetime, *, lease_sec: float) -> int: ...
+
+
+class HostStore(Protocol):
+    """The pace of a host, for requests that no lane makes."""
+
+    async def host_pace(self, url: str) -> HostPace | None: ...  # as last stored
+    async def limit_host(self, url: str, until: datetime, reason: str | None = None) -> None: ...

@@ -10,7 +10,7 @@ from feedmill.app.services import announce_egress, make_bus, owner_name
 from feedmill.config import Config
 from feedmill.engine.deliver.to_bus import Relayed, relay_after, run_relay
 from feedmill.engine.deliver.to_webhooks import run_webhooks
-from feedmill.engine.ports.sink import Bus
+from feedmill.engine.ports.events import Bus
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services

@@ -1,9 +1,11 @@
-"""Store protocol: live screens, the entries they hold, and documents collected before anything is stored (001)."""
+"""Store protocols: live screens with the entries they hold, collected documents, confirmations."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.candidate import CollectedDocument
+from feedmill.model.confirmation import Question
 from feedmill.model.feed import BlobRef
 from feedmill.model.live_screen import HeldEntry, Standing, StandingScreen
 from feedmill.model.page import Page
@@ -21,3 +23,16 @@ class ScreenStore(Protocol):
     ) -> Page[HeldEntry]: ...  # without those that were dropped, the oldest first
     async def standing(self, feed_id: str) -> Standing: ...
     async def drop_held(self, entry_uids: Sequence[str]) -> int: ...
+
+
+class ConfirmationStore(Protocol):
+    """Questions to a person about candidates, and the tickets of their answers."""
+
+    async def ask_question(self, question: Question) -> Question: ...  # or the open one like it
+    async def questions(self, now: datetime) -> tuple[Question, ...]: ...  # open, the oldest first
+    async def question(self, code: str) -> Question | None: ...
+    async def answer_question(
+        self, answered: Question, *, ticket_sha256: str | None = None
+    ) -> bool: ...  # False: it is not open any more
+    async def ticket(self, sha256: str) -> Question | None: ...
+    async def spend_ticket(self, sha256: str, now: datetime) -> bool: ...  # True once
