@@ -47,7 +47,7 @@ async def _soak(home: Path, cycles: int, feeds: int) -> None:
             passage = cycle // (2 * len(POINTS)) % 5 + 1
             async with await mill.start(f"{point}@{passage}" if point else None) as running:
                 if point:
-                    await running.ended(120)
+                    await running.ended()
                 else:
                     await kill_after_requests(running, press, *moment_of(cycle))
             ledger.check(press)

@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 from obstore.store import MemoryStore
 from tests.support.servers.seaweedfs import S3Server
+from tests.support.waiting import hang_guard
 
 from feedmill.adapters.blobs.bucket.store import BucketBlobs
 from feedmill.adapters.blobs.disk.store import DiskBlobs
@@ -127,7 +128,7 @@ def run(story: Coroutine[Any, Any, None]) -> None:
     """Run a test's story with a limit."""
 
     async def limited() -> None:
-        async with asyncio.timeout(60):
+        async with hang_guard():
             await story
 
     asyncio.run(limited())

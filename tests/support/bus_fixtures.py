@@ -1,10 +1,10 @@
 """A bus of every kind for one test: `bench` for all of them, `exact` for those without repetitions."""
 
-import socket
 from pathlib import Path
 
 import pytest
 from tests.support.buses_under_test import BUSES, BusBench
+from tests.support.servers.free_port import free_port
 
 EXACT = ["nats", "redis"]
 
@@ -24,7 +24,4 @@ def exact(request: pytest.FixtureRequest, tmp_path: Path) -> BusBench:
 @pytest.fixture
 def unused_port() -> int:
     """A port of loopback at which nobody listens."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-    return port
+    return free_port()

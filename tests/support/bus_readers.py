@@ -13,6 +13,7 @@ from nats.js.errors import NotFoundError
 from redis.asyncio import Redis
 from tests.support.servers.nats import NatsServer
 from tests.support.servers.valkey import ValkeyServer
+from tests.support.waiting import HANG_GUARD_SEC
 
 BATCH = 1_000
 
@@ -49,7 +50,7 @@ class NatsReader:
             puller = await context.pull_subscribe("", stream=stream, config=how)
             found: list[Read] = []
             while len(found) < wanted:
-                got = await puller.fetch(min(BATCH, wanted - len(found)), timeout=5)
+                got = await puller.fetch(min(BATCH, wanted - len(found)), timeout=HANG_GUARD_SEC)
                 found += [Read(one.subject, one.headers or {}, one.data) for one in got]
             return found
         finally:
@@ -83,7 +84,7 @@ class MockKafka:
     def __init__(self) -> None:
         settings = {"bootstrap.servers": "mock", "test.mock.num.brokers": 3, "log_level": 0}
         self._owner = Producer(settings)
-        brokers = self._owner.list_topics(timeout=10).brokers.values()
+        brokers = self._owner.list_topics(timeout=HANG_GUARD_SEC).brokers.values()
         self.hosts = ",".join(f"{one.host}:{one.port}" for one in brokers)
 
     @property
@@ -94,13 +95,17 @@ class MockKafka:
         settings = {"bootstrap.servers": self.hosts, "group.id": "reader", "log_level": 0}
         reader = Consumer(settings)
         try:
-            partitions = reader.list_topics(stream, timeout=10).topics[stream].partitions
+            partitions = (
+                reader.list_topics(stream, timeout=HANG_GUARD_SEC).topics[stream].partitions
+            )
             places = [TopicPartition(stream, number, 0) for number in partitions]
-            wanted = sum(reader.get_watermark_offsets(one, timeout=10)[1] for one in places)
+            wanted = sum(
+                reader.get_watermark_offsets(one, timeout=HANG_GUARD_SEC)[1] for one in places
+            )
             reader.assign(places)
             found: list[Read] = []
             while len(found) < wanted:
-                for one in reader.consume(min(BATCH, wanted - len(found)), timeout=10):
+                for one in reader.consume(min(BATCH, wanted - len(found)), timeout=HANG_GUARD_SEC):
                     pairs: Any = one.headers() or []
                     headers = {name: value.decode() for name, value in pairs}
                     body: Any = one.value()

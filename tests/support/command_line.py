@@ -6,18 +6,19 @@ import json
 import os
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from subprocess import PIPE, Popen
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import pytest
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.interfaces.cli.main import main
 from feedmill_demo.server.server import Publisher
 from feedmill_demo.sites import DemoWeb
 
-LIMIT_SEC = 30.0
 COMMAND = Path(sys.executable).with_name("feedmill")
 ITEM = "<item><guid>{0}</guid><link>https://paper.example/{0}</link><title>{1}</title></item>"
 
@@ -75,6 +76,8 @@ class Mill:
         source = io.TextIOWrapper(io.BytesIO(stdin or b""))
         self._monkeypatch.setattr(sys, "argv", ["feedmill", *words])
         self._monkeypatch.setattr(sys, "stdin", source)
+        # Ctrl-C is for the tests: a command in this process does not take it over.
+        self._monkeypatch.setattr("feedmill.interfaces.cli.main.remember_signals", lambda: None)
         self._capture.readouterr()
         with pytest.raises(SystemExit) as leaving:
             main()
@@ -102,6 +105,17 @@ class Mill:
             cwd=self.folder,
         )
 
+    def until(self, is_enough: Callable[[bytes], bool], *words: str) -> Said:
+        """Run a command that polls for ever until it printed enough; then SIGTERM ends it."""
+        process = self.start(*words)
+        assert process.stdout is not None
+        out = b""
+        while not is_enough(out) and (line := process.stdout.readline()):
+            out += line
+        process.terminate()
+        said = finish(process)
+        return said._replace(out=out + said.out)
+
     def setenv(self, **values: str) -> None:
         """Change the environment of the commands that follow."""
         for name, value in values.items():
@@ -117,7 +131,7 @@ class PublisherBeside:
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
         self._thread.start()
-        assert self._ready.wait(LIMIT_SEC)
+        assert self._ready.wait(HANG_GUARD_SEC)
         return self
 
     def __exit__(
@@ -127,7 +141,7 @@ class PublisherBeside:
         trace: TracebackType | None,
     ) -> None:
         self._loop.call_soon_threadsafe(self._over.set)
-        self._thread.join(LIMIT_SEC)
+        self._thread.join(HANG_GUARD_SEC)
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -139,7 +153,7 @@ class PublisherBeside:
 
 def finish(process: Popen[bytes]) -> Said:
     """Wait for a process to end by itself."""
-    out, err = process.communicate(timeout=LIMIT_SEC)
+    out, err = process.communicate(timeout=HANG_GUARD_SEC)
     return Said(process.returncode, out, err.decode())
 
 

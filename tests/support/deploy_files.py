@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 import msgspec
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.interfaces.cli.main import cli
 
@@ -119,7 +120,7 @@ def variables(secrets: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 def make_secrets(folder: Path) -> Path:
     """The secrets that the script makes, in a folder."""
-    subprocess.run([DEPLOY / "make-secrets.sh", folder], check=True, timeout=10)
+    subprocess.run([DEPLOY / "make-secrets.sh", folder], check=True, timeout=HANG_GUARD_SEC)
     return folder
 
 

@@ -12,7 +12,6 @@ async with trial(home) as one:
 import asyncio
 import json
 import os
-import socket
 import sqlite3
 import sys
 from collections import Counter
@@ -25,6 +24,8 @@ from typing import Final
 from tests.support.children.consume_events import KINDS
 from tests.support.consumer_journal import cursor_of, done_by
 from tests.support.run_process import SETTINGS
+from tests.support.servers.free_port import free_port
+from tests.support.waiting import HANG_GUARD_SEC, wait_until
 
 from feedmill.adapters.settings import load_config
 from feedmill.app.services import DATABASE_NAME, OUT_FOLDER, open_services
@@ -32,7 +33,6 @@ from feedmill.engine.service.auth import issue_token
 from feedmill.engine.service.webhooks import add_webhook
 from feedmill.engine.subscribe.add_feed import subscribe
 
-LIMIT_SEC: Final = 60.0
 TAP: Final = "tap"
 READERS: Final = (*KINDS, TAP)
 _HERE: Final = Path(__file__).parent
@@ -56,7 +56,7 @@ class Trial:
     def __init__(self, folder: Path, *, writers: int, mills: int) -> None:
         self._home, self._journals = folder / "home", folder / "journals"
         self._journals.mkdir(parents=True)
-        self._ports = [_free_port() for _ in range(3)]  # REST, gRPC, webhook
+        self._ports = [free_port() for _ in range(3)]  # REST, gRPC, webhook
         self._writers = [f"writer{number}" for number in range(writers)]
         self._mills = [f"mill{number}" for number in range(mills)]
         self._own: dict[str, str] = {**SETTINGS, **_HASTY, "FEEDMILL_HOME": str(self._home)}
@@ -168,15 +168,8 @@ class Trial:
         self.kills[_kind(name)] += 1
 
     async def _come_to(self, name: str, aim: int) -> None:
-        """Wait until a reader is there; an AssertionError when it does not move for too long."""
-        at, until = -1, 0.0
-        while (now := self.reached(name)) < aim:
-            if now == at and asyncio.get_running_loop().time() > until:
-                message = f"{name} does not go on: {now} of {self._last_seq()}"
-                raise AssertionError(message)
-            if now != at:
-                at, until = now, asyncio.get_running_loop().time() + LIMIT_SEC
-            await asyncio.sleep(0.02)
+        """Wait until a reader is there."""
+        await wait_until(lambda: self.reached(name) >= aim, f"{name} at event {aim}")
 
     async def _quiet(self) -> int:
         """The end of the log, once nothing was added for a while."""
@@ -191,7 +184,7 @@ class Trial:
         return int(self._rows("SELECT coalesce(max(seq), 0) FROM outbox")[0][0])
 
     def _rows(self, statement: str) -> list[tuple[int, str]]:
-        connection = sqlite3.connect(self._home / DATABASE_NAME, timeout=30)
+        connection = sqlite3.connect(self._home / DATABASE_NAME, timeout=HANG_GUARD_SEC)
         try:
             return connection.execute(statement).fetchall()
         finally:
@@ -225,9 +218,3 @@ def _difference(name: str, found: dict[str, int], log: list[tuple[int, str]]) ->
     missing = [seq for seq, key in log if key not in found]
     strangers = [key for key in found if key not in known]
     return f"{name}: missing {missing[:5]}, strangers {strangers[:5]}, else another order"
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port

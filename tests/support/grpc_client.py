@@ -14,10 +14,10 @@ import msgspec
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
 from grpc_reflection.v1alpha import reflection_pb2
+from tests.support.waiting import HANG_GUARD_SEC
 
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 PACKAGE = "feedmill.v1"
-LIMIT_SEC = 20.0
 
 Said = dict[str, Any]
 
@@ -55,7 +55,7 @@ class Visitor:
             response_deserializer=message_factory.GetMessageClass(described.output_type).FromString,
         )
         request = self.request(method, **fields)
-        return told(await call(request, metadata=self.metadata, timeout=LIMIT_SEC))
+        return told(await call(request, metadata=self.metadata, timeout=HANG_GUARD_SEC))
 
     def stream(self, method: str, **fields: Any) -> Any:
         """A call of a method with many answers; `read` it, or iterate and `told` each."""
@@ -66,12 +66,12 @@ class Visitor:
             response_deserializer=message_factory.GetMessageClass(described.output_type).FromString,
         )
         request = self.request(method, **fields)
-        return call(request, metadata=self.metadata, timeout=LIMIT_SEC)
+        return call(request, metadata=self.metadata, timeout=HANG_GUARD_SEC)
 
     async def send(self, method: str, data: bytes) -> bytes:
         """The raw answer to raw bytes."""
         call = self._channel.unary_unary(path_of(self.method(method)))
-        answer: bytes = await call(data, metadata=self.metadata, timeout=LIMIT_SEC)
+        answer: bytes = await call(data, metadata=self.metadata, timeout=HANG_GUARD_SEC)
         return answer
 
     def request(self, method: str, **fields: Any) -> Any:
@@ -90,7 +90,7 @@ class Visitor:
             REFLECTION,
             request_serializer=lambda message: message.SerializeToString(),
             response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
-        )(metadata=self.metadata, timeout=LIMIT_SEC)
+        )(metadata=self.metadata, timeout=HANG_GUARD_SEC)
         await call.write(reflection_pb2.ServerReflectionRequest(**question))
         await call.done_writing()
         answers = [answer async for answer in call]

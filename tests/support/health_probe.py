@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-LIMIT_SEC = 40.0
+from tests.support.waiting import hang_guard, wait_for_answer
 
 
 class Answer(NamedTuple):
@@ -31,7 +31,7 @@ async def ask(port: int, path: str) -> Answer:
         return Answer(0, b"")
     head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
     writer.write(head.encode())
-    async with asyncio.timeout(LIMIT_SEC):
+    async with hang_guard():
         whole = await reader.read()
     writer.close()
     status, _, body = whole.partition(b"\r\n\r\n")
@@ -40,16 +40,7 @@ async def ask(port: int, path: str) -> Answer:
 
 async def until_answer(port: int, path: str, fits: Callable[[Answer], bool], what: str) -> Answer:
     """Ask until the answer fits."""
-    last = Answer(0, b"")
-    try:
-        async with asyncio.timeout(LIMIT_SEC):
-            while not fits(last):
-                await asyncio.sleep(0.05)
-                last = await ask(port, path)
-    except TimeoutError:
-        message = f"still waiting for {what}; last: {last}"
-        raise AssertionError(message) from None
-    return last
+    return await wait_for_answer(lambda: ask(port, path), fits, what)
 
 
 class Systemd:
@@ -72,7 +63,7 @@ class Systemd:
         """Listen until each of the words was heard."""
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(LIMIT_SEC):
+            async with hang_guard():
                 while not set(words) <= set(self.heard):
                     said = await loop.sock_recv(self._line, 4096)
                     self.heard += said.decode().split("\n")

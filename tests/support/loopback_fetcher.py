@@ -14,8 +14,8 @@ from feedmill.model.fetch import RawResponse
 
 LOOPBACK = FetchConfig(
     allow_cidrs=("127.0.0.0/8",),
-    timeout_ms=8_000,
-    connect_timeout_ms=4_000,
+    timeout_ms=60_000,
+    connect_timeout_ms=30_000,
     retry_wait_ms=10,
 )
 

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
+from tests.support.waiting import hang_guard
+
 from feedmill.adapters.store.postgres.pool import Connection, Database
 from feedmill.adapters.store.postgres.store import PostgresStore
 
 T = TypeVar("T")
-
-LIMIT_SEC = 20.0
 
 
 @asynccontextmanager
@@ -47,13 +47,13 @@ class Held:
 
     async def worked(self) -> "Held":
         """Return when everything is written and nothing is committed."""
-        async with asyncio.timeout(LIMIT_SEC):
+        async with hang_guard():
             await self._worked.wait()
         return self
 
     async def commit(self) -> None:
         self._let_go.set()
-        async with asyncio.timeout(LIMIT_SEC):
+        async with hang_guard():
             await self.task
 
     async def roll_back(self) -> None:
@@ -64,7 +64,7 @@ class Held:
 
 async def until_it_waits(database: Database, rival: "asyncio.Task[T]") -> None:
     """Return when the rival waits for somebody's lock, or is done without having waited."""
-    async with asyncio.timeout(LIMIT_SEC):
+    async with hang_guard():
         while not rival.done() and not await database.read(_waiting):
             await asyncio.wait({rival}, timeout=0.005)
 

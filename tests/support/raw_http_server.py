@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from socket import SO_LINGER, SOL_SOCKET
 from typing import Any
 
-STORY_LIMIT_SEC = 25
+from tests.support.waiting import hang_guard
 
 
 class Heard:
@@ -187,7 +187,7 @@ def run(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Tell one story to its end, within a limit."""
 
     async def limited() -> None:
-        async with asyncio.timeout(STORY_LIMIT_SEC):
+        async with hang_guard():
             await story()
 
     asyncio.run(limited())

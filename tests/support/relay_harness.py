@@ -10,6 +10,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from msgspec.structs import replace
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_for_answer
 
 from feedmill.app.services import make_bus, open_services
 from feedmill.config import BusConfig, Config, StoreConfig
@@ -21,7 +22,6 @@ from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
 
-LIMIT_SEC = 30.0
 CHILD = Path(__file__).parent / "children" / "relay.py"
 FEEDS = tuple(f"feed-{number}" for number in range(7))
 
@@ -72,7 +72,8 @@ class Relaying:
     async def caught_up(self, bus_name: str) -> None:
         """Wait until the cursor is at the end of the log."""
         store = self.services.store
-        await until_so(lambda: _is_at_end(store.cursor(bus_name), store.last_seq()))
+        last = await store.last_seq()
+        await wait_for_answer(lambda: store.cursor(bus_name), last.__eq__, f"event {last}")
 
 
 @asynccontextmanager
@@ -87,7 +88,7 @@ async def relaying(services: Services, bus: Bus | None = None) -> AsyncIterator[
         yield story
     finally:
         story.watch.stop()
-        await asyncio.wait_for(task, LIMIT_SEC)
+        await asyncio.wait_for(task, HANG_GUARD_SEC)
 
 
 async def start_child(
@@ -108,21 +109,11 @@ async def start_child(
     )
 
 
-async def until_so(is_so: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until something holds; the story's own limit ends it when it does not."""
-    while not await is_so():  # noqa: ASYNC110  # of another process or server; it sends no event
-        await asyncio.sleep(0.02)
-
-
 def run(story: Callable[[], Awaitable[None]]) -> None:
     """Tell one story to its end, within a limit."""
 
     async def limited() -> None:
-        async with asyncio.timeout(LIMIT_SEC):
+        async with hang_guard():
             await story()
 
     asyncio.run(limited())
-
-
-async def _is_at_end(cursor: Awaitable[int], last: Awaitable[int]) -> bool:
-    return await cursor == await last

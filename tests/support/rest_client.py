@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import msgspec
 from tests.support.engine_harness import Stage, opened
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.auth import issue_token
@@ -21,7 +22,6 @@ from feedmill.model.token import Scope
 from feedmill.observe import log
 
 T = TypeVar("T")
-LIMIT_SEC = 30.0
 JSON = {"Content-Type": "application/json"}
 
 
@@ -56,7 +56,7 @@ class RestMill:
     def __enter__(self) -> Self:
         log.set_up("error")  # the test is told by answers
         self._thread.start()
-        self.stage, self.base = self._ready.result(LIMIT_SEC)
+        self.stage, self.base = self._ready.result(HANG_GUARD_SEC)
         self.port = int(self.base.rpartition(":")[2])
         return self
 
@@ -67,7 +67,7 @@ class RestMill:
         _: TracebackType | None,
     ) -> None:
         self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(LIMIT_SEC)
+        self._thread.join(HANG_GUARD_SEC)
         assert not self._thread.is_alive()
 
     def tell(self, story: Callable[[Stage], Awaitable[T]]) -> T:
@@ -76,7 +76,7 @@ class RestMill:
         async def told() -> T:
             return await story(self.stage)
 
-        return asyncio.run_coroutine_threadsafe(told(), self._loop).result(LIMIT_SEC)
+        return asyncio.run_coroutine_threadsafe(told(), self._loop).result(HANG_GUARD_SEC)
 
     def issue(self, scope: Scope) -> str:
         """A new token of that scope; its secret."""
@@ -86,7 +86,7 @@ class RestMill:
 
         return self.tell(story)
 
-    def connect(self, timeout: float = LIMIT_SEC) -> http.client.HTTPConnection:
+    def connect(self, timeout: float = HANG_GUARD_SEC) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def ask(
@@ -114,7 +114,7 @@ class RestMill:
 
     def say(self, raw: bytes, *, until_closed: bool = True) -> bytes:
         """Octets as they are; whatever comes back before the other side closes."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=LIMIT_SEC) as wire:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=HANG_GUARD_SEC) as wire:
             wire.sendall(raw)
             pieces = []
             while until_closed and (piece := wire.recv(65_536)):

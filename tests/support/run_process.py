@@ -4,12 +4,13 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 
 import msgspec
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.settings import load_config
 from feedmill.app.services import open_services
@@ -64,7 +65,7 @@ class Mill:
         """Another command on the same home folder; its exit code and what it printed."""
         process = await self._spawn(list(words), {}, stdout=asyncio.subprocess.PIPE)
         assert process.stdout is not None
-        printed = await asyncio.wait_for(process.stdout.read(), 30)
+        printed = await asyncio.wait_for(process.stdout.read(), HANG_GUARD_SEC)
         return await process.wait(), printed
 
     def lines(self) -> list[dict[str, object]]:
@@ -131,17 +132,6 @@ class Running:
         self.signal(signal.SIGTERM)
         return await self.ended()
 
-    async def ended(self, within_sec: float = 30.0) -> int:
+    async def ended(self) -> int:
         """The exit code, once there is one."""
-        return await asyncio.wait_for(self.process.wait(), within_sec)
-
-
-async def until(condition: Callable[[], bool], what: str, within_sec: float = 40.0) -> None:
-    """Wait until something holds; an AssertionError that names it when it does not come to hold."""
-    try:
-        async with asyncio.timeout(within_sec):
-            while not condition():  # noqa: ASYNC110  # of another process; it sends no event
-                await asyncio.sleep(0.05)
-    except TimeoutError:
-        message = f"still waiting for: {what}"
-        raise AssertionError(message) from None
+        return await asyncio.wait_for(self.process.wait(), HANG_GUARD_SEC)

@@ -12,6 +12,7 @@ from typing import Any
 import asyncpg
 from tests.support.living_feeds_publisher import Press
 from tests.support.run_process import FLOOR_SEC
+from tests.support.waiting import HANG_GUARD_SEC
 
 
 def ledger_of(home: Path, store_url: str | None) -> "Ledger":
@@ -27,7 +28,7 @@ class Ledger:
         self._taps = home / "out" / "entries"
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        connection = sqlite3.connect(self._database, timeout=30)
+        connection = sqlite3.connect(self._database, timeout=HANG_GUARD_SEC)
         try:
             return connection.execute(statement).fetchall()
         finally:
@@ -83,6 +84,10 @@ class Ledger:
         owner = f"%:{pid}"
         return self.number(f"SELECT count(*) FROM lanes WHERE owner LIKE '{owner}'")
 
+    def is_present(self, pid: int) -> bool:
+        """True once this process has said that it works here: from then on it handles signals."""
+        return self.number(f"SELECT count(*) FROM workers WHERE name LIKE '%:{pid}'") == 1
+
     def _check_file(self) -> None:
         assert self.rows("PRAGMA integrity_check") == [("ok",)]
 
@@ -124,7 +129,7 @@ class PostgresLedger(Ledger):
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         async def ask() -> list[tuple[Any, ...]]:
-            connection = await asyncpg.connect(self._dsn, timeout=30)
+            connection = await asyncpg.connect(self._dsn, timeout=HANG_GUARD_SEC)
             try:
                 return [tuple(row) for row in await connection.fetch(statement)]
             finally:

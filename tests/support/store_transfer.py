@@ -1,6 +1,5 @@
 """A move as tests ask for it: in this process, or as the command that can be killed."""
 
-import asyncio
 import os
 import sys
 from collections.abc import Iterator
@@ -10,24 +9,24 @@ from subprocess import PIPE, Popen
 from typing import Any
 
 from tests.support.populated_home import config_of, database
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.adapters.store.transfer.compare import Step
 from feedmill.app.services import compare_stores, transfer_store
 from feedmill.model.store_transfer import Transfer
 
-LIMIT_SEC = 30.0
 COMMAND = Path(sys.executable).with_name("feedmill")
 
 
 async def carried(home: Path, dsn: str, **options: Any) -> Transfer:
     """Move the store of a home folder."""
-    async with asyncio.timeout(LIMIT_SEC):
+    async with hang_guard():
         return await transfer_store(config_of(home), database(home), dsn, silent, **options)
 
 
 async def compared(home: Path, dsn: str) -> Transfer:
     """Compare the store of a home folder with another."""
-    async with asyncio.timeout(LIMIT_SEC):
+    async with hang_guard():
         return await compare_stores(config_of(home), database(home), dsn, silent)
 
 
@@ -43,5 +42,5 @@ def command(*words: str, home: Path, **environment: str) -> tuple[int, str, str]
     with Popen(
         [COMMAND, *words], stdout=PIPE, stderr=PIPE, env=os.environ | own, cwd=home.parent
     ) as process:
-        out, err = process.communicate(timeout=LIMIT_SEC)
+        out, err = process.communicate(timeout=HANG_GUARD_SEC)
     return process.returncode, out.decode(), err.decode()

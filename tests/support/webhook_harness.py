@@ -1,4 +1,4 @@
-"""A mill with webhooks for the stories: real store, real fetcher, short waits."""
+"""A mill with webhooks for the stories: real store, real fetcher, short pauses, long limits."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 from tests.support.loopback_fetcher import TableResolver
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_for_answer
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
@@ -22,9 +23,8 @@ from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
 from feedmill.model.webhook import Delivery, Webhook
 
-LIMIT_SEC = 20.0
 HASTY = WebhookConfig(
-    backoff_base_sec=0.02, backoff_cap_sec=0.05, look_sec=0.02, lease_sec=0.5, timeout_ms=4_000
+    backoff_base_sec=0.02, backoff_cap_sec=0.05, look_sec=0.02, lease_sec=300.0, timeout_ms=300_000
 )
 PLAIN = Config(
     fetch=FetchConfig(allow_cidrs=("127.0.0.0/8",), retry_wait_ms=1, connection_attempts=1),
@@ -103,26 +103,27 @@ async def telling(services: Services, *listeners: DeliveryListener) -> AsyncIter
         yield told
     finally:
         told.watch.stop()
-        await asyncio.wait_for(task, LIMIT_SEC)
+        await asyncio.wait_for(task, HANG_GUARD_SEC)
 
 
 async def until_webhook(
     services: Services, webhook_id: str, is_so: Callable[[Webhook], bool]
 ) -> Webhook:
     """Wait until a webhook is as wanted."""
-    while True:
+
+    async def ask() -> Webhook:
         found = await services.store.webhook(webhook_id)
         assert found is not None
-        if is_so(found):
-            return found
-        await asyncio.sleep(0.01)
+        return found
+
+    return await wait_for_answer(ask, is_so, f"webhook {webhook_id}")
 
 
 def run(story: Callable[[], Awaitable[None]]) -> None:
     """Tell one story to its end, within a limit."""
 
     async def limited() -> None:
-        async with asyncio.timeout(LIMIT_SEC):
+        async with hang_guard():
             await story()
 
     asyncio.run(limited())

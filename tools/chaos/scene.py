@@ -19,6 +19,7 @@ from tests.support.children import consume_events as consumer_child
 from tests.support.consumer_journal import cursor_of
 from tests.support.servers import watchdog
 from tests.support.servers.free_port import free_port
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_for_answer
 from tools.chaos.books import DIARY, JOURNALS, PRESS, TAP, PressLog
 from tools.chaos.diary import Diary, Moment
 from tools.chaos.plan import Plan
@@ -30,7 +31,6 @@ from feedmill.engine.service.webhooks import add_webhook
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
 
-LIMIT_SEC: Final = 180.0
 _HERE: Final = Path(__file__).parents[2]
 _COMMAND: Final = Path(sys.executable).with_name("feedmill")
 _LONGEST: Final = ("--for", "600")
@@ -72,7 +72,9 @@ class Scene:
     async def open(self) -> None:
         """Migrated, subscribed and published; nobody works yet."""
         migrating = await self._spawn("migrate", [str(_COMMAND), "migrate"])
-        assert await asyncio.wait_for(migrating.wait(), 60) == 0, "feedmill migrate failed"
+        assert await asyncio.wait_for(migrating.wait(), HANG_GUARD_SEC) == 0, (
+            "feedmill migrate failed"
+        )
         self._forget("migrate")
         await self._publish()
         await self._subscribe()
@@ -140,14 +142,18 @@ class Scene:
         self.diary.note("stop", name, began, ended)
 
     async def dismiss(self, name: str) -> Drain:
-        """SIGTERM, and how it left."""
+        """SIGTERM to a worker that is at work, and how it left."""
         self.workers.remove(name)
         process = self._alive[name]
+        present = "SELECT count(*) FROM workers WHERE name LIKE $1"
+        await wait_for_answer(
+            lambda: self._ask(present, f"%:{process.pid}"), bool, f"{name} at work"
+        )
         before = waited = _waited(process.pid)
         began = Moment.now()
         self._signal(name, signal.SIGTERM)
         leaving = asyncio.create_task(process.wait())
-        async with asyncio.timeout(30):
+        async with hang_guard():
             while not leaving.done():
                 await asyncio.wait({leaving}, timeout=_LOOK_SEC)
                 waited = max(waited, _waited(process.pid))
@@ -161,7 +167,7 @@ class Scene:
         wanted = "&".join(f"{name}={int(value)}" for name, value in moods.items())
         reader, writer = await asyncio.open_connection("127.0.0.1", self._press_port)
         writer.write(f"GET /control?{wanted} HTTP/1.1\r\nHost: press\r\n\r\n".encode())
-        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), HANG_GUARD_SEC)
         writer.close()
 
     async def requests(self, count: int) -> None:
@@ -237,7 +243,7 @@ class Scene:
     ) -> None:
         """Wait for something, looking after everybody meanwhile; AssertionError names what is missing."""
         try:
-            async with asyncio.timeout(LIMIT_SEC):
+            async with hang_guard():
                 while not condition():
                     self._check_alive()
                     await asyncio.sleep(every_sec)
@@ -266,7 +272,7 @@ class Scene:
         ]
         process = await self._spawn("press", words, stdout=asyncio.subprocess.PIPE)
         assert process.stdout is not None
-        self._press_port = int(await asyncio.wait_for(process.stdout.readline(), 30))
+        self._press_port = int(await asyncio.wait_for(process.stdout.readline(), HANG_GUARD_SEC))
 
     async def _subscribe(self) -> None:
         """Feeds as if they had been subscribed to an interval ago: they come due one after another."""
@@ -297,7 +303,7 @@ class Scene:
                 self.settings["HOOK_SECRET"] = hook.secrets[0].value
 
     async def _ask(self, question: str, *values: object) -> int:
-        connection = await asyncpg.connect(self.dsn, timeout=10)
+        connection = await asyncpg.connect(self.dsn, timeout=HANG_GUARD_SEC)
         try:
             return int(await connection.fetchval(question, *values))
         finally:
@@ -306,7 +312,7 @@ class Scene:
     async def _until_none(self, question: str, *values: object) -> None:
         """Wait until the database counts none of what is asked for."""
         try:
-            async with asyncio.timeout(LIMIT_SEC):
+            async with hang_guard():
                 while await self._ask(question, *values):
                     self._check_alive()
                     await asyncio.sleep(0.2)

@@ -141,11 +141,11 @@ class Publisher:
         """Forget the requests, not the scripts."""
         self._records.clear()
 
-    async def seen(self, target: str, count: int = 1, *, within_sec: float = 10.0) -> None:
+    async def seen(self, target: str, count: int = 1, *, within_sec: float = 300.0) -> None:
         """Wait until a path was asked for so often; TimeoutError when it was not."""
         await self._until(lambda: len(self.requests_to(target)) >= count, within_sec)
 
-    async def idle(self, *, within_sec: float = 10.0) -> None:
+    async def idle(self, *, within_sec: float = 300.0) -> None:
         """Wait until no connection is open; TimeoutError when one stays."""
         await self._until(lambda: not self._connections, within_sec)
 

@@ -15,6 +15,7 @@ from tests.support.cloudevents_checker import event_of
 from tests.support.servers.nats import NatsServer
 from tests.support.servers.valkey import ValkeyServer
 from tests.support.sinks_under_test import event, events
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.app.services import make_bus
 from feedmill.config import BusConfig, Config
@@ -120,7 +121,7 @@ def test_nats_refuses_repetitions_also_after_its_window_of_duplicates(
     bench = nats_bench(tmp_path, request)
     deliver(bench.open(duplicate_window_sec=0.1), events(1, 4))
 
-    asyncio.run(asyncio.wait_for(_until_forgotten(bench), 20))
+    asyncio.run(asyncio.wait_for(_until_forgotten(bench), HANG_GUARD_SEC))
     deliver(bench.open(), events(2, 6))
 
     assert numbers(bench.messages()) == [1, 2, 3, 4, 5, 6]

@@ -18,6 +18,7 @@ from tests.support.sample_refreshes import (
 )
 from tests.support.servers.databases import migrated_database
 from tests.support.servers.postgres import PostgresServer
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.engine.run.retry import is_transient
@@ -26,7 +27,6 @@ from feedmill.model.entry import Entry
 
 WRITERS = 8
 BEFORE, AFTER = 150, 100  # commits that are acknowledged before the blow, and after it
-LIMIT_SEC = 60.0
 
 
 class Pair(NamedTuple):
@@ -56,7 +56,7 @@ def pair() -> Iterator[Pair]:
         primary.run_sql("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
         primary.reload()
         made = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
-        primary._until(lambda: primary.run_sql(made) == "1", 30, "has no synchronous standby")
+        primary._until(lambda: primary.run_sql(made) == "1", "has no synchronous standby")
         yield Pair(primary, standby, database)
 
 
@@ -102,7 +102,7 @@ class Books:
         """Wait until so many commits more were acknowledged."""
         self._aim = len(self.acknowledged) + more
         self._enough.clear()
-        await asyncio.wait_for(self._enough.wait(), LIMIT_SEC)
+        await asyncio.wait_for(self._enough.wait(), HANG_GUARD_SEC)
 
 
 async def write_through_a_failover(store: PostgresStore, pair: Pair, books: Books) -> None:
@@ -160,7 +160,7 @@ async def horizon_is_behind(pair: Pair) -> bool:
 
 async def ask(pair: Pair, question: str) -> list[asyncpg.Record]:
     """Asked of the new primary itself."""
-    connection = await asyncpg.connect(pair.standby.dsn_of(pair.database), timeout=10)
+    connection = await asyncpg.connect(pair.standby.dsn_of(pair.database), timeout=HANG_GUARD_SEC)
     try:
         return list(await connection.fetch(question))
     finally:

@@ -11,6 +11,7 @@ import pytest
 from tests.support.engine_harness import NOON, Stage, opened
 from tests.support.feed_documents import item, numbered, rss
 from tests.support.sample_refreshes import new_feed
+from tests.support.waiting import hang_guard, wait_until
 
 from feedmill.app.services import open_services
 from feedmill.client import Client, follow
@@ -40,7 +41,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 def tell(home: Path, story: Story) -> None:
     async def told() -> None:
         async with (
-            asyncio.timeout(30),
+            hang_guard(),
             opened(home) as stage,
             rest_server(stage.services, Lifecycle("the test"), port=0) as address,
             Client(address) as client,
@@ -169,8 +170,8 @@ def test_the_example_prints_what_happens_and_remembers_where_it_was(tmp_path: Pa
             await happen(stage.services.store, first, first + 2)
             async with example(client, position) as lines:
                 printed += [(await lines.readline()).split()[0] for _ in range(3)]
-                while not noted(position, first + 2):  # noqa: ASYNC110
-                    await asyncio.sleep(0.01)  # the line is out before the position is
+                # The line is out before the position is.
+                await wait_until(lambda last=first + 2: noted(position, last), "the position")  # type: ignore[misc]  # a closure over the run
 
         assert printed == [b"1", b"2", b"3", b"4", b"5", b"6"]
 
@@ -181,7 +182,7 @@ def test_a_watch_outlives_kills_of_its_server_and_sees_each_event_once(tmp_path:
     async def story() -> None:
         seen = Diary()
         config = Config(store=StoreConfig(home=str(tmp_path)))
-        async with asyncio.timeout(60), open_services(config) as services:
+        async with hang_guard(), open_services(config) as services:
             store = services.store
             async with served(tmp_path, 0) as (child, address):
                 port = int(address.rpartition(":")[2])

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import msgspec
 import pytest
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.client import Client, follow
 from feedmill.errors import (
@@ -39,10 +40,12 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "_FIRST_WAIT_SEC", 0.001)
 
 
-def hold(conversation: Conversation, *, token: str | None = None, timeout: float = 5.0) -> None:
+def hold(
+    conversation: Conversation, *, token: str | None = None, timeout: float = HANG_GUARD_SEC
+) -> None:
     async def held() -> None:
         async with (
-            asyncio.timeout(20),
+            hang_guard(),
             Publisher() as mill,
             Client(mill.url(""), token, timeout) as client,
         ):
@@ -72,7 +75,7 @@ def answered(value: object, status: int = 200, *headers: tuple[str, str]) -> Ans
 
 async def watched(client: Client, count: int, seen: list[int] | None = None) -> list[int]:
     seqs = [] if seen is None else seen
-    async for one in client.watch(silence_sec=0.2):
+    async for one in client.watch(silence_sec=2.0):
         seqs.append(one.seq)
         if len(seqs) == count:
             break
@@ -284,7 +287,7 @@ def test_an_address_without_http_is_no_mill(address: str) -> None:
 
 def test_a_mill_may_live_below_a_path() -> None:
     async def story() -> None:
-        async with asyncio.timeout(20), Publisher() as mill:
+        async with hang_guard(), Publisher() as mill:
             mill.script("/mill/events", answered(EventPage(items=(), next=0, last_seq=0)))
             async with Client(mill.url("/mill/")) as client:
                 assert (await client.events()).items == ()

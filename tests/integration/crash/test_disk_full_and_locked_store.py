@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.support.living_feeds_publisher import Press, pressing
-from tests.support.run_process import Mill, Running, until
+from tests.support.run_process import Mill, Running
 from tests.support.store_ledger import Ledger
+from tests.support.waiting import wait_until
 
 FEEDS, HOSTS = 12, 12
 
@@ -18,10 +19,10 @@ def test_a_full_disk_is_waited_for_and_nothing_is_lost(tmp_path: Path) -> None:
         async with pressing(FEEDS, HOSTS) as press:
             mill, ledger = await a_mill(tmp_path, press)
             async with await mill.start() as running:
-                await until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
 
                 running.signal(signal.SIGUSR1)
-                await until(lambda: bool(troubles(mill)), "a word about the full disk")
+                await wait_until(lambda: bool(troubles(mill)), "a word about the full disk")
                 stored = ledger.entries()  # reading goes on
                 running.signal(signal.SIGUSR2)
 
@@ -38,9 +39,9 @@ def test_a_mill_on_a_full_disk_still_leaves_when_it_is_told_to(tmp_path: Path) -
         async with pressing(FEEDS, HOSTS) as press:
             mill, ledger = await a_mill(tmp_path, press)
             async with await mill.start() as running:
-                await until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
                 running.signal(signal.SIGUSR1)
-                await until(lambda: bool(troubles(mill)), "a word about the full disk")
+                await wait_until(lambda: bool(troubles(mill)), "a word about the full disk")
 
                 assert await running.stop() == 0
 
@@ -72,7 +73,7 @@ def test_a_disk_that_fails_a_few_times_is_told_of_and_costs_nothing(
             mill, ledger = await a_mill(tmp_path, press)
 
             async with await mill.start(failpoint) as running:
-                await until(lambda: bool(troubles(mill)), "a word about the disk")
+                await wait_until(lambda: bool(troubles(mill)), "a word about the disk")
                 await catch_up(mill, ledger, press, running)
 
             assert troubles(mill) == {reason}
@@ -85,7 +86,7 @@ def test_a_foreign_writer_is_waited_for_without_a_word(tmp_path: Path) -> None:
         async with pressing(FEEDS, HOSTS) as press:
             mill, ledger = await a_mill(tmp_path, press)
             async with await mill.start() as running:
-                await until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
 
                 with held(mill):
                     await asyncio.sleep(3)  # the fault itself: somebody is slow
@@ -104,10 +105,10 @@ def test_a_foreign_writer_who_outlasts_our_patience_is_told_of_and_waited_for(
         async with pressing(FEEDS, HOSTS) as press:
             mill, ledger = await a_mill(tmp_path, press, FEEDMILL_STORE_PATIENCE_SEC="0.5")
             async with await mill.start() as running:
-                await until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
 
                 with held(mill):
-                    await until(lambda: bool(troubles(mill)), "a word about the other program")
+                    await wait_until(lambda: bool(troubles(mill)), "a word about the other program")
 
                 await catch_up(mill, ledger, press, running)
             assert troubles(mill) == {"busy"}
@@ -120,7 +121,7 @@ def test_a_mill_leaves_in_time_although_somebody_holds_the_database(tmp_path: Pa
         async with pressing(FEEDS, HOSTS) as press:
             mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="2")
             async with await mill.start() as running:
-                await until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
                 with held(mill):
                     await asyncio.sleep(1.5)  # every feed is due, and the claim has to wait
 
@@ -143,7 +144,7 @@ async def a_mill(tmp_path: Path, press: Press, **settings: str) -> tuple[Mill, L
 async def catch_up(mill: Mill, ledger: Ledger, press: Press, running: Running) -> None:
     """The same process gets everything that was published, and leaves in good order."""
     press.resting = True
-    await until(
+    await wait_until(
         lambda: not running.is_alive or (ledger.has(press) and ledger.is_delivered()), "catching up"
     )
     assert running.is_alive, mill.lines()[-3:]

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import msgspec
 from tests.support.living_feeds_publisher import Press, pressing
-from tests.support.run_process import Mill, Running, until
+from tests.support.run_process import Mill, Running
 from tests.support.store_ledger import Ledger, check_spacing
+from tests.support.waiting import HANG_GUARD_SEC, wait_until
 
 from feedmill.adapters.failpoints import POINTS
 
@@ -33,7 +34,9 @@ def test_a_mill_that_dies_at_every_failpoint_loses_nothing_and_repeats_nothing(
             for passage in (1, 3):
                 for point in ON_ONE_MACHINE:
                     async with await mill.start(f"{point}@{passage}") as running:
-                        await until(lambda: not running.is_alive, f"dying at {point}@{passage}")
+                        await wait_until(
+                            lambda: not running.is_alive, f"dying at {point}@{passage}"
+                        )
                     assert running.process.returncode == -signal.SIGKILL, point
                     ledger.check(press)
 
@@ -82,11 +85,13 @@ def test_a_feed_that_was_asked_just_before_the_crash_is_not_asked_early_after_it
                 press.on_request = lambda: (  # before it is answered
                     running.signal(signal.SIGKILL) if len(press.asked) == lanes * 3 else None
                 )
-                await until(lambda: not running.is_alive, "a request to every feed")
+                await wait_until(lambda: not running.is_alive, "a request to every feed")
             press.on_request = lambda: None
 
             async with await mill.start() as running:
-                await until(lambda: all(len(m) > 1 for m in press.asked.values()), "another one")
+                await wait_until(
+                    lambda: all(len(m) > 1 for m in press.asked.values()), "another one"
+                )
                 assert await running.stop() == 0
 
             check_spacing(press, floor_sec)
@@ -114,7 +119,7 @@ async def kill_after_requests(
             enough.set()
 
     press.on_request = count
-    await asyncio.wait_for(enough.wait(), 30)
+    await asyncio.wait_for(enough.wait(), HANG_GUARD_SEC)
     press.on_request = lambda: None
     await asyncio.sleep(later_sec)
     assert running.is_alive
@@ -125,7 +130,7 @@ async def settle(mill: Mill, ledger: Ledger, press: Press) -> None:
     """Publish no more, let one mill catch up and leave, then read everything."""
     press.resting = True
     async with await mill.start() as running:
-        await until(lambda: ledger.has(press), "catching up")
+        await wait_until(lambda: ledger.has(press), "catching up")
         assert await running.stop() == 0
     ledger.check(press)
     assert ledger.has(press)

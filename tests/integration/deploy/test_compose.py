@@ -16,6 +16,7 @@ from tests.support.servers import binaries as wheels
 from tests.support.servers.nats import NatsServer
 from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.seaweedfs import S3Server
+from tests.support.waiting import HANG_GUARD_SEC
 
 CLUSTER = DEPLOY / "compose.cluster.yaml"
 GIVEN = {"FEEDMILL_FETCH_USER_AGENT": "tests/1.0 (+https://tests.example/)"}
@@ -31,7 +32,7 @@ def _config(path: Path, given: dict[str, str]) -> subprocess.CompletedProcess[st
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_GUARD_SEC,
     )
 
 
@@ -88,7 +89,9 @@ def test_roles_wait_for_the_schema_and_that_for_the_database() -> None:
 def test_the_script_makes_every_secret_once_and_none_is_in_the_files(tmp_path: Path) -> None:
     folder = make_secrets(tmp_path / "secrets")
     named = documents(CLUSTER)[0]["secrets"]
-    again = subprocess.run([DEPLOY / "make-secrets.sh", folder], capture_output=True, timeout=10)
+    again = subprocess.run(
+        [DEPLOY / "make-secrets.sh", folder], capture_output=True, timeout=HANG_GUARD_SEC
+    )
 
     assert {path.name for path in folder.iterdir()} == set(named)
     assert {secret["file"] for secret in named.values()} == {f"./secrets/{name}" for name in named}
@@ -203,7 +206,7 @@ def _is_of_the_place(flag: str) -> bool:
 
 def _knock(port: int) -> bytes:
     """What NATS says to somebody who names no secret."""
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=HANG_GUARD_SEC) as connection:
         connection.sendall(b'CONNECT {"verbose":false}\r\nPING\r\n')
         said = b""
         while piece := connection.recv(4096):

@@ -7,6 +7,7 @@ import tomllib
 import msgspec
 from tests.support.deploy_files import ROOT, image_variables, instruction
 from tests.support.servers import binaries as wheels
+from tests.support.waiting import HANG_GUARD_SEC
 
 TEXT = (ROOT / "Dockerfile").read_text("utf-8")
 IGNORED = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
@@ -19,7 +20,7 @@ def test_hadolint_finds_nothing() -> None:
         [program, "--failure-threshold", "style", ROOT / "Dockerfile"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_GUARD_SEC,
     )
 
     assert (done.returncode, done.stdout + done.stderr) == (0, "")

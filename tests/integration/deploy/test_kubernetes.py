@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from tests.support.deploy_files import DEPLOY, MANIFESTS, documents, manifests, pods
 from tests.support.servers import binaries as wheels
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.store.postgres.migrate import migrate
 from feedmill.adapters.store.postgres.pool import Database
@@ -98,7 +99,9 @@ def _kind(kind: str) -> dict[str, Any]:
 def test_the_api_takes_it(path: Path) -> None:
     program = wheels.script("kubernetes-validate", "kubernetes-validate")
 
-    done = subprocess.run([program, "--strict", path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [program, "--strict", path], capture_output=True, text=True, timeout=HANG_GUARD_SEC
+    )
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert (done.stdout + done.stderr).count(" passed ") == len(documents(path))

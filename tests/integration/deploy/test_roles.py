@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sysconfig
-import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -16,11 +15,11 @@ from tests.support.deploy_files import make_secrets, pods, variables
 from tests.support.servers.free_port import free_port
 from tests.support.servers.nats import NatsServer
 from tests.support.servers.seaweedfs import S3Server
+from tests.support.waiting import HANG_GUARD_SEC, block_until
 
 FEEDMILL = Path(sysconfig.get_path("scripts")) / "feedmill"
 ROLES = ("feedmill-worker", "feedmill-api", "feedmill-relay")
 PORTS = {"health": "FEEDMILL_HEALTH_PORT", "http": "FEEDMILL_SERVE_PORT"}
-PATIENCE_SEC = 60
 READY = "ready"
 
 
@@ -57,7 +56,7 @@ def surroundings(tmp_path: Path, secrets: Path, s3_server: S3Server) -> dict[str
 def systemd(tmp_path: Path) -> Iterator[socket.socket]:
     """Where a supervisor listens."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
-        line.settimeout(PATIENCE_SEC)
+        line.settimeout(HANG_GUARD_SEC)
         line.bind(str(tmp_path / "notify"))
         yield line
 
@@ -77,7 +76,7 @@ def test_a_role_answers_its_probes_and_tells_systemd_how_it_is_until_it_is_asked
         _until_said("WATCHDOG=1", systemd)
         process.send_signal(signal.SIGTERM)
         _until_said("STOPPING=1", systemd)
-        ended = process.wait(PATIENCE_SEC)
+        ended = process.wait(HANG_GUARD_SEC)
 
         assert migrated.returncode == 0, migrated.stderr
         assert ready == READY, log.read_text("utf-8")
@@ -115,22 +114,23 @@ def _migrate(surroundings: dict[str, dict[str, str]]) -> subprocess.CompletedPro
         env=surroundings["feedmill-migrate"],
         capture_output=True,
         text=True,
-        timeout=PATIENCE_SEC,
+        timeout=HANG_GUARD_SEC,
     )
 
 
 def _until_ready(
     probe: dict[str, Any], environment: dict[str, str], process: "subprocess.Popen[bytes]"
 ) -> str:
-    """That it is ready; its last words when it is not in time."""
-    deadline = time.monotonic() + PATIENCE_SEC
-    said = "nothing was said"
-    while time.monotonic() < deadline and process.poll() is None:
-        status, said = _asked(probe, environment)
-        if status == 200:
-            return READY
-        time.sleep(0.05)
-    return said
+    """That it is ready; its last words when it ended instead."""
+    answers = [(0, "nothing was said")]
+
+    def is_ready_or_ended() -> bool:
+        answers.append(_asked(probe, environment))
+        return answers[-1][0] == 200 or process.poll() is not None
+
+    block_until(is_ready_or_ended, "a role that is ready")
+    status, said = answers[-1]
+    return READY if status == 200 else said
 
 
 def _until_said(word: str, line: socket.socket) -> None:
@@ -140,7 +140,9 @@ def _until_said(word: str, line: socket.socket) -> None:
 
 
 def _asked(probe: dict[str, Any], environment: dict[str, str]) -> tuple[int, str]:
-    connection = HTTPConnection("127.0.0.1", int(environment[PORTS[probe["port"]]]), timeout=5)
+    connection = HTTPConnection(
+        "127.0.0.1", int(environment[PORTS[probe["port"]]]), timeout=HANG_GUARD_SEC
+    )
     try:
         connection.request("GET", probe["path"])
         answer = connection.getresponse()

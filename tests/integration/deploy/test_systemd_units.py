@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.deploy_files import DEPLOY, UNITS, unit
+from tests.support.waiting import HANG_GUARD_SEC
 
 ANALYZE = shutil.which("systemd-analyze")
 MOST_EXPOSED = "15"  # 1.5 of 10; what remains is the network, which a fetcher needs
@@ -28,7 +29,9 @@ def installed(tmp_path: Path) -> Path:
 
 def _analyze(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     assert ANALYZE is not None
-    return subprocess.run([ANALYZE, *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [ANALYZE, *arguments], capture_output=True, text=True, timeout=HANG_GUARD_SEC
+    )
 
 
 @with_systemd

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from tests.support.engine_harness import Play, Story, opened
-
-_LIMIT_SEC = 30.0
+from tests.support.waiting import hang_guard
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -26,7 +25,7 @@ def play(tmp_path: Path, store_url: str | None) -> Play:
     def run(story: Story, **parts: Any) -> None:
         async def told() -> None:
             stage_of = opened(tmp_path, store_url=store_url, **parts)
-            async with asyncio.timeout(_LIMIT_SEC), stage_of as stage:
+            async with hang_guard(), stage_of as stage:
                 await story(stage)
 
         asyncio.run(told())

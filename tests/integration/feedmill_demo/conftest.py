@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Callable, Coroutine
 
 import pytest
+from tests.support.waiting import hang_guard
 
 from feedmill_demo.server.server import Publisher
-
-_LIMIT_SEC = 20.0
 
 
 @pytest.fixture
@@ -18,7 +17,7 @@ def ask() -> Callable[..., Coroutine[None, None, bytes]]:
 
 async def _ask(publisher: Publisher, target: str = "/feed", *lines: str) -> bytes:
     head = [f"GET {target} HTTP/1.1", "Host: village.test", *lines, "Connection: close", "", ""]
-    async with asyncio.timeout(_LIMIT_SEC):
+    async with hang_guard():
         reader, writer = await asyncio.open_connection("127.0.0.1", publisher.port)
         writer.write("\r\n".join(head).encode("latin-1"))
         try:

@@ -18,6 +18,7 @@ import brotli
 import pytest
 import trustme
 import zstandard
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.api import parse
 from feedmill.model.parsed import ParsedFeed
@@ -38,7 +39,7 @@ DECODERS: Final[dict[str, Callable[[bytes], bytes]]] = {
 def get(url: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
     """Status, headers in lower case, decoded body; `b""` for a body that breaks off."""
     _, _, netloc, path = url.split("/", 3)
-    connection = http.client.HTTPConnection(netloc, timeout=20)
+    connection = http.client.HTTPConnection(netloc, timeout=HANG_GUARD_SEC)
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request("GET", f"/{path}", headers=names)
     answer = connection.getresponse()
@@ -141,7 +142,7 @@ def test_the_process_serves_until_it_is_told_to_stop(arguments: list[str]) -> No
         status, _, body = get(origin + path)
         process.send_signal(signal.SIGTERM)
 
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=HANG_GUARD_SEC) == 0
     assert status == 200
     assert len(body) > 1000
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from tests.support.attacking_publisher import CANARY_TEXT, FIRST_HOST, Attackers
 from tests.support.living_feeds_publisher import Press
-from tests.support.run_process import Mill, until
+from tests.support.run_process import Mill
 from tests.support.store_ledger import Ledger
+from tests.support.waiting import wait_until
 
 from feedmill_demo.server.script import Answer, Request
 from feedmill_demo.server.server import Publisher
@@ -94,9 +95,9 @@ def test_good_feeds_stay_fresh_whatever_the_others_send(tmp_path: Path) -> None:
             await mill.subscribe([*press.addresses, *attacks.values()])
 
             async with await mill.start() as running:
-                await until(lambda: has_turned(ledger, press, attacks), "enough turns", 60)
+                await wait_until(lambda: has_turned(ledger, press, attacks), "enough turns")
                 peak = megabytes(running.process.pid)
-                await until(lambda: ledger.has(press), "every good item")
+                await wait_until(lambda: ledger.has(press), "every good item")
                 assert await running.stop() == 0
 
         ledger.check(press)

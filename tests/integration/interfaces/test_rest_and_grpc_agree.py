@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from tests.support.engine_harness import Stage, opened
 from tests.support.feed_documents import atom, atom_entry, item, paper, rss, said
 from tests.support.grpc_client import Visitor, reason_of, told, visiting
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.canonicalise.urls import split_url
 from feedmill.config import AccessConfig
@@ -50,7 +51,6 @@ class House(NamedTuple):
 
 
 Ask = Callable[[Callable[[House], Coroutine[Any, Any, None]]], None]
-_LIMIT_SEC = 30.0
 
 
 class Question(NamedTuple):
@@ -173,14 +173,14 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
 
     thread = Thread(target=asyncio.run, args=(stand(),))
     thread.start()
-    house, loop, end = standing.result(_LIMIT_SEC)
+    house, loop, end = standing.result(HANG_GUARD_SEC)
 
     def run(story: Callable[[House], Coroutine[Any, Any, None]]) -> None:
-        asyncio.run_coroutine_threadsafe(story(house), loop).result(_LIMIT_SEC)
+        asyncio.run_coroutine_threadsafe(story(house), loop).result(HANG_GUARD_SEC)
 
     yield run
     loop.call_soon_threadsafe(end.set)
-    thread.join(_LIMIT_SEC)
+    thread.join(HANG_GUARD_SEC)
 
 
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
@@ -326,7 +326,7 @@ def bare(value: Any) -> Any:
 
 def _request(address: str, verb: str, path: str, body: bytes | None) -> tuple[int, bytes]:
     parts = split_url(address)
-    client = http.client.HTTPConnection(parts.host, int(parts.port), timeout=20)
+    client = http.client.HTTPConnection(parts.host, int(parts.port), timeout=HANG_GUARD_SEC)
     headers = {} if body is None else {"Content-Type": "application/json"}
     client.request(verb, path, body=body, headers=headers)
     response = client.getresponse()

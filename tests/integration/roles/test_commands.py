@@ -2,18 +2,38 @@
 
 import asyncio
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import nats
 import pytest
 from tests.support.health_probe import ask, until_answer
 from tests.support.living_feeds_publisher import pressing
-from tests.support.run_process import Mill, until
+from tests.support.run_process import Mill
 from tests.support.servers.free_port import free_port
 from tests.support.servers.nats import NatsServer
 from tests.support.store_ledger import ledger_of
+from tests.support.waiting import HANG_GUARD_SEC, wait_until
+
+from feedmill.interfaces.cli.main import COMMANDS
 
 FEEDS, HOSTS = 6, 6
+# The command line in a process that gets a signal when it begins to import a module.
+SIGNAL_ON_IMPORT = """
+import os, sys
+from feedmill.interfaces.cli.main import main
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "{module}":
+            os.kill(os.getpid(), {number})
+
+sys.meta_path.insert(0, Finder())
+main()
+"""
 
 
 def test_a_migration_is_applied_once_by_however_many_jobs(
@@ -85,7 +105,7 @@ def test_a_worker_polls_and_a_relay_hands_everything_to_the_bus(
             await mill.subscribe(press.addresses)
             press.resting = True
             async with await mill.start(role=("worker",)) as worker:
-                await until(lambda: ledger.has(press), "every item")
+                await wait_until(lambda: ledger.has(press), "every item")
                 assert await worker.stop() == 0
             assert not (mill.home / "out").exists()  # a worker writes no files for others
             mill.settings["FEEDMILL_HEALTH_PORT"] = str(port)
@@ -137,6 +157,25 @@ def test_an_api_answers_and_never_polls(tmp_path: Path, store_url: str | None) -
             assert press.asked == {}
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("role", ["run", "worker", "relay", "api", "serve"])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_signal_during_the_imports_of_a_role_stops_it_before_it_opens_the_store(
+    tmp_path: Path, role: str, number: signal.Signals, status: int
+) -> None:
+    module = COMMANDS[role][0]
+    code = SIGNAL_ON_IMPORT.format(module=module, number=int(number))
+    home = tmp_path / "home"
+
+    ended = subprocess.run(
+        [sys.executable, "-c", code, role],
+        env={**os.environ, "FEEDMILL_HOME": str(home)},
+        capture_output=True,
+        timeout=HANG_GUARD_SEC,
+    )
+
+    assert (ended.returncode, home.exists()) == (status, False), ended.stderr
 
 
 def test_passwords_are_shown_by_no_command(tmp_path: Path) -> None:

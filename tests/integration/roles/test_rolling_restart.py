@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.living_feeds_publisher import Press, pressing
-from tests.support.run_process import Mill, until
-from tests.support.store_ledger import ledger_of
+from tests.support.run_process import Mill, Running
+from tests.support.store_ledger import Ledger, ledger_of
+from tests.support.waiting import wait_until
 
 from feedmill_demo.server.script import no_answer
 
@@ -28,21 +29,21 @@ def test_workers_that_are_restarted_in_turn_hand_their_hosts_over_at_once(
             mill = Mill(tmp_path / "home", store_url, **LONG_LEASE)
             ledger = ledger_of(mill.home, store_url)
             await mill.subscribe(press.addresses)
-            workers = [await mill.start(role=WORKER) for _ in range(2)]
-            await until(lambda: least_asked(press) >= 1, "a run of every feed")
+            workers = [await started(mill, ledger) for _ in range(2)]
+            await wait_until(lambda: least_asked(press) >= 1, "a run of every feed")
 
             for turn in (0, 1):
                 assert await workers[turn].stop() == 0
                 assert ledger.leases(workers[turn].process.pid) == 0
                 asked = least_asked(press)
-                await until(lambda asked=asked: least_asked(press) > asked + 1, "the others")  # type: ignore[misc]  # a closure over the turn
-                workers[turn] = await mill.start(role=WORKER)
-                await until(
+                await wait_until(lambda asked=asked: least_asked(press) > asked + 1, "the others")  # type: ignore[misc]  # a closure over the turn
+                workers[turn] = await started(mill, ledger)
+                await wait_until(
                     lambda asked=asked: least_asked(press) > asked + 2,  # type: ignore[misc]
                     "both again",
                 )
             press.resting = True
-            await until(lambda: ledger.has(press), "every item")
+            await wait_until(lambda: ledger.has(press), "every item")
             assert [await worker.stop() for worker in workers] == [0, 0]
 
             ledger.check(press)  # nobody was asked within its floor, no entry came twice
@@ -62,7 +63,7 @@ def test_a_worker_that_drains_is_shown_so_and_a_second_signal_ends_it_at_once(
             mill = Mill(
                 tmp_path / "home",
                 store_url,
-                FETCH_TIMEOUT_MS="60000",
+                FETCH_TIMEOUT_MS="250000",
                 FEEDMILL_RUN_LEASE_SEC="300",
                 FEEDMILL_RUN_DRAIN_SEC="200",  # it would outlast the test
                 FEEDMILL_RUN_CONCURRENCY="8",
@@ -71,11 +72,11 @@ def test_a_worker_that_drains_is_shown_so_and_a_second_signal_ends_it_at_once(
             await mill.subscribe(press.addresses)
             press.answers = dict.fromkeys(range(FEEDS), no_answer())
             async with await mill.start(role=WORKER) as slow:
-                await until(lambda: ledger.leases(slow.process.pid) == 8, "all places taken")
-                await until(lambda: ledger.rows(DRAINING) == [(0,)], "a sign of life")
+                await wait_until(lambda: ledger.leases(slow.process.pid) == 8, "all places taken")
+                await wait_until(lambda: ledger.rows(DRAINING) == [(0,)], "a sign of life")
 
                 slow.signal(signal.SIGTERM)
-                await until(lambda: ledger.rows(DRAINING) == [(1,)], "the drain")
+                await wait_until(lambda: ledger.rows(DRAINING) == [(1,)], "the drain")
                 assert [one["state"] for one in await listed(mill)] == ["draining"]
                 assert slow.is_alive
                 slow.signal(signal.SIGTERM)
@@ -95,14 +96,14 @@ def test_workers_that_are_killed_lose_nothing_and_repeat_nothing(
             mill = Mill(tmp_path / "home", migrated_dsn)
             ledger = ledger_of(mill.home, migrated_dsn)
             await mill.subscribe(press.addresses)
-            workers = [await mill.start(role=WORKER) for _ in range(3)]
+            workers = [await started(mill, ledger) for _ in range(3)]
 
             for cycle in range(KILLS):
                 await some_requests(press, sha256(f"worker {cycle}".encode()).digest()[0] % 30 + 5)
                 await workers[cycle % 3].kill()
-                workers[cycle % 3] = await mill.start(role=WORKER)
+                workers[cycle % 3] = await started(mill, ledger)
             press.resting = True
-            await until(lambda: ledger.has(press), "every item")
+            await wait_until(lambda: ledger.has(press), "every item")
             assert [await worker.stop() for worker in workers] == [0, 0, 0]
 
             ledger.check(press)
@@ -118,14 +119,16 @@ def test_what_a_killed_worker_held_is_shown_until_its_lease_ends(
 ) -> None:
     async def story() -> None:
         async with pressing(FEEDS, HOSTS) as press:
-            mill = Mill(tmp_path / "home", store_url, **LONG_LEASE)
+            mill = Mill(tmp_path / "home", store_url, FETCH_TIMEOUT_MS="250000", **LONG_LEASE)
             ledger = ledger_of(mill.home, store_url)
             await mill.subscribe(press.addresses)
             press.answers = dict.fromkeys(range(FEEDS), no_answer())
             async with await mill.start(role=WORKER) as dying:
                 pid = dying.process.pid
-                await until(lambda: ledger.leases(pid) == 4, "lanes")
-                await until(lambda: ledger.number("SELECT count(*) FROM workers") == 1, "a sign")
+                await wait_until(lambda: ledger.leases(pid) == 4, "lanes")
+                await wait_until(
+                    lambda: ledger.number("SELECT count(*) FROM workers") == 1, "a sign"
+                )
 
             (one,) = await listed(mill)
             code, table = await mill.command("workers", "--lanes")
@@ -139,6 +142,13 @@ def test_what_a_killed_worker_held_is_shown_until_its_lease_ends(
     asyncio.run(story())
 
 
+async def started(mill: Mill, ledger: Ledger) -> Running:
+    """A worker that is at work."""
+    worker = await mill.start(role=WORKER)
+    await wait_until(lambda: ledger.is_present(worker.process.pid), "a worker at work")
+    return worker
+
+
 async def listed(mill: Mill) -> list[dict[str, Any]]:
     """Who works there, as the command line tells programs."""
     code, printed = await mill.command("workers", "--json")
@@ -150,7 +160,7 @@ async def listed(mill: Mill) -> list[dict[str, Any]]:
 async def some_requests(press: Press, number: int) -> None:
     """Wait for so many requests from now on."""
     before = sum(map(len, press.asked.values()))
-    await until(lambda: sum(map(len, press.asked.values())) >= before + number, "requests")
+    await wait_until(lambda: sum(map(len, press.asked.values())) >= before + number, "requests")
 
 
 def least_asked(press: Press) -> int:

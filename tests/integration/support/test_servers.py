@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import asyncpg
@@ -20,6 +19,7 @@ from tests.support.servers.postgres import PostgresServer, StopMode
 from tests.support.servers.seaweedfs import S3Server
 from tests.support.servers.server_process import Server, ServerFailedError
 from tests.support.servers.valkey import ValkeyServer
+from tests.support.waiting import HANG_GUARD_SEC, block_until
 
 
 async def _ask(dsn: str, sql: str) -> object:
@@ -123,7 +123,7 @@ def test_nats_answers(nats_server: NatsServer) -> None:
         client = await nats.connect(nats_server.url)
         subscription = await client.subscribe("servers.flour")
         await client.publish("servers.flour", b"white")
-        message = await subscription.next_msg(timeout=5)
+        message = await subscription.next_msg(timeout=HANG_GUARD_SEC)
         await client.close()
         return message.data
 
@@ -206,12 +206,9 @@ def test_a_server_ends_with_the_tests_even_when_these_are_killed() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     pid, folder = done.stdout.split()
 
-    deadline = time.monotonic() + 10
-    while Path(folder).exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    block_until(lambda: not Path(folder).exists(), "the end of the folder")
 
     assert done.returncode == -signal.SIGKILL
-    assert not Path(folder).exists()
     assert not _runs(int(pid), "valkey-server")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.waiting import HANG_GUARD_SEC
 
 ROOT = Path(__file__).parents[3]
 ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><id>urn:paper</id><title>Paper</title>
@@ -45,7 +46,7 @@ def _run(path: Path, case: dict[str, Any], *words: str) -> tuple[int, str]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_GUARD_SEC,
         check=False,
     )
     return done.returncode, done.stdout

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 from tests.support.engine_harness import PLAIN
 from tests.support.sample_refreshes import NOON, an_entry, new_feed, poll
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
@@ -49,7 +50,7 @@ def peak_kb() -> int:
 def read(base: str) -> int:
     """Take every line; how many there were."""
     host, _, port = base.removeprefix("http://").rpartition(":")
-    with closing(http.client.HTTPConnection(host, int(port), timeout=30)) as connection:
+    with closing(http.client.HTTPConnection(host, int(port), timeout=HANG_GUARD_SEC)) as connection:
         headers = {"Accept": "application/x-ndjson"}
         connection.request("GET", "/entries?limit=1000", headers=headers)
         answer = connection.getresponse()

@@ -12,7 +12,9 @@ _given: set[int] = set()
 
 def free_port() -> int:
     """A port that nobody listens on and that this process has not given away before."""
-    start = os.getpid() * 97  # test processes run side by side: each looks somewhere else first
+    # Test processes run side by side and have neighbouring numbers: each looks somewhere else
+    # first, thousands of ports away (the golden section of the range).
+    start = os.getpid() * 10_507
     for step in range(_COUNT):
         port = _FIRST + (start + step) % _COUNT
         if port not in _given and _is_free(port):

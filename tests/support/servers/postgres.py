@@ -13,6 +13,7 @@ from typing import Literal, Self
 from tests.support.servers import binaries as wheels
 from tests.support.servers.free_port import free_port
 from tests.support.servers.server_process import Server, ServerFailedError
+from tests.support.waiting import HANG_GUARD_SEC
 
 StopMode = Literal["smart", "fast", "immediate"]
 
@@ -76,7 +77,7 @@ class PostgresServer(Server):
         for child in children:
             _kill_quietly(child)
         # A new postmaster refuses to start while an old backend is attached to its memory.
-        self._until(lambda: not any(_alive(child) for child in children), 10, "left backends")
+        self._until(lambda: not any(_alive(child) for child in children), "left backends")
 
     @property
     def dsn(self) -> str:
@@ -165,7 +166,7 @@ class PostgresServer(Server):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=HANG_GUARD_SEC,
         )
         if done.returncode:
             msg = f"{program} ended with code {done.returncode}:\n{done.stderr}{done.stdout}"

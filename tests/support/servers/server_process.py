@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.support.servers import watchdog
+from tests.support.waiting import HANG_GUARD_SEC, block_until
 
 _CHANGE_USER = (
     "import os, sys; uid, gid, *command = sys.argv[1:]; os.setgroups([]); os.setgid(int(gid));"
@@ -29,8 +29,6 @@ class Server(ABC):
     """What all servers share; each kind says its command, and how it shows that it is ready."""
 
     name = "server"
-    start_limit = 30.0  # seconds
-    stop_limit = 20.0
     ending = signal.SIGTERM  # a clean end
     abandoned = signal.SIGKILL  # the quickest end that leaves nothing of it behind
     uid: int | None = None  # as whom it runs, if not as us
@@ -47,7 +45,7 @@ class Server(ABC):
         if self.running:
             return self
         self._spawn(self.command(), self.environment())
-        self._until(self.ready, self.start_limit, "did not become ready")
+        self._until(self.ready, "did not become ready")
         return self
 
     def stop(self) -> None:
@@ -141,24 +139,30 @@ class Server(ABC):
         if process.poll() is None:
             process.send_signal(how)
             try:
-                process.wait(self.stop_limit)
+                process.wait(HANG_GUARD_SEC)
             except subprocess.TimeoutExpired:
                 problem = f"did not end after {how.name}"
                 raise self._failure(problem) from None
         watchdog.forget(process.pid)
         self._process = None
 
-    def _until(self, condition: Callable[[], bool], limit: float, otherwise: str) -> None:
-        deadline = time.monotonic() + limit
-        while not condition():
-            if self._process is not None and self._process.poll() is not None:
-                problem = f"ended with code {self._process.returncode}"
-                raise self._failure(problem)
-            if time.monotonic() > deadline:
-                failure = self._failure(f"{otherwise} in {limit:g} s")
-                self.kill()
-                raise failure
-            time.sleep(0.005)
+    def _until(self, condition: Callable[[], bool], otherwise: str) -> None:
+        def holds_or_ended() -> bool:
+            return condition() or self._has_ended()
+
+        try:
+            block_until(holds_or_ended, self.name)
+        except AssertionError:
+            failure = self._failure(otherwise)
+            self.kill()
+            raise failure from None
+        if self._has_ended() and not condition():
+            assert self._process is not None
+            problem = f"ended with code {self._process.returncode}"
+            raise self._failure(problem)
+
+    def _has_ended(self) -> bool:
+        return self._process is not None and self._process.poll() is not None
 
     def _failure(self, problem: str) -> ServerFailedError:
         said = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""

@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+_HANG_GUARD_SEC = 300.0  # as tests.support.waiting says it, which a process without paths lacks
 _running: list[subprocess.Popen[str]] = []
 
 
@@ -68,14 +69,13 @@ def _spawn() -> subprocess.Popen[str]:
 def _dismiss(dog: subprocess.Popen[str]) -> None:
     if dog.stdin is not None:
         dog.stdin.close()
-    dog.wait(timeout=10)
+    dog.wait(_HANG_GUARD_SEC)
 
 
 def _wait_for_the_end(pid: int, born: str) -> None:
     """It may still be writing into the folder that goes next."""
-    for _ in range(500):
-        if _born(pid) != born:
-            return
+    deadline = time.monotonic() + _HANG_GUARD_SEC / 2
+    while _born(pid) == born and time.monotonic() < deadline:
         time.sleep(0.01)
 
 

@@ -4,6 +4,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.systemd import SystemdNotifier
 
@@ -11,7 +12,7 @@ from feedmill.adapters.systemd import SystemdNotifier
 def listening(address: str) -> socket.socket:
     line = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     line.bind(address)
-    line.settimeout(5)
+    line.settimeout(HANG_GUARD_SEC)
     return line
 
 

@@ -1,24 +1,24 @@
 """/metrics and /healthz on loopback: small, patient with nobody, and over when the run is."""
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable
 
 import pytest
+from tests.support.servers.free_port import free_port
+from tests.support.waiting import hang_guard, wait_until
 
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.errors import UsageError
 from feedmill.observe.health_page import serve_metrics
 from feedmill.observe.metrics import Metrics
-from feedmill_demo.server.listening import listening_sockets
 
 Ask = Callable[[bytes], Awaitable[bytes]]
 
 
-def free_port() -> int:
-    sockets, port = listening_sockets(("127.0.0.1",), 0)
-    for one in sockets:
-        one.close()
-    return port
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return bool(probe.connect_ex(("127.0.0.1", port)) == 0)
 
 
 def served(story: Callable[[Metrics, Ask], Awaitable[None]]) -> None:
@@ -28,19 +28,14 @@ def served(story: Callable[[Metrics, Ask], Awaitable[None]]) -> None:
         metrics, watch, port = Metrics(), Lifecycle("test"), free_port()
 
         async def ask(octets: bytes) -> bytes:
-            for _ in range(200):  # until it listens
-                try:
-                    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-                except ConnectionRefusedError:
-                    await asyncio.sleep(0.01)
-                    continue
-                writer.write(octets)
-                answer = await reader.read()
-                writer.close()
-                return answer
-            raise TimeoutError
+            await wait_until(lambda: _listens(port), "a page that listens")
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(octets)
+            answer = await reader.read()
+            writer.close()
+            return answer
 
-        async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        async with hang_guard(), asyncio.TaskGroup() as group:
             group.create_task(serve_metrics(metrics, port, watch))
             await story(metrics, ask)
             watch.stop()

@@ -24,7 +24,7 @@ from feedmill.engine.run.readiness import check_readiness
 from feedmill.engine.run.refresh_report import run_counters
 from feedmill.engine.run.services import Services
 from feedmill.engine.run.systemd_status import run_systemd_status
-from feedmill.interfaces.cli.signals import SIGNALS
+from feedmill.interfaces.cli.early_signals import SIGNALS, early_signal
 from feedmill.model.readiness import Readiness
 from feedmill.model.worker import WorkerRole
 from feedmill.observe.health_page import (
@@ -51,6 +51,8 @@ async def open_services_when_ready(config: Config, schema: Schema) -> AsyncItera
     assert task is not None
     for number in SIGNALS:
         loop.add_signal_handler(number, task.cancel)
+    if early_signal() is not None:
+        raise asyncio.CancelledError
     waits = int(config.store.migrate_wait_sec * 1_000_000)
     systemd_notifier().notify("STATUS=opening the store", f"EXTEND_TIMEOUT_USEC={waits}")
     reminder = loop.call_later(_REMIND_SEC, _say_that_it_waits, config.store.migrate_wait_sec)

@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
+from feedmill.interfaces.cli.early_signals import remember_signals
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error, mute_stdout
 from feedmill.version import __version__
 
@@ -217,12 +218,23 @@ COMMANDS: Final = {
     ),
 }
 
+# Commands that run until a signal stops them; their imports take longer than those of the others.
+LONG_RUNNING: Final = frozenset({"run", "serve", "worker", "api", "relay"})
+
 
 class LazyGroup(click.Group):
     """A group that knows the names and one-line helps of its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Import the command; a signal that stops a long-running one meanwhile is remembered."""
+        if args[0] in LONG_RUNNING:
+            remember_signals()
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:

@@ -1,6 +1,8 @@
 """From a command to the engine and back: settings, the world, and errors as exit codes."""
 
 import asyncio
+import signal
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -11,6 +13,7 @@ from feedmill.app.services import Schema, load_config, open_services, set_up_log
 from feedmill.config import Config
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConfigError, FeedmillError, NotFoundError, UsageError
+from feedmill.interfaces.cli.early_signals import early_signal
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error
 from feedmill.model.feed import Feed
 
@@ -54,6 +57,8 @@ def run_async(story: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
     try:
         return _loop(story)
     except (KeyboardInterrupt, asyncio.CancelledError):
+        if early_signal() == signal.SIGTERM:
+            sys.exit(0)  # told to stop before it began: nothing is left undone
         exit_interrupted(as_json=as_json)
     except Exception as problem:
         cause = _cause(problem)

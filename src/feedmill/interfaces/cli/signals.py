@@ -9,8 +9,8 @@ import signal
 from typing import Final
 
 from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.interfaces.cli.early_signals import SIGNALS
 
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _ONE_WISH_SEC: Final = 0.1  # a person who presses Ctrl-C again is slower
 
 

@@ -15,7 +15,7 @@ from tests.support.raw_http_server import Line, Script, always, answer, once, ru
 from feedmill.model.fetch import RawResponse
 
 OK = b"HTTP/1.1 200 OK\r\n"
-SHORT: dict[str, Any] = {"timeout_ms": 700}
+SHORT: dict[str, Any] = {"timeout_ms": 1_500}
 
 
 def outcome(response: RawResponse) -> str:

@@ -2,12 +2,12 @@
 
 import asyncio
 import gc
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.support.loopback_fetcher import LOOPBACK, fetching, get
 from tests.support.raw_http_server import Line, always, answer, run, serving
+from tests.support.waiting import wait_until
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http import connection
@@ -27,12 +27,6 @@ async def _silence(line: Line) -> None:
     await line.hold()
 
 
-async def _until(condition: Callable[[], object]) -> None:
-    """Wait for something that the other side will notice soon; the story's limit holds."""
-    while not condition():  # noqa: ASYNC110 - nobody tells us when a descriptor is closed
-        await asyncio.sleep(0.005)
-
-
 def _descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -50,11 +44,11 @@ def test_a_cancelled_fetch_drops_its_connection_and_spares_the_others() -> None:
     async def story() -> None:
         async with serving(script) as server, fetching() as fetcher:
             slow = asyncio.create_task(get(fetcher, server.url("/slow")))
-            await _until(lambda: server.heard)
+            await wait_until(lambda: bool(server.heard), "the request")
             slow.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await slow
-            await _until(lambda: gone)
+            await wait_until(lambda: bool(gone), "the end of the connection")
             response = await get(fetcher, server.url("/quick"))
 
         assert gone[0] == "/slow"
@@ -82,10 +76,10 @@ def test_closing_ends_what_is_under_way_and_frees_every_descriptor() -> None:
             for _ in range(3):
                 await get(fetcher, server.url())
             hanging = [asyncio.create_task(get(fetcher, silent.url())) for _ in range(5)]
-            await _until(lambda: len(silent.heard) == 5)
+            await wait_until(lambda: len(silent.heard) == 5, "five requests")
             await fetcher.close()
             ends = await asyncio.gather(*hanging, return_exceptions=True)
-            await _until(lambda: _descriptors() <= before)
+            await wait_until(lambda: _descriptors() <= before, "every descriptor closed")
 
         assert all(isinstance(end, asyncio.CancelledError) for end in ends)
 

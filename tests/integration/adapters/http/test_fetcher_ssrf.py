@@ -119,7 +119,7 @@ def test_the_deadline_is_one_for_the_whole_chain() -> None:
 
     async def story() -> None:
         async with serving(script) as server, fetching() as fetcher:
-            response = await get(fetcher, server.url("/"), timeout_ms=500)
+            response = await get(fetcher, server.url("/"), timeout_ms=2_000)
 
         assert (response.error, len(response.hops)) == ("timeout", 3)
 

@@ -8,9 +8,10 @@ import pytest
 from redis.asyncio import Redis
 from tests.support.bus_readers import NatsReader, Reader, RedisReader, feeds, numbers
 from tests.support.buses_under_test import BusBench, kafka_bench, redis_bench
-from tests.support.relay_harness import happen, opened, relaying, run, until_so
+from tests.support.relay_harness import happen, opened, relaying, run
 from tests.support.servers.nats import NatsServer
 from tests.support.servers.valkey import ValkeyServer
+from tests.support.waiting import HANG_GUARD_SEC, wait_for_answer, wait_until
 
 from feedmill.app.services import make_bus
 from feedmill.config import BusConfig, Config, RunConfig
@@ -208,20 +209,22 @@ def _restarted(
     server: NatsServer | ValkeyServer, reader: type[NatsReader] | type[RedisReader]
 ) -> None:
     with server:
-        asyncio.run(asyncio.wait_for(_restart_story(server, reader(server)), 30))  # type: ignore[arg-type]  # each with its own
+        asyncio.run(asyncio.wait_for(_restart_story(server, reader(server)), HANG_GUARD_SEC))  # type: ignore[arg-type]  # each with its own
 
 
 async def _restart_story(server: NatsServer | ValkeyServer, reader: Reader) -> None:
     """Kill the server under way, let events happen meanwhile, and start it again."""
-    config = Config(bus=BusConfig(url=server.url, window=20, timeout_sec=2.0))
+    config = Config(bus=BusConfig(url=server.url, window=20, timeout_sec=5.0))
     async with opened(server.folder / "mill", config) as services:
         name = make_bus(services.config).name
         await happen(services, 1_500)
         async with relaying(services) as relay:
-            await until_so(lambda: _is_past(services, name, 200))
+            await wait_for_answer(
+                lambda: services.store.cursor(name), lambda seq: seq > 200, "200 events on the bus"
+            )
             server.kill()
             await happen(services, 100)
-            await until_so(lambda: _is_true(relay.troubles))
+            await wait_until(lambda: bool(relay.troubles), "a word about the bus")
             server.start()
             await relay.caught_up(name)
         found = await reader.read("feedmill")
@@ -292,11 +295,3 @@ async def _nats_delete(bench: BusBench) -> None:
     client = await nats.connect(bench.url)
     await client.jetstream().delete_stream(bench.stream)
     await client.close()
-
-
-async def _is_past(services: Services, name: str, seq: int) -> bool:
-    return await services.store.cursor(name) > seq
-
-
-async def _is_true(value: object) -> bool:
-    return bool(value)

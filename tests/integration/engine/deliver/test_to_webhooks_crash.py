@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.waiting import HANG_GUARD_SEC
 from tests.support.webhook_harness import happen, opened, run, until_webhook
 from tests.support.webhook_receiver import Receiver, receiving
 
@@ -28,7 +29,7 @@ async def _child(home: Path, failpoint: str | None) -> asyncio.subprocess.Proces
     if failpoint:
         own["FEEDMILL_FAILPOINT"] = failpoint
     return await asyncio.create_subprocess_exec(
-        COMMAND, "run", "--no-taps", "--quiet", "--for", "15", env=os.environ | own
+        COMMAND, "run", "--no-taps", "--quiet", "--for", str(HANG_GUARD_SEC), env=os.environ | own
     )
 
 

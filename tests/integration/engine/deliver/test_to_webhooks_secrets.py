@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -35,10 +36,14 @@ def test_everything_that_a_run_says_is_without_secrets(tmp_path: Path) -> None:
                 "FEEDMILL_WEBHOOK_LOOK_SEC": "0.05",
             }
             process = await asyncio.create_subprocess_exec(
-                COMMAND, "-vv", "run", "--stdout", "--for", "1.5", env=os.environ | own,
+                COMMAND, "-vv", "run", "--stdout", env=os.environ | own,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             )  # fmt: skip
-            out, err = await process.communicate()
+            said_all = asyncio.create_task(process.communicate())
+            async with opened(tmp_path) as services:
+                await until_webhook(services, hook.id, lambda one: one.cursor == 2)
+            process.send_signal(signal.SIGTERM)
+            out, err = await said_all
 
         said = (out + err).decode()
         assert process.returncode == 0, said

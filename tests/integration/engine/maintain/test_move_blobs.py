@@ -24,6 +24,7 @@ from tests.support.blob_stores import (
     run,
 )
 from tests.support.servers.seaweedfs import S3Server
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.app.services import open_services, run_doctor
@@ -83,7 +84,7 @@ class Home:
             [*_FEEDMILL, *words, "--json"],
             env=environment,
             capture_output=True,
-            timeout=60,
+            timeout=HANG_GUARD_SEC,
         )
         return said.returncode, msgspec.json.decode(said.stdout or said.stderr or b"null")
 
@@ -185,7 +186,9 @@ def test_people_are_told_what_comes_next(home: Home) -> None:
     environment = os.environ | {"FEEDMILL_HOME": str(home.folder)}
     command = [*_FEEDMILL, "blobs", "migrate", home.url]
 
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    said = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=HANG_GUARD_SEC
+    )
 
     assert said.returncode == 0
     assert f"all of {_DOCUMENTS} documents are in {home.url}" in said.stdout

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trustme
 from msgspec.structs import replace
-from tests.support.commit_faults import fail_before_commits
+from tests.support.commit_faults import fail_before_commits_of_moves
 from tests.support.engine_harness import PLAIN, Play, Stage, titles
 from tests.support.feed_documents import item, numbered, paper, rss, said
 from tests.support.http_and_https_port import both_schemes
@@ -21,7 +21,7 @@ from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import AddressError, NotFoundError, StoreError, UsageError
 from feedmill.model.feed import Feed
 from feedmill.publish.to_json import feed_wire
-from feedmill_demo.server.script import Answer, Request, document, redirect
+from feedmill_demo.server.script import Answer, document, redirect
 
 
 def announcing(url: str, *numbers: int, kind: str = "itunes") -> Answer:
@@ -642,26 +642,22 @@ class TestTheWayBack:
     def test_a_fault_between_proof_and_move_leaves_the_old_state_and_loses_no_event(
         self, play: Play, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        armed: list[bool] = []
+        faults = [OSError(EIO, "the disk is gone")]
 
-        def disk(point: str) -> None:
-            if armed and point == "store-commit":
-                armed.clear()
-                raise OSError(EIO, "the disk is gone")
-
-        def proof(_: Request) -> Answer:
-            armed.append(True)
-            return document(numbered(1))
+        def disk() -> None:
+            if faults:
+                raise faults.pop()
 
         async def story(stage: Stage) -> None:
-            fail_before_commits(monkeypatch, disk)
+            fail_before_commits_of_moves(monkeypatch, disk)
             new = stage.publisher.url("/new")
-            stage.publisher.script("/new", proof, document(numbered(1)))
+            stage.publisher.script("/new", document(numbered(1)))
             feed = await stage.add("/old", announcing(new, 1))
             await days_of(stage, feed, polls=2)
             stage.later(hours=25)
             with pytest.raises(StoreError):
                 await stage.poll(feed)
+            assert len(stage.requests("/new")) == 1  # the proof
             await stage.reopen()
             stage.later(minutes=10)
 

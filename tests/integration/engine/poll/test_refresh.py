@@ -12,6 +12,7 @@ from tests.support.feed_documents import numbered, paper
 from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.poll import read_document
 from feedmill.engine.poll.scheduler import run_once
+from feedmill.model.fetch import RawResponse
 from feedmill_demo.server.script import document
 
 _PAGE = b"<!doctype html><html><head><title>Log in</title></head><body>Log in</body></html>"
@@ -127,10 +128,18 @@ def test_a_long_lane_keeps_its_lease(play: Play) -> None:
     play(story, run=replace(PLAIN.run, lease_sec=15.2))
 
 
-def test_whoever_lost_the_lane_writes_nothing(play: Play) -> None:
+def test_whoever_lost_the_lane_writes_nothing(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(stage: Stage) -> None:
-        feed = await stage.add("/feed", replace(paper(1), delay_sec=0.3), paper(1))
+        feed = await stage.add("/feed", paper(1))
         before = await stage.events()
+        is_taken, fetch = asyncio.Event(), stage.services.fetcher.fetch
+
+        async def fetch_slowly(*given: Any, **named: Any) -> RawResponse:
+            response = await fetch(*given, **named)
+            await is_taken.wait()
+            return response
+
+        monkeypatch.setattr(stage.services.fetcher, "fetch", fetch_slowly)
         async with asyncio.TaskGroup() as group:
             group.create_task(run_once(stage.services, stage.watch()))
             await stage.publisher.seen("/feed")
@@ -138,6 +147,7 @@ def test_whoever_lost_the_lane_writes_nothing(play: Play) -> None:
             store, now = stage.services.store, stage.clock.now()
             await store.make_due([feed.id], now)
             (taken,) = await store.claim("another", now=now, lease_sec=60, max_lanes=1, max_feeds=1)
+            is_taken.set()
 
         assert len(stage.done) == 1
         assert await stage.entries() == []

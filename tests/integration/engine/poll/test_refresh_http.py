@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 from tests.support.engine_harness import PLAIN, Play, Stage, titles
 from tests.support.feed_documents import item, numbered, paper, rss, said
+from tests.support.waiting import hang_guard
 
 from feedmill.app.services import open_services
 from feedmill.config import FetchConfig, ScheduleConfig
@@ -943,7 +944,7 @@ def test_a_step_of_the_clock_is_noticed_while_the_loop_runs(play: Play) -> None:
         listening: Any = _ListeningStore(stage.services.store)
         listening.followed, polled = asyncio.Event(), asyncio.Event()
         watch = Lifecycle("the test", (lambda *_: polled.set(),))
-        async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        async with hang_guard(), asyncio.TaskGroup() as group:
             group.create_task(run_forever(stage.services._replace(store=listening), watch))
             try:
                 await polled.wait()

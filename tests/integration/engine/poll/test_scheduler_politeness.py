@@ -8,6 +8,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 from tests.support.engine_harness import HASTY, PLAIN, Play, Stage
 from tests.support.feed_documents import paper, said
+from tests.support.waiting import hang_guard
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import HostConfig, RunConfig
@@ -304,7 +305,7 @@ def test_paused_and_pushed_feeds_are_never_asked(play: Play) -> None:
 
 async def _stopped_midway(stage: Stage, target: str) -> None:
     watch = stage.watch()
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with hang_guard(), asyncio.TaskGroup() as group:
         group.create_task(run_forever(stage.services, watch))
         try:
             await stage.publisher.seen(target)

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_for_answer
 
 from feedmill.app.services import open_services, owner_name, warn_if_raw_not_shared
 from feedmill.config import Config, StoreConfig
@@ -37,7 +38,7 @@ def test_one_of_many_tidies_up_and_another_when_its_turn_is_over(
 
             monkeypatch.setattr(retention, "purge", purge)
             monkeypatch.setattr(retention, "_EVERY_SEC", 0.2)
-            async with asyncio.timeout(30):
+            async with hang_guard():
                 await asyncio.gather(*(retention.run_maintenance(services, one) for one in watches))
 
     asyncio.run(story())
@@ -92,7 +93,7 @@ def test_a_store_that_fails_takes_no_sign_of_life_and_harms_nobody(tmp_path: Pat
     async def story() -> None:
         async with open_services(config_of(tmp_path, None)) as services:
             await services.store.close()
-            async with asyncio.timeout(10), heartbeat(services, Lifecycle("somebody"), "run"):
+            async with hang_guard(), heartbeat(services, Lifecycle("somebody"), "run"):
                 pass
 
     asyncio.run(story())
@@ -107,9 +108,8 @@ def test_machines_that_share_a_database_and_no_raw_bytes_are_warned_once(
         async with open_services(config_of(tmp_path, migrated_dsn)) as services:
             here, there = Lifecycle("here/a:1"), Lifecycle("there/b:1")
             async with heartbeat(services, here, "worker"), heartbeat(services, there, "worker"):
-                async with asyncio.timeout(20):
-                    await until_seen(services, [False, False])
-                    await warn_if_raw_not_shared(services, here)
+                await until_seen(services, [False, False])
+                await asyncio.wait_for(warn_if_raw_not_shared(services, here), HANG_GUARD_SEC)
 
     asyncio.run(story())
 
@@ -127,8 +127,8 @@ def test_two_processes_of_one_number_on_one_machine_have_two_names() -> None:
 
 async def until_seen(services: Services, draining: list[bool]) -> tuple[WorkerView, ...]:
     """Wait until those who are there are seen, each draining or not."""
-    async with asyncio.timeout(20):
-        while True:
-            found = await services.store.workers()
-            if [one.worker is not None and one.worker.draining for one in found] == draining:
-                return found
+
+    def are_seen(found: tuple[WorkerView, ...]) -> bool:
+        return [one.worker is not None and one.worker.draining for one in found] == draining
+
+    return await wait_for_answer(services.store.workers, are_seen, f"workers, draining: {draining}")

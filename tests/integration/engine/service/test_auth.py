@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.engine_harness import NOON, SteppedClock
+from tests.support.waiting import hang_guard
 
 from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
@@ -34,7 +35,7 @@ def tell(home: Path, story: object) -> None:
     async def told() -> None:
         clock = SteppedClock()
         config = Config(store=StoreConfig(home=str(home)))
-        async with asyncio.timeout(20), open_services(config, clock=clock) as services:
+        async with hang_guard(), open_services(config, clock=clock) as services:
             await story(Entrance(services, clock))  # type: ignore[operator]
 
     asyncio.run(told())

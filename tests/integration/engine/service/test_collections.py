@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.support.sample_refreshes import DAY, HOUR, NOON, an_entry, new_feed, poll
+from tests.support.waiting import hang_guard
 
 from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
@@ -31,7 +32,7 @@ def told(tmp_path: Path) -> Told:
     def run(story: Callable[[Services, Feed, Feed], Awaitable[None]]) -> None:
         async def whole() -> None:
             config = Config(store=StoreConfig(home=str(tmp_path)))
-            async with asyncio.timeout(30), open_services(config) as services:
+            async with hang_guard(), open_services(config) as services:
                 one, _ = await services.store.add_feed(replace(new_feed(1), title="One"))
                 two, _ = await services.store.add_feed(new_feed(2))
                 days = [an_entry(name, published=NOON - DAY * n) for n, name in enumerate("abcde")]

@@ -9,10 +9,9 @@ from typing import Any, Protocol
 import pytest
 from tests.support.command_line import Mill, PublisherBeside
 from tests.support.subscribe_harness import Story, opened
+from tests.support.waiting import hang_guard
 
 from feedmill_demo.server.server import Publisher
-
-_LIMIT_SEC = 30.0
 
 
 class Visit(Protocol):
@@ -27,7 +26,7 @@ def visit(tmp_path: Path) -> Visit:
 
     def run(story: Story, **parts: Any) -> None:
         async def told() -> None:
-            async with asyncio.timeout(_LIMIT_SEC), opened(tmp_path, **parts) as counter:
+            async with hang_guard(), opened(tmp_path, **parts) as counter:
                 await story(counter)
 
         asyncio.run(told())

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.support.waiting import hang_guard
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
@@ -78,7 +79,7 @@ async def scene(home: Path) -> AsyncIterator[Scene]:
         store=StoreConfig(home=str(home)),
     )
     async with (
-        asyncio.timeout(30),
+        hang_guard(),
         Publisher() as publisher,
         open_services(config, clock=SystemClock()) as services,
     ):

@@ -2,15 +2,15 @@
 
 import signal
 import sqlite3
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
-from tests.support.command_line import LIMIT_SEC, Mill, finish
+from tests.support.command_line import Mill, finish
 from tests.support.subscribe_harness import feed_document, page
+from tests.support.waiting import HANG_GUARD_SEC, block_until
 
 from feedmill_demo.server.script import Answer, Request
 from feedmill_demo.server.server import Publisher
@@ -29,9 +29,9 @@ def test_a_killed_import_goes_on_without_a_second_request_for_what_was_done(
     mill.setenv(FEEDMILL_HOST_MIN_GAP_MS=str(GAP_MS))
 
     with mill.start("import", "list.opml") as killed:
-        _wait_for(publisher, HOSTS * EACH // 2)
+        block_until(lambda: len(publisher.requests) >= HOSTS * EACH // 2, "half of the requests")
         killed.send_signal(signal.SIGKILL)
-        assert killed.wait(LIMIT_SEC) == -signal.SIGKILL
+        assert killed.wait(HANG_GUARD_SEC) == -signal.SIGKILL
     before = publisher.requests
     done = _done(mill.home / "feedmill.db")
     publisher.clear()
@@ -90,17 +90,6 @@ def _write(path: Path, outlines: Sequence[str]) -> None:
         for at, name in enumerate(FOLDERS)
     )
     path.write_text(f'<opml version="2.0"><body>{folders}</body></opml>')
-
-
-def _wait_for(publisher: Publisher, count: int) -> None:
-    """Until so many requests came; the publisher is in another thread and cannot tell us."""
-    beat = threading.Event()
-    for _ in range(int(LIMIT_SEC / 0.01)):
-        if len(publisher.requests) >= count:
-            return
-        beat.wait(0.01)
-    message = f"{len(publisher.requests)} requests came"
-    raise AssertionError(message)
 
 
 def _done(database: Path) -> set[str]:

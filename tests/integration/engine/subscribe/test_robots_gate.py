@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
+from tests.support.waiting import hang_guard
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
@@ -61,7 +62,7 @@ async def bench(config: FetchConfig = CONFIG, *, mannered: bool = False) -> Asyn
     fetcher = CurlFetcher(config, clock)
     manners = HostQueue(clock, HostConfig(rps=0, min_gap_ms=0)) if mannered else None
     try:
-        async with asyncio.timeout(30), Publisher() as publisher:
+        async with hang_guard(), Publisher() as publisher:
             yield Bench(publisher, RobotsGate(fetcher, clock, config, manners), clock)
     finally:
         await fetcher.close()

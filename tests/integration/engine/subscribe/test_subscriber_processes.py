@@ -6,8 +6,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from subprocess import PIPE, Popen
 
-from tests.support.command_line import LIMIT_SEC, Mill
+from tests.support.command_line import Mill
 from tests.support.subscribe_harness import feed_document, page
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill_demo.server.server import Publisher
 
@@ -31,7 +32,7 @@ def test_processes_that_add_one_feed_by_different_names_at_once_give_one_feed(
             answers.append([_line(child) for child in children])
         for child in children:
             _tell(child, "")
-            assert child.wait(LIMIT_SEC) == 0
+            assert child.wait(HANG_GUARD_SEC) == 0
 
     assert all(len({feed_id for feed_id, _ in round_}) == 1 for round_ in answers)
     assert all([made for _, made in round_].count("True") == 1 for round_ in answers)
@@ -46,7 +47,7 @@ def test_commands_that_add_one_feed_by_different_names_at_once_give_one_feed(
 
     with ExitStack() as stack:
         commands = [stack.enter_context(mill.start("add", name)) for name in names]
-        statuses = [command.wait(LIMIT_SEC) for command in commands]
+        statuses = [command.wait(HANG_GUARD_SEC) for command in commands]
 
     assert statuses == [0] * len(names)
     assert len(mill.json("list")["items"]) == 1

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.servers.free_port import free_port
+from tests.support.waiting import hang_guard
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.app.services import open_services
@@ -12,8 +13,6 @@ from feedmill.config import Config, StoreConfig
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.interfaces.cli.long_running import role_services
 from feedmill.observe.metrics import Metrics
-
-LIMIT_SEC = 10.0
 
 
 @pytest.mark.parametrize("question", ["counts", "due_lanes"])
@@ -29,7 +28,7 @@ def test_a_role_ends_while_its_store_thinks_about_a_question(
 
     async def story() -> None:
         config = Config(store=StoreConfig(home=str(tmp_path / "home")))
-        async with asyncio.timeout(LIMIT_SEC), open_services(config) as services:
+        async with hang_guard(), open_services(config) as services:
             monkeypatch.setattr(SqliteStore, question, think)
             watch = Lifecycle("me")
             async with role_services(

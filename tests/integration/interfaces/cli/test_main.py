@@ -11,8 +11,9 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.support.command_line import COMMAND, LIMIT_SEC, Mill, finish, paper
+from tests.support.command_line import COMMAND, Mill, finish, paper
 from tests.support.feed_documents import item, rss
+from tests.support.waiting import HANG_GUARD_SEC, block_until
 
 from feedmill.interfaces.cli.main import COMMANDS, cli
 from feedmill_demo.server.script import Answer, document, no_answer
@@ -43,7 +44,7 @@ def on_a_terminal(*words: str, typed: str = "", **environment: str) -> tuple[int
         if not piece:
             break
     os.close(ours)
-    return process.wait(LIMIT_SEC), written.decode()
+    return process.wait(HANG_GUARD_SEC), written.decode()
 
 
 def test_on_a_narrow_terminal_names_can_be_read_and_uids_copied(
@@ -71,7 +72,11 @@ def test_help_is_shown_without_loading_what_commands_need() -> None:
     )
 
     said = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LIMIT_SEC
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=HANG_GUARD_SEC,
     )
 
     assert "LOADED []" in said.stdout
@@ -142,7 +147,7 @@ def test_events_into_a_closed_pipe_end_the_run_without_a_word(mill: Mill) -> Non
     mill.ok("add", "--as-is", "https://one.example/feed")
     mill.setenv(FEEDMILL_EGRESS_ALLOW_CIDRS="")
 
-    process = mill.start("run", "--stdout", "--for", "20")
+    process = mill.start("run", "--stdout")
     assert process.stdout is not None
     process.stdout.close()
     process.stdout = None
@@ -160,7 +165,8 @@ def test_sigterm_drains_a_run_and_what_was_under_way_is_kept(
 
     process = mill.start("run", "--json")
     assert process.stdout is not None
-    process.stdout.readline()  # the quick one; the other is under way
+    process.stdout.readline()  # the quick one
+    block_until(lambda: bool(publisher.requests_to("/drained")), "the other one under way")
     process.terminate()
     said = finish(process)
 
@@ -182,19 +188,19 @@ def test_a_host_that_never_answers_does_not_hold_up_the_end(
     process.stdout.readline()
     process.terminate()
 
-    assert process.wait(10) == 0
+    assert process.wait(HANG_GUARD_SEC) == 0
     finish(process)
 
 
 @pytest.mark.parametrize("words", [("run",), ("sync",), ("demo", "--json")])
 def test_ctrl_c_ends_with_130(mill: Mill, publisher: Publisher, words: tuple[str, ...]) -> None:
     publisher.script("/interrupted", document(paper("a")))
-    publisher.script("/waiting", Answer(body=paper("b"), delay_sec=1.0))
+    publisher.script("/waiting", no_answer())  # a sync would not end by itself
     mill.ok(
         "add", "--as-is", publisher.url("/interrupted"), publisher.url("/waiting", host="127.0.1.4")
     )
 
-    process = mill.start("-v", *words, FEEDMILL_LOG="info")
+    process = mill.start("-v", *words, FEEDMILL_LOG="info", FEEDMILL_RUN_DRAIN_SEC="0.2")
     if words[0] == "demo":
         assert process.stdout is not None
         process.stdout.readline()
@@ -306,7 +312,7 @@ def test_a_full_disk_is_a_clear_error_and_nothing_is_half_written(
         capture_output=True,
         text=True,
         cwd=mill.folder,
-        timeout=LIMIT_SEC,
+        timeout=HANG_GUARD_SEC,
     )
 
     assert said.returncode == 1

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from tests.support.engine_harness import Stage, opened
 from tests.support.grpc_client import Visitor, visiting
+from tests.support.waiting import hang_guard
 
 from feedmill.interfaces.grpc.server import grpc_server
 
 Serve = Callable[..., None]
-_LIMIT_SEC = 30.0
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def serve(tmp_path: Path) -> Serve:
     def run(story: Callable[[Stage, Visitor], Awaitable[None]], **parts: Any) -> None:
         async def play() -> None:
             async with (
-                asyncio.timeout(_LIMIT_SEC),
+                hang_guard(),
                 opened(tmp_path, **parts) as stage,
                 grpc_server(stage.services) as bound,
                 visiting(bound.port) as visitor,

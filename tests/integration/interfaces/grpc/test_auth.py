@@ -12,6 +12,7 @@ import pytest
 from tests.integration.interfaces.grpc.test_event_stream import write_events
 from tests.support.engine_harness import Stage, opened
 from tests.support.grpc_client import Visitor, reason_of, told, visiting
+from tests.support.waiting import hang_guard
 
 from feedmill.config import AccessConfig, GrpcConfig
 from feedmill.engine.service.auth import issue_token, revoke_token, rotate_token
@@ -29,7 +30,7 @@ SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
 @asynccontextmanager
 async def guarded(home: Path, **parts: Any) -> AsyncIterator[tuple[Stage, int, dict[Scope, str]]]:
     """A server on loopback with a token of each scope."""
-    async with asyncio.timeout(30), opened(home, **parts) as stage:
+    async with hang_guard(), opened(home, **parts) as stage:
         secrets = {
             scope: (await issue_token(scope, [scope], stage.services)).secret for scope in SCOPES
         }
@@ -214,7 +215,7 @@ def test_who_asks_too_often_is_told_when_to_ask_again(tmp_path: Path) -> None:
 def test_on_loopback_nothing_is_asked_for_until_the_first_token_is_made(tmp_path: Path) -> None:
     async def story() -> None:
         async with (
-            asyncio.timeout(30),
+            hang_guard(),
             opened(tmp_path) as stage,
             grpc_server(stage.services) as bound,
             visiting(bound.port) as visitor,
@@ -236,7 +237,7 @@ def test_an_address_that_others_reach_is_not_opened_without_a_token(
     tmp_path: Path, host: str
 ) -> None:
     async def story() -> None:
-        async with asyncio.timeout(30), opened(tmp_path) as stage:
+        async with hang_guard(), opened(tmp_path) as stage:
             with pytest.raises(UsageError, match="no token") as caught:
                 async with grpc_server(stage.services, host):
                     pass
@@ -249,7 +250,7 @@ def test_an_address_that_others_reach_is_not_opened_without_a_token(
 def test_a_port_that_is_taken_is_an_error_and_not_shared(tmp_path: Path) -> None:
     async def story() -> None:
         async with (
-            asyncio.timeout(30),
+            hang_guard(),
             opened(tmp_path) as stage,
             grpc_server(stage.services) as bound,
         ):

@@ -14,6 +14,7 @@ from tests.integration.interfaces.grpc.conftest import Serve
 from tests.support.engine_harness import NOON, Stage, opened
 from tests.support.feed_documents import paper
 from tests.support.grpc_client import Said, Visitor, reason_of, told, visiting
+from tests.support.waiting import hang_guard
 
 from feedmill.app.services import DATABASE_NAME
 from feedmill.config import AccessConfig, GrpcConfig
@@ -187,7 +188,7 @@ def test_a_watcher_that_stops_reading_is_cut_and_knows_where_to_go_on(serve: Ser
         assert numbers(events + late) == list(range(1, place + 1))
         assert place < 20_000
 
-    serve(story, grpc=GrpcConfig(stall_sec=0.2, max_watchers=1), access=UNPACED)
+    serve(story, grpc=GrpcConfig(stall_sec=2.0, max_watchers=1), access=UNPACED)
 
 
 def test_watchers_have_a_limit_and_one_that_leaves_makes_room(serve: Serve) -> None:
@@ -245,7 +246,7 @@ def test_a_watcher_who_comes_too_late_learns_that_events_are_gone(
 
 def test_a_server_that_ends_tells_its_watchers_and_they_go_on_at_the_next(tmp_path: Path) -> None:
     async def story() -> None:
-        async with asyncio.timeout(30), opened(tmp_path) as stage:
+        async with hang_guard(), opened(tmp_path) as stage:
             await write_events(stage.services, 10)
             async with grpc_server(stage.services) as bound:
                 visit = visiting(bound.port)
@@ -272,7 +273,7 @@ def test_a_server_that_ends_tells_its_watchers_and_they_go_on_at_the_next(tmp_pa
 
 def test_health_says_that_it_ends_before_the_server_does(tmp_path: Path) -> None:
     async def story() -> None:
-        async with asyncio.timeout(30), opened(tmp_path) as stage:
+        async with hang_guard(), opened(tmp_path) as stage:
             async with grpc_server(stage.services) as bound:
                 visit = visiting(bound.port)
                 visitor = await visit.__aenter__()

@@ -10,6 +10,7 @@ from tests.integration.interfaces.grpc.conftest import Serve
 from tests.support.engine_harness import Stage, opened
 from tests.support.feed_documents import numbered, paper, said
 from tests.support.grpc_client import PACKAGE, Visitor, reason_of, told, visiting
+from tests.support.waiting import hang_guard
 
 from feedmill.config import GrpcConfig
 from feedmill.engine.ports.store import Store
@@ -337,7 +338,7 @@ class Ailing:
 def test_a_store_that_cannot_be_read_shows_in_health_and_in_answers(tmp_path: Path) -> None:
     async def story() -> None:
         async with (
-            asyncio.timeout(30),
+            hang_guard(),
             opened(tmp_path) as stage,
             grpc_server(stage.services._replace(store=Ailing(stage.services.store))) as bound,
             visiting(bound.port) as visitor,

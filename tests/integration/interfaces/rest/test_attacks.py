@@ -5,8 +5,7 @@ import json
 import re
 import resource
 import socket
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from ipaddress import ip_address
 from pathlib import Path
@@ -20,7 +19,8 @@ from tests.support.engine_harness import Stage, opened
 from tests.support.feed_documents import item, rss
 from tests.support.feed_validation import complaints, strict_tree
 from tests.support.loopback_fetcher import TableResolver
-from tests.support.rest_client import JSON, LIMIT_SEC, RestMill
+from tests.support.rest_client import JSON, RestMill
+from tests.support.waiting import HANG_GUARD_SEC, block_until
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
@@ -275,13 +275,17 @@ class TestCrowds:
             assert {answer.status for answer in answers} == {200}
             assert (one_more.status, one_more.problem) == (503, "too-many-streams")
             assert last > 0
-            assert _until(lambda: mill.ask("/events/stream", method="HEAD").status == 200)
+            block_until(
+                lambda: mill.ask("/events/stream", method="HEAD").status == 200, "a free stream"
+            )
 
     def test_a_hundred_that_dawdle_are_sent_away_and_hold_nobody_up(self, tmp_path: Path) -> None:
-        serve = ServeConfig(header_timeout_sec=0.5, max_connections=150)
+        serve = ServeConfig(header_timeout_sec=2.0, max_connections=150)
         with RestMill(tmp_path, access=HASTY, serve=serve) as mill, ExitStack() as stack:
             slow = [
-                stack.enter_context(socket.create_connection(("127.0.0.1", mill.port), LIMIT_SEC))
+                stack.enter_context(
+                    socket.create_connection(("127.0.0.1", mill.port), HANG_GUARD_SEC)
+                )
                 for _ in range(100)
             ]
             for wire in slow:
@@ -353,7 +357,7 @@ def _content(entry: Any) -> str:
 
 @contextmanager
 def _stream(mill: RestMill, after: int = 0) -> Iterator[socket.socket]:
-    with socket.create_connection(("127.0.0.1", mill.port), timeout=LIMIT_SEC) as wire:
+    with socket.create_connection(("127.0.0.1", mill.port), timeout=HANG_GUARD_SEC) as wire:
         request = f"GET /events/stream?after={after} HTTP/1.1\r\nHost: localhost\r\n\r\n"
         wire.sendall(request.encode())
         yield wire
@@ -385,15 +389,6 @@ def _many_files(count: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-def _until(is_so: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + LIMIT_SEC
-    while time.monotonic() < deadline:
-        if is_so():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def _end_of(wire: socket.socket) -> bytes:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.integration.interfaces.rest.conftest import HASTY, fill
-from tests.support.rest_client import LIMIT_SEC, RestMill
+from tests.support.rest_client import RestMill
+from tests.support.waiting import HANG_GUARD_SEC
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def test_who_asks_whether_to_go_on_is_told_before_the_body(filled: RestMill) -> 
         b"PATCH /feeds/nobody HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Content-Length: %d\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n" % len(body)
     )
-    with socket.create_connection(("127.0.0.1", filled.port), timeout=LIMIT_SEC) as wire:
+    with socket.create_connection(("127.0.0.1", filled.port), timeout=HANG_GUARD_SEC) as wire:
         wire.sendall(head)
         first = wire.recv(1_000)
         wire.sendall(body)

@@ -6,7 +6,8 @@ import pytest
 from tests.integration.interfaces.rest.conftest import OpenMill
 from tests.support.engine_harness import Stage
 from tests.support.feed_documents import item, rss
-from tests.support.rest_client import JSON, LIMIT_SEC, RestMill
+from tests.support.rest_client import JSON, RestMill
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.config import ServeConfig
 from feedmill_demo.server.script import document
@@ -183,7 +184,7 @@ def test_more_connections_than_allowed_are_sent_away(open_mill: OpenMill) -> Non
 
 def _reads_until_the_end(mill: RestMill, raw: bytes) -> bytes:
     """What comes back before the other side ends the connection, kindly or not."""
-    with socket.create_connection(("127.0.0.1", mill.port), timeout=LIMIT_SEC) as wire:
+    with socket.create_connection(("127.0.0.1", mill.port), timeout=HANG_GUARD_SEC) as wire:
         wire.sendall(raw)
         said = b""
         try:

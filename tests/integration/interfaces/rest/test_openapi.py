@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import checks
 from tests.integration.interfaces.rest.conftest import HASTY, fill
 from tests.support.engine_harness import Stage
-from tests.support.rest_client import LIMIT_SEC, RestMill
+from tests.support.rest_client import RestMill
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.config import ServeConfig
 from feedmill.interfaces.rest.problems import PROBLEM_KINDS
@@ -143,7 +144,7 @@ def _try(operation: Any, mill: RestMill, paper: str) -> None:
         ):
             case.body["url"] = paper  # nobody outside this machine is asked anything
         headers = {"Authorization": f"Bearer {mill.token}"}
-        case.call_and_validate(headers=headers, checks=CHECKS, timeout=20)
+        case.call_and_validate(headers=headers, checks=CHECKS, timeout=HANG_GUARD_SEC)
 
     bounds = settings(
         max_examples=25,
@@ -181,7 +182,7 @@ def test_the_curl_examples_of_the_how_to_work(mill: RestMill) -> None:
         ours = command.replace("http://127.0.0.1:8642", mill.base).replace(
             "curl -s", "curl -sfS", 1
         )
-        said = subprocess.run(["sh", "-c", ours], capture_output=True, timeout=LIMIT_SEC)
+        said = subprocess.run(["sh", "-c", ours], capture_output=True, timeout=HANG_GUARD_SEC)
 
         assert said.returncode == 0, (command, said.stderr)
         assert said.stdout or "/entries" in command, command

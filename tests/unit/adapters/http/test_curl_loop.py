@@ -6,12 +6,13 @@ from typing import Any
 
 import pycurl
 import pytest
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.http.curl_loop import CurlLoop
 
 
 def run(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(story(), 20))
+    asyncio.run(asyncio.wait_for(story(), HANG_GUARD_SEC))
 
 
 def _waiting_curl() -> pycurl.Curl:

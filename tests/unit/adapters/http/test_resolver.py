@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.resolver import SystemResolver, _settle, look_up_host
@@ -32,19 +33,24 @@ class Lookups:
 
     def __call__(self, host: str) -> tuple[str, ...]:
         self.asked.append(host)
-        self.answering.wait(5)
+        self.answering.wait(HANG_GUARD_SEC)
         return self.addresses
 
 
 def _resolver(
     lookups: Lookups, clock: StandingClock | None = None, **settings: Any
 ) -> SystemResolver:
-    values: dict[str, Any] = {"timeout_sec": 5, "cache_sec": 60, "cache_hosts": 100, **settings}
+    values: dict[str, Any] = {
+        "timeout_sec": HANG_GUARD_SEC,
+        "cache_sec": 60,
+        "cache_hosts": 100,
+        **settings,
+    }
     return SystemResolver(clock or StandingClock(), lookup=lookups, **values)
 
 
 def run(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(story(), 20))
+    asyncio.run(asyncio.wait_for(story(), HANG_GUARD_SEC))
 
 
 def test_an_answer_is_remembered_until_it_is_old() -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
+from tests.support.waiting import hang_guard
 
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.liveness import Liveness
@@ -248,7 +249,7 @@ def informed(
         telling = asyncio.create_task(
             run_systemd_status(supervisor.say, watchdog_sec, ask, services, watch, pulse)
         )
-        async with asyncio.timeout(10):
+        async with hang_guard():
             await clock.reached.wait()  # the drain is told about too
         telling.cancel()
 

@@ -9,10 +9,11 @@ import click
 from feedmill.app.services import announce_egress, open_services, owner_name
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.early_signals import SIGNALS
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.output import json_option, show_json_line
 from feedmill.interfaces.cli.run_command import config_of, run_async
-from feedmill.interfaces.cli.signals import SIGNALS, stop_on_signals
+from feedmill.interfaces.cli.signals import stop_on_signals
 from feedmill.interfaces.mcp.opening import load_mcp_transports
 
 _MOST_PORT = 65_535

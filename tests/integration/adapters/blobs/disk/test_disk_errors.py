@@ -24,6 +24,7 @@ from tests.support.blob_stores import (
     successions,
     versions,
 )
+from tests.support.waiting import HANG_GUARD_SEC, wait_for_answer
 
 from feedmill.adapters.blobs.disk import folder as disk
 from feedmill.adapters.blobs.disk.folder import SegmentFolder
@@ -459,8 +460,7 @@ def test_an_idle_segment_is_sealed_when_it_gets_old(tmp_path: Path) -> None:
         async with opened(tmp_path, SystemClock(), config) as blobs:
             (ref,) = await keep(blobs, [b"old"])
 
-            while not (await blobs.segments())[0].sealed:  # noqa: ASYNC110  # another thread seals
-                await asyncio.sleep(0.01)
+            await wait_for_answer(blobs.segments, lambda all_: all_[0].sealed, "a sealed segment")
             assert await blobs.get(ref) == b"old"
 
     run(story())
@@ -475,7 +475,7 @@ def test_a_disk_that_hangs_is_not_waited_for_for_ever(
         monkeypatch.setattr("feedmill.adapters.blobs.disk.store.DISK_TIMEOUT_SEC", 0.05)
         async with opened(tmp_path) as blobs:
             with monkeypatch.context() as patch:
-                patch.setattr(disk, "sync_data", lambda _: hanging.wait(20))
+                patch.setattr(disk, "sync_data", lambda _: hanging.wait(HANG_GUARD_SEC))
                 with pytest.raises(BlobError) as caught:
                     await keep(blobs, [b"stuck"])
                 assert caught.value.reason == "too-slow"

@@ -12,7 +12,7 @@ from typing import Any
 
 import asyncpg
 from msgspec.structs import replace
-from tests.support.postgres_contention import LIMIT_SEC, Held, stores, until_it_waits
+from tests.support.postgres_contention import Held, stores, until_it_waits
 from tests.support.sample_refreshes import (
     HOUR,
     NOON,
@@ -22,6 +22,7 @@ from tests.support.sample_refreshes import (
     new_feed,
     read,
 )
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.store.postgres import claims, subscriptions, workers
 from feedmill.adapters.store.postgres.claim_planner import Frontier, Pacing, Search, own_shards
@@ -56,7 +57,7 @@ def test_eight_tasks_in_each_of_two_processes_share_the_lanes_and_starve_none(
         for name in ("one", "two")
     ]
 
-    said = [process.communicate(timeout=LIMIT_SEC * 3)[0].split() for process in processes]
+    said = [process.communicate(timeout=HANG_GUARD_SEC)[0].split() for process in processes]
 
     assert [process.returncode for process in processes] == [0, 0]
     held = Counter(said[0]) + Counter(said[1])

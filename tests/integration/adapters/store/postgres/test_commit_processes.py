@@ -11,6 +11,7 @@ import asyncpg
 import pytest
 from tests.support.children.commit_entries_postgres import ENTRIES, RUNS
 from tests.support.sample_refreshes import new_feed
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.failpoints import VARIABLE
 from feedmill.adapters.store.postgres.store import PostgresStore
@@ -18,7 +19,6 @@ from feedmill.model.entry_filter import EntryFilter
 
 ROOT = Path(__file__).parents[5]
 FEEDS = 14  # the first of the second half is odd: it begins with the other end
-LIMIT_SEC = 120.0
 
 # What nobody may ever find: a key or an article of nobody, an entry that is not named by its keys.
 STRAYS = """
@@ -43,7 +43,7 @@ def start(
 
 def finish(process: "subprocess.Popen[str]") -> list[str]:
     """The commits that it was told of."""
-    said, _ = process.communicate(timeout=LIMIT_SEC)
+    said, _ = process.communicate(timeout=HANG_GUARD_SEC)
     return said.split()
 
 

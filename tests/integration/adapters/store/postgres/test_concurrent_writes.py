@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.support.postgres_contention import LIMIT_SEC, Held, stores, until_it_waits
+from tests.support.postgres_contention import Held, stores, until_it_waits
 from tests.support.sample_refreshes import (
     DAY,
     HOUR,
@@ -19,6 +19,7 @@ from tests.support.sample_refreshes import (
     poll,
     read,
 )
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.adapters.store.postgres import confirmations, hooks, merging, moving
 from feedmill.adapters.store.postgres.claim_planner import Pacing
@@ -126,7 +127,7 @@ class TestOnce:
         for worker in workers:
             assert worker.stdout is not None
             assert worker.stdout.readline() == "ready\n"
-        said = [worker.communicate("go\n", timeout=LIMIT_SEC)[0] for worker in workers]
+        said = [worker.communicate("go\n", timeout=HANG_GUARD_SEC)[0] for worker in workers]
 
         spent = [number for line in said for number in line.partition("/")[0].split()]
         held = [name for line in said for name in line.partition("/")[2].split()]
@@ -260,7 +261,7 @@ class TestMoves:
             async with stores(migrated_dsn, 2) as (one, two):
                 hosts = [f"place{n}.example" for n in range(4)]
                 feeds = [await a_feed(one, n, host=hosts[n % 4]) for n in range(8)]
-                async with asyncio.timeout(LIMIT_SEC), asyncio.TaskGroup() as group:
+                async with hang_guard(), asyncio.TaskGroup() as group:
                     for n, feed in enumerate(feeds):
                         way = [*hosts[n % 4 + 1 :], *hosts[: n % 4]]
                         group.create_task(wander((one, two)[n % 2], feed, way))

@@ -15,6 +15,7 @@ from tests.support.children.write_and_read_log_postgres import (
     write,
 )
 from tests.support.servers.postgres import PostgresServer
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.adapters.store.postgres import health
 from feedmill.adapters.store.postgres.event_log import (
@@ -108,7 +109,7 @@ class TestManyWriters:
                 done = asyncio.Event()
                 readers = [asyncio.create_task(follow(database, done)) for _ in range(4)]
                 naive = asyncio.create_task(follow_naively(database, done))
-                async with asyncio.timeout(60):
+                async with hang_guard():
                     await asyncio.gather(*(write(database, one, TRANSACTIONS) for one in WRITERS))
                     done.set()
                     logs = await asyncio.gather(*readers)
@@ -138,7 +139,7 @@ class TestManyWriters:
             subprocess.Popen([*command, one, "60"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
             for one in WRITERS[:3]
         ]
-        said = [worker.communicate(timeout=60)[0] for worker in workers]
+        said = [worker.communicate(timeout=HANG_GUARD_SEC)[0] for worker in workers]
 
         async def story() -> None:
             async with opened(migrated_dsn) as database:
@@ -212,7 +213,7 @@ class TestNumbers:
 
                 holder = asyncio.create_task(database.write(hold))
                 await locked.wait()
-                async with asyncio.timeout(20):
+                async with hang_guard():
                     assert await Log(database).events(0, 10) == ()
 
                 ready.set()
@@ -376,10 +377,10 @@ class TestAnotherServersNumbers:
             dsn = server.create_database()
             dump = subprocess.run(
                 [postgres.bin_dir / "pg_dump", "--no-owner", migrated_dsn],
-                stdout=subprocess.PIPE, check=True, timeout=60,
+                stdout=subprocess.PIPE, check=True, timeout=HANG_GUARD_SEC,
             )  # fmt: skip
             subprocess.run(
                 [postgres.bin_dir / "psql", "-Xq", "-v", "ON_ERROR_STOP=1", dsn],
-                input=dump.stdout, stdout=subprocess.DEVNULL, check=True, timeout=60,
+                input=dump.stdout, stdout=subprocess.DEVNULL, check=True, timeout=HANG_GUARD_SEC,
             )  # fmt: skip
             asyncio.run(after(dsn))

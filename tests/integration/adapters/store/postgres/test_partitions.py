@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 from tests.support.sample_refreshes import DAY, HOUR, NOON, an_entry, new_feed, poll
 from tests.support.servers.postgres import PostgresServer
+from tests.support.waiting import hang_guard
 
 from feedmill.adapters.store.postgres import partitions, purge
 from feedmill.adapters.store.postgres.pool import Database
@@ -221,7 +222,7 @@ class TestDropping:
                 await transaction.start()
                 await reader.fetch("SELECT * FROM fetches")
 
-                async with asyncio.timeout(30):
+                async with hang_guard():
                     held = await store.purge(before=LATE, now=NOON)
                 assert (held["fetches"], await names(store)) == (0, there)
 
@@ -295,7 +296,7 @@ class TestBesideARefresh:
                     "UPDATE entries SET last_seen = last_seen + 1 WHERE title = $1", "About a"
                 )
 
-                async with asyncio.timeout(30):
+                async with hang_guard():
                     gone = await store.purge(before=LATE, now=LATE)
 
                 await transaction.rollback()

@@ -21,6 +21,7 @@ from tests.support.sample_refreshes import (
 )
 from tests.support.servers.databases import migrated_database
 from tests.support.servers.postgres import PostgresServer
+from tests.support.waiting import hang_guard, wait_for_answer
 
 from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.commit import commit_group
@@ -33,8 +34,6 @@ from feedmill.model.identity import IdentityKey
 
 Story = Callable[[PostgresStore], Awaitable[None]]
 
-LIMIT_SEC = 20.0
-
 
 def tell(dsn: str, story: Story) -> None:
     """Tell a story to a store, check that it left the store healthy, and close it."""
@@ -42,7 +41,7 @@ def tell(dsn: str, story: Story) -> None:
     async def told() -> None:
         store = await PostgresStore.open(dsn)
         try:
-            async with asyncio.timeout(LIMIT_SEC):
+            async with hang_guard():
                 await story(store)
             assert await store.problems() == ()
         finally:
@@ -327,8 +326,11 @@ class Counted(list[IdentityKey]):
 async def _somebody_waits(store: PostgresStore) -> None:
     """Until one of the others waits for a lock."""
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-    while not await store.database.read(lambda c: c.fetchval(waiting)):  # noqa: ASYNC110  # nobody rings
-        await asyncio.sleep(0.01)
+    await wait_for_answer(
+        lambda: store.database.read(lambda c: c.fetchval(waiting)),
+        bool,
+        "a lock that is waited for",
+    )
 
 
 async def _sql(server: PostgresServer, statement: str) -> None:

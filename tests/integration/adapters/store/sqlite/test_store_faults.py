@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.sample_refreshes import NOON, a_refresh, an_entry, claim_all, new_feed, read
+from tests.support.waiting import hang_guard
 
 from feedmill.adapters.store.sqlite.store import SqliteStore, in_memory_store
 from feedmill.errors import StoreError
@@ -117,7 +118,7 @@ def test_closing_does_not_wait_for_a_foreign_writer_for_ever(tmp_path: Path) -> 
         adding = asyncio.create_task(store.add_feed(new_feed()))
         await asyncio.sleep(0)  # it has put its job into the queue
 
-        async with asyncio.timeout(20):
+        async with hang_guard():
             await store.close()
 
         with pytest.raises(StoreError) as caught:

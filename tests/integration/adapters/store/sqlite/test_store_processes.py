@@ -9,13 +9,13 @@ import threading
 from pathlib import Path
 
 from tests.support.sample_refreshes import HOUR, NOON, a_refresh, an_entry, new_feed, poll, read
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.model.entry_filter import EntryFilter
 
 ROOT = Path(__file__).parents[5]
 FEEDS = 24
-LIMIT_SEC = 60.0
 
 
 def start_worker(path: Path, owner: str) -> "subprocess.Popen[str]":
@@ -43,12 +43,12 @@ def read_until_killed(worker: "subprocess.Popen[str]", lines: int) -> list[str]:
     worker.send_signal(signal.SIGKILL)
     said += worker.stdout.readlines()
     worker.stdout.close()
-    worker.wait(LIMIT_SEC)
+    worker.wait(HANG_GUARD_SEC)
     return [line for line in said if line.endswith("\n")]
 
 
 def read_to_the_end(worker: "subprocess.Popen[str]") -> list[str]:
-    output, _ = worker.communicate(timeout=LIMIT_SEC)
+    output, _ = worker.communicate(timeout=HANG_GUARD_SEC)
     assert worker.returncode == 0
     return output.splitlines()
 

@@ -16,7 +16,8 @@ from tests.support.populated_home import (
 )
 from tests.support.sample_refreshes import new_feed
 from tests.support.servers.postgres import PostgresServer
-from tests.support.store_transfer import LIMIT_SEC, carried, compared
+from tests.support.store_transfer import carried, compared
+from tests.support.waiting import hang_guard
 
 from feedmill.adapters.store.transfer.tables import LEFT_BEHIND, TABLES
 from feedmill.app.services import open_services
@@ -130,7 +131,7 @@ def test_polling_goes_on_where_it_was(tmp_path: Path, migrated_dsn: str) -> None
     home = tmp_path / "home"
 
     async def story() -> None:
-        async with asyncio.timeout(LIMIT_SEC), opened(home, addresses=2) as stage:
+        async with hang_guard(), opened(home, addresses=2) as stage:
             feed = await live(stage)
             due, last = (
                 await stage.services.store.next_due_at(),

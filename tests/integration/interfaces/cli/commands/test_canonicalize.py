@@ -6,7 +6,8 @@ import pty
 import subprocess
 
 import pytest
-from tests.support.command_line import COMMAND, LIMIT_SEC, Mill, paper
+from tests.support.command_line import COMMAND, Mill, paper
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill_demo.server.script import Answer, document, redirect
 from feedmill_demo.server.server import Publisher
@@ -192,7 +193,7 @@ def test_on_a_terminal_every_address_can_be_read_whole(
         stderr=subprocess.DEVNULL,
         stdin=subprocess.DEVNULL,
         env=os.environ | mill.environment(mill.home) | {"COLUMNS": columns, "TERM": "dumb"},
-        timeout=LIMIT_SEC,
+        timeout=HANG_GUARD_SEC,
         check=True,
     )
     os.close(theirs)

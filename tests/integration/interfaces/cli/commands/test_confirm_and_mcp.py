@@ -22,6 +22,7 @@ from tests.support.mcp_client import (
     publish,
     surroundings,
 )
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
@@ -31,7 +32,6 @@ from feedmill.engine.two_phase.collect_window import collect_window, source_from
 from feedmill.engine.two_phase.window import window_between
 from feedmill.engine.two_phase.window_library import WindowLibrary
 
-LIMIT_SEC = 30.0
 TICKET = re.compile(r"^ +((?:[A-Z2-7]{5}-){4}[A-Z2-7]{5})\s*$", re.MULTILINE)
 
 
@@ -53,7 +53,7 @@ def at_the_terminal(*words: str, typed: str) -> str:
         seen = b""
         while piece := _piece(ours):
             seen += piece
-        process.wait(LIMIT_SEC)
+        process.wait(HANG_GUARD_SEC)
     os.close(ours)
     assert process.returncode == 0, seen
     return seen.decode()
@@ -67,7 +67,9 @@ def _piece(terminal: int) -> bytes:
 
 
 def in_pipes(*words: str) -> tuple[int, str, str]:
-    done = run([COMMAND, *words], input="y\n", capture_output=True, text=True, timeout=LIMIT_SEC)
+    done = run(
+        [COMMAND, *words], input="y\n", capture_output=True, text=True, timeout=HANG_GUARD_SEC
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -166,7 +168,7 @@ def test_the_http_door_says_where_it_is_and_leaves_when_it_is_told(
         assert door.stdout is not None
         place = json.loads(door.stdout.readline())["mcp"]
         door.send_signal(number)
-        _, err = door.communicate(timeout=LIMIT_SEC)
+        _, err = door.communicate(timeout=HANG_GUARD_SEC)
 
     assert re.fullmatch(r"http://127\.0\.0\.1:[0-9]+/mcp", place)
     assert door.returncode == (130 if number == signal.SIGINT else 0), err
@@ -186,10 +188,10 @@ def test_a_session_that_only_waits_does_not_hold_up_the_end(home: Path) -> None:
         with httpx2.Client(headers={"Accept": "application/json, text/event-stream"}) as wire:
             hello = wire.post(place, json=HELLO)
             session = {"Mcp-Session-Id": hello.headers["Mcp-Session-Id"]}
-            with wire.stream("GET", place, headers=session, timeout=LIMIT_SEC) as waiting:
+            with wire.stream("GET", place, headers=session, timeout=HANG_GUARD_SEC) as waiting:
                 assert waiting.status_code == 200
                 door.send_signal(signal.SIGINT)
-                _, err = door.communicate(timeout=LIMIT_SEC)
+                _, err = door.communicate(timeout=HANG_GUARD_SEC)
 
     assert door.returncode == 130
     assert json.loads(err)["error"]["code"] == "interrupted"
@@ -222,7 +224,7 @@ def test_over_standard_streams_it_leaves_on_a_signal_and_when_the_stream_ends(
             door.stdin.close()
         else:
             door.send_signal(signal.Signals[end])
-        status = door.wait(LIMIT_SEC)
+        status = door.wait(HANG_GUARD_SEC)
 
     assert answer["result"]["serverInfo"]["name"] == "feedmill"
     assert status == (130 if end == "SIGINT" else 0)

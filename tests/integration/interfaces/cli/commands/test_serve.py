@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.command_line import COMMAND, Mill
-from tests.support.rest_client import LIMIT_SEC
+from tests.support.waiting import HANG_GUARD_SEC
 
 
 @contextmanager
@@ -30,19 +30,19 @@ def serving(home: Path, *options: str) -> Iterator[tuple[subprocess.Popen[bytes]
             yield process, json.loads(process.stdout.readline())
         finally:
             process.terminate()
-            process.wait(LIMIT_SEC)
+            process.wait(HANG_GUARD_SEC)
 
 
 def feedmill(home: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, **Mill.environment(home)}
     return subprocess.run(
-        [COMMAND, *words], env=environment, capture_output=True, timeout=LIMIT_SEC
+        [COMMAND, *words], env=environment, capture_output=True, timeout=HANG_GUARD_SEC
     )
 
 
 def connect(base: str) -> http.client.HTTPConnection:
     host, _, port = base.removeprefix("http://").rpartition(":")
-    return http.client.HTTPConnection(host, int(port), timeout=LIMIT_SEC)
+    return http.client.HTTPConnection(host, int(port), timeout=HANG_GUARD_SEC)
 
 
 @pytest.mark.parametrize("mill", [(), ("--with-mill",)])
@@ -60,7 +60,7 @@ def test_a_server_answers_until_it_is_told_to_end_and_then_finishes(
         process.send_signal(signal.SIGTERM)
         answer = waiting.getresponse()
         body = answer.read()
-        status = process.wait(LIMIT_SEC)
+        status = process.wait(HANG_GUARD_SEC)
         asking.close()
         waiting.close()
 
@@ -131,7 +131,7 @@ def test_the_log_has_one_line_for_each_request_and_no_secret_in_it(tmp_path: Pat
         hook = json.loads(connection.getresponse().read())
         connection.close()
         process.terminate()
-        _, err = process.communicate(timeout=LIMIT_SEC)
+        _, err = process.communicate(timeout=HANG_GUARD_SEC)
 
     lines = [json.loads(line) for line in err.decode().splitlines()]
     answered = [line for line in lines if line["event"] == "answered"]
@@ -153,6 +153,6 @@ def test_help_does_not_load_the_web_stack() -> None:
         "print([n for n in ('litestar', 'uvicorn', 'grpc') if n in sys.modules])"
     )
 
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=LIMIT_SEC)
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=HANG_GUARD_SEC)
 
     assert said.stdout.strip() == b"[]"

@@ -14,6 +14,7 @@ import grpc
 from tests.integration.interfaces.grpc.test_event_stream import numbers, write_events
 from tests.support.engine_harness import opened
 from tests.support.grpc_client import Said, reason_of, told, visiting
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 MAIN = "from feedmill.interfaces.cli.main import main; main()"
 KILLS = 3
@@ -35,13 +36,13 @@ def serving(home: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], 
         yield process, int(places["grpc"].rpartition(":")[2])
     finally:
         process.kill()
-        process.wait(20)
+        process.wait(HANG_GUARD_SEC)
         process.stdout.close()
 
 
 def test_a_signal_closes_the_door_politely(tmp_path: Path) -> None:
     async def story(process: subprocess.Popen[str], port: int) -> grpc.aio.AioRpcError:
-        async with asyncio.timeout(20), visiting(port) as visitor:
+        async with hang_guard(), visiting(port) as visitor:
             call = visitor.stream("Events/Watch")
             assert told(await call.read()) == {"events": [], "next": 0}
             process.send_signal(signal.SIGTERM)
@@ -53,7 +54,7 @@ def test_a_signal_closes_the_door_politely(tmp_path: Path) -> None:
 
     with serving(tmp_path) as (process, port):
         problem = asyncio.run(story(process, port))
-        status = process.wait(20)
+        status = process.wait(HANG_GUARD_SEC)
 
     assert (problem.code(), reason_of(problem)) == (grpc.StatusCode.UNAVAILABLE, "shutting-down")
     assert status == 0
@@ -63,7 +64,7 @@ def test_a_watcher_sees_each_event_once_although_the_server_is_killed(tmp_path: 
     events: list[Said] = []
 
     async def story() -> int:
-        async with asyncio.timeout(30), opened(tmp_path) as stage:
+        async with hang_guard(), opened(tmp_path) as stage:
             done = asyncio.Event()
 
             async def write() -> None:

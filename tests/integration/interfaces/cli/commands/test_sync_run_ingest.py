@@ -6,19 +6,13 @@ from pathlib import Path
 
 import pytest
 from tests.support.command_line import Mill, PublisherBeside, finish, paper
+from tests.support.servers.free_port import free_port
+from tests.support.waiting import HANG_GUARD_SEC
 
-from feedmill_demo.server.listening import listening_sockets
 from feedmill_demo.server.script import Answer, document
 from feedmill_demo.server.server import Publisher
 
 DIRTY = paper("Cats &amp;amp; &lt;b&gt;dogs&lt;/b&gt;", "&lt;script&gt;x()&lt;/script&gt;Two")
-
-
-def free_port() -> int:
-    sockets, port = listening_sockets(("127.0.0.1",), 0)
-    for one in sockets:
-        one.close()
-    return port
 
 
 def test_a_whole_village_is_polled_and_polled_again_without_new_entries(
@@ -254,7 +248,7 @@ def test_a_run_polls_what_is_due_and_stops_when_its_time_is_up(
     publisher.script("/run", document(paper("a", title="Run Paper")))
     mill.ok("add", "--as-is", publisher.url("/run"))
 
-    said = mill.ok("run", "--for", "0.3")
+    said = mill.ok("run", "--for", "2")
 
     assert "Run Paper" in said.text
     assert "next in" in said.text
@@ -266,7 +260,7 @@ def test_a_run_tells_programs_of_each_refresh_on_one_line(mill: Mill, publisher:
     publisher.script("/run-json", document(paper("a")))
     mill.ok("add", "--as-is", publisher.url("/run-json"))
 
-    said = mill.ok("run", "--for", "0.3", "--json")
+    said = mill.until(bool, "run", "--json")
 
     (line,) = said.out.splitlines()
     refresh = json.loads(line)
@@ -280,12 +274,15 @@ def test_a_run_prints_events_and_the_next_one_goes_on_where_it_ended(
     publisher.script("/run-events", document(paper("a")))
     mill.ok("add", "--as-is", publisher.url("/run-events"))
 
-    first = mill.ok("run", "--for", "0.3", "--stdout", "--no-taps")
-    second = mill.ok("run", "--for", "0.1", "--stdout", "--no-taps")
+    first = mill.until(lambda out: out.count(b"\n") == 2, "run", "--stdout", "--no-taps")
+    publisher.script("/run-events", document(paper("a", "b")))
+    mill.ok("sync", "--force", "--no-taps")
+    second = mill.until(bool, "run", "--stdout", "--no-taps")
 
-    events = [json.loads(line) for line in first.out.splitlines()]
-    assert [event["type"] for event in events] == ["feed.added", "new_entry"]
-    assert second.out == b""
+    events = [json.loads(line) for line in (first.out + second.out).splitlines()]
+    assert [event["type"] for event in events] == ["feed.added", "new_entry", "new_entry"]
+    assert [event["seq"] for event in events] == [1, 2, 3]
+    assert (first.status, second.status) == (0, 0)
     assert not (mill.home / "out").exists()
 
 
@@ -312,7 +309,9 @@ def test_the_counters_of_a_run_move(mill: Mill, publisher: Publisher) -> None:
     try:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(2)]  # both feeds were polled
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{port}/metrics", timeout=HANG_GUARD_SEC
+        ) as answer:
             page = answer.read().decode()
     finally:
         process.terminate()
@@ -333,7 +332,7 @@ def test_the_counters_of_a_run_move(mill: Mill, publisher: Publisher) -> None:
 
 
 def test_a_port_that_is_taken_is_a_clear_error(mill: Mill, publisher: Publisher) -> None:
-    said = mill("run", "--for", "5", "--metrics-port", str(publisher.port), "--json")
+    said = mill("run", "--for", "300", "--metrics-port", str(publisher.port), "--json")
 
     assert (said.status, said.error["code"]) == (2, "usage")
     assert str(publisher.port) in said.error["message"]

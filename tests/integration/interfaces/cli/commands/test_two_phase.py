@@ -4,14 +4,14 @@ import json
 import os
 import pty
 import select
-import time
 from pathlib import Path
 from subprocess import Popen
 
 import pytest
-from tests.support.command_line import COMMAND, LIMIT_SEC, Mill
+from tests.support.command_line import COMMAND, Mill
 from tests.support.feed_documents import item
 from tests.support.two_phase_steps import answer, on
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.engine.two_phase.candidate_file import read_candidates
 from feedmill.engine.two_phase.sidecar_files import read_confirmations, write_screenings
@@ -44,18 +44,16 @@ def at_a_terminal(mill: Mill, *words: str, lines: tuple[str, ...] = ()) -> tuple
     )
     os.close(theirs)
     os.write(ours, "".join(f"{line}\n" for line in lines).encode())
-    said, until = b"", time.monotonic() + LIMIT_SEC
-    while time.monotonic() < until:
-        ready, _, _ = select.select([ours], [], [], 0.5)
-        if ready:
-            try:
-                piece = os.read(ours, 65_536)
-            except OSError:  # Linux says so when the other end is closed
-                break
-            said += piece
-            if not piece:
-                break
-    status = process.wait(LIMIT_SEC)
+    said = b""
+    while select.select([ours], [], [], HANG_GUARD_SEC)[0]:
+        try:
+            piece = os.read(ours, 65_536)
+        except OSError:  # Linux says so when the other end is closed
+            break
+        said += piece
+        if not piece:
+            break
+    status = process.wait(HANG_GUARD_SEC)
     os.close(ours)
     return status, said.decode()
 

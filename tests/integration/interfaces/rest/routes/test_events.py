@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,8 +16,9 @@ from tests.integration.interfaces.rest.conftest import OpenMill
 from tests.support.children.serve_many_entries import fill_store
 from tests.support.engine_harness import Stage
 from tests.support.feed_documents import paper
-from tests.support.rest_client import LIMIT_SEC, RestMill, lines_of
+from tests.support.rest_client import RestMill, lines_of
 from tests.support.sample_refreshes import NOON, new_feed
+from tests.support.waiting import HANG_GUARD_SEC, block_until
 
 from feedmill.config import ServeConfig
 from feedmill.engine.subscribe.add_feed import subscribe
@@ -77,7 +77,7 @@ class TestLongPoll:
         asking.start()
 
         mill.tell(add_one)
-        asking.join(LIMIT_SEC)
+        asking.join(HANG_GUARD_SEC)
 
         (page,) = answers
         assert [one["seq"] for one in page["items"]] == [11]  # type: ignore[index]  # a page
@@ -165,7 +165,7 @@ class TestStream:
 
         assert (full.status, full.problem) == (503, "too-many-streams")
         assert full.headers["retry-after"] == "10"
-        assert _there_is_room(mill)
+        _wait_for_room(mill)
 
     def test_a_reader_that_takes_nothing_is_cut_off_and_holds_nobody_up(
         self, open_mill: OpenMill
@@ -174,13 +174,13 @@ class TestStream:
         mill.tell(_much)
         wire = socket.socket()
         wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-        wire.settimeout(LIMIT_SEC)
+        wire.settimeout(HANG_GUARD_SEC)
         wire.connect(("127.0.0.1", mill.port))
         wire.sendall(b"GET /events/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
 
         with lines_of(mill, "/entries", Accept="application/x-ndjson") as lines:
             assert list(lines) == []
-        assert _there_is_room(mill)
+        _wait_for_room(mill)
 
         with wire:
             taken = _everything(wire)
@@ -229,7 +229,7 @@ def test_lines_that_cannot_go_on_are_cut_and_not_ended(
     request = (
         b"GET /feeds?limit=3 HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", mill.port), timeout=LIMIT_SEC) as wire:
+    with socket.create_connection(("127.0.0.1", mill.port), timeout=HANG_GUARD_SEC) as wire:
         wire.sendall(request)
         taken = _everything(wire)
 
@@ -245,7 +245,7 @@ def _served(home: Path, count: int) -> tuple[int, int]:
         [sys.executable, "-m", "tests.support.children.serve_many_entries", str(home)],
         capture_output=True,
         cwd=ROOT,
-        timeout=60,
+        timeout=HANG_GUARD_SEC,
     )
     assert child.returncode == 0, child.stderr.decode()
     lines, peak_kb = map(int, child.stdout.split())
@@ -261,14 +261,9 @@ def _everything(wire: socket.socket) -> bytes:
     return bytes(taken)
 
 
-def _there_is_room(mill: RestMill) -> bool:
-    """Whether another stream is let in, as soon as the server has noticed that one has ended."""
-    deadline = time.monotonic() + LIMIT_SEC
-    while time.monotonic() < deadline:
-        if mill.ask("/events/stream", method="HEAD").status == 200:
-            return True
-        time.sleep(0.02)
-    return False
+def _wait_for_room(mill: RestMill) -> None:
+    """Until another stream is let in: the server has noticed that one has ended."""
+    block_until(lambda: mill.ask("/events/stream", method="HEAD").status == 200, "a free stream")
 
 
 def _events(lines: Iterator[bytes], count: int) -> Iterator[dict[str, object]]:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tests.support.engine_harness import Stage, opened
 from tests.support.feed_documents import item, numbered, rss
 from tests.support.feed_validation import complaints, strict_tree
+from tests.support.waiting import hang_guard
 
 from feedmill.config import MetaFeedConfig
 from feedmill.engine.run.lifecycle import Lifecycle
@@ -42,7 +43,7 @@ def told(tmp_path: Path) -> Told:
 
     def run(story: Story, **parts: Any) -> None:
         async def whole() -> None:
-            async with asyncio.timeout(30), opened(tmp_path, **parts) as stage:
+            async with hang_guard(), opened(tmp_path, **parts) as stage:
                 feed = await stage.add("/feed", document(numbered(*range(1, 13))))
                 feed = await stage.poll(feed)
                 await stage.services.store.change_feed(feed_with_tags(feed))

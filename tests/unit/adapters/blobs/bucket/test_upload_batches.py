@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_until
 
 from feedmill.adapters.blobs.bucket.upload_batches import UploadBatches
 from feedmill.adapters.clock import SystemClock
@@ -26,7 +27,7 @@ class Shelf:
 
     def keep(self, bodies: Sequence[tuple[str, bytes]]) -> list[BlobRef]:
         self.begun += 1
-        assert self.goes_on.wait(20)
+        assert self.goes_on.wait(HANG_GUARD_SEC)
         if self.fails:
             reason, message = "unreachable", "nobody there"
             raise BlobError(reason, message)
@@ -64,7 +65,7 @@ async def gathering(
 
 def run(story: Coroutine[Any, Any, None]) -> None:
     async def limited() -> None:
-        async with asyncio.timeout(30):
+        async with hang_guard():
             await story
 
     asyncio.run(limited())
@@ -104,8 +105,7 @@ def test_while_all_ways_are_taken_the_next_batch_grows() -> None:
             tasks = []
             for number, name in enumerate("abcdefghij"):
                 tasks.append(asyncio.create_task(batches.put(name, b"")))
-                while shelf.begun < min(number + 1, 4):  # noqa: ASYNC110  # other threads count
-                    await asyncio.sleep(0.001)
+                await wait_until(lambda n=number: shelf.begun >= min(n + 1, 4), "a batch under way")  # type: ignore[misc]  # a closure over the turn
             shelf.goes_on.set()
             await asyncio.gather(*tasks)
 
