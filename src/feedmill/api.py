@@ -6,7 +6,7 @@ from feedmill.config import ParseLimits
 from feedmill.fetch.guard import check_url
 from feedmill.fetch.retry_after import parse_retry_after
 from feedmill.identify.keys import identity_keys
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.normalise.feed import normalise

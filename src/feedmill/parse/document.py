@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Final
 
 from feedmill.config import ParseLimits
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.parse.formats.jsonfeed import parse_json
 from feedmill.parse.input import sniff

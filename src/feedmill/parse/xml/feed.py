@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from feedmill.config import ParseLimits
 from feedmill.model.base import Value
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedEntry, ParsedFeed, Repair, RepairCode, Unreadable
 from feedmill.parse.input import sniff
 from feedmill.parse.input.encoding import Decoded

@@ -37,8 +37,8 @@ from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import ConflictError
 from feedmill.interfaces.cli.main import cli
 from feedmill.model.candidate import CollectedDocument
-from feedmill.model.document import RawDocument
 from feedmill.model.feed import BlobRef
+from feedmill.model.fetch import RawDocument
 
 _DOCUMENTS = 12
 _SEGMENTS = 9  # four of the documents are packed into one
