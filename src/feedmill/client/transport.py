@@ -1,4 +1,4 @@
-"""Requests to one mill: octets out and in, every failure as one of our exceptions."""
+"""HTTP transport of the client: requests to one engine, every failure as one of our exceptions."""
 
 import ssl
 from collections.abc import AsyncIterator, Mapping
@@ -37,19 +37,21 @@ _MOST_PROBLEM_BYTES: Final = 65_536
 
 
 class Transport:
-    """One pool of connections to one mill."""
+    """One pool of connections to one engine."""
 
     def __init__(
         self, base_url: str, token: str | None, timeout: float, tls: ssl.SSLContext | None
     ) -> None:
         if not base_url.lower().startswith(("http://", "https://")):
-            message = f"{base_url!r} is no address of a mill; it begins with http:// or https://"
+            message = (
+                f"{base_url!r} is not the URL of an API: it must begin with http:// or https://"
+            )
             raise UsageError(message)
         headers = {"User-Agent": f"feedmill-client/{__version__}"}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         # Proxies and passwords come from the caller, not from the machine (a .netrc would win
-        # over the token); redirects are not followed: the token is for this mill alone.
+        # over the token); redirects are not followed: the token is for this engine alone.
         self._http = httpx.AsyncClient(
             base_url=base_url,
             headers=headers,
@@ -127,7 +129,7 @@ class Transport:
             raise _unreachable(trouble) from trouble
 
     def _limits(self, silence_sec: float | None) -> httpx.Timeout:
-        """The usual limits, with another one for how long the mill may say nothing."""
+        """The usual limits, with another one for how long the server may be silent."""
         usual = self._http.timeout
         silence = usual.read if silence_sec is None else silence_sec
         return httpx.Timeout(
@@ -138,7 +140,9 @@ class Transport:
 def problem_of(response: httpx.Response) -> ProblemError | AnswerError:
     """What an answer that is no success says, as an exception."""
     if response.is_redirect or response.is_informational:
-        message = f"the mill answered {response.status_code}: give the address that it leads to"
+        message = (
+            f"the server answered {response.status_code}, a redirect: give the URL that it leads to"
+        )
         return AnswerError(message)
     said = _said(response)
     fallback = RefusedError if response.is_client_error else ProblemError
@@ -159,7 +163,7 @@ def _said(response: httpx.Response) -> Problem:
     try:
         return msgspec.json.decode(response.content[:_MOST_PROBLEM_BYTES], type=Problem)
     except msgspec.DecodeError:
-        return Problem(type=f"http-{status}", title=f"the mill answered {status}", status=status)
+        return Problem(type=f"http-{status}", title=f"the server answered {status}", status=status)
 
 
 def _seconds(value: str | None) -> float | None:

@@ -1,4 +1,4 @@
-"""What one document changes: known x seen -> Added | Revised | Touched | Skipped | Rekeyed | Conflict."""
+"""Compares a document with the known rows: known x seen -> Added | Revised | Touched | Skipped | Rekeyed | Conflict."""
 
 from collections.abc import Collection, Iterable, Sequence
 

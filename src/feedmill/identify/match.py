@@ -1,4 +1,4 @@
-"""Which known row each item of a document is, under the guards of D8.
+"""Matches the items of a document with known rows, under the guards of D8.
 
 Matching goes from the strongest evidence to the weakest, each step over the whole document, and
 a row is given away once. So two items of one document never become one entry, and the order of
@@ -159,7 +159,7 @@ class _Matcher:
             self.claim(position, row, "canonical_url")
 
     def conflicts(self) -> dict[int, tuple[tuple[IdentityKey, int], ...]]:
-        """For each matched item, its other keys that lead to rows nobody has claimed."""
+        """For each matched item, its other keys that lead to rows without a match."""
         steps = (*self.guards.strong_steps(), *self.guards.weak_steps())
         found: dict[int, tuple[tuple[IdentityKey, int], ...]] = {}
         for position in self.matches:
@@ -195,7 +195,7 @@ class _Matcher:
         return [at for at in range(len(self.seen)) if not any(at in some for some in done)]
 
     def free_rows(self) -> list[KnownEntry]:
-        """Rows of this feed that nobody claimed and whose guid stands nowhere in the document."""
+        """Rows of this feed without a match, whose guid stands nowhere in the document."""
         return [
             row
             for row in self.ours

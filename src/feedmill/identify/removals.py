@@ -1,4 +1,4 @@
-"""Entries that their publisher took back: marked, never erased (RFC 6721, RFC 5005 2)."""
+"""Entries that their publisher removed: marked, never erased (RFC 6721, RFC 5005 2)."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Reading a feed, from bytes to values. START HERE in parse/.
+"""Parses a feed, from bytes to values. START HERE in parse/.
 
     sniff      is it markup, JSON, a page, a picture?
     encoding   which encoding, and what had to be mended (labels, detection)
@@ -28,7 +28,7 @@ from feedmill.parse.xml.feed import parse_markup
 
 _DEFAULTS: Final = ParseLimits()
 _NOTHING: Final[frozenset[str]] = frozenset()
-_FREE_BYTES: Final = 1_000_000  # in a shorter document nobody counts
+_FREE_BYTES: Final = 1_000_000  # shorter documents are not counted
 _VALUE: Final = re.compile(rb"""=\s*+["']""")  # an attribute's, in markup
 
 

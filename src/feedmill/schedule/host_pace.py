@@ -64,7 +64,7 @@ def lanes_by_host(config: HostConfig) -> dict[str, int]:
         lanes = int(number) if is_number else 0
         if not host or not 1 <= lanes <= MAX_LANES:
             mistakes.append(
-                f"lanes {entry!r} will not do: Expected a host and a number from 1 to {MAX_LANES}, "
+                f"lanes {entry!r} is not valid: expected a host and a number from 1 to {MAX_LANES}, "
                 "like www.example.com=4"
             )
         elif host.lower() in found:

@@ -1,4 +1,4 @@
-"""One suggestion for one candidate out of what several methods say, with reasons in words.
+"""Fuses the scores of several methods into one suggestion per candidate, with reasons.
 
 Local methods become one probability; a language model's judgement weighs more than they do; a
 decision from outside stands as it is. Nothing here confirms or inserts anything.

@@ -1,4 +1,4 @@
-"""All that is the same wherever the segments lie: reading, re-encoding, sweeping, verifying.
+"""Base class of the raw stores on disk and in a bucket: reading, re-encoding, sweeping, verifying.
 
 get       by range, checked every time, on threads of its own: a slow write delays no reader
 reencode  sealed segments → one packed one; then the caller moves the index

@@ -1,6 +1,6 @@
-"""Sealed segments made small: the versions of each feed together, each leaning on the one before.
+"""Re-encodes sealed segments: the versions of each feed together, each compressed against the one before.
 
-The order that loses nothing, whoever reads or dies meanwhile:
+The order that loses nothing, even if a process reads or dies meanwhile:
 
     write the new segment → sync → move the index → drop the old one after a grace period
 

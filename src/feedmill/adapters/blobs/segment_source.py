@@ -1,4 +1,4 @@
-"""The place where segments lie: a folder or a bucket, which both give the same few things.
+"""Protocols of segment storage, implemented by a folder and by a bucket.
 
 Everything that is done with sealed segments (reading, re-encoding, sweeping, verifying) is written
 once, against this. All of it blocks; a depot is used on threads of its own.
@@ -50,7 +50,7 @@ class SegmentStorage(SegmentSource, Protocol):
         """True for a complete segment; BlobMoved when it is gone."""
 
     def marked_at(self, name: str) -> datetime | None:
-        """Since when nothing points into the segment, if anybody noted it."""
+        """Since when nothing points into the segment, if it was noted."""
 
     def mark_for_deletion(self, name: str, now: datetime) -> None:
         """Note that nothing points into the segment."""

@@ -1,4 +1,4 @@
-"""What becomes of a segment, given what the index still points to in it.
+"""Sweeps a segment: keep, re-encode or delete it, given what the index still points to.
 
 A process may have read a pointer just before the index forgot it, and commit it just after. So a
 segment without pointers is condemned first, and goes when it is still without them after the

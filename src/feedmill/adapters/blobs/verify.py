@@ -1,4 +1,4 @@
-"""The proof that index and bytes agree, both ways."""
+"""Verifies that the index and the stored bytes agree, both ways."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -28,10 +28,10 @@ def verify_segments(
     for rows in by_segment.values():
         problems += _rows(depot, sorted(rows, key=lambda ref: ref.offset))
     indexed = {ref.sha256 for ref in refs}
-    told = {(problem.segment, problem.offset) for problem in problems}
+    known = {(problem.segment, problem.offset) for problem in problems}
     for name in _sealed(depot) if only is None else only:
         found = _records(depot, name, indexed)
-        problems += [one for one in found if (one.segment, one.offset) not in told]
+        problems += [one for one in found if (one.segment, one.offset) not in known]
     if only is None:
         problems += map(_foreign, depot.unknown_files())
     return tuple(problems)

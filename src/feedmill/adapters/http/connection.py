@@ -1,10 +1,9 @@
-"""One request over one handle, from the dial to the last octet; handles and sessions are kept."""
+"""Sends one request over one libcurl handle, and keeps handles and TLS sessions for the next."""
 
 from functools import partial
 
 import pycurl
 
-from feedmill.adapters.http.curl_errors import is_truncated, reason_of
 from feedmill.adapters.http.curl_handle import CurlHandle, CurlRequest
 from feedmill.adapters.http.curl_loop import CurlLoop, TransferEnd
 from feedmill.adapters.http.response_buffer import BufferedResponse, ResponseBuffer
@@ -12,9 +11,29 @@ from feedmill.adapters.http.stall_watch import StallWatch
 from feedmill.adapters.http.tls import SessionCaches, trust_store
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
-from feedmill.model.fetch import FetchLimits
+from feedmill.model.fetch import FailureReason, FetchLimits, RefusalReason
 
 _MAX_IDLE_HANDLES = 512
+# Codes for which pycurl has an old name or none.
+_WEIRD_SERVER_REPLY = 8
+_TOO_LARGE = 100
+_REASONS: dict[int, FailureReason | RefusalReason] = {
+    pycurl.E_UNSUPPORTED_PROTOCOL: "protocol-error",  # HTTP/0.9, among others
+    pycurl.E_URL_MALFORMAT: "malformed-url",
+    pycurl.E_LOGIN_DENIED: "malformed-url",  # credentials inside the URL
+    pycurl.E_COULDNT_RESOLVE_PROXY: "dns-failure",
+    pycurl.E_COULDNT_RESOLVE_HOST: "dns-failure",
+    _WEIRD_SERVER_REPLY: "protocol-error",
+    pycurl.E_BAD_CONTENT_ENCODING: "protocol-error",  # an unasked transfer-coding
+    _TOO_LARGE: "headers-too-large",
+    pycurl.E_SSL_CONNECT_ERROR: "tls-failure",
+    pycurl.E_PEER_FAILED_VERIFICATION: "tls-failure",
+    pycurl.E_SSL_CIPHER: "tls-failure",
+    pycurl.E_SSL_ENGINE_INITFAILED: "tls-failure",
+    pycurl.E_SSL_ISSUER_ERROR: "tls-failure",
+}
+# The connection ended, or broke, after the header was complete.
+_CUTS = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_RECV_ERROR, pycurl.E_GOT_NOTHING})
 
 
 class Connections:
@@ -77,13 +96,25 @@ def _answer(transfer: ResponseBuffer, ended: TransferEnd, handle: CurlHandle) ->
         return transfer.answer()
     if handle.refused:
         return BufferedResponse(error="private-address", detail=handle.refused)
-    if transfer.has_header and is_truncated(ended.code):
+    if transfer.has_header and _is_truncated(ended.code):
         return transfer.answer(cut=True)
     # libcurl's own times do not tell a handshake that hangs from an answer that does.
     asked = handle.curl.getinfo(pycurl.REQUEST_SIZE) > 0
-    reason = reason_of(ended.code, asked=asked)
+    reason = _failure_reason(ended.code, asked=asked)
     return transfer.answer(reason, _printable(ended.message), cut=transfer.has_header)
 
 
 def _printable(message: str) -> str:
     return "".join(c if c.isprintable() else " " for c in message[:200])
+
+
+def _failure_reason(code: int, *, asked: bool) -> FailureReason | RefusalReason:
+    """The reason for a libcurl error code; `asked`: the request had been sent."""
+    if code == pycurl.E_OPERATION_TIMEDOUT:
+        return "timeout" if asked else "timeout-connect"
+    return _REASONS.get(code, "connection-failed")
+
+
+def _is_truncated(code: int) -> bool:
+    """Whether the body ended before its end."""
+    return code in _CUTS

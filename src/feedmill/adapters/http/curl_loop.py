@@ -1,7 +1,7 @@
 """libcurl on the event loop: one multi handle, woken by its sockets and its one timer.
 
 libcurl says which sockets it wants watched and when it wants to be called at the latest; the
-loop calls back; finished transfers are handed to whoever waits for them. Several transfers that
+loop calls back; finished transfers are handed to the tasks that wait for them. Several transfers that
 begin in one turn of the loop are started together.
 """
 

@@ -1,7 +1,7 @@
 """The fetcher: one request through guard, limits and decoders, redirect by redirect, with libcurl.
 
 Each hop is checked as a URL, resolved, checked with its addresses, and then dialled at one of
-these addresses and nowhere else. A stranger's fault is a RawResponse with its reason.
+these addresses and nowhere else. A fault of the server is a RawResponse with its reason.
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class _Way(Value):
 
 
 class CurlFetcher:
-    """The `Fetcher` on libcurl; made for one event loop, closed by whoever made it."""
+    """The `Fetcher` on libcurl; made for one event loop, closed by its creator."""
 
     def __init__(
         self, config: FetchConfig, clock: Clock, *, resolver: Resolver | None = None

@@ -1,4 +1,4 @@
-"""The watch over slow servers: silence and too little throughput end a transfer.
+"""Ends stalled transfers: servers that are silent or below the minimum throughput.
 
 libcurl's own low-speed limit is an average that can be kept happy; this one is a window. One
 round over all transfers per interval costs less than a timer for each.

@@ -62,7 +62,7 @@ def limit_nesting(html: str, max_depth: int) -> NestingLimited:
 
 
 def _is_tidy(html: str, max_depth: int) -> bool:
-    """Whether all is closed in the order in which it was opened: most markup, told quickly."""
+    """Whether all is closed in the order in which it was opened: a quick check that most markup passes."""
     stack: list[str] = []
     formatting = 0
     for token in TOKEN_PATTERN.finditer(html):

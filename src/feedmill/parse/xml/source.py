@@ -1,4 +1,4 @@
-"""A markup document made ready for reading: where it begins, and where its entries stand."""
+"""Prepares a markup document for parsing: where it begins, and where its entries stand."""
 
 from functools import partial
 from typing import Final

@@ -102,7 +102,7 @@ def _about(enclosure: EntryEnclosure) -> dict[str, str]:
 
 
 def _source(entry: etree._Element, source: EntrySource, item: Item) -> None:
-    """Where the entry came from (section 4.2.11); who wrote it, when nobody else is named."""
+    """Where the entry came from (section 4.2.11); its author, when the entry names none."""
     element = add_element(entry, f"{{{ATOM}}}source")
     name = source.title or source.url
     add_element(element, f"{{{ATOM}}}id", source_urn(source.feed_id))

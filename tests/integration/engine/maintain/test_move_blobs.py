@@ -165,7 +165,7 @@ def test_documents_go_to_a_bucket_and_back_through_kills_on_the_way(home: Home) 
         (["s3://bucket/prefix", "s3://bucket/prefix/"], "already"),
         (["a", "b", "c"], "[FROM] TO"),
         ([], "[FROM] TO"),
-        (["ftp://somewhere"], "will not do"),
+        (["ftp://somewhere"], "is not supported"),
         (["s3://key:sesame@bucket"], "variables"),
     ],
 )
