@@ -100,7 +100,7 @@ class Transport:
         request = self._http.build_request(
             method,
             path,
-            params=_given(params),
+            params=_without_empty(params),
             content=content,
             headers=headers,
             timeout=self._limits(silence_sec),
@@ -144,7 +144,7 @@ def problem_of(response: httpx.Response) -> ProblemError | AnswerError:
             f"the server answered {response.status_code}, a redirect: give the URL that it leads to"
         )
         return AnswerError(message)
-    said = _said(response)
+    said = _problem_document(response)
     fallback = RefusedError if response.is_client_error else ProblemError
     kind = _KINDS.get(response.status_code, fallback)
     return kind(
@@ -157,7 +157,7 @@ def problem_of(response: httpx.Response) -> ProblemError | AnswerError:
     )
 
 
-def _said(response: httpx.Response) -> Problem:
+def _problem_document(response: httpx.Response) -> Problem:
     """The problem document, or one that says as much when a proxy in between speaks HTML."""
     status = response.status_code
     try:
@@ -170,7 +170,7 @@ def _seconds(value: str | None) -> float | None:
     return float(value) if value is not None and value.isascii() and value.isdigit() else None
 
 
-def _given(params: Parameters | None) -> dict[str, str | int | list[str]]:
+def _without_empty(params: Parameters | None) -> dict[str, str | int | list[str]]:
     return {name: value for name, value in (params or {}).items() if value not in (None, [])}
 
 

@@ -87,10 +87,10 @@ def find_newer_versions(
     for position, item in enumerate(seen):
         same = pairs.get((item.guid, item.link)) if item.guid else items.get(item.item_hash)
         if same is not None:
-            found[position] = (same, _overtakes(item, same))
+            found[position] = (same, _is_newer(item, same))
         elif item.guid in guids and _is_version(item, guids[item.guid]):
             row = guids[item.guid][0]
-            found[position] = (row, len(guids[item.guid]) == 1 and _overtakes(item, row))
+            found[position] = (row, len(guids[item.guid]) == 1 and _is_newer(item, row))
     return found
 
 
@@ -158,7 +158,7 @@ def _is_version(item: Identified, rows: list[KnownEntry]) -> bool:
     return rows[0].canonical_link is None or _differ(item.entry.updated, rows[0].updated)
 
 
-def _overtakes(item: Identified, known: KnownEntry) -> bool:
+def _is_newer(item: Identified, known: KnownEntry) -> bool:
     """Whether an item is the younger of two versions of one entry, or the one that has a link."""
     ours, theirs = item.entry.updated, known.updated
     if item.link == known.canonical_link:

@@ -183,7 +183,7 @@ class _Matcher:
                 wishes[row.entry_id].append(position)
         for entry_id, positions in wishes.items():
             row = rows[entry_id]
-            best = min(positions, key=lambda at: _unlikeness(self.seen[at], row))
+            best = min(positions, key=lambda at: _distance(self.seen[at], row))
             self.claim(best, row, by)
 
     def claim(self, position: int, row: KnownEntry, by: MatchedBy) -> None:
@@ -217,7 +217,7 @@ def _are_siblings(one: KnownEntry, other: KnownEntry) -> bool:
     return one.guid == other.guid
 
 
-def _unlikeness(item: Identified, row: KnownEntry) -> tuple[bool, bool, bool, tuple[str, ...]]:
+def _distance(item: Identified, row: KnownEntry) -> tuple[bool, bool, bool, tuple[str, ...]]:
     return (
         item.title_hash != row.title_hash,
         item.link != row.canonical_link,

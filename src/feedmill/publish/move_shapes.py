@@ -81,7 +81,7 @@ def candidate_in_words(candidate: MoveCandidate, config: MovesConfig) -> tuple[s
             "" if candidate.retry_at is None else f"; looked at again {_when(candidate.retry_at)}"
         )
         return first, f"It is not adopted: {refusal_in_words(candidate.reason)}{again}."
-    return first, _wanting(candidate_shape(candidate, config).missing)
+    return first, _missing_in_words(candidate_shape(candidate, config).missing)
 
 
 def move_in_words(move: Move) -> str:
@@ -96,7 +96,7 @@ def refusal_in_words(reason: str) -> str:
     return _AGAINST.get(reason, f"it could not be fetched ({reason})")
 
 
-def _wanting(missing: MissingShape) -> str:
+def _missing_in_words(missing: MissingShape) -> str:
     wants = []
     if missing.sightings:
         wants.append(f"{missing.sightings} more sighting{'s' if missing.sightings > 1 else ''}")

@@ -59,13 +59,13 @@ def _signs(text: ScreenText, topics: TopicSet) -> Iterator[Sign]:
     passage = joined_text(text)
     if _INSTRUCTION.search(passage):
         yield "instruction"
-    if _is_stuffed(passage, topics) or _is_monotonous(tokenise(passage)):
+    if _is_keyword_stuffed(passage, topics) or _is_monotonous(tokenise(passage)):
         yield "stuffing"
     if text.hidden_chars >= _HIDDEN:
         yield "hidden-text"
 
 
-def _is_stuffed(passage: str, topics: TopicSet) -> bool:
+def _is_keyword_stuffed(passage: str, topics: TopicSet) -> bool:
     folded = to_simplified_chinese(passage.casefold())
     counts = {
         (topic.id, keyword): folded.count(_folded(keyword))

@@ -24,15 +24,15 @@ _BUFFER_BYTES: Final = 4 * 1024 * 1024
 
 
 def reencode(
-    depot: SegmentStorage, name: str, bodies: Bodies, source: SegmentSource | None = None
+    storage: SegmentStorage, name: str, bodies: Bodies, source: SegmentSource | None = None
 ) -> tuple[BlobRef, ...]:
     """Where the bodies lie in the new, sealed segment; without those that cannot be read.
 
     Each comes with the hash of its feed's previous body, which must come earlier in the list;
     a body whose predecessor is not in the list stands alone. They are read from `source` when
-    there is a nearer one than the depot itself.
+    there is a nearer one than the storage itself.
     """
-    with depot.writing(name) as write, open_reader(source or depot) as old:
+    with storage.writing(name) as write, open_reader(source or storage) as old:
         return _Packing(name, write, bodies, old).run()
 
 

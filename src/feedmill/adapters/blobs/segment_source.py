@@ -1,7 +1,7 @@
 """Protocols of segment storage, implemented by a folder and by a bucket.
 
 Everything that is done with sealed segments (reading, re-encoding, sweeping, verifying) is written
-once, against this. All of it blocks; a depot is used on threads of its own.
+once, against this. All of it blocks; a storage is used on threads of its own.
 """
 
 import re
@@ -38,7 +38,7 @@ class SegmentStorage(SegmentSource, Protocol):
         """A new segment, there and sealed at the end; nothing of it when that went wrong."""
 
     def adopt(self, name: str, data: bytes) -> None:
-        """Keep a whole sealed segment of another depot under its name; one that is there is fine."""
+        """Keep a whole sealed segment of another storage under its name; one that is there is fine."""
 
     def segments(self) -> list[Segment]:
         """All segments, oldest first."""

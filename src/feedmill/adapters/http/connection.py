@@ -42,8 +42,8 @@ class Connections:
     def __init__(self, config: FetchConfig, clock: Clock) -> None:
         self._ca_file = trust_store(config.ca_file)
         self._allow_cidrs = config.allow_cidrs
-        self._pump = CurlLoop(max_idle_connections=config.max_idle_connections)
-        self._pace = StallWatch(clock, read_timeout_sec=config.read_timeout_ms / 1000)
+        self._loop = CurlLoop(max_idle_connections=config.max_idle_connections)
+        self._stall_watch = StallWatch(clock, read_timeout_sec=config.read_timeout_ms / 1000)
         self._sessions = SessionCaches(config.tls_sessions)
         self._idle: list[CurlHandle] = []
         self._busy: set[CurlHandle] = set()
@@ -55,17 +55,17 @@ class Connections:
         sessions = self._sessions.of(host) if request.url.startswith("https") else None
         try:
             handle.prepare(request, transfer, sessions)
-            self._pace.start_watching(transfer, limits, partial(self._pump.end, handle.curl))
-            ended = await self._pump.perform(handle.curl)
+            self._stall_watch.start_watching(transfer, limits, partial(self._loop.end, handle.curl))
+            ended = await self._loop.perform(handle.curl)
             return _answer(transfer, ended, handle)
         finally:
-            self._pace.stop_watching(transfer)
+            self._stall_watch.stop_watching(transfer)
             self._put_back(handle)
 
     def close(self) -> None:
         """Drop all connections, and with them the requests under way."""
-        self._pace.close()
-        self._pump.close()
+        self._stall_watch.close()
+        self._loop.close()
         for handle in (*self._idle, *self._busy):
             handle.close()
         self._idle.clear()

@@ -72,7 +72,7 @@ def with_windows_characters(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
 
 def repair_xml(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
     """Remove characters that XML forbids; write out entities, stray & and <, missing quotes."""
-    mender = _Mender()
+    mender = _Repairer()
     text = mender.without_illegal(utf8)
     if text.count(b"<!") <= _MAX_OPAQUE:
         text = b"".join(mender.pieces(text))
@@ -120,7 +120,7 @@ def balance_tags(utf8: bytes) -> bytes:
     return text + b"".join([b"</" + name + b">" for name in reversed(opened)])
 
 
-class _Mender:
+class _Repairer:
     """The mending of one text: what was found, and how much more may be looked at."""
 
     __slots__ = ("counts", "quotes", "references")

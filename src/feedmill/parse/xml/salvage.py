@@ -41,7 +41,7 @@ def read_slices(source: MarkupSource, numbers: list[int], scope: ElementScope) -
     """Every entry from its own bytes, wrapped in the start tags around it for their namespaces."""
     before, after = _wrapping(source, len(numbers))
     entries: list[ParsedEntry] = []
-    patience = _Patience()
+    patience = _RepairBudget()
     for number in numbers:
         start, end = source.spans[number]
         wrapped, _ = with_windows_characters(before + source.utf8[start:end] + after)
@@ -51,7 +51,7 @@ def read_slices(source: MarkupSource, numbers: list[int], scope: ElementScope) -
     return Salvaged(entries=tuple(entries), hasty=patience.hasty)
 
 
-class _Patience:
+class _RepairBudget:
     """How many more broken slices are worth mending."""
 
     __slots__ = ("hasty", "size", "slices", "tags")

@@ -75,7 +75,7 @@ class Bucket:
         return True
 
     def adopt(self, name: str, data: bytes) -> None:
-        """Keep a sealed segment of another depot; one that is there is compared."""
+        """Keep a sealed segment of another storage; one that is there is compared."""
         if not self.create(name, data):
             raise name_taken_error(self.place)
 

@@ -115,7 +115,9 @@ class BucketBlobs(BaseBlobs):
             if left >= 0:
                 chosen.append((name, end))
         found = await asyncio.gather(*(self._fetch(name, end) for name, end in chosen))
-        return _Near(self._bucket, {name: data for name, data in found if data is not None})
+        return _LoadedSegments(
+            self._bucket, {name: data for name, data in found if data is not None}
+        )
 
     async def _fetch(self, name: str, end: int) -> tuple[str, bytes | None]:
         def read() -> bytes:
@@ -128,7 +130,7 @@ class BucketBlobs(BaseBlobs):
             return name, None
 
 
-class _Near:
+class _LoadedSegments:
     """Segments in memory, the others where they are."""
 
     def __init__(self, bucket: Bucket, held: Mapping[str, bytes]) -> None:

@@ -98,7 +98,7 @@ class UploadBatches:
         batch = self._gathering
         if batch is None:
             batch = self._gathering = _Batch()
-            task = asyncio.get_running_loop().create_task(self._carry(batch))
+            task = asyncio.get_running_loop().create_task(self._upload(batch))
             self._carrying.add(task)
             task.add_done_callback(self._carrying.discard)
         future: asyncio.Future[BlobRef] = asyncio.get_running_loop().create_future()
@@ -114,7 +114,7 @@ class UploadBatches:
             self._gathering.leaves.set()
             self._gathering = None
 
-    async def _carry(self, batch: "_Batch") -> None:
+    async def _upload(self, batch: "_Batch") -> None:
         """The whole way of one batch; an error is raised in all tasks that wait for it."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._linger_sec):

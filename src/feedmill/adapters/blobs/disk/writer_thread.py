@@ -104,20 +104,20 @@ class WriterThread:
         try:
             refs = self._appender.append([(put.sha256, put.body) for put in puts])
         except Exception as error:  # noqa: BLE001  # the edge of a task: raised in all that wait
-            _tell([(put, None, error) for put in puts])
+            _report([(put, None, error) for put in puts])
         else:
-            _tell([(put, ref, None) for put, ref in zip(puts, refs, strict=True)])
+            _report([(put, ref, None) for put, ref in zip(puts, refs, strict=True)])
 
     def _seal(self, asked: Sequence[_Seal]) -> None:
         try:
             name = self._appender.seal()
         except Exception as error:  # noqa: BLE001  # recovery seals what we could not
-            _tell([(job, None, error) for job in asked])
+            _report([(job, None, error) for job in asked])
         else:
-            _tell([(job, name, None) for job in asked])
+            _report([(job, name, None) for job in asked])
 
 
-def _tell(outcomes: Sequence[_Outcome]) -> None:
+def _report(outcomes: Sequence[_Outcome]) -> None:
     """Wake those who wait, one call per event loop; a loop that has ended waits for nothing."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
     for outcome in outcomes:
