@@ -11,7 +11,7 @@ from benchmarks.documents import Document
 from lxml import etree
 
 from feedmill.config import ParseLimits
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.normalise.feed import normalise
 from feedmill.parse.document import parse_document

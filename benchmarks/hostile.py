@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 from benchmarks.attacks import ATTACKS, Attack, vector_attacks
 
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.normalise.feed import normalise
 from feedmill.parse.document import parse_document

@@ -20,7 +20,7 @@ from typing import Final
 from benchmarks.documents import generate_small
 from benchmarks.formats import WRITERS
 
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.normalise.feed import normalise
 from feedmill.parse.document import parse_document

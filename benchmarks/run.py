@@ -35,7 +35,7 @@ from benchmarks.contenders import (
 )
 from benchmarks.documents import Document, generate, generate_entries, load
 
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.normalise.feed import normalise
 from feedmill.parse.document import parse_document

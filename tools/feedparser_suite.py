@@ -16,7 +16,7 @@ from tools.feedparser_values import Anything, Notes
 from tools.feedparser_view import document_view
 
 from feedmill.canonicalise.urls import http_url
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.parse.document import parse_document
 from feedmill.parse.input.encoding_labels import encoding_of_label

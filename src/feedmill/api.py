@@ -1,13 +1,12 @@
 """The library: every pure stage under one short name, documented in docs/reference/library.md."""
 
-from feedmill.canonicalise.cleanliness import cleanliness
 from feedmill.canonicalise.pasted_url import resolve_url
-from feedmill.canonicalise.policies import canonical_link
+from feedmill.canonicalise.policies import canonical_link, cleanliness
 from feedmill.config import ParseLimits
 from feedmill.fetch.guard import check_url
 from feedmill.fetch.retry_after import parse_retry_after
 from feedmill.identify.keys import identity_keys
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.normalise.feed import normalise

@@ -114,7 +114,7 @@ class FetchConfig(Value):
 
 
 class HostConfig(Value):
-    """How every host is treated (002 §8, D24)."""
+    """Politeness towards hosts (002 §8, D24)."""
 
     max_concurrency: int = 1  # HOST_MAX_CONCURRENCY: lanes of one host
     rps: float = 1.0  # HOST_RPS: requests per second; 0 is no limit
@@ -128,7 +128,7 @@ class HostConfig(Value):
 
 
 class RunConfig(Value):
-    """How the loop works."""
+    """The poll loop of a worker."""
 
     concurrency: int = 64  # lanes at work at once in one process
     lease_sec: float = 120.0
@@ -190,14 +190,14 @@ class BlobsConfig(Value):
 
 
 class AccessConfig(Value):
-    """How often one caller may ask."""
+    """Rate limits of one caller."""
 
     requests_per_sec: float = 50.0  # of one token, over time; 0 is no limit
     burst: int = 100  # at once
 
 
 class WebhookConfig(Value):
-    """How other programs are told."""
+    """Webhook delivery."""
 
     batch_events: int = 100  # in one request
     batch_bytes: int = 524_288  # of one body; a single event may be larger
@@ -207,15 +207,15 @@ class WebhookConfig(Value):
     backoff_cap_sec: float = 3_600.0
     retry_after_max_sec: float = 86_400.0
     look_sec: float = 1.0  # how often the log and the list of webhooks are looked at
-    lease_sec: float = 30.0  # one of several processes on one store tells a webhook
+    lease_sec: float = 30.0  # how long one of several processes delivers to a webhook
 
 
 class GrpcConfig(Value):
-    """What the gRPC door puts up with."""
+    """Limits of the gRPC server."""
 
     max_request_bytes: int = 1024 * 1024
     max_metadata_bytes: int = 16 * 1024  # of one call, the token included
-    page_bytes: int = 3_500_000  # of one answer; clients take 4 MiB unless they are told otherwise
+    page_bytes: int = 3_500_000  # of one answer; clients accept 4 MiB by default
     call_sec: float = 30.0  # for one answer, whatever deadline the caller has
     max_calls: int = 1_000  # at once
     max_watchers: int = 200  # at once, of all callers
@@ -226,7 +226,7 @@ class GrpcConfig(Value):
 
 
 class ServeConfig(Value):
-    """The door for other programs over HTTP (D30)."""
+    """The REST server (D30)."""
 
     host: str = "127.0.0.1"
     port: int = 8642
@@ -240,11 +240,11 @@ class ServeConfig(Value):
     send_timeout_sec: float = 30.0  # a reader that takes nothing for so long is cut off
     keep_alive_sec: float = 30.0
     heartbeat_sec: float = 15.0  # between signs of life of a stream on which nothing happens
-    look_ms: int = 100  # how often the log is looked at while somebody waits for it
+    look_ms: int = 100  # how often the log is polled while a request waits for it
 
 
 class HealthConfig(Value):
-    """Where a role tells whoever runs it how it is: /livez, /readyz, /metrics."""
+    """The health server of a role: /livez, /readyz, /metrics."""
 
     host: str = "127.0.0.1"  # 0.0.0.0 where probes come from outside, as in a container
     port: int = 0  # 0: nowhere
@@ -255,8 +255,10 @@ class MetaFeedConfig(Value):
 
     page_entries: int = 50  # when a reader asks for no other number; at most 200
     max_age_sec: int = 300  # how long a reader may keep a page without asking
-    base_url: str | None = None  # where readers find this door, when it is not where they asked
-    hub_url: str | None = None  # a WebSub hub that is told about changes
+    base_url: str | None = (
+        None  # the public URL of the server, when it differs from the requested one
+    )
+    hub_url: str | None = None  # a WebSub hub that is notified of changes
 
 
 class ScreenConfig(Value):
@@ -281,12 +283,12 @@ class ScreenConfig(Value):
 
 
 class McpConfig(Value):
-    """The door for agents: how a person is asked, and how much one answer holds."""
+    """The MCP server: how a person is asked, and how much one answer holds."""
 
     ask: Literal["client", "terminal"] = "client"  # terminal: never through the agent's own program
     question_hours: float = 24.0  # how long a question waits for its answer
     ticket_minutes: float = 15.0  # from a yes to the insertion
-    page_items: int = 50  # of one answer, when nobody asks for fewer
+    page_items: int = 50  # of one answer, by default
     text_chars: int = 600  # of one summary in a list; the whole is a question away
     window_sources: int = 500  # of one collection
     windows_keep: int = 50  # collected windows; the oldest go first

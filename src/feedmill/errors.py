@@ -16,7 +16,7 @@
     │   └── SeveralFeedsError    an address that leads to several feeds; `choices` are they
     ├── CandidateError      a window of candidates, or a choice among them, that is not taken
     ├── TicketError         an insertion without a ticket that holds for it
-    ├── CrowdedError        too many ask, or one asks too often: later it goes
+    ├── CrowdedError        too many requests; try again later
     ├── MissingExtraError   a part of feedmill that was not installed
     ├── ScreenerError       a method of screening that cannot answer; `reason` is the stable word
     ├── ConfigError         the settings cannot be used; lists every mistake at once
@@ -29,13 +29,13 @@
         ├── UnreachableError     no answer, or one that broke off
         ├── AnswerError     an answer that is none of this interface
         ├── GapError        the log has lost what the client did not read yet
-        └── ProblemError    the mill says what is wrong; `status` and `reason` are stable
+        └── ProblemError    the server reports a problem; `status` and `reason` are stable
             ├── TokenError       401 and 403: no token that holds, or too narrow a one
             ├── MissingError     404 and 410
             ├── BusyError        429 and 503: `retry_after_sec` says when to ask again
             └── RefusedError     any other 4xx: the request has no meaning as it is
 
-A stranger's bad feed, address or answer is not a surprise: it is a value with a short, stable
+A publisher's bad feed, address or answer is not a surprise: it is a value with a short, stable
 reason (`Unreadable`, `Refused`, `Failed`).
 """
 
@@ -133,7 +133,7 @@ class ConflictError(FeedmillError):
 
 
 class SeveralFeedsError(ConflictError):
-    """An address leads to several feeds, and nobody said which; `choices` are they, best first."""
+    """An address leads to several feeds and none was chosen; `choices` lists them, best first."""
 
     def __init__(self, message: str, choices: Sequence[object]) -> None:
         self.choices = tuple(choices)  # model.canonical.FoundFeed
@@ -160,7 +160,7 @@ class TicketError(FeedmillError):
 
 
 class CrowdedError(FeedmillError):
-    """Too many ask, or one asks too often; `retry_after_sec` is when it is worth another try."""
+    """Too many requests; `retry_after_sec` says when to try again."""
 
     def __init__(self, message: str, *, reason: str, retry_after_sec: float) -> None:
         self.reason = reason  # rate-limited, too-many-streams
@@ -195,7 +195,9 @@ class RegexOnlyError(UsageError):
 
     def __init__(self, ref: int) -> None:
         self.hint = "screen with lexical, embedding, llm or agent as well"
-        super().__init__(f"candidate {ref} was matched by regular expressions and judged by nobody")
+        super().__init__(
+            f"candidate {ref} was matched by regular expressions only, which is not a judgement"
+        )
 
 
 class ScreenerError(FeedmillError):
@@ -278,7 +280,7 @@ class GapError(ClientError):
 
 
 class ProblemError(ClientError):
-    """The mill says what is wrong (RFC 9457); `reason` is the last part of the problem's type."""
+    """A problem that the server reports (RFC 9457); `reason` is the last part of the problem's type."""
 
     def __init__(
         self,
@@ -307,7 +309,7 @@ class MissingError(ProblemError):
 
 
 class BusyError(ProblemError):
-    """Too many requests, or a mill that cannot answer now; `retry_after_sec` says when to ask again."""
+    """Too many requests, or a server that cannot answer now; `retry_after_sec` says when to try again."""
 
 
 class RefusedError(ProblemError):

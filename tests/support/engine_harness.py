@@ -22,7 +22,7 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
-from feedmill.model.entry_filter import EntryFilter
+from feedmill.model.entry import EntryFilter
 from feedmill.model.event import Event, StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.refresh import Committed, Refresh

@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from feedmill.config import ParseLimits
-from feedmill.model.document import RawDocument
 from feedmill.model.entry import NormalisedFeed
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedEntry, ParsedFeed, Slice, Unreadable
 from feedmill.normalise.feed import normalise
 from feedmill.parse.document import parse_document

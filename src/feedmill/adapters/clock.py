@@ -1,4 +1,4 @@
-"""The system's clock and fresh ids: the only place that looks at either."""
+"""System clock and random ids: the only place that reads either."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What `feedmill doctor` looks at: clock, disk, permissions, name resolution, TLS."""
+"""Checks of `feedmill doctor`: clock, disk, permissions, name resolution, TLS, open files."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ _SANE_YEARS: Final = range(2025, 2100)
 
 
 class Check(Value):
-    """One thing that was looked at, whether it is well, and what a person should know."""
+    """One check, whether it passed, and details for a person."""
 
     name: str
     ok: bool
@@ -25,7 +25,7 @@ class Check(Value):
 
 
 async def run_checks(home: Path, *, now: datetime, host: str = "example.com") -> tuple[Check, ...]:
-    """Look at everything a run depends on."""
+    """Check everything that a run depends on."""
     local = await asyncio.to_thread(lambda: (_clock(now), _disk(home), _permissions(home), _tls()))
     return (*local, await _names(host), _descriptors())
 
@@ -41,7 +41,7 @@ def _disk(home: Path) -> Check:
     free = shutil.disk_usage(place).free
     detail = f"{free / 2**30:.1f} GiB free at {home}"
     if free < _ENOUGH_BYTES:
-        detail += "; make room, raw documents are kept"
+        detail += "; free some space, raw documents are kept"
     return Check(name="disk", ok=free >= _ENOUGH_BYTES, detail=detail)
 
 

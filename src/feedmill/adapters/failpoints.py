@@ -1,4 +1,4 @@
-"""Named places at which a test lets the process die or the disk fail; nothing happens otherwise.
+"""Failpoints: named places at which a test kills the process or makes the disk fail.
 
     FEEDMILL_FAILPOINT=store-commit@3           SIGKILL at the third passage
     FEEDMILL_FAILPOINT=blob-write=eio@2-4       OSError(EIO) at the second, third and fourth
@@ -19,14 +19,14 @@ VARIABLE: Final = "FEEDMILL_FAILPOINT"
 POINTS: Final = (
     "blob-write",  # before a group of bodies is written
     "blob-written",  # written, not yet synced
-    "blob-synced",  # durable, nobody told
+    "blob-synced",  # durable, not acknowledged
     "segment-created",  # a new segment without a byte
     "segment-seal",  # full, not yet renamed
     "segment-sealed",  # renamed, the folder not yet synced
     "store-begin",  # before BEGIN
     "store-begun",  # the lock is held, nothing written
     "store-commit",  # everything written, not committed
-    "store-committed",  # committed, nobody told
+    "store-committed",  # committed, not acknowledged
     "tap-append",  # before events are appended
     "tap-appended",  # all of them are, the cursor does not know
     "bus-send",  # before events are handed to a bus
@@ -35,12 +35,12 @@ POINTS: Final = (
     "cursor-move",  # before the cursor is asked to move
     "cursor-moved",  # it has moved
 )
-# Of jobs that no mill runs.
+# Of jobs that run outside the engine.
 JOB_POINTS: Final = (
     "transfer-begun",  # a move into a store was noted, no row has come
     "transfer-copy",  # before a batch of rows is written
     "transfer-copied",  # written, not committed
-    "transfer-kept",  # committed, nobody told
+    "transfer-kept",  # committed, not acknowledged
     "transfer-compared",  # everything is over there and was compared, the store does not know
 )
 _ERRORS: Final = {"eio": errno.EIO, "enospc": errno.ENOSPC}

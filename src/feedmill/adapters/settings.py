@@ -151,7 +151,7 @@ def _with_files(environment: Mapping[str, str], mistakes: list[str]) -> dict[str
             mistakes.append(f"{name}: {path} cannot be read ({words})")
             continue
         if not found[plain]:
-            # "Not given" would be SQLite where a database was meant, and nobody would notice.
+            # "Not given" would be SQLite where a database was meant, and it would go unnoticed.
             mistakes.append(f"{name}: {path} is empty; write the value into it")
     return found
 
@@ -237,7 +237,7 @@ def _take(
         msgspec.convert({field: value}, _part_type(part))
     except msgspec.ValidationError as problem:
         shown = mask_secrets(repr(value))
-        mistakes.append(f"{place}: {shown} will not do: {str(problem).split(' - at')[0]}")
+        mistakes.append(f"{place}: invalid value {shown}: {str(problem).split(' - at')[0]}")
         return
     given.setdefault(part, {})[field] = value
 
@@ -265,8 +265,8 @@ def _contradictions(config: Config) -> list[str]:
         found.append("[store] connections must be at least 1")
     if config.store.url is not None and not config.store.url.startswith(_STORES):
         found.append(
-            f"[store] url {mask_secrets(config.store.url)!r} will not do: "
-            "Expected postgresql://user:password@host/name, or nothing for SQLite"
+            f"[store] url {mask_secrets(config.store.url)!r} (or FEEDMILL_STORE_URL, DATABASE_URL) is not "
+            "supported: expected postgresql://user:password@host/name; leave it out for SQLite"
         )
     for part, port in (("health", config.health.port), ("serve", config.serve.port)):
         if not 0 <= port <= _HIGHEST_PORT:
@@ -288,7 +288,7 @@ def _unknown_level(environment: Mapping[str, str]) -> list[str]:
     level = environment.get("FEEDMILL_LOG") or "info"
     if level in LOG_LEVELS:
         return []
-    return [f"FEEDMILL_LOG: {level!r} will not do: Expected one of {', '.join(LOG_LEVELS)}"]
+    return [f"FEEDMILL_LOG: invalid value {level!r}: expected one of {', '.join(LOG_LEVELS)}"]
 
 
 def _part_type(part: str) -> type[Any]:

@@ -1,7 +1,7 @@
-"""Words to systemd (Type=notify): ready, alive, stopping, and what goes on (sd_notify(3)).
+"""Notifies systemd (Type=notify): ready, watchdog, stopping and status (sd_notify(3)).
 
-Where nobody listens (no NOTIFY_SOCKET), nothing is said. A word that cannot be delivered is dropped:
-whoever supervises finds out by itself, and no role ends because of its supervisor.
+Without NOTIFY_SOCKET nothing is sent. A message that cannot be delivered is dropped: the supervisor
+finds out by itself, and no role ends because of its supervisor.
 """
 
 import socket
@@ -21,7 +21,7 @@ class SystemdNotifier:
             self.watchdog_sec = int(asked) / 1_000_000
 
     def notify(self, *words: str) -> bool:
-        """Send words such as READY=1 in one datagram; False when nobody took them."""
+        """Send words such as READY=1 in one datagram; False when they were not delivered."""
         if not self.is_heard:
             return False
         # A leading "@" stands for the NUL byte of Linux's abstract addresses.

@@ -1,19 +1,18 @@
-"""Named, versioned policies: one canonical spelling per URL and purpose (D3).
+"""Named, versioned URL policies: one canonical spelling per URL and purpose (D3).
 
 `identity-v1` and `article-v1` are for entry links, offline; the three feed policies propose
-variants of a feed URL, each of which is verified by a fetch before it is adopted (D1, D4). All of
-them read http(s) URLs by the WHATWG standard, drop the fragment, the default port and the user
-information (a credential never becomes part of a canonical URL, D4), and all are idempotent.
+variants of a feed URL, each of which is verified by a fetch before it is adopted (D1, D4), in the
+order of their cleanliness (seed 004). All of them read http(s) URLs by the WHATWG standard, drop
+the fragment, the default port and the user information (a credential never becomes part of a
+canonical URL, D4), and all are idempotent.
 """
 
 from collections.abc import Iterable, Sequence
 
+import ada_url
 from msgspec.structs import replace
 
-from feedmill.canonicalise.cleanliness import cleanliness
-from feedmill.canonicalise.paths import tidy_path
-from feedmill.canonicalise.query import drop_params, sort_params
-from feedmill.canonicalise.schemes import convert_feed_scheme
+from feedmill.canonicalise.pasted_url import convert_feed_scheme
 from feedmill.canonicalise.tracking import (
     ARTICLE_PARAMS,
     FEED_PARAMS,
@@ -22,7 +21,15 @@ from feedmill.canonicalise.tracking import (
     is_tracking,
     tracking_list,
 )
-from feedmill.canonicalise.urls import HttpUrl, http_url, split_url
+from feedmill.canonicalise.urls import (
+    HttpUrl,
+    drop_params,
+    http_url,
+    param_name,
+    sort_params,
+    split_url,
+    tidy_path,
+)
 from feedmill.errors import UnknownPolicyError
 from feedmill.model.base import Value
 
@@ -79,6 +86,7 @@ _SECOND_LEVELS = frozenset(
 _IDENTITY_LIST = tracking_list(IDENTITY_PARAMS)
 _AUTHORITY_SLASHES = 2
 _MAX_HOST_CHARS = 255  # RFC 1035 2.3.4
+_PARTS = ("protocol", "hostname", "pathname", "search", "username", "password", "hash")
 
 
 def canonical_link(
@@ -142,6 +150,27 @@ def feed_variants(
     return tuple(sorted(variants.values(), key=lambda variant: -variant.cleanliness))
 
 
+def cleanliness(url: str, tracking_params: Iterable[str] = FEED_PARAMS) -> float:
+    """The score of seed 004, higher is cleaner; 0.0 for what is no URL.
+
+    The function in the seed is normative, its table of examples only an ordering (D4).
+    """
+    try:
+        parts = ada_url.parse_url(url, _PARTS)
+    except ValueError:
+        return 0.0
+    names = [param_name(piece) for piece in parts["search"][1:].split("&") if piece]
+    listed = tracking_list(tracking_params)
+    score = 100 if parts["protocol"] == "https:" else 0
+    score += 0 if parts["hostname"].startswith("www.") else 50
+    score += 20 if parts["pathname"] == "/" or not parts["pathname"].endswith("/") else 0
+    score += max(0, 30 - 5 * len(names))
+    score += 0 if any(is_tracking(name, listed) for name in names) else 25
+    score += 0 if parts["username"] or parts["password"] else 15
+    score += 0 if parts["hash"] else 10
+    return score + max(0.0, (200 - _length(url)) / 10)
+
+
 def _policy(name: str) -> UrlPolicy:
     try:
         return POLICIES[name]
@@ -182,3 +211,8 @@ def _is_registrable(host: str) -> bool:
         return False
     second, top = labels[-2:]
     return len(labels) > 2 or len(top) != 2 or second not in _SECOND_LEVELS
+
+
+def _length(url: str) -> int:
+    """The length in UTF-16 units, as the seed's own language counts."""
+    return len(url.encode("utf-16-le")) // 2

@@ -1,4 +1,4 @@
-"""What is known of three platforms: other names for the same feed (seed 004).
+"""Platform rules for feed URLs: rewrites, probes, and the URLs that a search starts with (seed 004).
 
 A rewrite turns an address into the one the platform itself prefers; a probe lists addresses that
 may serve the same feed. Both only propose: what they return is verified by a fetch (D4).
@@ -9,12 +9,26 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.paths import tidy_path
-from feedmill.canonicalise.query import drop_params, param_name, param_value, sort_params
-from feedmill.canonicalise.urls import HttpUrl, http_url, join_url, split_url
+from feedmill.canonicalise.pasted_url import convert_feed_scheme, resolve_url
+from feedmill.canonicalise.urls import (
+    HttpUrl,
+    drop_params,
+    http_url,
+    join_url,
+    other_scheme,
+    param_name,
+    param_value,
+    sort_params,
+    split_url,
+    strip_userinfo_and_fragment,
+    tidy_path,
+)
+from feedmill.model.canonical import RequestRole
 
 # A URL that a rewrite does not know is answered with None.
 Rewrite = Callable[[str], str | None]
+# Other addresses that may serve the feed at this one, the likeliest first.
+ProbeRule = Callable[[str], Sequence[str]]
 
 _FEEDBURNER = frozenset(("feeds.feedburner.com", "feeds2.feedburner.com", "feedproxy.google.com"))
 _BLOGGER = frozenset(("blogger.com", "www.blogger.com", "beta.blogger.com"))
@@ -29,6 +43,47 @@ _BLOGGER_PARAMS = frozenset(
 )
 _WORDPRESS_FEED = re.compile(r"(comments-)?(atom|rss2|rss|rdf)", re.IGNORECASE)
 _WORDPRESS_PATH = re.compile(r"/feed(?:/(?:atom|rss2|rss|rdf))?\Z", re.IGNORECASE)
+
+
+def starting_urls(address: str, rewrites: Sequence[Rewrite]) -> list[tuple[str, RequestRole]]:
+    """The URLs that a search requests first, in order; () for what is no address."""
+    url = resolve_url(address)
+    if url is None:
+        return []
+    url = strip_userinfo_and_fragment(url)
+    starts: dict[str, RequestRole] = {}
+    rewritten = rewritten_url(url, rewrites)
+    if rewritten is not None:
+        starts[rewritten] = "rewrite"
+    starts[url] = "input"
+    if url.startswith("https:") and not _names_protocol(address.strip()):
+        starts[other_scheme(url)] = "input"
+    return list(starts.items())
+
+
+def rewritten_url(url: str, rewrites: Sequence[Rewrite]) -> str | None:
+    """The URL in the spelling of the first rewrite that knows it; None when none does.
+
+    A rewrite is the caller's: one that fails, or answers with what is no address, knows nothing.
+    """
+    for rewrite in rewrites:
+        try:
+            answer = rewrite(url)
+        except Exception:  # noqa: BLE001, S112  # foreign code; the address is left as it is
+            continue
+        if answer is not None:
+            href = http_url(answer)
+            return None if href is None else strip_userinfo_and_fragment(href)
+    return None
+
+
+def probed_urls(probe: ProbeRule, url: str) -> tuple[str, ...]:
+    """The addresses that a probe proposes, without what is no URL; () when it fails."""
+    try:
+        hrefs = [http_url(one) for one in probe(url)]
+    except Exception:  # noqa: BLE001  # foreign code; nothing is probed
+        return ()
+    return tuple(strip_userinfo_and_fragment(href) for href in hrefs if href is not None)
 
 
 def feedburner(url: str) -> str | None:
@@ -53,15 +108,6 @@ def blogger(url: str) -> str | None:
     )
 
 
-def rewrite_feed_url(url: str, rewrites: Sequence[Rewrite] = (feedburner,)) -> str:
-    """The URL as the first rewrite that knows it spells it, else as it was."""
-    for rewrite in rewrites:
-        rewritten = rewrite(url)
-        if rewritten is not None:
-            return rewritten
-    return url
-
-
 def wordpress_candidates(url: str) -> tuple[str, ...]:
     """Pretty addresses for a WordPress `?feed=` address, without and with a trailing slash."""
     parts = _parts(url)
@@ -76,6 +122,12 @@ def wordpress_candidates(url: str) -> tuple[str, ...]:
     query = drop_params(parts.query, lambda name: name == "feed") or None
     bare = replace(parts, userinfo="", query=query, fragment=None)
     return join_url(replace(bare, path=path)), join_url(replace(bare, path=f"{path}/"))
+
+
+def _names_protocol(text: str) -> bool:
+    """Whether the text itself says http or https; `feed://host` and `host/feed` do not."""
+    is_feed_scheme = convert_feed_scheme(text) != convert_feed_scheme(text, "http")
+    return "://" in text and not is_feed_scheme
 
 
 def _parts(url: str) -> HttpUrl | None:

@@ -1,9 +1,9 @@
-"""The one right address of a feed: the phases of seed 004 as a search without I/O (D4).
+"""Search for the canonical URL of a feed: the phases of seed 004, without I/O (D4).
 
     before     does the caller know one of the spellings already?
     fetch      the address that was given; where the server answered is home
     after      the same question with everything that is known by now
-    declared   the publisher's own word for it, if it proves to be the same feed
+    declared   the address that the feed declares, if it proves to be the same feed
     rewritten  the name that its platform prefers
     probed     other addresses that its platform is known for
     cleaned    cleaner spellings, the cleanest first, until one is proven
@@ -20,7 +20,6 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.answers import destination, is_answered
 from feedmill.canonicalise.pasted_url import resolve_url
 from feedmill.canonicalise.policies import (
     FEED_PRESETS,
@@ -30,10 +29,15 @@ from feedmill.canonicalise.policies import (
     UrlPolicy,
     feed_variants,
 )
-from feedmill.canonicalise.rewrites import Rewrite
-from feedmill.canonicalise.search_log import SearchLog
+from feedmill.canonicalise.rewrites import (
+    ProbeRule,
+    Rewrite,
+    probed_urls,
+    rewritten_url,
+    starting_urls,
+)
+from feedmill.canonicalise.search_log import SearchLog, destination, is_answered
 from feedmill.canonicalise.signature import same_feed
-from feedmill.canonicalise.start_urls import ProbeRule, probed_urls, rewritten_url, starting_urls
 from feedmill.canonicalise.tracking import FEED_PARAMS
 from feedmill.canonicalise.urls import (
     http_url,
@@ -70,7 +74,7 @@ _REASONS: dict[Proof, CanonicalReason] = {
 
 
 class CanonicalOptions(Value):
-    """What a search may spend and what it prefers (seed 004, configuration options)."""
+    """Request budget and preferences of a search (seed 004, configuration options)."""
 
     budget: int = 3  # requests after the first one
     presets: tuple[str | UrlPolicy, ...] = FEED_PRESETS
@@ -104,27 +108,27 @@ def canonicalise(
         text = _USERINFO.sub("//", address.strip())
         detail = f"{text[:200]!r} is no web address"
         return NotCanonical(reason="malformed-url", detail=detail, input_url=text)
-    walk.journal.input_url = next(url for url, role in starts if role == "input")
+    walk.log.input_url = next(url for url, role in starts if role == "input")
     spellings = walk.spellings([(url, "input") for url, _ in starts])
     if known := (yield from walk.look_up(spellings, after_fetch=False)):
-        return walk.journal.existing(known, "input")
+        return walk.log.existing(known, "input")
     first = yield from walk.begin(starts)
     if not isinstance(first, Seen):
         return first
     home = yield from walk.settle(first)
     if home is None:
-        return walk.journal.failure(first, "bad-redirect", "it redirects to no web address")
+        return walk.log.failure(first, "bad-redirect", "it redirects to no web address")
     return (yield from _search(walk, home))
 
 
 def _search(walk: "_Walk", home: str) -> SearchSteps[Canonical | NotCanonical]:
-    """Everything after the first answer: what else the feed is called, and which name is best."""
+    """Everything after the first answer: other addresses of the feed, and which of them is best."""
     found: list[tuple[str, CanonicalSource]] = [(home, "response")]
     found += [(url, "self") for url in walk.declared_urls()]
     spellings = walk.spellings(found)
     if known := (yield from walk.look_up((*spellings, walk.first.url), after_fetch=True)):
         is_declared = known.url not in walk.spellings(found[:1])
-        return walk.journal.existing(known, "self" if is_declared else "response")
+        return walk.log.existing(known, "self" if is_declared else "response")
     place = yield from walk.declared(_Place(url=home, source="response"))
     place = yield from walk.rewritten(place)
     place = yield from walk.probed(place)
@@ -132,7 +136,7 @@ def _search(walk: "_Walk", home: str) -> SearchSteps[Canonical | NotCanonical]:
     secure = yield from walk.upgraded(place)
     if secure is not place:  # other spellings may be there by https only
         secure = yield from walk.cleaned(secure)
-    return walk.journal.verdict(
+    return walk.log.verdict(
         secure.url,
         secure.reason or walk.reason_of_staying(),
         source=secure.source,
@@ -146,23 +150,23 @@ class _Walk:
 
     def __init__(self, options: CanonicalOptions) -> None:
         self.options = options
-        self.journal = SearchLog(options.tracking_params or FEED_PARAMS)
+        self.log = SearchLog(options.tracking_params or FEED_PARAMS)
         self.presets = tuple(_presets(options))
         self.home = ""
         self.redirects_home = False
         self.tried = False
-        self.stopped = False  # somebody said 429
+        self.stopped = False  # a server answered 429
 
     @property
     def first(self) -> Seen:
-        return self.journal.first
+        return self.log.first
 
     def spellings(self, urls: Iterable[tuple[str, CanonicalSource]]) -> tuple[str, ...]:
         """Every spelling of the addresses, the cleanest of the best source first."""
         spelt: dict[str, None] = {}
         for url, source in urls:
             for variant in self.variants(url):
-                self.journal.thought_of(variant, source)
+                self.log.add_candidate(variant, source)
                 spelt[variant.url] = None
             spelt[url] = None
         return tuple(spelt)
@@ -184,30 +188,30 @@ class _Walk:
         seen: Seen | None = None
         for url, role in starts:
             seen = yield from self.ask(url, role)
-            if seen is None:  # told to slow down before
+            if seen is None:  # a 429 came before
                 break
             if seen.is_feed or (role == "input" and is_answered(seen)):
                 break
-        seen = self.journal.last
-        self.journal.begin(seen)
+        seen = self.log.last
+        self.log.begin(seen)
         if seen.is_feed:
             return seen
-        return self.journal.failure(seen, seen.reason or "not-a-feed", seen.detail)
+        return self.log.failure(seen, seen.reason or "not-a-feed", seen.detail)
 
     def ask(self, url: str, role: RequestRole) -> SearchSteps[Seen | None]:
-        """What the URL answers; None when nothing may be asked any more."""
-        if (known := self.journal.answer_of(url)) is not None:
+        """What the URL answers; None when no more requests may be made."""
+        if (known := self.log.answer_of(url)) is not None:
             return known
-        if self.stopped or (self.journal.has_begun and not self.may_spend()):
+        if self.stopped or (self.log.has_begun and not self.may_spend()):
             return None
         seen = yield Ask(url=url, role=role)
         assert isinstance(seen, Seen)
         self.stopped = seen.status == _SLOW_DOWN
-        self.journal.heard(url, role, seen)
+        self.log.add_answer(url, role, seen)
         return seen
 
     def may_spend(self, reserve: int = 0) -> bool:
-        return self.journal.requests + reserve < self.options.budget
+        return self.log.requests + reserve < self.options.budget
 
     def settle(self, first: Seen) -> SearchSteps[str | None]:
         """Where the feed lives as far as the first answer says; None when that is no address.
@@ -223,11 +227,11 @@ class _Walk:
         self.home = destination(first)
         if split_url(final).userinfo and (yield from self.proves(plain, "bare")):
             self.home = plain
-        self.journal.response_url = self.home
+        self.log.response_url = self.home
         return self.home
 
     def declared_urls(self) -> tuple[str, ...]:
-        """What the publisher calls it, resolved; without what cannot be fetched."""
+        """The addresses that the feed declares, resolved; without what cannot be fetched."""
         urls: dict[str, None] = {}
         for text in self.first.self_urls:
             url = resolve_url(text, self.first.final_url)
@@ -236,9 +240,9 @@ class _Walk:
         return tuple(urls)
 
     def declared(self, home: _Place) -> SearchSteps[_Place]:
-        """The publisher's own word, when it is the same feed there (phase 3)."""
+        """The declared address, when it serves the same feed (phase 3)."""
         for url in self.declared_urls():
-            self.journal.self_url = self.journal.self_url or url
+            self.log.self_url = self.log.self_url or url
             if url == home.url or (self.options.prefer_https and is_https_version(url, home.url)):
                 return home
             for address in self.ways_to(url):
@@ -247,7 +251,7 @@ class _Walk:
                 if place is not None:
                     return place
                 if seen is None or not seen.spent or is_answered(seen):
-                    break  # it works, and is another feed or none: so is its twin
+                    break  # it answers, and is another feed or none: so is its twin
         return home
 
     def ways_to(self, url: str) -> Iterator[str]:
@@ -268,7 +272,7 @@ class _Walk:
             self.redirects_home = True
             return home
         if self.leaves_https(home, target):
-            self.journal.note(seen.url, "is only there by http")
+            self.log.note(seen.url, "is only there by http")
             return None
         reason = _REASONS[proof] if target == seen.url else "redirect_verified"
         return _Place(url=target, source="self", reason=reason)
@@ -298,7 +302,7 @@ class _Walk:
             if seen is None or proof is None or self.leads_back(seen, place):
                 continue
             if self.leaves_https(place, url, seen.final_url):
-                self.journal.note(url, "is only there by http")
+                self.log.note(url, "is only there by http")
                 continue
             return _Place(url=url, source=place.source, reason=_REASONS[proof])
         return place
@@ -309,9 +313,9 @@ class _Walk:
         What is left of the budget keeps one request for https, which is worth more.
         """
         reserve = int(self.wants_upgrade(place.url) and self.options.budget > 1)
-        score = self.journal.score(place.url)
+        score = self.log.score(place.url)
         for variant in self.variants(place.url):
-            self.journal.thought_of(variant, place.source)
+            self.log.add_candidate(variant, place.source)
             if variant.url == place.url or variant.cleanliness < score:
                 break
             if variant.url == self.home:
@@ -319,7 +323,7 @@ class _Walk:
                     url=self.home, source="response", reason="response_url", preset=variant.policy
                 )
             self.tried = True
-            if self.journal.answer_of(variant.url) is None and not self.may_spend(reserve):
+            if self.log.answer_of(variant.url) is None and not self.may_spend(reserve):
                 break
             found = yield from self.adopted(place, (variant.url,), "variant")
             if found is not place:
@@ -351,7 +355,7 @@ class _Walk:
         proof = same_feed(self.first, seen)
         if proof == "signature" and not self.options.use_signature:
             proof = None
-        self.journal.judged(seen, proof)
+        self.log.add_proof(seen, proof)
         return proof
 
     def leaves_https(self, place: _Place, *urls: str) -> bool:
@@ -365,7 +369,7 @@ class _Walk:
         is_back = target != seen.url and target in (place.url, self.home)
         if is_back:
             self.redirects_home = True
-            self.journal.note(seen.url, "redirects home")
+            self.log.note(seen.url, "redirects home")
         return is_back
 
     def reason_of_staying(self) -> CanonicalReason:

@@ -1,12 +1,11 @@
-"""What a search asked, heard and thought, in order: the basis of its verdict and of `--explain`."""
+"""The log of a search: every request, answer and candidate, for its verdict and for `--explain`."""
 
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.cleanliness import cleanliness
-from feedmill.canonicalise.policies import FeedVariant
-from feedmill.canonicalise.urls import http_url, join_url, split_url
+from feedmill.canonicalise.policies import FeedVariant, cleanliness
+from feedmill.canonicalise.urls import http_url, join_url, split_url, strip_userinfo_and_fragment
 from feedmill.model.canonical import (
     Asked,
     Candidate,
@@ -31,7 +30,7 @@ _SOURCES: tuple[CanonicalSource, ...] = ("input", "response", "self")  # the wea
 
 
 class SearchLog:
-    """Filled by one search; every verdict is made out of it."""
+    """The requests, answers and candidates of one search; its verdict is made from them."""
 
     def __init__(self, tracking_params: Iterable[str]) -> None:
         self.input_url = ""
@@ -53,7 +52,7 @@ class SearchLog:
     def score(self, url: str) -> float:
         return cleanliness(url, self._tracking_params)
 
-    def thought_of(self, variant: FeedVariant, source: CanonicalSource) -> None:
+    def add_candidate(self, variant: FeedVariant, source: CanonicalSource) -> None:
         """Note a spelling that is worth a try, under the best source that proposed it."""
         known = self._candidates.get(variant.url)
         if known is None or _SOURCES.index(source) > _SOURCES.index(known.source):
@@ -65,22 +64,13 @@ class SearchLog:
             )
 
     def answer_of(self, url: str) -> Seen | None:
-        """What the URL answered before, so that nobody is asked twice."""
+        """What the URL answered before, so that no URL is requested twice."""
         return self._answers.get(url)
 
-    def heard(self, url: str, role: RequestRole, seen: Seen) -> None:
+    def add_answer(self, url: str, role: RequestRole, seen: Seen) -> None:
         """Note a request and its answer."""
         self._answers[url] = seen
-        self._asked.append(
-            Asked(
-                url=url,
-                role=role,
-                final_url=seen.final_url,
-                status=seen.status,
-                verdict="a feed" if seen.is_feed else seen.reason or "no feed",
-                detail=seen.detail,
-            )
-        )
+        self._asked.append(asked(url, role, seen))
         self.requests += int(self.has_begun and seen.spent)
 
     def begin(self, first: Seen) -> None:
@@ -89,12 +79,12 @@ class SearchLog:
         self.has_begun = True
         if first.is_feed:
             self._prove(first)
-            # Who answered there has been asked there.
+            # The final URL of a redirect has answered as well.
             final = _open_url(first.final_url)
             if final is not None:
                 self._answers.setdefault(final, first)
 
-    def judged(self, seen: Seen, proof: Proof | None) -> None:
+    def add_proof(self, seen: Seen, proof: Proof | None) -> None:
         """Note what an answer proved."""
         if proof is not None:
             self._prove(seen)
@@ -174,6 +164,43 @@ class SearchLog:
         is_passed_over = source == "self" and one.source != "self"
         not_tried = "not tried; the feed names another" if is_passed_over else "not tried"
         return words.get(one.url, not_tried)
+
+
+def asked(url: str, role: RequestRole, seen: Seen) -> Asked:
+    """A request with its answer, before the search has drawn a conclusion from it."""
+    return Asked(
+        url=url,
+        role=role,
+        final_url=seen.final_url,
+        status=seen.status,
+        verdict="a feed" if seen.is_feed else seen.reason or "no feed",
+        detail=seen.detail,
+    )
+
+
+def is_answered(seen: Seen) -> bool:
+    """True for a 2xx answer."""
+    return seen.status is not None and 200 <= seen.status < 300
+
+
+def destination(seen: Seen) -> str:
+    """The address that an answer came from; where that is none to keep, the one that was asked."""
+    final = http_url(seen.final_url)
+    if final is None or split_url(final).userinfo or _is_ticket(seen):
+        return seen.url
+    return strip_userinfo_and_fragment(final)
+
+
+def _is_ticket(seen: Seen) -> bool:
+    """Whether a temporary redirect led to another host, or into a session, with its own query: a
+    ticket for one visit, not an address.
+    """
+    asked, final = http_url(seen.url), http_url(seen.final_url)
+    if not seen.is_temporary or asked is None or final is None:
+        return False
+    before, after = split_url(asked), split_url(final)
+    is_elsewhere = before.host != after.host or before.path == after.path
+    return is_elsewhere and after.query not in (None, before.query)
 
 
 def _open_url(url: str) -> str | None:

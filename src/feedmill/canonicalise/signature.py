@@ -1,4 +1,4 @@
-"""What two copies of one feed have in common, whatever address they were fetched from."""
+"""Feed signatures: proves that two URLs serve the same feed, by its bytes or by its content."""
 
 import re
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ _OF_ENTRIES = tuple(
 _MAX_BYTES = 2_000_000  # then only the bytes themselves prove that two copies are one feed
 # Where a text was fetched from stands beside it; inside a string its quotes would be escaped.
 _BASE = re.compile(r',"base":(?:null|"(?:[^"\\]|\\.)*+")')
-# All feeds without entries look alike, so their word counts only on one and the same host.
+# All feeds without entries look alike, so their signature counts only on one and the same host.
 _EMPTY = "empty: "
 
 

@@ -1,4 +1,4 @@
-"""Query parameters that follow a reader and say nothing about the resource.
+"""Tracking parameters: query parameters that do not identify the resource.
 
 Three lists for three questions (D1): what may be ignored when two entry links are compared
 (seed 000), what an article hash ignores (seed 003, a setting), and what a feed URL may be tried

@@ -1,4 +1,4 @@
-"""A small client for a mill that serves: `async with Client("http://127.0.0.1:8080") as mill`."""
+"""Client for the REST API of a running engine: `async with Client("http://127.0.0.1:8080") as client`."""
 
 from feedmill.client.client import Client, RawBytes
 

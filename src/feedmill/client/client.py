@@ -1,7 +1,7 @@
-"""The client: one method per question, values of `publish.shapes`, problems as exceptions.
+"""Asynchronous REST client: values of `publish.shapes`, problems as exceptions.
 
->>> async with Client("http://127.0.0.1:8642", token="fm_…") as mill:  # doctest: +SKIP
-...     async for event in mill.watch(after=41):
+>>> async with Client("http://127.0.0.1:8642", token="fm_…") as client:  # doctest: +SKIP
+...     async for event in client.watch(after=41):
 ...         print(event.seq, event.type, event.entry_uid)
 """
 
@@ -9,7 +9,7 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
 
 from feedmill.client.follow import SILENCE_SEC, follow
@@ -34,8 +34,10 @@ from feedmill.publish.shapes import (
     RevisionShape,
 )
 
+P = TypeVar("P", FeedPage, EntryPage)
+
 _PAGE: Final = 500
-_SEARCH_SEC: Final = 120.0  # discovery asks other servers, politely
+_SEARCH_SEC: Final = 120.0  # discovery sends requests to other servers, politely
 
 
 class RawBytes(Value):
@@ -47,7 +49,7 @@ class RawBytes(Value):
 
 
 class Client:
-    """One mill. Use it as a context, or call `close` at the end.
+    """A client of one engine. Use it as a context, or call `close` at the end.
 
     `timeout` is in seconds, for each of connecting, sending, and the longest silence in an answer.
     """
@@ -82,15 +84,9 @@ class Client:
 
     async def feeds(self, *, tag: str | None = None) -> AsyncIterator[FeedShape]:
         """Every subscription, in the order in which they were added."""
-        cursor: str | None = None
-        while True:
-            asked: Parameters = {"tag": tag, "cursor": cursor, "limit": _PAGE}
-            page = await self._transport.ask("GET", "/feeds", FeedPage, params=asked)
+        async for page in self._pages("/feeds", FeedPage, {"tag": tag}):
             for feed in page.items:
                 yield feed
-            cursor = page.next
-            if cursor is None:
-                return
 
     async def feed(self, feed_id: str) -> FeedDetail:
         """One feed with every address that it was met at."""
@@ -134,7 +130,7 @@ class Client:
         return await self._transport.ask("GET", f"/feeds/{_segment(feed_id)}/health", HealthShape)
 
     async def canonicalize(self, url: str) -> CanonicalShape:
-        """The one right address of the feed at an address, fetched and proven."""
+        """The canonical URL of the feed at an address, fetched and proven."""
         patience = max(self._timeout, _SEARCH_SEC)
         return await self._transport.ask(
             "POST", "/canonicalize", CanonicalShape, body={"url": url}, silence_sec=patience
@@ -160,17 +156,10 @@ class Client:
             "text": text,
             "since": _instant(since),
             "until": _instant(until),
-            "limit": _PAGE,
         }
-        cursor: str | None = None
-        while True:
-            params: Parameters = asked | {"cursor": cursor}
-            page = await self._transport.ask("GET", "/entries", EntryPage, params=params)
+        async for page in self._pages("/entries", EntryPage, asked):
             for entry in page.items:
                 yield entry
-            cursor = page.next
-            if cursor is None:
-                return
 
     async def entry(self, entry_uid: str) -> EntryShape:
         """One entry."""
@@ -225,6 +214,16 @@ class Client:
         `after` of your next start. What the log has lost meanwhile is a GapError.
         """
         return follow(self._transport, after, silence_sec=silence_sec)
+
+    async def _pages(self, path: str, shape: type[P], asked: Parameters) -> AsyncIterator[P]:
+        cursor: str | None = None
+        while True:
+            params: Parameters = {**asked, "limit": _PAGE, "cursor": cursor}
+            page = await self._transport.ask("GET", path, shape, params=params)
+            yield page
+            cursor = page.next
+            if cursor is None:
+                return
 
     async def _raw(self, path: str) -> RawBytes:
         answer = await self._transport.octets("GET", path)

@@ -1,4 +1,4 @@
-"""Following the log: each event once and in order, over as many connections as it takes."""
+"""Follows the event log: each event once and in order, reconnecting as often as needed."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -14,7 +14,7 @@ from feedmill.publish.shapes import EventShape
 SILENCE_SEC: Final = 60.0  # heartbeats come far more often
 _FIRST_WAIT_SEC: Final = 0.25
 _LONGEST_WAIT_SEC: Final = 30.0
-_LONGEST_PAUSE_SEC: Final = 3_600.0  # that a mill may ask for
+_LONGEST_PAUSE_SEC: Final = 3_600.0  # that a server may ask for
 
 
 async def follow(

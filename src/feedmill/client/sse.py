@@ -7,7 +7,7 @@ from feedmill.errors import AnswerError
 from feedmill.model.base import Value
 
 _MOST_BYTES: Final = 64 * 1024 * 1024  # of one message; the largest entry is far below
-_RETRY_DIGITS: Final = 9  # of milliseconds: days; nobody waits longer, whatever it says
+_RETRY_DIGITS: Final = 9  # of milliseconds: days; longer waits are not honoured
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 
 
@@ -68,5 +68,5 @@ class SseParser:
 
     def _bound(self, more: int) -> None:
         if self._size + more > _MOST_BYTES:
-            message = "an event larger than any that a mill sends"
+            message = "an event larger than the server may send"
             raise AnswerError(message)

@@ -1,4 +1,4 @@
-"""Requests to one mill: octets out and in, every failure as one of our exceptions."""
+"""HTTP transport of the client: requests to one engine, every failure as one of our exceptions."""
 
 import ssl
 from collections.abc import AsyncIterator, Mapping
@@ -37,19 +37,21 @@ _MOST_PROBLEM_BYTES: Final = 65_536
 
 
 class Transport:
-    """One pool of connections to one mill."""
+    """One pool of connections to one engine."""
 
     def __init__(
         self, base_url: str, token: str | None, timeout: float, tls: ssl.SSLContext | None
     ) -> None:
         if not base_url.lower().startswith(("http://", "https://")):
-            message = f"{base_url!r} is no address of a mill; it begins with http:// or https://"
+            message = (
+                f"{base_url!r} is not the URL of an API: it must begin with http:// or https://"
+            )
             raise UsageError(message)
         headers = {"User-Agent": f"feedmill-client/{__version__}"}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         # Proxies and passwords come from the caller, not from the machine (a .netrc would win
-        # over the token); redirects are not followed: the token is for this mill alone.
+        # over the token); redirects are not followed: the token is for this engine alone.
         self._http = httpx.AsyncClient(
             base_url=base_url,
             headers=headers,
@@ -98,7 +100,7 @@ class Transport:
         request = self._http.build_request(
             method,
             path,
-            params=_given(params),
+            params=_without_empty(params),
             content=content,
             headers=headers,
             timeout=self._limits(silence_sec),
@@ -127,7 +129,7 @@ class Transport:
             raise _unreachable(trouble) from trouble
 
     def _limits(self, silence_sec: float | None) -> httpx.Timeout:
-        """The usual limits, with another one for how long the mill may say nothing."""
+        """The usual limits, with another one for how long the server may be silent."""
         usual = self._http.timeout
         silence = usual.read if silence_sec is None else silence_sec
         return httpx.Timeout(
@@ -138,9 +140,11 @@ class Transport:
 def problem_of(response: httpx.Response) -> ProblemError | AnswerError:
     """What an answer that is no success says, as an exception."""
     if response.is_redirect or response.is_informational:
-        message = f"the mill answered {response.status_code}: give the address that it leads to"
+        message = (
+            f"the server answered {response.status_code}, a redirect: give the URL that it leads to"
+        )
         return AnswerError(message)
-    said = _said(response)
+    said = _problem_document(response)
     fallback = RefusedError if response.is_client_error else ProblemError
     kind = _KINDS.get(response.status_code, fallback)
     return kind(
@@ -153,20 +157,20 @@ def problem_of(response: httpx.Response) -> ProblemError | AnswerError:
     )
 
 
-def _said(response: httpx.Response) -> Problem:
+def _problem_document(response: httpx.Response) -> Problem:
     """The problem document, or one that says as much when a proxy in between speaks HTML."""
     status = response.status_code
     try:
         return msgspec.json.decode(response.content[:_MOST_PROBLEM_BYTES], type=Problem)
     except msgspec.DecodeError:
-        return Problem(type=f"http-{status}", title=f"the mill answered {status}", status=status)
+        return Problem(type=f"http-{status}", title=f"the server answered {status}", status=status)
 
 
 def _seconds(value: str | None) -> float | None:
     return float(value) if value is not None and value.isascii() and value.isdigit() else None
 
 
-def _given(params: Parameters | None) -> dict[str, str | int | list[str]]:
+def _without_empty(params: Parameters | None) -> dict[str, str | int | list[str]]:
     return {name: value for name, value in (params or {}).items() if value not in (None, [])}
 
 

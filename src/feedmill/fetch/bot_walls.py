@@ -1,4 +1,4 @@
-"""Pages that are put up to keep programs out.
+"""Detects pages sent instead of a feed: HTML pages, and the challenges of bot protection.
 
 A challenge is not the publisher's answer: the feed is neither gone nor broken, and trying
 harder makes it worse. The table is short on purpose: each row is a mark that the product's own
@@ -9,7 +9,6 @@ so that an article about captchas stays an article.
 import re
 
 from feedmill.fetch.headers import header_value
-from feedmill.fetch.media_types import begins_as_page
 from feedmill.model.fetch import Headers
 
 _WINDOW_BYTES = 65_536
@@ -65,6 +64,8 @@ _CHALLENGE_MARKS = (
     (b"h-captcha", "unknown"),
     (b"cf-turnstile", "unknown"),
 )
+_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_PAGE_START = re.compile(rb"<(?:!doctype\s+html|html|head|body|title)[\s>/]", re.IGNORECASE)
 
 
 def detect_bot_wall(status: int, headers: Headers, body: bytes) -> str | None:
@@ -78,6 +79,27 @@ def detect_bot_wall(status: int, headers: Headers, body: bytes) -> str | None:
     return _wall_in_page(body, refusing=refusing) if begins_as_page(body) else None
 
 
+def media_type(content_type: str | None) -> str:
+    """The type without its parameters, lower case; '' when there is none."""
+    return (content_type or "").partition(";")[0].partition(",")[0].strip().lower()
+
+
+def is_html_type(content_type: str | None) -> bool:
+    """Whether the answer says that it is a page for people."""
+    return media_type(content_type) in _HTML_TYPES
+
+
+def begins_as_page(body: bytes) -> bool:
+    """Whether the first markup is that of an HTML page.
+
+    A byte order mark, white space, comments and an XML declaration may stand before it.
+    """
+    rest = body[:_WINDOW_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip()
+    while (skipped := _after_prologue(rest)) is not None:
+        rest = skipped.lstrip()
+    return _PAGE_START.match(rest + b" ") is not None
+
+
 def _wall_in_page(body: bytes, *, refusing: bool) -> str | None:
     page = body[:_WINDOW_BYTES].lower()
     title = _TITLE.search(page)
@@ -88,3 +110,11 @@ def _wall_in_page(body: bytes, *, refusing: bool) -> str | None:
 
 def _first_mark(text: bytes, marks: tuple[tuple[bytes, str], ...]) -> str | None:
     return next((product for mark, product in marks if mark in text), None)
+
+
+def _after_prologue(markup: bytes) -> bytes | None:
+    """What follows a leading comment or processing instruction; None when there is none."""
+    for opening, closing in ((b"<!--", b"-->"), (b"<?", b"?>")):
+        if markup.startswith(opening):
+            return markup.partition(closing)[2]
+    return None

@@ -1,4 +1,4 @@
-"""How long a server says that its answer stays good (RFC 9111 4.2)."""
+"""Freshness lifetime of a response by Cache-Control and Expires (RFC 9111 4.2)."""
 
 import re
 from datetime import datetime

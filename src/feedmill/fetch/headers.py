@@ -1,4 +1,4 @@
-"""Looking things up among header fields that keep their order and their duplicates."""
+"""HTTP header lookup, redaction and validity; fields keep their order and their duplicates."""
 
 import re
 

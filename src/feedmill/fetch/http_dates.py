@@ -1,4 +1,4 @@
-"""Dates as HTTP writes them: the three forms of RFC 9110 5.6.7, and what the wild adds.
+"""Parses dates of HTTP headers: the three forms of RFC 9110 5.6.7, and common variations.
 
 Only for header fields; the dates inside feeds have a grammar of their own.
 """

@@ -1,4 +1,4 @@
-"""What an answer means: the verdict on one fetch (RFC 9110 15, H09 to H25 of the standards notes).
+"""Judges a response: fresh, unchanged, gone or failed (RFC 9110 15, H09 to H25 of the standards notes).
 
 Whether a document is a feed is for the parser to say. Here an answer is a failure only when its
 status, its framing or its very first bytes say so.
@@ -6,15 +6,13 @@ status, its framing or its very first bytes say so.
 
 from datetime import datetime
 
-from feedmill.fetch.bot_walls import detect_bot_wall
+from feedmill.fetch.bot_walls import begins_as_page, detect_bot_wall, is_html_type
 from feedmill.fetch.freshness import freshness_sec
 from feedmill.fetch.headers import header_list, header_value, header_values
 from feedmill.fetch.link_headers import link_headers
-from feedmill.fetch.media_types import begins_as_page, is_html_type
 from feedmill.fetch.redirects import permanent_target
 from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.fetch.validators import learn_validators, renew_validators
-from feedmill.model.document import RawDocument
 from feedmill.model.fetch import (
     Failed,
     FailureReason,
@@ -22,6 +20,7 @@ from feedmill.model.fetch import (
     Fresh,
     Gone,
     Headers,
+    RawDocument,
     RawResponse,
     RefusalReason,
     Unchanged,
@@ -86,7 +85,7 @@ def _judge_unchanged(
     stored = plan.validators
     sent = _sent(response, plan)
     if stored is None or not _is_conditional(sent):
-        # Nobody asked "changed since?", so nobody can answer "no" (RFC 9110 15.4.5).
+        # A 304 answers a conditional request only, and this one was not (RFC 9110 15.4.5).
         return _failed(response, "unasked-304", received_at)
     return Unchanged(
         validators=renew_validators(stored, response.headers, sent, response.final_url),

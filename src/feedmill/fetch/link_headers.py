@@ -1,4 +1,4 @@
-"""The Link header: where hubs, the feed's own URL and alternates are announced (RFC 8288)."""
+"""Parses the Link header, which announces hubs, the feed's own URL and alternates (RFC 8288)."""
 
 import re
 from collections.abc import Iterator

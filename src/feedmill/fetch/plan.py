@@ -1,4 +1,4 @@
-"""What is asked of a server: one plain, honest, conditional GET."""
+"""Plans a request: one conditional GET with a feed's own headers and credentials."""
 
 import re
 from base64 import b64encode
@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import ada_url
+from msgspec.structs import replace
 
+from feedmill.canonicalise.urls import split_url
 from feedmill.config import FetchConfig
 from feedmill.fetch.headers import is_sendable
 from feedmill.fetch.redirects import same_origin
 from feedmill.fetch.validators import are_valid_for, conditional_fields
+from feedmill.model.feed import FeedOverrides
 from feedmill.model.fetch import FetchLimits, FetchPlan, Headers, Validators
 
-# Feed types by name, because some servers answer with a page to whoever takes anything; then
-# anything, because others answer 406 to whoever does not (RFC 9110 12.5.1).
+# Feed types by name, because some servers answer a request for anything with a page; then
+# anything, because others answer 406 without it (RFC 9110 12.5.1).
 ACCEPT_FEED = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, "
     "application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, */*;q=0.1"
@@ -24,7 +27,7 @@ ACCEPT_ROBOTS = "text/plain, */*;q=0.1"
 
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 
-# Fields that identify nobody and go to any host; all others stay with the origin.
+# Fields that do not identify the client and go to any host; all others stay with the origin.
 _IMPERSONAL = frozenset({"user-agent", "accept", "accept-encoding", "accept-language"})
 
 # Fields that a feed's own settings cannot bring in: they are ours to decide, or never sent.
@@ -67,10 +70,45 @@ def plan_fetch(
     return plan if usable is None else _with_conditions(plan, usable)
 
 
+def plan_feed_fetch(
+    url: str,
+    own: FeedOverrides,
+    config: FetchConfig,
+    *,
+    validators: Validators | None = None,
+    forced: bool = False,
+) -> FetchPlan:
+    """The request for this URL with everything that the feed sends of its own."""
+    name = (("User-Agent", own.user_agent),) if own.user_agent else ()
+    has_credentials = own.username is not None or own.password is not None
+    return plan_fetch(
+        url,
+        validators,
+        config,
+        forced=forced,
+        extra_headers=(*own.headers, *name),
+        credentials=(own.username or "", own.password or "") if has_credentials else None,
+    )
+
+
+def is_trusted(url: str, given_url: str) -> bool:
+    """Whether the address may see what was meant for the given one: its host, and no less secret."""
+    if not given_url:
+        return False
+    target, given = split_url(url), split_url(given_url)
+    is_downgrade = given.scheme == "https" and target.scheme != "https"
+    return (target.host, target.port) == (given.host, given.port) and not is_downgrade
+
+
+def without_credentials(own: FeedOverrides) -> FeedOverrides:
+    """The feed's own settings for another host than the one that its secrets were meant for."""
+    return replace(own, username=None, password=None, headers=(), verify_tls=True)
+
+
 def headers_for_hop(plan: FetchPlan, target_url: str) -> Headers:
     """The fields to send after a redirect.
 
-    Credentials and other fields that say who asks stay with the origin that they were meant
+    Credentials and other fields that identify the client stay with the origin that they were meant
     for (RFC 9110 15.4). Validators go to the resource that gave them and to no other.
     """
     stays = same_origin(plan.url, target_url)

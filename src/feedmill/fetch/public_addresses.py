@@ -35,7 +35,7 @@ _IPV4_DENIED = tuple(
         "172.16.0.0/12",  # private
         "192.0.0.0/24",  # protocol assignments (RFC 6890)
         "192.0.2.0/24",  # TEST-NET-1
-        # AS112 and AMT are anycast: whoever is nearest answers, perhaps on our own network,
+        # AS112 and AMT are anycast: the nearest host answers, perhaps on our own network,
         # and no publisher lives there. Refusing costs nothing.
         "192.31.196.0/24",
         "192.52.193.0/24",

@@ -1,4 +1,4 @@
-"""Where a redirect may lead, what goes along, and when it is a move.
+"""Follows redirects: which targets are allowed, and when a redirect is a permanent move.
 
 The engine follows redirects itself, one at a time, so that every hop passes the guard.
 """
@@ -68,7 +68,7 @@ def permanent_target(hops: Sequence[Hop]) -> str | None:
 def resolve_location(current_url: str, location: str) -> str | None:
     """The absolute URL that a Location means, without credentials, or None.
 
-    A stranger does not choose which credentials we send, so userinfo is dropped. The fragment
+    A server does not choose which credentials we send, so userinfo is dropped. The fragment
     of the old URL is inherited (RFC 9110 10.2.2).
     """
     reference = header_text(location.strip(" \t"))

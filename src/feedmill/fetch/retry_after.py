@@ -1,4 +1,4 @@
-"""Retry-After: how long a server asks us to stay away (RFC 9110 10.2.3)."""
+"""Retry-After: how long a server asks us to wait before the next request (RFC 9110 10.2.3)."""
 
 import re
 from datetime import datetime

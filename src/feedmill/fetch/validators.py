@@ -1,4 +1,4 @@
-"""The server's validators: learnt from an answer, renewed by a 304, sent back byte for byte."""
+"""ETag and Last-Modified: learnt from a response, renewed by a 304, sent back byte for byte."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What one document changes: known x seen -> Added | Revised | Touched | Skipped | Rekeyed | Conflict."""
+"""Compares a document with the known rows: known x seen -> Added | Revised | Touched | Skipped | Rekeyed | Conflict."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -63,12 +63,12 @@ def _item_changes(
     seen: Sequence[Identified], matching: Matching, feed: FeedIdentity, articles: Collection[str]
 ) -> list[Change]:
     keys = new_keys(seen, matching, feed)
-    shelf, renamed = _Shelf(articles), frozenset(matching.renamed)
+    seen_articles, renamed = _Articles(articles), frozenset(matching.renamed)
     changes: list[Change] = []
     for position, item in enumerate(seen):
         hit = matching.matches.get(position)
         if hit is not None:
-            changes.append(_known(item, hit, keys[position], shelf, position in renamed))
+            changes.append(_known(item, hit, keys[position], seen_articles, position in renamed))
         elif position in keys:
             twin = same_elsewhere(item, matching.owners, feed)
             changes.append(
@@ -76,7 +76,7 @@ def _item_changes(
                     seen=item,
                     entry_uid=new_uid(item, keys[position]),
                     new_keys=keys[position],
-                    article=shelf.fate(item),
+                    article=seen_articles.fate(item),
                     same_as=None if twin is None else twin.entry_id,
                 )
             )
@@ -88,7 +88,7 @@ def _item_changes(
     return changes
 
 
-class _Shelf:
+class _Articles:
     """The articles there are, with those of this document as it is read."""
 
     def __init__(self, articles: Collection[str]) -> None:
@@ -107,7 +107,11 @@ class _Shelf:
 
 
 def _known(
-    item: Identified, hit: Match, keys: tuple[IdentityKey, ...], shelf: _Shelf, renamed: bool
+    item: Identified,
+    hit: Match,
+    keys: tuple[IdentityKey, ...],
+    seen_articles: _Articles,
+    renamed: bool,
 ) -> Revised | Touched:
     row = hit.row
     changed = _changed(item, row)
@@ -123,7 +127,7 @@ def _known(
             matched_by=hit.by,
             changed=changed,
             new_keys=keys,
-            article=shelf.fate(item, row),
+            article=seen_articles.fate(item, row),
             restored=restored,
         )
     refresh = bool(changed) or not same_recipe

@@ -1,4 +1,4 @@
-"""What a document as a whole says about its ids and links, before any entry is matched (D8).
+"""Profile of a document: which of its guids and links identify entries (D8).
 
 A guid that half of the items share is no guid; a link that two items share is no identity.
 Both are judged over the whole document, so the rows whose slices were only touched count too.
@@ -19,7 +19,7 @@ _Item = tuple[str | None, str | None, Hashable]
 
 
 class DocumentProfile(Value):
-    """What identifies nobody in this document; the ignored ones are remembered with the feed."""
+    """The guids and links that identify no single entry; the ignored ones are remembered with the feed."""
 
     ignored_guids: frozenset[str]
     ignored_links: frozenset[str]
@@ -58,7 +58,7 @@ def find_repeats(
     `updated` dates (RFC 4287 4.1.1): the newest is kept. One guid with several links and no such
     dates is several entries. Items without a guid repeat only when everything is the same.
     The choice does not depend on the order of the document. `known` are the guids and links of
-    the rows there are: what was told apart before stays apart.
+    the rows there are: what was distinct before stays distinct.
     """
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
     for position, item in enumerate(seen):
@@ -87,10 +87,10 @@ def find_newer_versions(
     for position, item in enumerate(seen):
         same = pairs.get((item.guid, item.link)) if item.guid else items.get(item.item_hash)
         if same is not None:
-            found[position] = (same, _overtakes(item, same))
+            found[position] = (same, _is_newer(item, same))
         elif item.guid in guids and _is_version(item, guids[item.guid]):
             row = guids[item.guid][0]
-            found[position] = (row, len(guids[item.guid]) == 1 and _overtakes(item, row))
+            found[position] = (row, len(guids[item.guid]) == 1 and _is_newer(item, row))
     return found
 
 
@@ -152,13 +152,13 @@ def _repeats_within(
 
 def _is_version(item: Identified, rows: list[KnownEntry]) -> bool:
     # Several rows under one guid are entries of their own; only an item without a link, which
-    # could not be told from them, counts as a repeat of one.
+    # could not be distinguished from them, counts as a repeat of one.
     if item.guid is None or item.link is None or len(rows) > 1:
         return item.guid is not None and item.link is None
     return rows[0].canonical_link is None or _differ(item.entry.updated, rows[0].updated)
 
 
-def _overtakes(item: Identified, known: KnownEntry) -> bool:
+def _is_newer(item: Identified, known: KnownEntry) -> bool:
     """Whether an item is the younger of two versions of one entry, or the one that has a link."""
     ours, theirs = item.entry.updated, known.updated
     if item.link == known.canonical_link:

@@ -1,4 +1,4 @@
-"""When a key may be believed: the guards of D8, without which strangers' rows are overwritten."""
+"""Guards of D8: when a matching key may be trusted, so that no other feed's row is overwritten."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -64,7 +64,7 @@ class Guards:
 
     def is_ours(self, row: KnownEntry) -> bool:
         # A row of another feed is never taken over: a second source is an entry of its own (D10),
-        # and nobody overwrites a stranger's entry by copying its guid or link.
+        # and no feed overwrites another feed's entry by copying its guid or link.
         return row.feed_id is None or row.feed_id == self.feed.feed_id
 
     def is_our_row(self, _item: Identified, row: KnownEntry) -> bool:

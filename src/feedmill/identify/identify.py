@@ -1,4 +1,4 @@
-"""From the entries of one document to identified ones, and what to ask the store about them."""
+"""Identifies the entries of one document, and lists the keys to look up in the store."""
 
 from collections.abc import Iterable, Sequence
 

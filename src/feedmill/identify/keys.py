@@ -50,7 +50,7 @@ def identity_keys(
 ) -> tuple[IdentityKey, ...]:
     """Every key to register for the entry, strongest first; never empty.
 
-    `use_guid` and `use_link` are off where the document shows that they identify nobody (D8).
+    `use_guid` and `use_link` are off where the document shows that they identify no entry (D8).
     """
     guid = guid_of(entry) if use_guid else None
     link = link_of(entry) if use_link else None

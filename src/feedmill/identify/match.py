@@ -1,4 +1,4 @@
-"""Which known row each item of a document is, under the guards of D8.
+"""Matches the items of a document with known rows, under the guards of D8.
 
 Matching goes from the strongest evidence to the weakest, each step over the whole document, and
 a row is given away once. So two items of one document never become one entry, and the order of
@@ -159,7 +159,7 @@ class _Matcher:
             self.claim(position, row, "canonical_url")
 
     def conflicts(self) -> dict[int, tuple[tuple[IdentityKey, int], ...]]:
-        """For each matched item, its other keys that lead to rows nobody has claimed."""
+        """For each matched item, its other keys that lead to rows without a match."""
         steps = (*self.guards.strong_steps(), *self.guards.weak_steps())
         found: dict[int, tuple[tuple[IdentityKey, int], ...]] = {}
         for position in self.matches:
@@ -183,7 +183,7 @@ class _Matcher:
                 wishes[row.entry_id].append(position)
         for entry_id, positions in wishes.items():
             row = rows[entry_id]
-            best = min(positions, key=lambda at: _unlikeness(self.seen[at], row))
+            best = min(positions, key=lambda at: _distance(self.seen[at], row))
             self.claim(best, row, by)
 
     def claim(self, position: int, row: KnownEntry, by: MatchedBy) -> None:
@@ -195,7 +195,7 @@ class _Matcher:
         return [at for at in range(len(self.seen)) if not any(at in some for some in done)]
 
     def free_rows(self) -> list[KnownEntry]:
-        """Rows of this feed that nobody claimed and whose guid stands nowhere in the document."""
+        """Rows of this feed without a match, whose guid stands nowhere in the document."""
         return [
             row
             for row in self.ours
@@ -217,7 +217,7 @@ def _are_siblings(one: KnownEntry, other: KnownEntry) -> bool:
     return one.guid == other.guid
 
 
-def _unlikeness(item: Identified, row: KnownEntry) -> tuple[bool, bool, bool, tuple[str, ...]]:
+def _distance(item: Identified, row: KnownEntry) -> tuple[bool, bool, bool, tuple[str, ...]]:
     return (
         item.title_hash != row.title_hash,
         item.link != row.canonical_link,

@@ -86,7 +86,7 @@ def adopted_keys(
 def _unique_pairs(
     kept: Sequence[KnownEntry], given: Sequence[KnownEntry], trait: _Trait
 ) -> list[tuple[KnownEntry, KnownEntry]]:
-    """Pairs of given and kept that share a trait nobody else on either side has."""
+    """Pairs of given and kept that share a trait which is unique on both sides."""
     counts_kept = Counter(trait(row) for row in kept)
     counts_given = Counter(trait(row) for row in given)
     owners = {trait(row): row for row in kept if counts_kept[trait(row)] == 1}

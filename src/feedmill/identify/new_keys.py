@@ -1,4 +1,4 @@
-"""Which keys and public ids the items of a document get: none that somebody else holds.
+"""Assigns keys and public ids to the items of a document: none that another row holds.
 
 A key belongs to one row for ever (entry_identities is unique), so a key that is taken is left
 where it is, and the item registers what is free. Who goes first does not depend on the order of
@@ -71,7 +71,7 @@ def _wanted(
 
 
 def _free(wanted: Iterable[IdentityKey], taken: set[IdentityKey]) -> tuple[IdentityKey, ...]:
-    """The wanted keys that nobody holds; from now on somebody does."""
+    """The wanted keys that no row holds; they count as held from now on."""
     free = tuple(key for key in dict.fromkeys(wanted) if key not in taken)
     taken.update(free)
     return free

@@ -1,4 +1,4 @@
-"""A publisher who gave most entries new guids at once (D9).
+"""Detects a re-key: a publisher that gave most entries new guids at once (D9).
 
 A new engine, a new domain, a plug-in that changed its mind: every guid is new, while links and
 titles are as before. Read item by item this floods every reader with old news.
@@ -19,7 +19,7 @@ _Likeness = tuple[str, str]
 def pair_by_link_and_title(
     seen: Mapping[int, Identified], rows: Sequence[KnownEntry]
 ) -> dict[int, KnownEntry]:
-    """Pairs of item and row with one title and one link; a likeness that is not unique pairs nobody.
+    """Pairs of item and row with one title and one link; a likeness that is not unique makes no pair.
 
     First with the whole link, then with the link without its host, for sites that moved.
     """

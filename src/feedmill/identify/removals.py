@@ -1,4 +1,4 @@
-"""Entries that their publisher took back: marked, never erased (RFC 6721, RFC 5005 2)."""
+"""Entries that their publisher removed: marked, never erased (RFC 6721, RFC 5005 2)."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
@@ -13,8 +13,8 @@ def without_withdrawn(
     entries: Iterable[Entry], tombstones: Iterable[Tombstone]
 ) -> tuple[Entry, ...]:
     """The entries that no tombstone of their own document withdraws."""
-    graves = _graves(tombstones)
-    return tuple(entry for entry in entries if not _is_dead(entry, graves))
+    tombstone_by_id = _newest_tombstones(tombstones)
+    return tuple(entry for entry in entries if not _is_withdrawn(entry, tombstone_by_id))
 
 
 def apply_tombstones(
@@ -27,14 +27,14 @@ def apply_tombstones(
 
     A tombstone counts when it is not older than the entry (RFC 6721 3), and only in its own feed.
     """
-    graves = _graves(tombstones)
+    tombstone_by_id = _newest_tombstones(tombstones)
     alive = {guid_of(entry) for entry in without_withdrawn(entries, tombstones)}
     removed = []
     for row in known:
-        grave = graves.get(row.guid or "")
-        if grave is None or row.removed or row.feed_id != feed.feed_id or row.guid in alive:
+        found = tombstone_by_id.get(row.guid or "")
+        if found is None or row.removed or row.feed_id != feed.feed_id or row.guid in alive:
             continue
-        when, tombstone = grave
+        when, tombstone = found
         if _is_before_or_at(row.updated or row.published, when):
             removed.append(
                 Removed(known=row, reason="tombstone", when=when, comment=tombstone.comment)
@@ -60,21 +60,21 @@ def remove_absent(
     )
 
 
-def _graves(tombstones: Iterable[Tombstone]) -> dict[str, tuple[datetime, Tombstone]]:
+def _newest_tombstones(tombstones: Iterable[Tombstone]) -> dict[str, tuple[datetime, Tombstone]]:
     """The youngest readable tombstone of each id; `when` is required (RFC 6721 3)."""
-    graves: dict[str, tuple[datetime, Tombstone]] = {}
+    tombstone_by_id: dict[str, tuple[datetime, Tombstone]] = {}
     for tombstone in tombstones:
         ref, when = tombstone.ref.strip(), _rfc3339(tombstone.when)
         if not ref or when is None:
             continue
-        if ref not in graves or graves[ref][0] < when:
-            graves[ref] = (when, tombstone)
-    return graves
+        if ref not in tombstone_by_id or tombstone_by_id[ref][0] < when:
+            tombstone_by_id[ref] = (when, tombstone)
+    return tombstone_by_id
 
 
-def _is_dead(entry: Entry, graves: dict[str, tuple[datetime, Tombstone]]) -> bool:
-    grave = graves.get(guid_of(entry) or "")
-    return grave is not None and _is_before_or_at(entry.updated or entry.published, grave[0])
+def _is_withdrawn(entry: Entry, tombstone_by_id: dict[str, tuple[datetime, Tombstone]]) -> bool:
+    found = tombstone_by_id.get(guid_of(entry) or "")
+    return found is not None and _is_before_or_at(entry.updated or entry.published, found[0])
 
 
 def _is_before_or_at(moment: datetime | None, when: datetime) -> bool:

@@ -13,9 +13,14 @@ from typing import Final, TypeVar
 
 from feedmill.app.services import load_config, open_fetcher
 from feedmill.canonicalise.policies import FEED_PRESETS, PRESET_LEVELS, UrlPolicy
-from feedmill.canonicalise.rewrites import Rewrite, blogger, feedburner, wordpress_candidates
+from feedmill.canonicalise.rewrites import (
+    ProbeRule,
+    Rewrite,
+    blogger,
+    feedburner,
+    wordpress_candidates,
+)
 from feedmill.canonicalise.search import CanonicalOptions
-from feedmill.canonicalise.start_urls import ProbeRule
 from feedmill.canonicalise.urls import http_url, is_same_site
 from feedmill.config import Config
 from feedmill.engine.subscribe.canonicalise import (

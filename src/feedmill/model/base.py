@@ -1,4 +1,4 @@
-"""What every value in feedmill has in common: frozen, slotted, built by keyword."""
+"""The base class of every value in feedmill: frozen, slotted, built by keyword."""
 
 from typing import dataclass_transform
 

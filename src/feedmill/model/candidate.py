@@ -1,4 +1,4 @@
-"""What is collected before anything is stored: a window of candidates and the file it lies in (001).
+"""Two-phase collection: a window of candidates and the candidate file, before anything is stored (001).
 
 Everything that insertion needs is in the file, so that a window can be screened, reviewed and
 confirmed on another day and on another machine. `digest` is over all of it: a file that was
@@ -26,7 +26,7 @@ CandidateReason = Literal[
     "other-file",  # a selection, screening or confirmation that belongs to another file
     "bad-selection",  # no list of candidate ids
     "unknown-id",  # the file has no candidate of that number
-    "not-confirmed",  # nobody said yes
+    "not-confirmed",  # without a confirmation
     "raw-missing",  # the document is neither in the file nor in the raw store
     "no-such-item",  # the document does not hold the candidate, as it is read today
 ]
@@ -70,12 +70,12 @@ class CollectedDocument(Value):
     fetched_at: datetime
     body_sha256: str
     content_type: str | None = None
-    fetch_id: str = ""  # under which the raw store of the mill that collected it knows it
+    fetch_id: str = ""  # in the raw store of the engine that collected it
     body: bytes = b""  # compressed with zlib; empty: only the raw store has it
 
 
 class WindowCandidate(Value):
-    """One entry that may be stored once somebody has confirmed it."""
+    """One entry that may be stored once it is confirmed."""
 
     candidate_id: int  # from 1, in this file
     title: str | None

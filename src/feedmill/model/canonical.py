@@ -1,4 +1,4 @@
-"""What flows while an address becomes the one right feed: questions, answers, verdicts (seed 004).
+"""Canonicalisation and discovery: questions, answers and verdicts of a search (seed 004).
 
 The search itself has no I/O. It asks (`Ask`, `Lookup`) and is answered (`Seen`, `Existing`), so
 that everything it decided can be replayed and shown to a person.
@@ -33,7 +33,7 @@ CanonicalReason = Literal[
 
 
 class Ask(Value):
-    """The search wants this URL fetched; nobody asks for one URL twice."""
+    """The search wants this URL fetched; no URL is asked for twice."""
 
     url: str
     role: RequestRole
@@ -130,7 +130,7 @@ FoundBy = Literal["header", "link", "platform", "anchor", "guess"]
 
 
 class FoundFeed(Value):
-    """A feed that a page leads to, before anybody asked for it; best first in every list."""
+    """A feed that a page leads to, not requested yet; best first in every list."""
 
     url: str
     found_by: FoundBy

@@ -1,4 +1,4 @@
-"""The step between choosing and inserting: a question to a person, and the ticket that a yes is worth.
+"""Confirmation of an insertion: a question to a person, and the one-time ticket that a yes gives.
 
 A program may ask; only a person answers. A yes makes one ticket, good once, for a short time, and
 only for the very selection that the person was shown.
@@ -10,7 +10,7 @@ from typing import Literal
 from feedmill.model.base import Value
 
 QuestionState = Literal[
-    "pending",  # asked; nobody has answered yet
+    "pending",  # not answered yet
     "confirmed",  # a yes; its ticket was not used so far
     "declined",
     "spent",  # its ticket was used, and is worth nothing any more

@@ -1,4 +1,4 @@
-"""What other programs are told: events of the one gapless log, and stored entries."""
+"""Events of the gapless log, and entries, revisions and articles as they are stored."""
 
 from datetime import datetime
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""What is stored: a feed with its state, its lane, a fetch, and where raw bytes lie.
+"""Stored feeds with their state, lanes, moves, fetch records and references to raw bytes.
 
 Field names are those of seed 002 §5 wherever it gives one.
 """
@@ -14,7 +14,7 @@ FeedType = Literal["rss", "atom", "json", "unknown"]
 
 
 class FeedOverrides(Value):
-    """What one feed does differently from the settings (002 §8)."""
+    """Settings of one feed that override the global ones (002 §8)."""
 
     min_interval_sec: int | None = None
     max_interval_sec: int | None = None
@@ -34,7 +34,7 @@ MoveSource = Literal[
     "itunes:new-feed-url",
     "self",  # the document used to name another address of its own
     "https",  # the same feed is served by https
-    "manual",  # somebody said so
+    "manual",  # moved by hand
 ]
 MoveProof = Literal[
     "redirect",  # the document came from there
@@ -46,7 +46,7 @@ MoveProof = Literal[
 MoveReason = Literal[
     "not-the-same-feed",  # what is served there could not be proven to be this feed
     "leads-home",  # it only redirects to where the feed lives
-    "undone",  # somebody moved the feed back from there
+    "undone",  # the feed was moved back from there by hand
     "loop",  # the feed left that address less than a week ago
     "taken",  # the address belongs to another feed
     "has-credentials",  # they would be sent to another host
@@ -153,7 +153,7 @@ class NewFeed(Value):
 
 
 class HostPace(Value):
-    """How a host wants to be treated (D24); part of its lane, so it survives a restart."""
+    """Politeness state of a host (D24); part of its lane, so it survives a restart."""
 
     gap_ms: int  # from the end of one fetch to the start of the next
     next_ok_at: datetime | None = None  # Retry-After, crawl-delay, the last fetch's gap

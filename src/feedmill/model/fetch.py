@@ -1,4 +1,4 @@
-"""What is asked of a server, what comes back, and what that means.
+"""Requests, responses and their verdicts: from the fetch plan to the raw document.
 
 Header values are text in which each character is one octet (ISO-8859-1), so that a validator
 goes back byte for byte as it came.
@@ -7,7 +7,6 @@ goes back byte for byte as it came.
 from typing import Literal
 
 from feedmill.model.base import Value
-from feedmill.model.document import RawDocument
 from feedmill.model.parsed import Link
 
 Headers = tuple[tuple[str, str], ...]  # in the order of the wire, duplicates kept
@@ -49,8 +48,8 @@ FailureReason = Literal[
     "truncated",  # fewer octets than announced
     "empty-body",
     "no-content",  # 204, 205
-    "partial-content",  # 206 that nobody asked for
-    "delta-content",  # 226 that nobody asked for
+    "partial-content",  # 206 without a Range in the request
+    "delta-content",  # 226 without an A-IM in the request
     "unasked-304",
     "redirect-not-followed",
     "auth-required",
@@ -65,6 +64,14 @@ FailureReason = Literal[
     "unexpected-status",
     "not-a-feed",
 ]
+
+
+class RawDocument(Value):
+    """The exact bytes of one answer (content-coding removed) and what came with them."""
+
+    body: bytes
+    url: str | None = None
+    content_type: str | None = None
 
 
 class Validators(Value):

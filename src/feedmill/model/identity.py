@@ -1,4 +1,4 @@
-"""Who an entry is, what the store knew of it, and what a document changed.
+"""Identity of entries: their keys, the stored rows they match, and what a document changed.
 
 Entry -> Identified ; Identified x KnownEntry -> Added | Revised | Touched | Skipped
                                                  | Rekeyed | Conflict
@@ -24,7 +24,7 @@ MatchedBy = Literal[
 ]
 Confidence = Literal["high", "low"]
 ArticleFate = Literal[
-    "new",  # nobody has published this article yet
+    "new",  # no feed has published this article yet
     "same",  # the entry's own article, unchanged
     "duplicate",  # another source has it: a skipped article and a kept entry (D10)
     "none",  # neither title, link nor summary: there is nothing to hash
@@ -53,7 +53,7 @@ class Identified(Value):
     entry: Entry
     guid: str | None  # None also when the feed's guids mean nothing
     link: str | None  # policy identity-v1
-    link_is_shared: bool  # other items of the document have it too: it identifies nobody
+    link_is_shared: bool  # other items of the document have it too: it identifies none
     keys: tuple[IdentityKey, ...]  # strongest first
     spare_keys: tuple[IdentityKey, ...]  # asked for always, registered when a key is taken
     dedupe_key: str
@@ -90,7 +90,7 @@ class KnownEntry(Value):
 
 
 class Added(Value):
-    """A row to insert, with the keys nobody else holds."""
+    """A row to insert, with the keys that no other row holds."""
 
     seen: Identified
     entry_uid: str

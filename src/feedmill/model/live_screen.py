@@ -1,4 +1,4 @@
-"""A standing screen: what live polling holds back until somebody has confirmed it (001)."""
+"""Standing screens: rules by which live polling holds new entries for review (001)."""
 
 from datetime import datetime
 from typing import Literal
@@ -35,12 +35,12 @@ class HeldEntry(Value):
     body_sha256: str
     slice_offset: int | None = None  # where it stands in that body
     title: str | None = None
-    is_dropped: bool = False  # somebody looked at it and does not want it
+    is_dropped: bool = False  # reviewed and not wanted
     screening: Screening | None = None  # candidate_id 0: it has none before it is exported
 
 
 class Standing(Value):
-    """What stands between a feed's new entries and the store (001)."""
+    """All standing screens, and what they hold of one feed (001)."""
 
     screens: tuple[StandingScreen, ...] = ()  # all there are, the oldest first
     # entry_uid: content_hash, of what waits and of what was dropped

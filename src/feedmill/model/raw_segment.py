@@ -1,4 +1,4 @@
-"""The raw store seen from afar: its segments, what becomes of one, and what can be wrong."""
+"""Raw store segments: their state, what a sweep does with them, and faults of stored bodies."""
 
 from datetime import datetime
 from typing import Literal

@@ -24,8 +24,8 @@ class Refresh(Value):
     events: tuple[NewEvent, ...] = ()
     aliases: tuple[str, ...] = ()
     backfill: bool = False
-    entries_only: bool = False  # the feed's own state is left alone: nobody polled it
-    held: tuple[HeldEntry, ...] = ()  # new entries that wait for somebody's word instead
+    entries_only: bool = False  # the feed's own state is left alone: it was not polled
+    held: tuple[HeldEntry, ...] = ()  # new entries that wait for a confirmation instead
     released: tuple[str, ...] = ()  # entry_uids that waited, and are stored with this
 
 

@@ -1,4 +1,4 @@
-"""When a feed is asked next, and why: what the scheduler is told and what it answers.
+"""Scheduling: the inputs of a decision, its steps, and when a feed is polled next.
 
 Everything here is plain data that a store can keep, so that a decision can be explained long
 after it was made and replayed under another policy (D23).
@@ -38,12 +38,7 @@ DecisionReason = Literal[
 ]
 
 StepCode = Literal[
-    "new-entries",
-    "no-new-entries",
-    "not-modified",
-    "error-backoff",
-    "retry-after",
-    "gone",
+    DecisionReason,
     "cadence",  # drawn towards the pace at which entries are published
     "silence",  # the same, with the open gap since the last entry counted in (D21)
     "ttl-floor",

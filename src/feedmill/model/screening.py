@@ -1,7 +1,7 @@
-"""What screening says of candidates: scores with their methods, and a suggestion (001).
+"""Screening: topics, scores per method, and a suggestion for each candidate (001).
 
-A score never inserts anything. The verdict is keep, unsure or drop; whoever confirms is somebody
-else, and that is recorded too.
+A score never inserts anything. The verdict is keep, unsure or drop; a confirmation is
+another step, and is recorded too.
 """
 
 from datetime import datetime
@@ -15,7 +15,7 @@ EvaluationSet = Literal["sustainability", "independent"]  # the bundled ones
 
 
 class Topic(Value):
-    """What somebody is looking for, described well enough to be recognised in any words."""
+    """A topic to screen for, described well enough to be recognised in any words."""
 
     id: str
     name: str
@@ -42,7 +42,7 @@ class ScreenText(Value):
     summary: str = ""
     categories: tuple[str, ...] = ()
     feed_title: str = ""
-    hidden_chars: int = 0  # that were taken out: nobody sees them, so somebody hid them
+    hidden_chars: int = 0  # that were taken out: they are invisible, so they were hidden on purpose
 
 
 class Score(Value):
@@ -56,12 +56,12 @@ class Score(Value):
     reason: str = ""
     evidence: tuple[str, ...] = ()  # words of the text that spoke for it
     model_id: str = ""
-    is_suspicious: bool = False  # the text tries to steer whoever reads it
+    is_suspicious: bool = False  # the text tries to steer its reader
     z: float = 0.0  # standard deviations above texts about anything else; local methods only
 
 
 class Judgement(Value):
-    """What somebody who can read says of a text: a language model, or an agent with its reasons."""
+    """A judgement on a text by a language model, or by an agent with its reasons."""
 
     ref: int
     topic: str | None  # None: about nothing that is looked for
@@ -72,7 +72,7 @@ class Judgement(Value):
 
 
 class Label(Value):
-    """What somebody confirmed or turned down, with what the methods had said of it."""
+    """A confirmed or rejected candidate, with the scores that the methods had given it."""
 
     topic_set: str  # version
     topic: str

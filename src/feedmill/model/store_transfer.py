@@ -1,4 +1,4 @@
-"""A store that moves into another: what went over, and what a comparison of the two found."""
+"""Transfer of one store into another: copied rows, and the comparison of the two."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Who may ask: tokens, what they allow, and the caller behind a request."""
+"""API tokens, their scopes, and the authenticated caller of a request."""
 
 from datetime import datetime
 from typing import Final, Literal
@@ -15,7 +15,7 @@ _RANK: Final[dict[str, int]] = {"read": 1, "write": 2, "admin": 3}
 
 
 class Token(Value):
-    """A token without its secret, which is shown once and kept by nobody."""
+    """A token without its secret, which is shown once and not stored."""
 
     id: str
     name: str
@@ -39,7 +39,7 @@ class TokenSecret(Value):
 
 
 class Caller(Value):
-    """Who asks, once the token has been found good."""
+    """The authenticated caller of a request."""
 
     token_id: str
     name: str

@@ -1,4 +1,4 @@
-"""Webhooks: who is told, how, how that goes, and what could not be handed over."""
+"""Webhooks: endpoints, delivery state, and dead letters."""
 
 from datetime import datetime
 from typing import Literal
@@ -9,13 +9,13 @@ from feedmill.model.event import Event, EventType
 EventFormat = Literal["plain", "cloudevents"]
 WebhookState = Literal["active", "paused"]
 PauseReason = Literal[
-    "by-hand",  # somebody paused it
+    "by-hand",  # an administrator paused it
     "gone",  # it answered 410: it wants no more
 ]
 
 
 class WebhookSecret(Value):
-    """What deliveries are signed with; the older of two has an end."""
+    """A signing secret; during a rotation there are two, and the older one expires."""
 
     value: str
     valid_until: datetime | None = None
@@ -26,7 +26,7 @@ class WebhookSecret(Value):
 
 
 class Webhook(Value):
-    """An endpoint of another program, what it wants to hear, and how it fares."""
+    """A registered endpoint: its event filter, its secrets and its delivery state."""
 
     id: str
     url: str  # without credentials
@@ -47,7 +47,7 @@ class Webhook(Value):
 
 
 class DeadLetter(Value):
-    """A batch that was given up, whole, so that it can be sent again when the log has gone on."""
+    """A batch that was given up, kept whole so that it can be sent again later."""
 
     id: str  # the delivery's
     webhook_id: str
@@ -60,7 +60,7 @@ class DeadLetter(Value):
 
 
 class Settlement(Value):
-    """What one attempt came to, to be written as one: cursor, state and dead letter."""
+    """The result of one delivery attempt, written in one transaction: cursor, state, dead letter."""
 
     webhook_id: str
     after: int  # the cursor that the attempt began at; another one by now: nothing is written
@@ -75,7 +75,7 @@ class Settlement(Value):
 
 
 class Delivery(Value):
-    """One attempt as it is told to whoever listens; nothing of it is secret."""
+    """One delivery attempt as it is reported to listeners; holds no secret."""
 
     webhook_id: str
     host: str

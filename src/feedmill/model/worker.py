@@ -1,4 +1,4 @@
-"""Who works on a store together, and what each of them holds."""
+"""Worker processes that share a store: their lanes and their readiness."""
 
 from datetime import datetime
 from typing import Literal
@@ -9,7 +9,7 @@ WorkerRole = Literal["run", "worker", "api", "relay"]
 
 
 class Worker(Value):
-    """One process at work; a hint for people and for affinity, nothing relies on it being true."""
+    """A running process; for display and lane affinity only, nothing relies on it being true."""
 
     name: str  # as lanes name their owner
     role: WorkerRole
@@ -20,7 +20,7 @@ class Worker(Value):
 
 
 class HeldLane(Value):
-    """A lane that somebody has leased."""
+    """A lane that a worker has leased."""
 
     key: str
     until: datetime  # when the lease ends
@@ -29,8 +29,28 @@ class HeldLane(Value):
 
 
 class WorkerView(Value):
-    """A worker with its lanes; `worker` is None when lanes are held by one that nobody knows."""
+    """A worker with its lanes; `worker` is None when the holder of the lanes is not registered."""
 
     name: str
     worker: Worker | None
     lanes: tuple[HeldLane, ...] = ()
+
+
+UnreadyReason = Literal["starting", "draining", "stalled", "too-slow"]
+
+
+class Unready(Value):
+    """One reason why a process is not ready: an UnreadyReason, or the reason of a failing store, disk or bus."""
+
+    reason: str
+    part: str  # store, raw, polls, webhooks, bus, or what the run calls the part that waits
+    detail: str = ""
+
+
+class Readiness(Value):
+    """The answer of /readyz."""
+
+    ready: bool
+    role: WorkerRole
+    name: str  # of the process, as lanes name their owner
+    reasons: tuple[Unready, ...] = ()

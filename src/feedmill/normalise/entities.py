@@ -1,4 +1,4 @@
-"""Character references in text, decoded the way a careful reader would.
+"""Decodes HTML entities and numeric character references in text.
 
 Only references that end in a semicolon count (D2): `html.unescape` also reads `&copy=1` in a
 query string as a copyright sign. Numbers follow HTML §13.2.5.80: the C1 range means Windows-1252.
@@ -42,5 +42,5 @@ def _character(number: int) -> str:
     if 0x80 <= number <= 0x9F:
         return bytes([number]).decode("windows-1252", "replace")
     # Halves of a pair are kept: some publishers escape an emoji as two UTF-16 units, and
-    # whoever joins the text puts them together.
+    # they are put together when the text is joined.
     return chr(number)

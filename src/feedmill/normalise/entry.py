@@ -1,4 +1,4 @@
-"""One parsed entry made clean: the rules of 003 §3 as D10, D11 and D18 read them."""
+"""Normalises one parsed entry: the rules of 003 §3 as D10, D11 and D18 read them."""
 
 from datetime import datetime
 from functools import lru_cache
@@ -9,8 +9,8 @@ from feedmill.config import NormaliseConfig
 from feedmill.model.base import Value
 from feedmill.model.entry import Author, Entry, Finding
 from feedmill.model.parsed import ParsedEntry, Person, Text
-from feedmill.normalise.categories import clean_categories
 from feedmill.normalise.fields import (
+    clean_categories,
     clean_language,
     field_findings,
     field_text,

@@ -1,4 +1,4 @@
-"""A whole parsed document made clean: the feed's own facts and its entries in order.
+"""Normalises a parsed document: the feed's own fields and its entries in order.
 
 `feedmill.normalise` at the top level is this function; it hides the attribute of the same name
 that the package would have; `from feedmill.normalise.text import clean_text` works all the same.
@@ -9,10 +9,9 @@ from datetime import datetime
 from feedmill.config import NormaliseConfig
 from feedmill.model.entry import NormalisedFeed
 from feedmill.model.parsed import ParsedFeed
-from feedmill.normalise.categories import clean_categories
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.normalise.entry import FeedContext, normalise_entry
-from feedmill.normalise.fields import clean_language, field_findings, field_text
+from feedmill.normalise.fields import clean_categories, clean_language, field_findings, field_text
 from feedmill.normalise.links import bad_link, usable_http_url
 from feedmill.normalise.people import clean_authors
 

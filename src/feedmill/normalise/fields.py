@@ -1,9 +1,11 @@
-"""Small fields that feeds and entries share: text constructs and language tags."""
+"""Fields that feeds and entries share: text, language tags and categories (003 §3)."""
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 
 from feedmill.model.entry import Finding
-from feedmill.model.parsed import Text
+from feedmill.model.parsed import Category, Text
 from feedmill.normalise.suspicious import find_suspicious
 from feedmill.normalise.text import clean_text, remove_surrogates
 
@@ -11,6 +13,8 @@ from feedmill.normalise.text import clean_text, remove_surrogates
 _MARKUP_FACTOR = 16
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}")  # the shape of RFC 5646 tags
+MAX_CATEGORY_CHARS = 256
+_SHORT_CHARS = 64  # what is longer is not worth remembering
 
 
 def field_text(text: Text | None, max_chars: int) -> str | None:
@@ -44,3 +48,32 @@ def clean_language(tag: str | None) -> str | None:
     """The language tag with hyphens (`en_US` is a locale's spelling); None if it is none."""
     tag = (tag or "").strip().replace("_", "-")
     return tag if _LANGUAGE.fullmatch(tag) else None
+
+
+def clean_categories(categories: Iterable[Category], max_tags: int) -> tuple[str, ...]:
+    """The tags, sorted; of spellings that differ only in case the first one stays.
+
+    The cap counts in document order, because publishers put what matters first.
+    """
+    spellings: dict[str, str] = {}
+    for category in categories:
+        if len(spellings) >= max_tags:
+            break
+        if tag := _name_of(category):
+            spellings.setdefault(tag.casefold(), tag)
+    return tuple([spellings[key] for key in sorted(spellings)])
+
+
+def _name_of(category: Category) -> str:
+    """The term, which is the tag's identity (RFC 4287 §4.2.2.1); a label only if it is missing."""
+    return _cleaned(category.term) or (_cleaned(category.label) if category.label else "")
+
+
+def _cleaned(name: str) -> str:
+    return _remembered(name) if len(name) <= _SHORT_CHARS else clean_text(name, MAX_CATEGORY_CHARS)
+
+
+@lru_cache(maxsize=1024)
+def _remembered(name: str) -> str:
+    """Remembered, because the entries of a feed share their tags."""
+    return clean_text(name, MAX_CATEGORY_CHARS)

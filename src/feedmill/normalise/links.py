@@ -54,7 +54,7 @@ def usable_http_url(reference: str | None, base: str | None) -> str | None:
 
 
 def bad_link(field_name: str, reference: str | None) -> tuple[Finding, ...]:
-    """The finding for a reference that `web_address` refused; none when there was nothing."""
+    """The finding for a reference that `usable_http_url` refused; none when there was nothing."""
     if not reference or not reference.strip():
         return ()
     return (Finding(code="bad-link", field=field_name, detail=describe(reference)),)

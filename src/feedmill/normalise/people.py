@@ -1,4 +1,4 @@
-"""People: the many ways to write a name and an address in one field, as clean authors.
+"""Parses authors: the many ways to write a name and an e-mail address in one field.
 
 RSS asks for an address in `author` and gets everything: `jane@example.com (Jane Doe)`,
 `Jane Doe <jane@example.com>`, a bare name, a bare address, a link. Atom and JSON Feed have a field

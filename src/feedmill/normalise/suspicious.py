@@ -1,4 +1,4 @@
-"""What in a field looks like an attack, reported and never deleted (003 §3, D18).
+"""Reports what looks like an attack in a field; nothing is deleted for it (003 §3, D18).
 
 Deleting by pattern destroys text (`Update on the Jet Set` is not SQL); the sanitiser decides what
 is kept. A clean field costs a few substring searches over its bytes.

@@ -100,7 +100,7 @@ def _settle(text: str, strip: Callable[[str], str | None]) -> str | None:
         if stripped is None or stripped == text or _is_plain(stripped):
             return stripped
         text = _remove_noise(stripped)
-    # Only somebody who nests escapes on purpose comes here: what is left is made harmless.
+    # Only escapes that were nested on purpose come here: what is left is made harmless.
     return _TAG_OPENER.sub("< ", defuse_references(text))
 
 

@@ -1,4 +1,4 @@
-"""Reading a feed, from bytes to values. START HERE in parse/.
+"""Parses a feed, from bytes to values. START HERE in parse/.
 
     sniff      is it markup, JSON, a page, a picture?
     encoding   which encoding, and what had to be mended (labels, detection)
@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Final
 
 from feedmill.config import ParseLimits
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.parse.formats.jsonfeed import parse_json
 from feedmill.parse.input import sniff
@@ -28,7 +28,7 @@ from feedmill.parse.xml.feed import parse_markup
 
 _DEFAULTS: Final = ParseLimits()
 _NOTHING: Final[frozenset[str]] = frozenset()
-_FREE_BYTES: Final = 1_000_000  # in a shorter document nobody counts
+_FREE_BYTES: Final = 1_000_000  # shorter documents are not counted
 _VALUE: Final = re.compile(rb"""=\s*+["']""")  # an attribute's, in markup
 
 
@@ -51,12 +51,15 @@ def parse_document(
         return Unreadable(reason="empty", detail="there is nothing in the body")
     if kind == "binary":
         return sniff.classify_binary(body)
-    crowd = _crowd(body, kind, limits)
-    if crowd is not None:
-        return crowd
+    refusal = _refuse_oversized(body, kind, limits)
+    if refusal is not None:
+        return refusal
     decoded = decode(body, document.content_type, limits)
-    if decoded.utf8 is not body and (crowd := _crowd(decoded.utf8, kind, limits)) is not None:
-        return crowd
+    if (
+        decoded.utf8 is not body
+        and (refusal := _refuse_oversized(decoded.utf8, kind, limits)) is not None
+    ):
+        return refusal
     if kind == "json":
         return _parse_json(document, decoded, limits, known)
     if kind == "html":
@@ -73,13 +76,16 @@ def _parse_json(
     read = parse_json(document, decoded, limits, known)
     if isinstance(read, ParsedFeed) or read.reason != "malformed":
         return read
-    if not holds_feed(decoded.utf8) or _crowd(decoded.utf8, "markup", limits) is not None:
+    if (
+        not holds_feed(decoded.utf8)
+        or _refuse_oversized(decoded.utf8, "markup", limits) is not None
+    ):
         return read
     markup = parse_markup(document, decoded, limits, known)
     return markup if isinstance(markup, ParsedFeed) else read
 
 
-def _crowd(text: bytes, kind: DocumentKind, limits: ParseLimits) -> Unreadable | None:
+def _refuse_oversized(text: bytes, kind: DocumentKind, limits: ParseLimits) -> Unreadable | None:
     """A refusal if there is more in a long document than a tree of it may cost (D28).
 
     Counted in the bytes before anything is made of them: every `<`, and every attribute; in JSON
@@ -88,11 +94,11 @@ def _crowd(text: bytes, kind: DocumentKind, limits: ParseLimits) -> Unreadable |
     if len(text) <= _FREE_BYTES:
         return None
     if kind == "json":
-        return _over(sum(map(text.count, (b",", b"{", b"["))), limits.max_tags, "values")
+        return _refuse_above(sum(map(text.count, (b",", b"{", b"["))), limits.max_tags, "values")
     if kind != "markup":
         return None
     attributes = _attributes(text, limits.max_attributes)
-    return _over(text.count(b"<"), limits.max_tags, "tags") or _over(
+    return _refuse_above(text.count(b"<"), limits.max_tags, "tags") or _refuse_above(
         attributes, limits.max_attributes, "attributes"
     )
 
@@ -104,7 +110,7 @@ def _attributes(text: bytes, most: int) -> int:
     return sum(1 for _ in islice(_VALUE.finditer(text), most + 1))
 
 
-def _over(count: int, most: int, what: str) -> Unreadable | None:
+def _refuse_above(count: int, most: int, what: str) -> Unreadable | None:
     if count <= most:
         return None
     return Unreadable(reason="too-large", detail=f"{count:,} {what}; the limit is {most:,}")

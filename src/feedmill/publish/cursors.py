@@ -1,4 +1,4 @@
-"""Cursors as other programs see them: opaque, and good for one list only.
+"""Pagination cursors: opaque, and valid for one list only.
 
 A cursor holds the position of the last item that was shown, the list that it belongs to and a
 check sum. It is no secret and gives nothing away that the items do not say themselves; a cursor

@@ -1,4 +1,4 @@
-"""What other programs are told of a refresh: one event per thing that happened (002 §9.1)."""
+"""Events of a refresh for the log: one per thing that happened (002 §9.1)."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -23,7 +23,7 @@ def events_of_changes(
 ) -> tuple[NewEvent, ...]:
     """Events in document order; touched entries are no news.
 
-    A rewritten history is told with the fetch that brought the last document before it, for a
+    A rewritten history is reported with the fetch that brought the last document before it, for a
     comparison. When it is a flood, that one event stands for all the single ones.
     """
     events: list[NewEvent] = []

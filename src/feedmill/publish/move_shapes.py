@@ -1,4 +1,4 @@
-"""Where a feed may have moved to and where it lived, for programs and in words (D6)."""
+"""Feed moves and move candidates as JSON shapes and in sentences (D6)."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -19,7 +19,7 @@ _BY: Final[dict[MoveSource, str]] = {
 _AGAINST: Final = {
     "not-the-same-feed": "what is served there is not the same feed",
     "leads-home": "it only leads back to where the feed lives",
-    "undone": "somebody moved the feed back from there; it is not tried again by itself",
+    "undone": "the feed was moved back from there by hand; it is not tried again by itself",
     "loop": "the feed left that address less than a week ago",
     "taken": "the address belongs to another feed",
     "has-credentials": "the feed's credentials would be sent to another host",
@@ -74,21 +74,21 @@ def candidate_shape(candidate: MoveCandidate, config: MovesConfig) -> CandidateS
 def candidate_in_words(candidate: MoveCandidate, config: MovesConfig) -> tuple[str, ...]:
     """The candidate in sentences: who named it, how often, and why it is not adopted yet."""
     seen = "once" if candidate.sightings == 1 else f"{candidate.sightings} times"
-    told = f"It may have moved to {candidate.url}, named by {_BY[candidate.source]}"
-    first = f"{told}, seen {seen} since {_when(candidate.first_seen_at)}."
+    named = f"It may have moved to {candidate.url}, named by {_BY[candidate.source]}"
+    first = f"{named}, seen {seen} since {_when(candidate.first_seen_at)}."
     if candidate.reason:
         again = (
             "" if candidate.retry_at is None else f"; looked at again {_when(candidate.retry_at)}"
         )
         return first, f"It is not adopted: {refusal_in_words(candidate.reason)}{again}."
-    return first, _wanting(candidate_shape(candidate, config).missing)
+    return first, _missing_in_words(candidate_shape(candidate, config).missing)
 
 
 def move_in_words(move: Move) -> str:
     """One change of address in a sentence."""
     how = f"by {_BY[move.source]}, proof: {move.proof}"
-    told = f"{_when(move.moved_at)}: from {move.from_url} to {move.to_url} ({how})"
-    return told if move.undone_at is None else f"{told}; undone {_when(move.undone_at)}"
+    sentence = f"{_when(move.moved_at)}: from {move.from_url} to {move.to_url} ({how})"
+    return sentence if move.undone_at is None else f"{sentence}; undone {_when(move.undone_at)}"
 
 
 def refusal_in_words(reason: str) -> str:
@@ -96,7 +96,7 @@ def refusal_in_words(reason: str) -> str:
     return _AGAINST.get(reason, f"it could not be fetched ({reason})")
 
 
-def _wanting(missing: MissingShape) -> str:
+def _missing_in_words(missing: MissingShape) -> str:
     wants = []
     if missing.sightings:
         wants.append(f"{missing.sightings} more sighting{'s' if missing.sightings > 1 else ''}")

@@ -1,4 +1,4 @@
-"""One event as one line: NDJSON that no reader can split in the wrong place."""
+"""NDJSON lines: one event per line, without any other line separator inside."""
 
 import re
 from collections.abc import Iterable

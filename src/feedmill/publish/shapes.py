@@ -1,4 +1,4 @@
-"""What every door answers with: one typed shape per noun (002 §5, §9).
+"""Response and request shapes of every interface: one type per noun (002 §5, §9).
 
 REST encodes these, gRPC copies them field by field, the client decodes them, and the command line
 prints them. An entry, an article, a revision, a fetch and an event are published as they are
@@ -77,7 +77,7 @@ class FeedStats(Value):
 
 
 class OverridesShape(Value):
-    """What the feed does differently; credentials and header values are only said to be there."""
+    """Settings that override the global ones; of credentials and headers only that they are set."""
 
     min_interval_sec: int | None
     max_interval_sec: int | None
@@ -149,7 +149,7 @@ class RevisionPage(Value):
 
 
 class OutcomeShape(Value):
-    """How the poll ended that a decision follows."""
+    """The outcome of the poll that a decision follows."""
 
     kind: Literal["fresh", "unchanged", "failed"]
     http_status: int | None
@@ -207,7 +207,7 @@ class Attempt(Value):
 
 
 class HealthShape(Value):
-    """How a feed is, in words: what is wrong, since when, what was tried, what comes next."""
+    """The health of a feed: what is wrong, since when, the last attempts, and what comes next."""
 
     feed_id: str
     url: str
@@ -253,7 +253,7 @@ class NotImported(Value):
 
 
 class Imported(Value):
-    """What became of a list of subscriptions."""
+    """The result of an import of subscriptions."""
 
     total: int
     added: int
@@ -270,7 +270,7 @@ class Counts(Value):
 
 
 class WebhookShape(Value):
-    """An endpoint that is told, and how it fares; its secret is shown once, when it is made."""
+    """A webhook and its delivery state; its secret is shown once, when it is created."""
 
     id: str
     url: str
@@ -289,7 +289,7 @@ class WebhookShape(Value):
 
 
 class NewWebhook(WebhookShape):
-    """A webhook at the one moment at which its secret is told."""
+    """A webhook that was just created, with its secret, which is not shown again."""
 
     secret: str
 
@@ -322,7 +322,7 @@ Fields = Annotated[tuple[Field, ...], Meta(max_length=32)]
 
 
 class FeedWish(Value, forbid_unknown_fields=True):
-    """A feed to subscribe to, and what it shall do differently from the settings."""
+    """A feed to subscribe to, and the settings it overrides."""
 
     url: AddressText
     title: ShortText | None = None
@@ -355,7 +355,7 @@ class FeedChange(Value, forbid_unknown_fields=True):
 
 
 class WebhookWish(Value, forbid_unknown_fields=True):
-    """An endpoint that wants to be told."""
+    """A webhook to create."""
 
     url: AddressText
     types: Annotated[tuple[EventType, ...], Meta(max_length=50)] = ()  # empty: all
@@ -366,14 +366,14 @@ class WebhookWish(Value, forbid_unknown_fields=True):
 
 
 class WebhookChange(Value, forbid_unknown_fields=True):
-    """What to change of a webhook: let it rest, or tell it again from an event on."""
+    """What to change of a webhook: pause or resume it, or deliver again from an event on."""
 
     paused: bool | None = None
     from_seq: Annotated[int, Meta(ge=1, le=MAX_SEQ)] | None = None
 
 
 class CanonicalWish(Value, forbid_unknown_fields=True):
-    """An address whose one right form is wanted."""
+    """An address to canonicalise."""
 
     url: AddressText
 

@@ -39,7 +39,7 @@ def verify(
 ) -> bool:
     """True when one of the secrets signed exactly this body, not longer ago than tolerated.
 
-    For receivers. The body is the octets as they came, before anybody parsed them. Every
+    For receivers. The body is the octets as they came, before they are parsed. Every
     comparison takes the same time, wherever the difference is.
     """
     read = _read(header)

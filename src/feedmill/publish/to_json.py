@@ -1,4 +1,4 @@
-"""One wire shape for every door: REST, gRPC, NDJSON, the command line (002 §5).
+"""JSON of stored values, the same for REST, gRPC, NDJSON and the command line (002 §5).
 
 Values are plain builtins; instants are RFC 3339 in UTC. No credential ever gets here: overrides
 are shown by what they change, not by what they hold.
@@ -78,7 +78,7 @@ def event_wire(event: Event) -> dict[str, Any]:
 
 
 def token_wire(token: Token) -> dict[str, Any]:
-    """A token without its secret, which nobody has."""
+    """A token without its secret, which is not stored."""
     return {
         "id": token.id,
         "name": token.name,

@@ -1,4 +1,4 @@
-"""From what is stored to what is shown: one function per shape that is not stored as it is."""
+"""Converts stored values to response shapes: one function per shape."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -65,7 +65,7 @@ def added_feed(feed: Feed, config: ScheduleConfig, *, created: bool) -> AddedFee
 
 
 def overrides_shape(own: FeedOverrides) -> OverridesShape:
-    """What the feed does differently, without what is nobody's business."""
+    """The overrides of a feed, without its secrets."""
     return OverridesShape(
         min_interval_sec=own.min_interval_sec,
         max_interval_sec=own.max_interval_sec,
@@ -124,7 +124,7 @@ def webhook_shape(webhook: Webhook) -> WebhookShape:
 
 
 def new_webhook(webhook: Webhook) -> NewWebhook:
-    """The webhook with the secret that its deliveries are signed with: once, for who made it."""
+    """The webhook with the secret that its deliveries are signed with: shown once, to its creator."""
     return NewWebhook(**_fields(webhook_shape(webhook)), secret=webhook.secrets[0].value)
 
 

@@ -1,4 +1,4 @@
-"""One webhook delivery without its network: which events, which request, what the answer means."""
+"""Webhook delivery without I/O: batches, signed requests, verdicts on answers, backoff."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -64,7 +64,7 @@ def next_batch(
 ) -> Batch:
     """The first of the wanted events, as many as fit; at least one, however large it is.
 
-    When all are taken the cursor goes on to the last that was read: what nobody wanted is not
+    When all are taken the cursor goes on to the last that was read: what no filter wanted is not
     looked at again.
     """
     pieces: list[bytes] = []

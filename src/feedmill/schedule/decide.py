@@ -1,4 +1,4 @@
-"""When to ask a feed again: the one decision of the scheduler, as a function of its inputs.
+"""Decides when a feed is polled next: the one decision of the scheduler, as a pure function.
 
 The order is the policy (D20): outcome, cadence, ttl make the interval that is carried on;
 jitter, freshness and quiet windows make the delay of this once. A Retry-After goes before all.
@@ -22,7 +22,6 @@ from feedmill.model.schedule import (
     ScheduleState,
     Step,
 )
-from feedmill.schedule.cadence import measure_cadence
 from feedmill.schedule.delay import (
     add_jitter,
     leave_quiet_windows,
@@ -34,6 +33,7 @@ from feedmill.schedule.feed_state import advance_state
 from feedmill.schedule.interval import (
     blend_cadence,
     current_interval,
+    measure_cadence,
     raise_to_ttl,
     raise_to_update_period,
     step_by_outcome,

@@ -1,18 +1,20 @@
-"""How an interval becomes the wait until the next poll: jitter, floors, quiet windows (D20).
+"""The delay until the next poll: an interval with jitter, floors and quiet windows (D20).
 
 Nothing here is carried on: a pause or a quiet night must not become the next interval.
 """
 
-from datetime import timedelta
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 
 from feedmill.config import ScheduleConfig
 from feedmill.model.schedule import Hint, Inputs, Step, StepCode
 from feedmill.schedule.interval import current_interval, floor_of
-from feedmill.schedule.jitter import jitter_share, spread
-from feedmill.schedule.quiet_windows import leave_quiet_window
 
 # RFC 9110 10.2.3 and RFC 6585 4: with these two a server says when it will be ready again.
 _PAUSING_STATUSES = (429, 503)
+DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_HOUR = timedelta(hours=1)
 
 
 def pause_exactly(interval: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
@@ -27,7 +29,7 @@ def pause_exactly(interval: float, inputs: Inputs, config: ScheduleConfig) -> St
 
 
 def add_jitter(delay: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
-    """Moved a little either way, but never through a floor that the interval stands on."""
+    """The delay moved a little either way, but never below a floor."""
     if config.jitter_ratio == 0:
         return None
     share = jitter_share(inputs.feed_id, inputs.now)
@@ -71,6 +73,51 @@ def leave_quiet_windows(delay: float, inputs: Inputs, _config: ScheduleConfig) -
     if opened == due:
         return None
     return _step("quiet-window", delay, (opened - inputs.now).total_seconds())
+
+
+def jitter_share(feed_id: str, run_at: datetime) -> float:
+    """A number from -1 up to 1, spread evenly over feeds and runs.
+
+    Drawn from the feed and the run, never from a random generator: two feeds that were subscribed
+    in the same second drift apart, and the same feed at the same instant always gets the same
+    answer, so that a decision can be replayed (D20).
+    """
+    at = run_at if run_at.tzinfo is UTC else run_at.astimezone(UTC)
+    run = at.isoformat(timespec="microseconds")
+    digest = sha256(f"{feed_id}\n{run}".encode("utf-8", "surrogatepass")).digest()
+    # 53 bits are what a float holds exactly, so 1 itself is never reached by rounding.
+    return (int.from_bytes(digest[:8], "big") >> 11) / 2**52 - 1
+
+
+def spread(seconds: float, *, share: float, ratio: float) -> float:
+    """The duration moved by its share of the ratio, either way."""
+    return seconds * (1 + ratio * share)
+
+
+def excludes_everything(hours: Collection[int], days: Collection[str]) -> bool:
+    """Whether no hour of the week is left; such a hint cannot be followed and is ignored."""
+    return set(range(24)) <= set(hours) or set(DAY_NAMES) <= set(days)
+
+
+def is_quiet(instant: datetime, hours: Collection[int], days: Collection[str]) -> bool:
+    """Whether the instant lies in an excluded hour or on an excluded day, both in GMT (RSS 2.0).
+
+    An hour is excluded from its first second to its last.
+    """
+    at = instant.astimezone(UTC)
+    return at.hour in hours or DAY_NAMES[at.weekday()] in days
+
+
+def leave_quiet_window(
+    instant: datetime, hours: Collection[int], days: Collection[str]
+) -> datetime | None:
+    """The instant itself, or the start of the next open hour; None when there is none."""
+    if excludes_everything(hours, days):
+        return None
+    at = instant
+    while is_quiet(at, hours, days):
+        at = at.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + _HOUR
+    return at
 
 
 def _highest_floor(inputs: Inputs, config: ScheduleConfig) -> float:

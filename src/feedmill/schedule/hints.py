@@ -1,4 +1,4 @@
-"""What publishers and servers ask for, remembered with its source and its age (D22).
+"""Publisher and server hints about when to poll, stored with their source and age (D22).
 
 A publisher's hints stand in the document, so they are replaced only when a document was read;
 a 304 and an error leave them as they are. What a server says about an answer counts from the
@@ -25,7 +25,7 @@ _PERIOD_SEC = {
 }
 
 # max-age=31536000 is how "for ever" is written. More says no more, and a number that a
-# stranger chose must fit into every store.
+# publisher chose must fit into every store.
 _LONGEST_SEC = 31_536_000
 
 
@@ -62,7 +62,7 @@ def read_update_period(period: str | None, frequency: int | None) -> int | None:
     times = 1 if frequency is None else frequency
     if length is None or times < 1:
         return None
-    return length // times or None  # oftener than every second asks for nothing
+    return length // times or None  # more often than every second is no hint
 
 
 def read_skip_hours(hours: Iterable[int]) -> tuple[int, ...]:

@@ -64,7 +64,7 @@ def lanes_by_host(config: HostConfig) -> dict[str, int]:
         lanes = int(number) if is_number else 0
         if not host or not 1 <= lanes <= MAX_LANES:
             mistakes.append(
-                f"lanes {entry!r} will not do: Expected a host and a number from 1 to {MAX_LANES}, "
+                f"lanes {entry!r} is not valid: expected a host and a number from 1 to {MAX_LANES}, "
                 "like www.example.com=4"
             )
         elif host.lower() in found:
@@ -80,13 +80,13 @@ def pace_after(
 ) -> HostPace:
     """The pace after a fetch that ended at `ended_at`; its gap is counted from there."""
     if outcome.kind != "failed":
-        return _calmer(pace, ended_at)
+        return _after_success(pace, ended_at)
     if outcome.reason == "rate-limited":
-        return _limited(pace, outcome, ended_at, config)
+        return _after_rate_limit(pace, outcome, ended_at, config)
     if outcome.reason == "unavailable" and outcome.retry_after_sec is not None:
-        return _unavailable(pace, url, outcome, ended_at, config)
+        return _after_unavailable(pace, url, outcome, ended_at, config)
     if outcome.reason in _HOST_TROUBLE:
-        return _troubled(pace, outcome.reason, ended_at, config)
+        return _after_failure(pace, outcome.reason, ended_at, config)
     return replace(pace, next_ok_at=_after_gap(pace, ended_at), failures=0, failing_with=None)
 
 
@@ -118,7 +118,7 @@ def limited_until(pace: HostPace, url: str, now: datetime) -> datetime | None:
     )
 
 
-def _calmer(pace: HostPace, ended_at: datetime) -> HostPace:
+def _after_success(pace: HostPace, ended_at: datetime) -> HostPace:
     calm = replace(
         pace,
         slow_down=max(1.0, pace.slow_down - _CALMING),
@@ -130,9 +130,11 @@ def _calmer(pace: HostPace, ended_at: datetime) -> HostPace:
     return replace(calm, next_ok_at=_after_gap(calm, ended_at))
 
 
-def _limited(pace: HostPace, outcome: Outcome, ended_at: datetime, config: HostConfig) -> HostPace:
+def _after_rate_limit(
+    pace: HostPace, outcome: Outcome, ended_at: datetime, config: HostConfig
+) -> HostPace:
     slower = _slower(pace, config)
-    pause = ended_at + timedelta(seconds=_wait(outcome, slower, config))
+    pause = ended_at + timedelta(seconds=_pause_sec(outcome, slower, config))
     return replace(
         slower,
         next_ok_at=max(pause, _after_gap(slower, ended_at)),
@@ -142,21 +144,21 @@ def _limited(pace: HostPace, outcome: Outcome, ended_at: datetime, config: HostC
     )
 
 
-def _unavailable(
+def _after_unavailable(
     pace: HostPace, url: str, outcome: Outcome, ended_at: datetime, config: HostConfig
 ) -> HostPace:
     """503 with Retry-After: this URL waits; the host does once a second URL says the same."""
-    until = ended_at + timedelta(seconds=_wait(outcome, pace, config))
+    until = ended_at + timedelta(seconds=_pause_sec(outcome, pace, config))
     others = [pair for pair in pace.limited_urls if pair[0] != url and pair[1] > ended_at]
-    troubled = _troubled(pace, "unavailable", ended_at, config)
+    failed = _after_failure(pace, "unavailable", ended_at, config)
     limited = (*others, (url, until))[-_MAX_LIMITED_URLS:]
     if not others:
-        return replace(troubled, limited_urls=limited)
+        return replace(failed, limited_urls=limited)
     widened = max([until, *(pair[1] for pair in others)])
-    return replace(troubled, limited_urls=limited, next_ok_at=widened, blocked_reason="unavailable")
+    return replace(failed, limited_urls=limited, next_ok_at=widened, blocked_reason="unavailable")
 
 
-def _troubled(pace: HostPace, reason: str, ended_at: datetime, config: HostConfig) -> HostPace:
+def _after_failure(pace: HostPace, reason: str, ended_at: datetime, config: HostConfig) -> HostPace:
     slower = _slower(pace, config)
     failures = pace.failures + 1 if pace.failing_with == reason else 1
     ok_at = _after_gap(slower, ended_at)
@@ -179,7 +181,7 @@ def _after_gap(pace: HostPace, ended_at: datetime) -> datetime:
     return ended_at + timedelta(milliseconds=pace.gap_ms * pace.slow_down)
 
 
-def _wait(outcome: Outcome, pace: HostPace, config: HostConfig) -> float:
+def _pause_sec(outcome: Outcome, pace: HostPace, config: HostConfig) -> float:
     """Retry-After as asked, up to its ceiling; without one, what an incident would cost."""
     if outcome.retry_after_sec is None:
         return min(config.incident_base_sec * pace.slow_down, config.incident_cap_sec)

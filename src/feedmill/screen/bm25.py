@@ -1,4 +1,4 @@
-"""Scores by words: BM25 of a text against the examples of each topic (no model, any script).
+"""Lexical scores: BM25 of a text against the examples of each topic (no model, any script).
 
 It sees only words that examples and text share, so it is blind across languages: a topic without
 examples in the script of a text gives no score at all rather than a bad one.
@@ -11,10 +11,9 @@ from typing import Final
 
 from feedmill.model.base import Value
 from feedmill.model.screening import Score, ScreenText, Topic, TopicSet
-from feedmill.screen.calibration import LEXICAL, probability
+from feedmill.screen.calibration import LEXICAL, PLACES, Scale, probability, scales_of, z_score
 from feedmill.screen.texts import TextScript, joined_text, script_of
 from feedmill.screen.tokenise import tokenise, tokenise_with_positions
-from feedmill.screen.z_scores import PLACES, Scale, scales_of, z_score
 
 Located = tuple[str, list[tuple[str, int, int]]]  # see located_terms
 

@@ -1,4 +1,4 @@
-"""Scores by meaning, from how near a text's vector is to the vectors of sentences.
+"""Embedding scores: how near a text's vector is to the vectors of example sentences.
 
 The mean over the nearer half of the examples, less two thirds of the mean over the three nearest
 sentences about something else. Averages beat the single nearest example; the margin over the

@@ -1,4 +1,4 @@
-"""How good a method is on texts whose topics are known: precision, recall, F1 and AUC.
+"""Evaluates a method on labelled texts: precision, recall, F1 and AUC.
 
 Besides the threshold that is in force there is a cross-validated one: chosen on one half of the
 set, measured on the other. It says what a method could reach, not what it does.

@@ -1,4 +1,4 @@
-"""One suggestion for one candidate out of what several methods say, with reasons in words.
+"""Fuses the scores of several methods into one suggestion per candidate, with reasons.
 
 Local methods become one probability; a language model's judgement weighs more than they do; a
 decision from outside stands as it is. Nothing here confirms or inserts anything.
@@ -61,7 +61,7 @@ def fuse(
         methods=methods,
         reason=_reason(suggestion, _name(topic, topics), score, own, signs, missing),
         evidence=_evidence(own),
-        scores=_telling(scores, topic, combined, config),
+        scores=_relevant_scores(scores, topic, combined, config),
         is_degraded=bool(missing),
         is_suspicious=is_suspicious,
         topic_set=topics.version,
@@ -86,10 +86,10 @@ def topic_scores(
         if topic.id in by_topic
     }
     best = _odds(max(combined.values(), default=0.0))
-    return {topic: _rival(score, best) for topic, score in combined.items()}
+    return {topic: _lowered_by_rival(score, best) for topic, score in combined.items()}
 
 
-def _telling(
+def _relevant_scores(
     scores: Sequence[Score], topic: str | None, combined: Mapping[str, float], config: ScreenConfig
 ) -> tuple[Score, ...]:
     """The scores that the suggestion rests on; most topics have nothing to do with a text."""
@@ -104,7 +104,7 @@ def _odds(score: float) -> float:
     return (score + _LEAST) / (1 - score + _LEAST)
 
 
-def _rival(score: float, best: float) -> float:
+def _lowered_by_rival(score: float, best: float) -> float:
     odds = _odds(score)
     lowered = odds * (odds / best) ** _RIVALRY
     return score if odds >= best else lowered / (1 + lowered)
@@ -147,7 +147,7 @@ def _reason(
     if not own:
         said = "no method could judge it"
     else:
-        said = f"{_WORDS[suggestion].format(topic=topic)} ({score:.2f}: {_said(own)})"
+        said = f"{_WORDS[suggestion].format(topic=topic)} ({score:.2f}: {_scores_in_words(own)})"
     parts = [said, *(one.reason for one in own if one.method in ("llm", "agent") and one.reason)]
     parts += [SIGNS[sign] for sign in signs]
     if any(one.is_suspicious for one in own) and not signs:
@@ -156,7 +156,7 @@ def _reason(
     return "; ".join(parts)
 
 
-def _said(own: Sequence[Score]) -> str:
+def _scores_in_words(own: Sequence[Score]) -> str:
     return ", ".join(
         f"{one.method} z {one.z:+.1f}" if one.method in LOCAL else f"{one.method} {one.score:.2f}"
         for one in own

@@ -1,7 +1,7 @@
-"""Signs that a text is made to steer whoever reads it rather than to tell something.
+"""Signs of prompt injection: text made to steer its reader rather than to inform.
 
 Stuffing a text with a topic's words beats every local scorer, and instructions are written for
-language models. Neither can be told apart for certain, so a sign never drops a candidate: it
+language models. Neither can be recognised for certain, so a sign never drops a candidate: it
 only keeps any method from suggesting more than "unsure".
 """
 
@@ -11,16 +11,15 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from feedmill.model.screening import ScreenText, TopicSet
-from feedmill.screen.chinese_variants import to_simplified_chinese
 from feedmill.screen.texts import joined_text
-from feedmill.screen.tokenise import tokenise
+from feedmill.screen.tokenise import to_simplified_chinese, tokenise
 
 Sign = Literal["instruction", "stuffing", "hidden-text"]
 
 SIGNS: Final[dict[Sign, str]] = {
     "instruction": "it gives orders to its reader",
     "stuffing": "it is stuffed with the words of topics",
-    "hidden-text": "it has characters that nobody can see",
+    "hidden-text": "it has invisible characters",
 }
 
 _INSTRUCTION: Final = re.compile(
@@ -60,13 +59,13 @@ def _signs(text: ScreenText, topics: TopicSet) -> Iterator[Sign]:
     passage = joined_text(text)
     if _INSTRUCTION.search(passage):
         yield "instruction"
-    if _is_stuffed(passage, topics) or _is_monotonous(tokenise(passage)):
+    if _is_keyword_stuffed(passage, topics) or _is_monotonous(tokenise(passage)):
         yield "stuffing"
     if text.hidden_chars >= _HIDDEN:
         yield "hidden-text"
 
 
-def _is_stuffed(passage: str, topics: TopicSet) -> bool:
+def _is_keyword_stuffed(passage: str, topics: TopicSet) -> bool:
     folded = to_simplified_chinese(passage.casefold())
     counts = {
         (topic.id, keyword): folded.count(_folded(keyword))

@@ -1,4 +1,4 @@
-"""What a language model is asked about texts, and what its answer is taken for.
+"""Builds the prompt for a language model, and reads the judgements out of its answer.
 
 Feed text is only ever inside JSON strings of one document that is called data. Each text has a
 random reference for this one question, so that no text can name another. An answer is believed

@@ -1,6 +1,6 @@
-"""A candidate's words, cleaned for whoever judges them: people, scorers and language models.
+"""Cleans the text of a candidate for its judges: people, scorers and language models.
 
-Strangers wrote them. Markup, control characters, and everything that is there and cannot be seen
+It is untrusted. Markup, control characters, and everything that is there and cannot be seen
 (zero-width, bidirectional and tag characters) go, because that is where instructions hide.
 """
 

@@ -1,4 +1,4 @@
-"""Topic sets from text: read, checked, extended and overridden, named by a digest of their words.
+"""Topic sets: read, checked, extended and overridden, named by a digest of their words.
 
 A topic is recognised by its examples, not by its name: with the name alone, scores are little
 better than chance. One with fewer than three examples works, and is called weak.
@@ -76,7 +76,7 @@ def topic_named(topic_set: TopicSet, name: str) -> Topic | None:
 
 
 def weaknesses(topic_set: TopicSet) -> tuple[str, ...]:
-    """What will make topics hard to recognise, in words for whoever wrote them."""
+    """What will make topics hard to recognise, in words for their author."""
     return tuple(
         f"topic {topic.id!r} will be weak: {' and '.join(missing)}"
         for topic in topic_set.topics

@@ -21,8 +21,7 @@ from tests.support.sample_refreshes import (
 
 from feedmill.engine.ports.store import Store
 from feedmill.errors import UsageError
-from feedmill.model.entry import Author, Entry, EntryEnclosure
-from feedmill.model.entry_filter import EntryFilter
+from feedmill.model.entry import Author, Entry, EntryEnclosure, EntryFilter
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, FeedOverrides, HostPace, Lane, MoveCandidate
 from feedmill.model.fetch import Hop, Validators

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import msgspec
 
-from feedmill.model.document import RawDocument
 from feedmill.model.entry import NormalisedFeed
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.normalise.feed import normalise
 from feedmill.parse.document import parse_document

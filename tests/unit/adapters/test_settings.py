@@ -94,13 +94,13 @@ def test_every_mistake_is_told_at_once_with_place_value_and_expectation(elsewher
 
     for words in (
         "stray stands outside any table",
-        "[fetch] timeout_ms: 'soon' will not do: Expected `int`",
+        "[fetch] timeout_ms: invalid value 'soon': Expected `int`",
         "[fetch] has no setting 'nonsense'",
         "there is no part 'nowhere'",
-        "HOST_RPS: 'fast' will not do: Expected `float`",
+        "HOST_RPS: invalid value 'fast': Expected `float`",
         "jitter_ratio 2.0 must be",
         "min_interval_sec must be positive",
-        "FEEDMILL_LOG: 'loud' will not do",
+        "FEEDMILL_LOG: invalid value 'loud'",
         "FEEDMILL_NO_SUCH: there is no part 'no'",
     ):
         assert any(words in one for one in told), words
@@ -116,7 +116,7 @@ def test_every_mistake_is_told_at_once_with_place_value_and_expectation(elsewher
         ({"FEEDMILL_STORE_READERS": "0"}, "readers must be at least 1"),
         ({"FEEDMILL_EGRESS_ALLOW_CIDRS": "everything"}, "everything"),
         ({"NORMALIZE_ENABLED": "perhaps"}, "Expected `bool`"),
-        ({"FEEDMILL_STORE_SYNCHRONOUS": "off"}, "will not do"),
+        ({"FEEDMILL_STORE_SYNCHRONOUS": "off"}, "invalid value"),
         ({"FEEDMILL_CONFIG": "missing.toml"}, "cannot be read"),
     ],
 )

@@ -13,5 +13,5 @@ def test_big_hosts_come_as_a_list_from_the_environment() -> None:
 
 
 def test_a_big_host_without_a_number_is_refused_with_its_place() -> None:
-    with pytest.raises(ConfigError, match=r"\[host\] lanes 'a\.example' will not do"):
+    with pytest.raises(ConfigError, match=r"\[host\] lanes 'a\.example' is not valid"):
         load_config(None, {"FEEDMILL_HOST_LANES": "a.example"})

@@ -104,7 +104,7 @@ def test_a_store_of_another_kind_is_refused_without_its_password(scheme: str) ->
     said = mistakes(DATABASE_URL=f"{scheme}://mill:s3cret@db.example/feeds")
 
     assert f"{scheme}://mill:***@db.example/feeds" in said
-    assert "Expected postgresql://" in said
+    assert "expected postgresql://" in said
 
 
 def test_a_store_without_connections_is_refused() -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from feedmill.canonicalise.paths import tidy_path
 from feedmill.canonicalise.policies import (
     FEED_PRESETS,
     POLICIES,
@@ -10,6 +9,7 @@ from feedmill.canonicalise.policies import (
     canonical_link,
     feed_variants,
 )
+from feedmill.canonicalise.urls import tidy_path
 from feedmill.errors import UnknownPolicyError
 
 

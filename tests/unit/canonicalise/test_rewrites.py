@@ -5,7 +5,7 @@ import pytest
 from feedmill.canonicalise.rewrites import (
     blogger,
     feedburner,
-    rewrite_feed_url,
+    rewritten_url,
     wordpress_candidates,
 )
 
@@ -71,13 +71,13 @@ def test_a_blogger_feed_lives_on_com(url: str, expected: str | None) -> None:
 def test_the_first_rewrite_that_knows_the_url_is_applied() -> None:
     url = "http://blog.blogspot.de/atom.xml"
 
-    rewritten = rewrite_feed_url(url, (feedburner, blogger, lambda _: "https://never.example/"))
+    rewritten = rewritten_url(url, (feedburner, blogger, lambda _: "https://never.example/"))
 
     assert rewritten == f"{BLOG}/feeds/posts/default"
 
 
-def test_a_url_that_no_rewrite_knows_stays_as_it_was() -> None:
-    assert rewrite_feed_url("HTTP://e.example") == "HTTP://e.example"
+def test_a_url_that_no_rewrite_knows_is_not_rewritten() -> None:
+    assert rewritten_url("HTTP://e.example", (feedburner, blogger)) is None
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.support.in_memory_web import (
     search,
 )
 
-from feedmill.canonicalise.cleanliness import cleanliness
+from feedmill.canonicalise.policies import cleanliness
 from feedmill.canonicalise.urls import split_url
 from feedmill.model.canonical import Canonical
 

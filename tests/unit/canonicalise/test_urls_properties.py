@@ -5,20 +5,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.canonicalise.cleanliness import cleanliness
-from feedmill.canonicalise.pasted_url import resolve_url
+from feedmill.canonicalise.pasted_url import repair_protocol, resolve_url
 from feedmill.canonicalise.policies import (
     POLICIES,
     canonical_link,
+    cleanliness,
     entry_spellings,
     feed_variants,
 )
-from feedmill.canonicalise.query import drop_params, sort_params
 from feedmill.canonicalise.rewrites import blogger, feedburner, wordpress_candidates
-from feedmill.canonicalise.schemes import repair_protocol
 from feedmill.canonicalise.signature import neutralise_urls
 from feedmill.canonicalise.tracking import ARTICLE_PARAMS
-from feedmill.canonicalise.urls import http_url, is_plain, join_url, resolve, split_url
+from feedmill.canonicalise.urls import (
+    drop_params,
+    http_url,
+    is_plain,
+    join_url,
+    resolve,
+    sort_params,
+    split_url,
+)
 
 LAW = settings(deadline=None)  # the machine may be busy; laws are not timed
 ATOMS = st.sampled_from(

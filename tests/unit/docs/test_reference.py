@@ -24,10 +24,10 @@ from feedmill.model import (
     fetch,
     identity,
     parsed,
-    readiness,
     schedule,
     token,
     webhook,
+    worker,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -54,7 +54,7 @@ CODES = {
     "Discovery": canonical.FoundReason,
     "Scopes": token.Scope,
     "Webhook pauses": webhook.PauseReason,
-    "Readiness": readiness.UnreadyReason,
+    "Readiness": worker.UnreadyReason,
     "Questions": confirmation.QuestionState,
     "Tickets": confirmation.TicketReason,
     "Candidates": candidate.CandidateReason,

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from feedmill.fetch.blocked_ports import BAD_PORTS
-from feedmill.fetch.guard import check_url, printable_url
+from feedmill.fetch.guard import BAD_PORTS, check_url, printable_url
 from feedmill.fetch.redirects import next_hop
 from feedmill.model.fetch import Allowed, Hop, Refused
 

@@ -8,13 +8,13 @@ import pytest
 from feedmill.config import FetchConfig
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import plan_fetch
-from feedmill.model.document import RawDocument
 from feedmill.model.fetch import (
     Failed,
     Fresh,
     Gone,
     Headers,
     Hop,
+    RawDocument,
     RawResponse,
     Unchanged,
     Validators,

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.parse.document import parse_document
 

@@ -10,8 +10,8 @@ from feedmill.errors import UsageError
 from feedmill.model.parsed import PublisherHints
 from feedmill.model.schedule import Cadence, Decision, Hints, Outcome, ScheduleState
 from feedmill.schedule.decide import decide_again, decide_next_poll, outcome_of_status
+from feedmill.schedule.explain import step_in_words
 from feedmill.schedule.hints import merge_hints
-from feedmill.schedule.words import step_in_words
 
 NOW = datetime(2025, 10, 14, 9, 30, tzinfo=UTC)
 STILL = ScheduleConfig(jitter_ratio=0)

@@ -10,9 +10,9 @@ from feedmill.config import ScheduleConfig
 from feedmill.model.parsed import PublisherHints
 from feedmill.model.schedule import Cadence, Hints, Outcome, ScheduleState
 from feedmill.schedule.decide import decide_next_poll, outcome_of_status
+from feedmill.schedule.delay import DAY_NAMES, excludes_everything, is_quiet
+from feedmill.schedule.explain import step_in_words
 from feedmill.schedule.hints import merge_hints
-from feedmill.schedule.quiet_windows import DAY_NAMES, excludes_everything, is_quiet
-from feedmill.schedule.words import step_in_words
 
 NOW = datetime(2025, 10, 14, 9, 30, tzinfo=UTC)
 CONFIG = ScheduleConfig()

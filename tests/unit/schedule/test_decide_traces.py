@@ -10,9 +10,9 @@ import pytest
 from feedmill.config import ScheduleConfig
 from feedmill.model.parsed import PublisherHints
 from feedmill.model.schedule import Cadence, Decision, Hints, ScheduleState
-from feedmill.schedule.cadence import ewma_of_gaps
 from feedmill.schedule.decide import decide_next_poll, outcome_of_status
 from feedmill.schedule.hints import merge_hints
+from feedmill.schedule.interval import ewma_of_gaps
 
 VECTORS = json.loads(
     (Path(__file__).parents[2] / "vectors" / "scheduler_traces.json").read_text("utf-8")

@@ -8,8 +8,7 @@ from feedmill.config import ScheduleConfig
 from feedmill.model.parsed import PublisherHints
 from feedmill.model.schedule import Cadence, Hints, ScheduleState
 from feedmill.schedule.decide import decide_next_poll, outcome_of_status
-from feedmill.schedule.durations import duration_in_words, instant_in_words
-from feedmill.schedule.explain import explain_decision
+from feedmill.schedule.explain import duration_in_words, explain_decision, instant_in_words
 from feedmill.schedule.hints import merge_hints
 
 NOW = datetime(2025, 10, 14, 1, 50, tzinfo=UTC)
@@ -143,7 +142,9 @@ def test_jitter_is_explained_by_its_purpose() -> None:
             "The feed is suspect after 10 failures in a row, and is still polled.",
             id="suspect",
         ),
-        pytest.param(410, 1, "The feed is gone, and is still asked in case it returns.", id="gone"),
+        pytest.param(
+            410, 1, "The feed is gone, and is still polled in case it returns.", id="gone"
+        ),
         pytest.param(
             500, 1, "The feed is backing off after 2 failures in a row.", id="backing off"
         ),

@@ -6,7 +6,15 @@ from tests.support.sample_topics import BEES, HONEY, REFERENCE, TOPICS, TRAINS
 
 from feedmill.model.screening import ScreenText, Topic, TopicSet
 from feedmill.screen.bm25 import build_lexicon, lexical_scores
-from feedmill.screen.calibration import EMBEDDING, HYBRID, LEXICAL, calibration_for, probability
+from feedmill.screen.calibration import (
+    EMBEDDING,
+    HYBRID,
+    LEXICAL,
+    calibration_for,
+    probability,
+    scales_of,
+    z_score,
+)
 from feedmill.screen.embedding_scores import (
     background_sentences,
     background_similarity,
@@ -14,7 +22,6 @@ from feedmill.screen.embedding_scores import (
     margin,
 )
 from feedmill.screen.topics import with_digest
-from feedmill.screen.z_scores import scales_of, z_score
 
 LEXICON = build_lexicon(TOPICS, REFERENCE)
 

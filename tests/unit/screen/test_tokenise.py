@@ -2,8 +2,7 @@
 
 import pytest
 
-from feedmill.screen.chinese_variants import to_simplified_chinese
-from feedmill.screen.tokenise import tokenise, tokenise_with_positions
+from feedmill.screen.tokenise import to_simplified_chinese, tokenise, tokenise_with_positions
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""All that is the same wherever the segments lie: reading, re-encoding, sweeping, verifying.
+"""Base class of the raw stores on disk and in a bucket: reading, re-encoding, sweeping, verifying.
 
 get       by range, checked every time, on threads of its own: a slow write delays no reader
 reencode  sealed segments → one packed one; then the caller moves the index
@@ -33,9 +33,9 @@ class BaseBlobs:
     """What a raw store does with the segments that are there."""
 
     def __init__(
-        self, depot: SegmentStorage, place: str, clock: Clock, *, grace: timedelta, readers: int
+        self, storage: SegmentStorage, place: str, clock: Clock, *, grace: timedelta, readers: int
     ) -> None:
-        self._depot, self._place, self._clock, self._grace = depot, place, clock, grace
+        self._storage, self._place, self._clock, self._grace = storage, place, clock, grace
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="feedmill-blobs-read")
         self._closed = False
 
@@ -43,14 +43,14 @@ class BaseBlobs:
         """The exact bytes of a body; the prefix is found by itself when it is not at hand."""
 
         def read() -> bytes:
-            with open_reader(self._depot) as source:
+            with open_reader(self._storage) as source:
                 return source.body(ref, prefix)
 
         return await self.run_in_thread(read)
 
     async def segments(self) -> tuple[Segment, ...]:
         """All segments, oldest first."""
-        return await self.run_in_thread(lambda: tuple(self._depot.segments()))
+        return await self.run_in_thread(lambda: tuple(self._storage.segments()))
 
     async def reencode(self, bodies: Bodies) -> tuple[BlobRef, ...]:
         """One new packed segment with all the bodies; the old ones stay until they are swept."""
@@ -59,41 +59,41 @@ class BaseBlobs:
     async def reencode_from(
         self, source: SegmentSource | None, bodies: Bodies
     ) -> tuple[BlobRef, ...]:
-        """The same, with bodies that are read somewhere nearer than in the depot."""
+        """The same, with bodies that are read somewhere nearer than in the storage."""
         if not bodies:
             return ()
         name = f"{self._clock.new_id()}{PACKED_SUFFIX}"
-        return await self.run_in_thread(lambda: reencode(self._depot, name, bodies, source))
+        return await self.run_in_thread(lambda: reencode(self._storage, name, bodies, source))
 
     async def sweep(self, segment: str, live: Sequence[BlobRef]) -> Fate:
         """What becomes of a segment into which the index points with `live`."""
         now = self._clock.now()
         return await self.run_in_thread(
-            lambda: sweep(self._depot, segment, live, now=now, grace=self._grace)
+            lambda: sweep(self._storage, segment, live, now=now, grace=self._grace)
         )
 
     async def drop(self, segment: str) -> None:
         """Delete a sealed segment at once; `sweep` is the patient way."""
-        await self.run_in_thread(lambda: self._depot.remove(segment))
+        await self.run_in_thread(lambda: self._storage.remove(segment))
 
     async def verify(
         self, refs: Sequence[BlobRef], *, only: Collection[str] | None = None
     ) -> tuple[BlobProblem, ...]:
         """Everything that does not hold between these index rows and the bytes."""
-        return await self.run_in_thread(lambda: verify_segments(self._depot, refs, only))
+        return await self.run_in_thread(lambda: verify_segments(self._storage, refs, only))
 
     async def read_segment(self, segment: str) -> bytes:
         """The bytes of a whole segment; BlobMoved when it is gone."""
 
         def read() -> bytes:
-            with self._depot.reading(segment) as read_at:
-                return read_at(0, self._depot.size(segment))
+            with self._storage.reading(segment) as read_at:
+                return read_at(0, self._storage.size(segment))
 
         return await self.run_in_thread(read)
 
     async def write_segment(self, segment: str, data: bytes) -> None:
         """Keep a segment of another raw store; durable when this returns."""
-        await self.run_in_thread(lambda: self._depot.adopt(segment, data))
+        await self.run_in_thread(lambda: self._storage.adopt(segment, data))
 
     async def run_in_thread(self, work: Callable[[], T]) -> T:
         """Do blocking work on a reading thread; the disk's errors become ours."""

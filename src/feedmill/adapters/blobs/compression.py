@@ -1,4 +1,4 @@
-"""Bodies made small and whole again: zstd, with the feed's previous body as its dictionary.
+"""Compresses bodies with zstd, with the feed's previous body as the dictionary.
 
 Level 3 matters: level 1 misses most of what two versions of a feed share (8 : 1 against 25 : 1).
 """

@@ -1,4 +1,4 @@
-"""What the disk's errors mean to us: one stable reason each, and the way out."""
+"""Errors of the raw store: a stable reason for each errno, with advice."""
 
 import errno
 from typing import Final

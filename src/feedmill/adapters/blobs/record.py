@@ -1,4 +1,4 @@
-"""The record: how one body lies in a segment, and how a segment is walked.
+"""The record format: how a body is laid out in a segment, and how records are written and read.
 
     offset  bytes  what
          0      4  magic "fmRB"
@@ -15,12 +15,12 @@
        112         the payload
 
 Numbers are little-endian. Both checksums start from the CRC-32 of the segment's name, which
-nobody outside knows: a body that imitates a record inside itself is never mistaken for one, and a
+is unknown outside: a body that imitates a record inside itself is never mistaken for one, and a
 file under a wrong name is noticed.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal
 from zlib import crc32
 
@@ -72,6 +72,43 @@ class DamagedRange(Value):
 
     offset: int
     length: int
+
+
+class RecordGroup:
+    """Records for one segment, from `start` on; what is `known` there already is not repeated."""
+
+    def __init__(
+        self, segment: str, start: int = 0, known: Mapping[str, BlobRef] | None = None
+    ) -> None:
+        self.segment, self._known = segment, known or {}
+        self.end = start
+        self.added: dict[str, BlobRef] = {}
+        self._chunks: list[bytes] = []
+
+    def add(self, sha256: str, body: bytes) -> BlobRef:
+        """Where the body will lie."""
+        known = self._known.get(sha256) or self.added.get(sha256)
+        if known is not None:
+            return known
+        header = write_header(
+            body, segment=self.segment, sha256=sha256, coding="raw", raw_length=len(body)
+        )
+        ref = BlobRef(
+            sha256=sha256,
+            segment=self.segment,
+            offset=self.end,
+            length=HEADER_BYTES + len(body),
+            coding="raw",
+            raw_length=len(body),
+        )
+        self._chunks += (header, body)
+        self.added[sha256] = ref
+        self.end += ref.length
+        return ref
+
+    def data(self) -> bytes:
+        """Everything that was added, in one piece."""
+        return b"".join(self._chunks)
 
 
 def write_header(

@@ -1,6 +1,6 @@
-"""Sealed segments made small: the versions of each feed together, each leaning on the one before.
+"""Re-encodes sealed segments: the versions of each feed together, each compressed against the one before.
 
-The order that loses nothing, whoever reads or dies meanwhile:
+The order that loses nothing, even if a process reads or dies meanwhile:
 
     write the new segment → sync → move the index → drop the old one after a grace period
 
@@ -24,15 +24,15 @@ _BUFFER_BYTES: Final = 4 * 1024 * 1024
 
 
 def reencode(
-    depot: SegmentStorage, name: str, bodies: Bodies, source: SegmentSource | None = None
+    storage: SegmentStorage, name: str, bodies: Bodies, source: SegmentSource | None = None
 ) -> tuple[BlobRef, ...]:
     """Where the bodies lie in the new, sealed segment; without those that cannot be read.
 
     Each comes with the hash of its feed's previous body, which must come earlier in the list;
     a body whose predecessor is not in the list stands alone. They are read from `source` when
-    there is a nearer one than the depot itself.
+    there is a nearer one than the storage itself.
     """
-    with depot.writing(name) as write, open_reader(source or depot) as old:
+    with storage.writing(name) as write, open_reader(source or storage) as old:
         return _Packing(name, write, bodies, old).run()
 
 

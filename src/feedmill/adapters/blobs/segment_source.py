@@ -1,7 +1,7 @@
-"""The place where segments lie: a folder or a bucket, which both give the same few things.
+"""Protocols of segment storage, implemented by a folder and by a bucket.
 
 Everything that is done with sealed segments (reading, re-encoding, sweeping, verifying) is written
-once, against this. All of it blocks; a depot is used on threads of its own.
+once, against this. All of it blocks; a storage is used on threads of its own.
 """
 
 import re
@@ -38,7 +38,7 @@ class SegmentStorage(SegmentSource, Protocol):
         """A new segment, there and sealed at the end; nothing of it when that went wrong."""
 
     def adopt(self, name: str, data: bytes) -> None:
-        """Keep a whole sealed segment of another depot under its name; one that is there is fine."""
+        """Keep a whole sealed segment of another storage under its name; one that is there is fine."""
 
     def segments(self) -> list[Segment]:
         """All segments, oldest first."""
@@ -50,7 +50,7 @@ class SegmentStorage(SegmentSource, Protocol):
         """True for a complete segment; BlobMoved when it is gone."""
 
     def marked_at(self, name: str) -> datetime | None:
-        """Since when nothing points into the segment, if anybody noted it."""
+        """Since when nothing points into the segment, if it was noted."""
 
     def mark_for_deletion(self, name: str, now: datetime) -> None:
         """Note that nothing points into the segment."""

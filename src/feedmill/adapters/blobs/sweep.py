@@ -1,4 +1,4 @@
-"""What becomes of a segment, given what the index still points to in it.
+"""Sweeps a segment: keep, re-encode or delete it, given what the index still points to.
 
 A process may have read a pointer just before the index forgot it, and commit it just after. So a
 segment without pointers is condemned first, and goes when it is still without them after the
@@ -19,44 +19,44 @@ MIN_LIVE: Final = 0.5
 
 
 def sweep(
-    depot: SegmentStorage, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
+    storage: SegmentStorage, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
 ) -> Fate:
     """Condemn, drop or absolve a segment, and say which; `rewrite` asks the caller to re-encode."""
     try:
-        return _fate(depot, name, live, now=now, grace=grace)
+        return _fate(storage, name, live, now=now, grace=grace)
     except BlobMoved:  # another process sweeps the same place
         return "dropped"
 
 
 def _fate(
-    depot: SegmentStorage, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
+    storage: SegmentStorage, name: str, live: Sequence[BlobRef], *, now: datetime, grace: timedelta
 ) -> Fate:
-    if not depot.is_sealed(name):
+    if not storage.is_sealed(name):
         return "open"
-    since = depot.marked_at(name)
+    since = storage.marked_at(name)
     if live:
         if since is not None:
-            depot.unmark(name)
-        return "kept" if name.endswith(PACKED_SUFFIX) and _dense(depot, name, live) else "rewrite"
+            storage.unmark(name)
+        return "kept" if name.endswith(PACKED_SUFFIX) and _dense(storage, name, live) else "rewrite"
     if since is None:
-        depot.mark_for_deletion(name, now)
+        storage.mark_for_deletion(name, now)
         since = now
     if now - since < grace:
         return "condemned"
-    depot.remove(name)
+    storage.remove(name)
     return "dropped"
 
 
-def _dense(depot: SegmentStorage, name: str, live: Sequence[BlobRef]) -> bool:
+def _dense(storage: SegmentStorage, name: str, live: Sequence[BlobRef]) -> bool:
     """True when the live bodies are at least half of it, stored or decoded.
 
     Decoded lengths decide: of a chain, the oldest body goes first and is most of the stored bytes,
     while the others still need it. Rewriting at that moment would be rewriting for ever.
     """
-    size = depot.size(name)
+    size = storage.size(name)
     if sum(ref.length for ref in live) >= MIN_LIVE * size:
         return True
-    with depot.reading(name) as read_at:
+    with storage.reading(name) as read_at:
         steps = iterate_records(read_at, size, name, payloads=False)
         total = sum(step.header.raw_length for step in steps if isinstance(step, IntactRecord))
     return sum(ref.raw_length for ref in live) >= MIN_LIVE * total

@@ -1,4 +1,4 @@
-"""The proof that index and bytes agree, both ways."""
+"""Verifies that the index and the stored bytes agree, both ways."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -13,7 +13,7 @@ _FAULTS: dict[str, BlobFault] = {"moved": "missing", "damaged": "damaged"}
 
 
 def verify_segments(
-    depot: SegmentStorage, refs: Sequence[BlobRef], only: Collection[str] | None = None
+    storage: SegmentStorage, refs: Sequence[BlobRef], only: Collection[str] | None = None
 ) -> tuple[BlobProblem, ...]:
     """Every index row read and hashed, every record of every sealed segment accounted for.
 
@@ -26,27 +26,27 @@ def verify_segments(
         by_segment.setdefault(ref.segment, []).append(ref)
     problems: list[BlobProblem] = []
     for rows in by_segment.values():
-        problems += _rows(depot, sorted(rows, key=lambda ref: ref.offset))
+        problems += _rows(storage, sorted(rows, key=lambda ref: ref.offset))
     indexed = {ref.sha256 for ref in refs}
-    told = {(problem.segment, problem.offset) for problem in problems}
-    for name in _sealed(depot) if only is None else only:
-        found = _records(depot, name, indexed)
-        problems += [one for one in found if (one.segment, one.offset) not in told]
+    known = {(problem.segment, problem.offset) for problem in problems}
+    for name in _sealed(storage) if only is None else only:
+        found = _records(storage, name, indexed)
+        problems += [one for one in found if (one.segment, one.offset) not in known]
     if only is None:
-        problems += map(_foreign, depot.unknown_files())
+        problems += map(_foreign, storage.unknown_files())
     return tuple(problems)
 
 
-def _sealed(depot: SegmentStorage) -> list[str]:
-    return [segment.name for segment in depot.segments() if segment.sealed]
+def _sealed(storage: SegmentStorage) -> list[str]:
+    return [segment.name for segment in storage.segments() if segment.sealed]
 
 
 def _foreign(name: str) -> BlobProblem:
     return BlobProblem(fault="foreign", segment=name, detail="feedmill did not put this here")
 
 
-def _rows(depot: SegmentStorage, refs: Sequence[BlobRef]) -> Iterator[BlobProblem]:
-    with open_reader(depot) as source:
+def _rows(storage: SegmentStorage, refs: Sequence[BlobRef]) -> Iterator[BlobProblem]:
+    with open_reader(storage) as source:
         for ref in refs:
             problem = _row(source, ref)
             if problem is not None:
@@ -67,11 +67,11 @@ def _row(source: BodyReader, ref: BlobRef) -> BlobProblem | None:
     return None
 
 
-def _records(depot: SegmentStorage, name: str, indexed: set[str]) -> list[BlobProblem]:
+def _records(storage: SegmentStorage, name: str, indexed: set[str]) -> list[BlobProblem]:
     """Damage and orphans of one segment; a body on which another leans is no orphan."""
     try:
-        with depot.reading(name) as read_at:
-            steps = list(iterate_records(read_at, depot.size(name), name))
+        with storage.reading(name) as read_at:
+            steps = list(iterate_records(read_at, storage.size(name), name))
     except BlobMoved:  # dropped since they were listed
         return []
     except BlobError as error:

@@ -1,4 +1,4 @@
-"""The address of a bus: its kind, its hosts, and who asks.
+"""Parses the address of a message bus: kind, hosts, credentials and options.
 
     nats://h1:4222,h2:4222   tls://…       redis://h:6379/0   rediss://…   valkey://…   valkeys://…
     kafka://h1:9092,h2:9092?security.protocol=SASL_SSL&sasl.mechanism=SCRAM-SHA-512
@@ -42,7 +42,7 @@ class BusAddress(Value):
 
     @property
     def shown(self) -> str:
-        """The hosts, for messages: without anybody's name or secret."""
+        """The hosts, for messages: without user name and password."""
         return ",".join(f"{host}:{port}" for host, port in self.hosts)
 
 
@@ -70,7 +70,7 @@ def parse_bus_address(url: str | None) -> BusAddress:
 
 
 def check_bus_files(config: BusConfig) -> None:
-    """ConfigError when a file that the settings name cannot be read: nobody would ever be let in."""
+    """ConfigError when a file that the settings name cannot be read: no connection would ever be accepted."""
     named = {"creds_file": config.creds_file, "ca_file": config.ca_file}
     mistakes = [
         f"[bus] {field}: {path} cannot be read; name a file that this user may read"

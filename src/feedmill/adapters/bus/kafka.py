@@ -1,4 +1,4 @@
-"""Events on a topic of Kafka: keyed by feed, so that each feed's are in order.
+"""Publishes events to a Kafka topic: keyed by feed, so that each feed's are in order.
 
 The producer is idempotent, waits for all replicas in sync and never gives a message up on its own
 (`message.timeout.ms` 0): when our time is over, everything that is left is thrown away together,
@@ -20,7 +20,7 @@ from feedmill.config import BusConfig
 from feedmill.engine.ports.events import NewestEvent
 from feedmill.errors import ConfigError, SinkError
 from feedmill.model.event import Event
-from feedmill.publish.bus_messages import bus_message
+from feedmill.publish.cloudevents import bus_message
 
 _OPTIONS: Final = ("security.", "sasl.", "ssl.")
 _CLOSE_SEC: Final = 1.0
@@ -34,7 +34,7 @@ _REFUSED: Final = frozenset(
     }
 )
 _SILENT: Final = logging.getLogger("feedmill.librdkafka")
-_SILENT.setLevel(logging.CRITICAL + 1)  # what it meets shows in its answers, and the relay tells
+_SILENT.setLevel(logging.CRITICAL + 1)  # its errors show in its answers, and the relay reports them
 
 
 class KafkaBus:
@@ -55,7 +55,7 @@ class KafkaBus:
             await loop.run_in_executor(self._thread, self._deliver, events)
 
     async def newest(self) -> NewestEvent | None:
-        """Nobody knows: a topic has as many ends as partitions, and repetitions in them."""
+        """None, unknown: a topic has as many ends as partitions, and repetitions in them."""
         return None
 
     async def close(self) -> None:
@@ -84,10 +84,10 @@ class KafkaBus:
         except (KafkaException, BufferError) as problem:
             self._drop()
             fault = problem.args[0] if isinstance(problem, KafkaException) else None
-            raise self._told(fault) from problem
+            raise self._sink_error(fault) from problem
         if left or faults:
             self._drop()
-            raise self._told(faults[0] if faults else None)
+            raise self._sink_error(faults[0] if faults else None)
         reach("bus-taken")
 
     def _produce(self, producer: Producer, event: Event, note: Any) -> None:  # noqa: ANN401  # a callback
@@ -124,20 +124,20 @@ class KafkaBus:
             producer.purge()
             producer.flush(_CLOSE_SEC)
 
-    def _told(self, fault: KafkaError | None) -> SinkError:
+    def _sink_error(self, fault: KafkaError | None) -> SinkError:
         where = f"the topic {self._config.stream} of Kafka at {self._address.shown}"
         if fault is None:
             return SinkError("too-slow", f"{where} did not acknowledge all events in time")
         words = f"{fault.str()} ({fault.name()})"
         if fault.code() in _REFUSED:
-            return SinkError("refused", f"{where} does not let us in: {words}")
+            return SinkError("refused", f"{where} denied access: {words}")
         if fault.code() in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC}:  # noqa: SLF001
-            return SinkError("refused", f"{where} is not there; make it first: {words}")
+            return SinkError("refused", f"{where} does not exist; create it first: {words}")
         return SinkError("unreachable", f"{where} does not take events: {words}")
 
 
 def _settings(address: BusAddress, config: BusConfig) -> dict[str, Any]:
-    """What librdkafka is told; options of the address cannot weaken what is promised."""
+    """The settings of librdkafka; options of the address cannot weaken what is promised."""
     foreign = [name for name, _ in address.options if not name.startswith(_OPTIONS)]
     if foreign:
         mistake = f"[bus] url: Kafka takes options that begin with {', '.join(_OPTIONS)} only"

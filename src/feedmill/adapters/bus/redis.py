@@ -1,4 +1,4 @@
-"""Events on a stream of Redis or Valkey: entry `<number>-0` is event `<number>`, once and in order.
+"""Publishes events to a stream of Redis or Valkey: entry `<number>-0` is event `<number>`, once and in order.
 
 One script appends a window as a whole. It leaves out what the stream has, and it appends nothing
 when the stream has lost events that it had acknowledged: an entry that comes after a hole can never
@@ -28,7 +28,7 @@ from feedmill.config import BusConfig
 from feedmill.engine.ports.events import NewestEvent
 from feedmill.errors import ConfigError, SinkError
 from feedmill.model.event import Event
-from feedmill.publish.bus_messages import bus_message
+from feedmill.publish.cloudevents import bus_message
 
 # KEYS: the stream. ARGV: the number that it must have reached, the length to which it is cut (0:
 # never), then for each event its number, how many arguments follow, and those.
@@ -148,16 +148,16 @@ class RedisBus:
                 return await self._client.execute_command(command, *arguments)  # type: ignore[no-untyped-call]  # redis is half typed
         except (RedisError, OSError, TimeoutError) as problem:
             await self.close()
-            raise self._told(problem) from problem
+            raise self._sink_error(problem) from problem
         except asyncio.CancelledError:
             await self.close()  # an answer is still on its way there
             raise
 
-    def _told(self, problem: Exception) -> SinkError:
+    def _sink_error(self, problem: Exception) -> SinkError:
         where, words = self._where(), str(problem) or type(problem).__name__
         match problem:
             case AuthenticationError() | AuthorizationError() | NoPermissionError():
-                return SinkError("refused", f"{where} does not let us in: {words}")
+                return SinkError("refused", f"{where} denied access: {words}")
             case OutOfMemoryError():
                 return SinkError("disk-full", f"{where} has no memory left: {words}")
             case ResponseError():
@@ -188,7 +188,7 @@ def _client(address: BusAddress, config: BusConfig) -> Redis:
         password=address.password,
         socket_timeout=config.timeout_sec,
         socket_connect_timeout=config.timeout_sec,
-        # A command that was sent twice would be seen to be; a trouble is for the relay to tell.
+        # A command that was sent twice would be seen to be; an error is for the relay to report.
         retry=Retry(NoBackoff(), 0),
         client_name="feedmill",
         protocol=2,

@@ -1,4 +1,4 @@
-"""Where a request may go: the guard asked about the URL, then about every address of its host."""
+"""Checks where a request may go: the guard on the URL, then on every address of its host."""
 
 import asyncio
 from functools import lru_cache

@@ -1,10 +1,9 @@
-"""One request over one handle, from the dial to the last octet; handles and sessions are kept."""
+"""Sends one request over one libcurl handle, and keeps handles and TLS sessions for the next."""
 
 from functools import partial
 
 import pycurl
 
-from feedmill.adapters.http.curl_errors import is_truncated, reason_of
 from feedmill.adapters.http.curl_handle import CurlHandle, CurlRequest
 from feedmill.adapters.http.curl_loop import CurlLoop, TransferEnd
 from feedmill.adapters.http.response_buffer import BufferedResponse, ResponseBuffer
@@ -12,9 +11,29 @@ from feedmill.adapters.http.stall_watch import StallWatch
 from feedmill.adapters.http.tls import SessionCaches, trust_store
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
-from feedmill.model.fetch import FetchLimits
+from feedmill.model.fetch import FailureReason, FetchLimits, RefusalReason
 
 _MAX_IDLE_HANDLES = 512
+# Codes for which pycurl has an old name or none.
+_WEIRD_SERVER_REPLY = 8
+_TOO_LARGE = 100
+_REASONS: dict[int, FailureReason | RefusalReason] = {
+    pycurl.E_UNSUPPORTED_PROTOCOL: "protocol-error",  # HTTP/0.9, among others
+    pycurl.E_URL_MALFORMAT: "malformed-url",
+    pycurl.E_LOGIN_DENIED: "malformed-url",  # credentials inside the URL
+    pycurl.E_COULDNT_RESOLVE_PROXY: "dns-failure",
+    pycurl.E_COULDNT_RESOLVE_HOST: "dns-failure",
+    _WEIRD_SERVER_REPLY: "protocol-error",
+    pycurl.E_BAD_CONTENT_ENCODING: "protocol-error",  # an unasked transfer-coding
+    _TOO_LARGE: "headers-too-large",
+    pycurl.E_SSL_CONNECT_ERROR: "tls-failure",
+    pycurl.E_PEER_FAILED_VERIFICATION: "tls-failure",
+    pycurl.E_SSL_CIPHER: "tls-failure",
+    pycurl.E_SSL_ENGINE_INITFAILED: "tls-failure",
+    pycurl.E_SSL_ISSUER_ERROR: "tls-failure",
+}
+# The connection ended, or broke, after the header was complete.
+_CUTS = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_RECV_ERROR, pycurl.E_GOT_NOTHING})
 
 
 class Connections:
@@ -23,8 +42,8 @@ class Connections:
     def __init__(self, config: FetchConfig, clock: Clock) -> None:
         self._ca_file = trust_store(config.ca_file)
         self._allow_cidrs = config.allow_cidrs
-        self._pump = CurlLoop(max_idle_connections=config.max_idle_connections)
-        self._pace = StallWatch(clock, read_timeout_sec=config.read_timeout_ms / 1000)
+        self._loop = CurlLoop(max_idle_connections=config.max_idle_connections)
+        self._stall_watch = StallWatch(clock, read_timeout_sec=config.read_timeout_ms / 1000)
         self._sessions = SessionCaches(config.tls_sessions)
         self._idle: list[CurlHandle] = []
         self._busy: set[CurlHandle] = set()
@@ -36,17 +55,17 @@ class Connections:
         sessions = self._sessions.of(host) if request.url.startswith("https") else None
         try:
             handle.prepare(request, transfer, sessions)
-            self._pace.start_watching(transfer, limits, partial(self._pump.end, handle.curl))
-            ended = await self._pump.perform(handle.curl)
+            self._stall_watch.start_watching(transfer, limits, partial(self._loop.end, handle.curl))
+            ended = await self._loop.perform(handle.curl)
             return _answer(transfer, ended, handle)
         finally:
-            self._pace.stop_watching(transfer)
+            self._stall_watch.stop_watching(transfer)
             self._put_back(handle)
 
     def close(self) -> None:
         """Drop all connections, and with them the requests under way."""
-        self._pace.close()
-        self._pump.close()
+        self._stall_watch.close()
+        self._loop.close()
         for handle in (*self._idle, *self._busy):
             handle.close()
         self._idle.clear()
@@ -77,13 +96,25 @@ def _answer(transfer: ResponseBuffer, ended: TransferEnd, handle: CurlHandle) ->
         return transfer.answer()
     if handle.refused:
         return BufferedResponse(error="private-address", detail=handle.refused)
-    if transfer.has_header and is_truncated(ended.code):
+    if transfer.has_header and _is_truncated(ended.code):
         return transfer.answer(cut=True)
     # libcurl's own times do not tell a handshake that hangs from an answer that does.
     asked = handle.curl.getinfo(pycurl.REQUEST_SIZE) > 0
-    reason = reason_of(ended.code, asked=asked)
+    reason = _failure_reason(ended.code, asked=asked)
     return transfer.answer(reason, _printable(ended.message), cut=transfer.has_header)
 
 
 def _printable(message: str) -> str:
     return "".join(c if c.isprintable() else " " for c in message[:200])
+
+
+def _failure_reason(code: int, *, asked: bool) -> FailureReason | RefusalReason:
+    """The reason for a libcurl error code; `asked`: the request had been sent."""
+    if code == pycurl.E_OPERATION_TIMEDOUT:
+        return "timeout" if asked else "timeout-connect"
+    return _REASONS.get(code, "connection-failed")
+
+
+def _is_truncated(code: int) -> bool:
+    """Whether the body ended before its end."""
+    return code in _CUTS

@@ -137,7 +137,7 @@ class CurlHandle:
             parse_ip_address, request.addresses
         ):
             return False
-        if request.proxy is not None:  # the operator's own choice, not a stranger's
+        if request.proxy is not None:  # the operator's own choice, not the publisher's
             return True
         return check_address(address, allow_cidrs=self._allow_cidrs) is None
 

@@ -1,7 +1,7 @@
 """libcurl on the event loop: one multi handle, woken by its sockets and its one timer.
 
 libcurl says which sockets it wants watched and when it wants to be called at the latest; the
-loop calls back; finished transfers are handed to whoever waits for them. Several transfers that
+loop calls back; finished transfers are handed to the tasks that wait for them. Several transfers that
 begin in one turn of the loop are started together.
 """
 
@@ -60,7 +60,7 @@ class CurlLoop:
     def close(self) -> None:
         """Drop every connection and every transfer that is still under way."""
         self._closed = True
-        self._forget_alarm()
+        self._cancel_alarm()
         for fd in list(self._watched):
             self._watch(fd, pycurl.POLL_REMOVE)
         for curl, ended in list(self._waiting.items()):
@@ -105,10 +105,10 @@ class CurlLoop:
                 loop.call_soon(self._on_time)
         elif self._alarm is None or self._alarm.when() > due_at:
             # An alarm that rings too soon is set anew when it rings: cheaper than each time.
-            self._forget_alarm()
-            self._alarm = loop.call_at(due_at, self._ring)
+            self._cancel_alarm()
+            self._alarm = loop.call_at(due_at, self._on_alarm)
 
-    def _ring(self) -> None:
+    def _on_alarm(self) -> None:
         self._alarm = None
         self._on_time()
 
@@ -118,13 +118,13 @@ class CurlLoop:
             return
         assert self._loop is not None
         if self._due_at > self._loop.time():
-            self._forget_alarm()
-            self._alarm = self._loop.call_at(self._due_at, self._ring)
+            self._cancel_alarm()
+            self._alarm = self._loop.call_at(self._due_at, self._on_alarm)
             return
         self._due_at = None
         self._act(pycurl.SOCKET_TIMEOUT, 0)
 
-    def _forget_alarm(self) -> None:
+    def _cancel_alarm(self) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None

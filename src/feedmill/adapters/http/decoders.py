@@ -1,7 +1,7 @@
-"""Content-codings removed within bounds: a bomb costs neither memory nor time (D28).
+"""Decoders for Content-Encoding, bounded: a decompression bomb costs neither memory nor time (D28).
 
 Every stage yields its output in pieces of bounded size and only when asked for the next one, so
-whoever counts can stop. Two stages chained are as bounded as one.
+the counting caller can stop. Two stages chained are as bounded as one.
 """
 
 import zlib
@@ -23,7 +23,7 @@ _MAX_MEMBERS = 1_024
 class DecodeError(ValueError):
     """The bytes are not what the Content-Encoding says.
 
-    A signal from a stage to whoever counts; `Transfer` turns it into an outcome.
+    A signal from a stage to `ResponseBuffer`, which turns it into an outcome.
     """
 
 
@@ -56,10 +56,10 @@ class BodyDecoder:
         """Whether more is wanted; raises DecodeError when a coding is broken."""
         self.fed = self.fed or bool(chunk)
         for piece in self._through(0, chunk):
-            room = self._max_bytes - self.length
-            self._pieces.append(piece[:room] if len(piece) > room else piece)
-            self.length += min(len(piece), room)
-            if len(piece) > room:
+            left = self._max_bytes - self.length
+            self._pieces.append(piece[:left] if len(piece) > left else piece)
+            self.length += min(len(piece), left)
+            if len(piece) > left:
                 self.capped = True
             if self.capped:
                 break

@@ -1,7 +1,7 @@
 """The fetcher: one request through guard, limits and decoders, redirect by redirect, with libcurl.
 
 Each hop is checked as a URL, resolved, checked with its addresses, and then dialled at one of
-these addresses and nowhere else. A stranger's fault is a RawResponse with its reason.
+these addresses and nowhere else. A fault of the server is a RawResponse with its reason.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _UNREACHED = frozenset({"connection-failed", "timeout-connect"})
 _LATE = frozenset({"timeout", "timeout-connect", "too-slow"})
 
 
-class _Way(Value):
+class _FetchContext(Value):
     """How to reach servers in one fetch, and until when."""
 
     limits: FetchLimits
@@ -49,7 +49,7 @@ class _Way(Value):
 
 
 class CurlFetcher:
-    """The `Fetcher` on libcurl; made for one event loop, closed by whoever made it."""
+    """The `Fetcher` on libcurl; made for one event loop, closed by its creator."""
 
     def __init__(
         self, config: FetchConfig, clock: Clock, *, resolver: Resolver | None = None
@@ -57,7 +57,7 @@ class CurlFetcher:
         self._config = config
         self._clock = clock
         self._resolver = resolver or _system_resolver(config, clock)
-        self._vetting = AddressCheck(self._resolver, config.allow_cidrs)
+        self._address_check = AddressCheck(self._resolver, config.allow_cidrs)
         self._wires = Connections(config, clock)
         self._closed = False
 
@@ -66,7 +66,7 @@ class CurlFetcher:
     ) -> RawResponse:
         """The last answer of the chain that begins at the plan's URL, or why there is none."""
         self._check_open()
-        way = _Way(
+        way = _FetchContext(
             limits=plan.limits,
             deadline=self._deadline(plan.limits),
             verify_tls=verify_tls,
@@ -90,7 +90,7 @@ class CurlFetcher:
         """The answer to a POST through the same guard; a redirect is an answer, not a way to go."""
         self._check_open()
         deadline = self._deadline(post.limits)
-        way = _Way(limits=post.limits, deadline=deadline, body=post.body)
+        way = _FetchContext(limits=post.limits, deadline=deadline, body=post.body)
         url, answer = await self._ask(post.url, post.headers, way)
         return _response(post.url, url, post.headers, (), answer)
 
@@ -115,9 +115,11 @@ class CurlFetcher:
             allow_cidrs=self._config.allow_cidrs,
         )
 
-    async def _ask(self, url: str, headers: Headers, way: _Way) -> tuple[str, BufferedResponse]:
+    async def _ask(
+        self, url: str, headers: Headers, way: _FetchContext
+    ) -> tuple[str, BufferedResponse]:
         """One hop: the URL as it was dialled, and what came of it."""
-        target = await self._vetting.check(
+        target = await self._address_check.check(
             url, within_sec=self._left_sec(way), by_proxy=way.proxy is not None
         )
         if isinstance(target, BufferedResponse):
@@ -127,16 +129,18 @@ class CurlFetcher:
         return target.url, await self._attempts(target, headers, way)
 
     async def _ask_proxy(
-        self, target: Allowed, headers: Headers, way: _Way, proxy: Proxy
+        self, target: Allowed, headers: Headers, way: _FetchContext, proxy: Proxy
     ) -> BufferedResponse:
         """One request that holds all addresses of the proxy: libcurl tries them by itself."""
-        addresses = await self._vetting.resolve(proxy.host, within_sec=self._left_sec(way))
+        addresses = await self._address_check.resolve(proxy.host, within_sec=self._left_sec(way))
         if not addresses:
             return BufferedResponse(error="dns-failure", detail="the proxy has no address")
         request = self._request(target, addresses, headers, way)
         return await self._wires.send(request, target.host, way.limits)
 
-    async def _attempts(self, target: Allowed, headers: Headers, way: _Way) -> BufferedResponse:
+    async def _attempts(
+        self, target: Allowed, headers: Headers, way: _FetchContext
+    ) -> BufferedResponse:
         """Ask one address after another; go round again only while connections fail (003)."""
         wait_sec = self._config.retry_wait_ms / 1000
         answer = BufferedResponse(error="connection-failed")
@@ -159,7 +163,7 @@ class CurlFetcher:
         target: Allowed,
         addresses: tuple[str, ...],
         headers: Headers,
-        way: _Way,
+        way: _FetchContext,
         *,
         last: bool = True,
     ) -> CurlRequest:
@@ -184,7 +188,7 @@ class CurlFetcher:
     def _deadline(self, limits: FetchLimits) -> float:
         return self._clock.monotonic() + limits.timeout_ms / 1000
 
-    def _left_sec(self, way: _Way) -> float:
+    def _left_sec(self, way: _FetchContext) -> float:
         return way.deadline - self._clock.monotonic()
 
 

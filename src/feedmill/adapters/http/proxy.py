@@ -1,4 +1,4 @@
-"""A proxy that somebody chose for a feed; those of the environment do not count (D27).
+"""The proxy that is configured for a feed; those of the environment do not count (D27).
 
 Names behind a proxy are resolved by the proxy. libcurl must not ask for them itself, so the
 SOCKS schemes always take their resolving form.
@@ -40,4 +40,4 @@ def read_proxy(text: str) -> Proxy:
 
 
 def _unusable() -> UsageError:
-    return UsageError("the proxy cannot be used; expected e.g. http://proxy.example:3128")
+    return UsageError("invalid proxy URL; expected e.g. http://proxy.example:3128")

@@ -1,4 +1,4 @@
-"""Names to addresses: the system's resolver, off the event loop, with a bounded memory.
+"""DNS resolver: the system's own, off the event loop, with a bounded cache.
 
 The system's answer carries no lifetime, so ours is a setting. Whatever comes out of here is
 shown to the guard and pinned: libcurl itself never resolves a name.
@@ -22,14 +22,14 @@ _FAILURE_SEC = 10.0  # a name that failed is not asked for again at once
 
 
 class Resolver(Protocol):
-    """The addresses of a host, best first; nothing when it has none or nobody can tell."""
+    """The addresses of a host, best first; nothing when it has none or they are unknown."""
 
     async def resolve(self, host: str) -> tuple[str, ...]: ...
     async def close(self) -> None: ...
 
 
 class SystemResolver:
-    """The machine's own resolver, asked once per host and lifetime however many want to know."""
+    """The machine's own resolver, asked once per host and lifetime however many callers wait."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class SystemResolver:
             asked = asyncio.get_running_loop().create_task(self._look_up(host))
             self._asked[host] = asked
         try:
-            # Shielded: whoever gives up leaves the question to the others who wait for it.
+            # Shielded: a caller that gives up leaves the lookup to the others that wait for it.
             return await asyncio.wait_for(asyncio.shield(asked), self._timeout_sec)
         except TimeoutError:
             return ()
@@ -127,7 +127,7 @@ def _work(
         addresses = lookup(host)
     except Exception:  # noqa: BLE001  # the edge of a thread: a lookup that breaks has no answer
         addresses = ()
-    # The loop may have closed meanwhile: then nobody waits.
+    # The loop may have closed meanwhile: then no task waits.
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(_settle, answer, addresses)
 

@@ -1,4 +1,4 @@
-"""What one request brings in: header lines and body octets, counted while they arrive.
+"""Buffers one response: header lines and body octets, counted while they arrive.
 
 libcurl hands over every line and chunk as it comes. Whatever passes a limit ends the transfer
 here, with the reason kept; nothing raises inside libcurl's callbacks.
@@ -76,10 +76,10 @@ class ResponseBuffer:
 
     def take_chunk(self, chunk: bytes) -> int | None:
         """Libcurl's body callback."""
-        room = self._max_wire_bytes - self._wire_length
-        if len(chunk) > room:
+        left = self._max_wire_bytes - self._wire_length
+        if len(chunk) > left:
             self._capped = True
-            chunk = chunk[:room]
+            chunk = chunk[:left]
         self._wire_length += len(chunk)
         decoder = self._decoder
         if decoder is None:
@@ -132,7 +132,7 @@ class ResponseBuffer:
         return None
 
     def _end_of_informational(self, status: int) -> int | None:
-        if status == 101:  # nobody asked to switch, and no HTTP follows
+        if status == 101:  # no upgrade was requested, and no HTTP follows
             self.stopped = "protocol-error"
         return None if self.stopped is None else _STOP
 

@@ -1,4 +1,4 @@
-"""The watch over slow servers: silence and too little throughput end a transfer.
+"""Ends stalled transfers: servers that are silent or below the minimum throughput.
 
 libcurl's own low-speed limit is an average that can be kept happy; this one is a window. One
 round over all transfers per interval costs less than a timer for each.
@@ -46,7 +46,7 @@ class StallWatch:
         self._clock = clock
         self._read_timeout_sec = read_timeout_sec
         self._watched: dict[ResponseBuffer, _Watched] = {}
-        self._round: asyncio.TimerHandle | None = None
+        self._next_check: asyncio.TimerHandle | None = None
         self._expected_at = 0.0
         self._interval_sec = 1.0
 
@@ -57,36 +57,38 @@ class StallWatch:
         self._watched[transfer] = _Watched(transfer, limits, end, now)
         shortest = min(self._read_timeout_sec, limits.min_throughput_window_sec)
         interval_sec = min(1.0, shortest / _ROUNDS_PER_LIMIT)
-        if self._round is None or interval_sec < self._interval_sec:
+        if self._next_check is None or interval_sec < self._interval_sec:
             self._interval_sec = interval_sec
-            self._plan_round()
+            self._schedule_check()
 
     def stop_watching(self, transfer: ResponseBuffer) -> None:
         self._watched.pop(transfer, None)
 
     def close(self) -> None:
         self._watched.clear()
-        if self._round is not None:
-            self._round.cancel()
-            self._round = None
+        if self._next_check is not None:
+            self._next_check.cancel()
+            self._next_check = None
 
-    def _plan_round(self) -> None:
-        if self._round is not None:
-            self._round.cancel()
+    def _schedule_check(self) -> None:
+        if self._next_check is not None:
+            self._next_check.cancel()
         self._expected_at = self._clock.monotonic() + self._interval_sec
-        self._round = asyncio.get_running_loop().call_later(self._interval_sec, self._go_round)
+        self._next_check = asyncio.get_running_loop().call_later(
+            self._interval_sec, self._check_all
+        )
 
-    def _go_round(self) -> None:
-        self._round = None
+    def _check_all(self) -> None:
+        self._next_check = None
         now = self._clock.monotonic()
         # When the loop itself was held up, the servers are not to blame for the silence.
         late_sec = max(0.0, now - self._expected_at)
         for watched in list(self._watched.values()):
-            self._look_at(watched, now, late_sec)
+            self._check(watched, now, late_sec)
         if self._watched:
-            self._plan_round()
+            self._schedule_check()
 
-    def _look_at(self, watched: _Watched, now: float, late_sec: float) -> None:
+    def _check(self, watched: _Watched, now: float, late_sec: float) -> None:
         received = watched.transfer.received
         watched.heard_at += late_sec
         if watched.window_at is not None:

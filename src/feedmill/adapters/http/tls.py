@@ -1,4 +1,4 @@
-"""Whom we trust, and the TLS sessions that make the next handshake cheap."""
+"""TLS: the trust store, and session caches that make the next handshake cheap."""
 
 import ssl
 from pathlib import Path
@@ -15,7 +15,7 @@ _KNOWN_PLACES = (
     "/etc/ssl/ca-bundle.pem",  # openSUSE
     "/etc/ssl/cert.pem",  # Alpine, macOS, the BSDs
 )
-_HOSTS_PER_SHARE = 25  # what libcurl 8 keeps in one session cache; it cannot be told otherwise
+_HOSTS_PER_SHARE = 25  # what libcurl 8 keeps in one session cache; it cannot be configured
 
 
 def trust_store(ca_file: str | None) -> str:

@@ -1,4 +1,4 @@
-"""The screener whose decisions come from outside: whoever read the candidates says what they are."""
+"""Screener with decisions from outside: an agent or a person has judged the candidates."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ class AgentScreener:
         self._judgements = {one.ref: one for one in judgements}
 
     async def score(self, texts: Sequence[ScreenText], topics: TopicSet) -> tuple[Score, ...]:
-        """The decisions on these texts; UsageError for a topic that nobody asked for."""
+        """The decisions on these texts; UsageError for a topic that is not in the set."""
         known = {topic.id for topic in topics.topics}
         found = [self._judgements[text.ref] for text in texts if text.ref in self._judgements]
         for one in found:

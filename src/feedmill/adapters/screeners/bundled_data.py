@@ -1,4 +1,4 @@
-"""What comes with feedmill for screening: default topics, background, population, evaluation set."""
+"""Bundled screening data: default topics, background, reference population, evaluation sets."""
 
 from functools import cache
 from importlib.resources import files
@@ -31,7 +31,7 @@ def reference_texts() -> tuple[ScreenText, ...]:
 def evaluation_set(name: EvaluationSet = "sustainability") -> str:
     """An evaluation set of our own making, as JSON lines.
 
-    `independent` was written by somebody who had not seen the topics' sentences.
+    `independent` was written by an author who had not seen the topics' sentences.
     """
     return _data(f"evaluation/{name}.jsonl")
 

@@ -1,4 +1,4 @@
-"""What screening remembers between runs: vectors and judgements, in one small SQLite file.
+"""Cache of screening between runs: vectors and judgements, in one small SQLite file.
 
 It is a cache. A file that cannot be opened or written costs time, never a result.
 """
@@ -21,7 +21,7 @@ create table if not exists kept (
 
 
 class ScreeningCache:
-    """Values by kind and key; made for one event loop, closed by whoever made it."""
+    """Values by kind and key; made for one event loop, closed by its creator."""
 
     def __init__(self, path: Path | None) -> None:
         self._database: sqlite3.Connection | None = None

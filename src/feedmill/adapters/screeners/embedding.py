@@ -1,4 +1,4 @@
-"""The screener by meaning: a multilingual sentence encoder on this machine's CPU.
+"""Embedding screener: a multilingual sentence encoder on this machine's CPU.
 
 USE-multilingual-v3, int8, as ONNX; installed by `feedmill models install` (see catalogue.py).
 Needs the extra `semantic`. Vectors are kept as float16 by model and text, so that a window that
@@ -22,7 +22,7 @@ from feedmill.adapters.screeners.model_files import USE_M, check_model
 from feedmill.errors import ScreenerError
 from feedmill.model.base import Value
 from feedmill.model.screening import Method, Score, ScreenText, TopicSet
-from feedmill.screen.calibration import EMBEDDING, probability
+from feedmill.screen.calibration import EMBEDDING, PLACES, Scale, probability, scales_of, z_score
 from feedmill.screen.embedding_scores import (
     background_sentences,
     background_similarity,
@@ -30,7 +30,6 @@ from feedmill.screen.embedding_scores import (
     margin,
 )
 from feedmill.screen.texts import TextScript, joined_text, script_of
-from feedmill.screen.z_scores import PLACES, Scale, scales_of, z_score
 
 _BATCH: Final = 16
 _MAX_CHARS: Final = 1_000
@@ -48,7 +47,7 @@ class _Prepared(Value):
 
 
 class EmbeddingScreener:
-    """The `Screener` by sentence vectors; made for one event loop, closed by whoever made it."""
+    """The `Screener` by sentence vectors; made for one event loop, closed by its creator."""
 
     name: Method = "embedding"
     failure = ""

@@ -1,4 +1,4 @@
-"""The screener that needs nothing: words, in a thread so that other work goes on."""
+"""Lexical screener (BM25): needs no model, runs in a thread."""
 
 import asyncio
 from collections.abc import Sequence

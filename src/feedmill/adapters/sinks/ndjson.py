@@ -1,4 +1,4 @@
-"""File taps (002 §9.3): events as NDJSON, one file per day, each event on exactly one line.
+"""NDJSON file sink (002 §9.3): one file per day, each event on exactly one line.
 
 The log delivers at least once. A tap that finds its files otherwise than it left them (it was
 just opened, a write failed, another process wrote) looks at their last lines, cuts one that was
@@ -84,7 +84,7 @@ class NdjsonSink:
         self._left = self._sizes()
 
     def _sizes(self) -> list[tuple[str, int]]:
-        """The latest files and their sizes: a change by anybody else shows there."""
+        """The latest files and their sizes: a change by another process shows there."""
         return [(path.name, path.stat().st_size) for path in self._latest()]
 
     def _recover(self) -> int:

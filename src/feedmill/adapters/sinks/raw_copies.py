@@ -1,6 +1,6 @@
-"""Raw copies beside the NDJSON files (002 §9.3): each document once, as a file of its own.
+"""Raw document sink beside the NDJSON files (002 §9.3): each document once, as a file of its own.
 
-For batch consumers that want the bytes without asking anybody: out/raw/2025-10-14/<fetch_id>.blob.
+For batch consumers that want the bytes as files: out/raw/2025-10-14/<fetch_id>.blob.
 Off by default; the raw store holds the same bytes in a fifth of the space and less.
 """
 

@@ -1,4 +1,4 @@
-"""Events on standard output, one line each, for a pipe."""
+"""Standard output sink: one line per event, for a pipe."""
 
 import asyncio
 import sys

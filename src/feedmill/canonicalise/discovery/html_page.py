@@ -1,4 +1,4 @@
-"""A page for people, reduced to what can lead to a feed: link, a, base and meta elements.
+"""Reads an HTML page as far as feed discovery needs it: link, a, base and meta elements.
 
 One pass of a token scan, no tree. On 10 MB of anchors lxml's hardened HTML parser takes 0.85 s and
 400 MB for a tree of which a few elements are wanted, and it drops what is nested deeper than 256
@@ -45,7 +45,7 @@ _ALT: Final = re.compile(r"""\salt\s*=\s*["']([^"'<>]{1,100})["']""", re.IGNOREC
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
 _CHARSET: Final = re.compile(r"""charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
-_CHARSET_WINDOW: Final = 4_096  # HTML asks for 1,024; many pages put it later
+_CHARSET_WINDOW: Final = 4_096  # HTML requires 1,024; many pages put it later
 # Encodings in which the ASCII of the markup is ASCII; titles are all that is at stake. A label that
 # is not here, such as utf-7, is read as UTF-8.
 _CODECS: Final = {
@@ -72,7 +72,7 @@ class Element(NamedTuple):
 
 
 class HtmlPage(Value):
-    """What a page says that may lead to a feed."""
+    """The elements of a page that may lead to a feed."""
 
     url: str  # where it was served, without credentials and fragment
     base: str  # what its references are joined with
@@ -112,7 +112,7 @@ def read_page(
 
 
 def page_text(html: str | bytes, content_type: str | None = None) -> str:
-    """The markup as text: by its mark, the header, its own word, else as UTF-8; never raises."""
+    """The markup as text: by its BOM, the header, its meta charset, else as UTF-8; never raises."""
     if isinstance(html, str):
         return html[:MAX_PAGE_CHARS]
     for mark, codec in _BOMS:
@@ -127,7 +127,7 @@ def page_text(html: str | bytes, content_type: str | None = None) -> str:
 def plain_url(reference: str, base: str | None = None) -> str | None:
     """The http(s) URL of a reference without credentials and fragment, or None.
 
-    A stranger does not choose which credentials we send.
+    A page does not choose which credentials we send.
     """
     href = http_url(reference, base) if len(reference) <= _MAX_VALUE_CHARS else None
     if href is None:

@@ -1,4 +1,4 @@
-"""The feeds that a page leads to, best first: what it declares, then what its anchors look like.
+"""The feeds that a page links to, best first: declared feeds, then anchors that look like feeds.
 
 Declared is a `Link` header or a link element whose relation is alternate or feed and whose type is
 one of a feed; a generic type (or none) only where the address looks like a feed. The order:
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from feedmill.canonicalise.discovery.html_page import Element, HtmlPage, plain_url, read_page
+from feedmill.canonicalise.pasted_url import convert_feed_scheme
 from feedmill.canonicalise.policies import canonical_link
-from feedmill.canonicalise.schemes import convert_feed_scheme
 from feedmill.canonicalise.urls import HttpUrl, split_url
 from feedmill.model.canonical import FoundBy, FoundFeed
 from feedmill.model.parsed import Link
@@ -83,7 +83,7 @@ _FORMAT_WORDS: Final = re.compile(
 def feeds_of_page(
     html: str | bytes, url: str, link_header_links: Sequence[Link] = ()
 ) -> tuple[FoundFeed, ...]:
-    """Everything in a page that leads to a feed, best first: declared before looked alike."""
+    """Every feed that a page links to, best first: declared ones before anchors."""
     page = read_page(html, url, link_header_links)
     return distinct_feeds((*declared_feeds(page), *anchored_feeds(page)))
 
@@ -113,7 +113,7 @@ def anchored_feeds(page: HtmlPage) -> tuple[FoundFeed, ...]:
 
 
 def distinct_feeds(feeds: Iterable[FoundFeed]) -> tuple[FoundFeed, ...]:
-    """The first of each address, however it is spelt, and not more than anybody looks at."""
+    """The first of each address, however it is spelt; at most MAX_FEEDS."""
     known: dict[str, FoundFeed] = {}
     for feed in feeds:
         spelling = canonical_link(feed.url, "feed-aggressive") or feed.url
@@ -131,7 +131,7 @@ def feed_rank(feed: FoundFeed) -> int:
 
 
 class _Claim(NamedTuple):
-    """What somebody says about a link."""
+    """What a Link header or a link element says about a feed."""
 
     href: str
     rel: str

@@ -1,4 +1,4 @@
-"""What platforms are known to do: the feed of a page by the page's address alone.
+"""Platform rules: the feeds of a page by the page's URL alone (YouTube, GitHub, Reddit …).
 
 Each rule has a name, the hosts it speaks for, the paths it knows, and where the feed is. A rule
 only proposes: what it returns is proven by a fetch. Most say what the platform itself documents;
@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from feedmill.canonicalise.discovery.html_page import plain_url
-from feedmill.canonicalise.query import param_name
-from feedmill.canonicalise.urls import split_url
+from feedmill.canonicalise.urls import param_name, split_url
 from feedmill.model.canonical import FoundFeed
 
 

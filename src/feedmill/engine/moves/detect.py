@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.config import MovesConfig
 from feedmill.engine.poll.read_document import ComparedDocument
-from feedmill.fetch.feed_credentials import is_trusted
+from feedmill.fetch.plan import is_trusted
 from feedmill.model.feed import Feed, Move, MoveCandidate, MoveReason, MoveSource
 from feedmill.model.fetch import Fresh, Unchanged
-from feedmill.schedule.jitter import jitter_share
+from feedmill.schedule.delay import jitter_share
 
 _HTTPS_AGAIN: Final = timedelta(days=1)  # after a probe that succeeded, until it is adopted
 _HTTPS_SPREAD: Final = 0.2  # of the interval, so that feeds of one import are not probed together

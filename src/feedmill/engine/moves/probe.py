@@ -5,8 +5,8 @@ stored, and leaves behind what it learnt: a Retry-After binds the mill as well (
 """
 
 from feedmill.engine.run.services import Services
-from feedmill.fetch.feed_credentials import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.fetch.judge import judge
+from feedmill.fetch.plan import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.fetch.redirects import permanent_target
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed

@@ -10,8 +10,8 @@ from feedmill.engine.poll.recall import compare_with_store
 from feedmill.engine.poll.refresh import refresh
 from feedmill.engine.run.services import Services
 from feedmill.model.base import Value
-from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, FetchRecord
+from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import Added, Change, Changes, Revised
 from feedmill.model.refresh import Refresh
 from feedmill.publish.events import events_of_changes

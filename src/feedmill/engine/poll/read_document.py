@@ -14,9 +14,9 @@ from feedmill.identify.keys import identity_keys
 from feedmill.identify.removals import apply_tombstones, remove_absent, without_withdrawn
 from feedmill.identify.unchanged import known_slice_digests, match_unchanged
 from feedmill.model.base import Value
-from feedmill.model.document import RawDocument
 from feedmill.model.entry import Entry, NormalisedFeed
 from feedmill.model.feed import Feed
+from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import (
     Added,
     Changes,

@@ -34,13 +34,21 @@ from feedmill.engine.poll.read_document import (
 )
 from feedmill.engine.poll.recall import compare_with_store
 from feedmill.engine.run.services import Services
-from feedmill.fetch.feed_credentials import plan_feed_fetch
 from feedmill.fetch.headers import redact_headers
 from feedmill.fetch.judge import judge
+from feedmill.fetch.plan import plan_feed_fetch
 from feedmill.fetch.redirects import permanent_target
-from feedmill.model.document import RawDocument
 from feedmill.model.feed import BlobRef, Feed, FeedOverrides, FetchRecord, Lane, MoveCandidate
-from feedmill.model.fetch import Failed, Fresh, Gone, Headers, RawResponse, Unchanged, Verdict
+from feedmill.model.fetch import (
+    Failed,
+    Fresh,
+    Gone,
+    Headers,
+    RawDocument,
+    RawResponse,
+    Unchanged,
+    Verdict,
+)
 from feedmill.model.refresh import Refresh
 from feedmill.model.schedule import Outcome
 from feedmill.publish.events import event_of_state, events_of_changes

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from feedmill.model.entry_filter import EntryFilter
+from feedmill.model.entry import EntryFilter
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FetchRecord
 from feedmill.model.page import Page

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from feedmill.engine.ports.clock import Clock
 from feedmill.errors import FeedmillError
-from feedmill.model.readiness import Unready
+from feedmill.model.worker import Unready
 
 # A trouble is told again at each wait. One that is not told again may be over (nothing was due since,
 # to show it), or a try takes long: then it is no reason any more, and no reason to start anew either.

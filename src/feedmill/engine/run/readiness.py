@@ -9,8 +9,7 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.liveness import Liveness
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
-from feedmill.model.readiness import Readiness, Unready
-from feedmill.model.worker import WorkerRole
+from feedmill.model.worker import Readiness, Unready, WorkerRole
 
 ReadinessCheck = Callable[
     [], Awaitable[None]

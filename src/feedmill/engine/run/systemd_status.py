@@ -10,7 +10,7 @@ from typing import Final
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.liveness import Liveness
 from feedmill.engine.run.services import Services
-from feedmill.model.readiness import Readiness
+from feedmill.model.worker import Readiness
 
 NotifyFunction = Callable[..., bool]
 

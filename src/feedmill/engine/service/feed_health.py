@@ -7,12 +7,12 @@ from typing import Final
 from feedmill.engine.maintain.raw_documents import load_raw_document
 from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
 from feedmill.engine.run.services import Services
-from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, FetchRecord
+from feedmill.model.fetch import RawDocument
 from feedmill.parse.xml.first_error import XmlFault, first_xml_fault
 from feedmill.publish.shapes import HealthKind, HealthShape
 from feedmill.publish.to_shapes import attempt_shape, to_utc
-from feedmill.schedule.durations import duration_in_words, instant_in_words
+from feedmill.schedule.explain import duration_in_words, instant_in_words
 
 _HISTORY: Final = 100  # fetches that are looked at to find the beginning of a row of failures
 _SHOWN: Final = 10

@@ -19,8 +19,7 @@ from feedmill.fetch.headers import header_value
 from feedmill.fetch.link_headers import link_headers, links_with_rel
 from feedmill.model.base import Value
 from feedmill.model.canonical import Ask, Canonical, Existing, Lookup, NotCanonical, Seen
-from feedmill.model.document import RawDocument
-from feedmill.model.fetch import Headers
+from feedmill.model.fetch import Headers, RawDocument
 from feedmill.model.parsed import Unreadable
 from feedmill.parse.document import parse_document
 

@@ -16,15 +16,14 @@ from feedmill.engine.subscribe.canonicalise import (
     await_if_awaitable,
 )
 from feedmill.engine.subscribe.host_queue import HostQueue
-from feedmill.fetch.feed_credentials import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.fetch.guard import check_url
 from feedmill.fetch.judge import judge
 from feedmill.fetch.link_headers import links_with_rel
+from feedmill.fetch.plan import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.fetch.redirects import permanent_target
 from feedmill.model.canonical import Seen
-from feedmill.model.document import RawDocument
 from feedmill.model.feed import FeedOverrides
-from feedmill.model.fetch import Failed, Fresh, Gone, RawResponse, Refused, Verdict
+from feedmill.model.fetch import Failed, Fresh, Gone, RawDocument, RawResponse, Refused, Verdict
 from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.parse.document import parse_document
 

@@ -13,8 +13,8 @@ from feedmill.engine.poll.recall import compare_with_store
 from feedmill.engine.run.services import Services
 from feedmill.errors import NotFoundError
 from feedmill.model.canonical import Seen
-from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, MoveProof
+from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import Revised
 from feedmill.model.parsed import Unreadable
 from feedmill.parse.document import parse_document

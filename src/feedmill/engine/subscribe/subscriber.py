@@ -28,7 +28,7 @@ from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.engine.subscribe.probe import Prober
 from feedmill.engine.subscribe.resolve_address import CHOOSE_BEST, AddressResolver, FeedChoices
 from feedmill.engine.subscribe.robots_gate import RobotsGate
-from feedmill.fetch.feed_credentials import is_trusted, without_credentials
+from feedmill.fetch.plan import is_trusted, without_credentials
 from feedmill.model.feed import FeedOverrides
 
 __all__ = ["CHOOSE_BEST", "FeedChoices", "Subscriber"]

@@ -14,14 +14,13 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.host_queue import HostQueue, host_key_of
 from feedmill.engine.two_phase.candidate_file import pack_body
 from feedmill.engine.two_phase.candidates import CandidateDraft, covers_start, drafts_of
-from feedmill.fetch.feed_credentials import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.fetch.judge import judge
 from feedmill.fetch.link_headers import links_with_rel
+from feedmill.fetch.plan import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.model.base import Value
 from feedmill.model.candidate import CollectedDocument, SourceReport, Window
-from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, FeedOverrides
-from feedmill.model.fetch import Failed, Fresh, Gone, Verdict
+from feedmill.model.fetch import Failed, Fresh, Gone, RawDocument, Verdict
 from feedmill.schedule.feed_state import initial_state
 
 

@@ -25,8 +25,8 @@ from feedmill.model.candidate import (
     Window,
     WindowCandidate,
 )
-from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed
+from feedmill.model.fetch import RawDocument
 from feedmill.model.live_screen import HeldEntry
 from feedmill.model.screening import Screening
 

@@ -28,8 +28,8 @@ from feedmill.engine.two_phase.resolve_selection import (
     selected_documents,
 )
 from feedmill.errors import AddressError, ConflictError
-from feedmill.fetch.feed_credentials import is_trusted
 from feedmill.fetch.guard import printable_url
+from feedmill.fetch.plan import is_trusted
 from feedmill.model.base import Value
 from feedmill.model.candidate import (
     CandidateFile,

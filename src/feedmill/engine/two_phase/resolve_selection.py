@@ -18,8 +18,8 @@ from feedmill.model.candidate import (
     SourceReport,
     WindowCandidate,
 )
-from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed
+from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import (
     Added,
     Change,

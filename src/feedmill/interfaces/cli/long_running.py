@@ -25,8 +25,7 @@ from feedmill.engine.run.refresh_report import run_counters
 from feedmill.engine.run.services import Services
 from feedmill.engine.run.systemd_status import run_systemd_status
 from feedmill.interfaces.cli.early_signals import SIGNALS, early_signal
-from feedmill.model.readiness import Readiness
-from feedmill.model.worker import WorkerRole
+from feedmill.model.worker import Readiness, WorkerRole
 from feedmill.observe.health_page import (
     PageResponse,
     Route,

@@ -1,4 +1,4 @@
-"""The wild grammar of dates: every order, language and habit that real feeds show.
+"""Lenient date parser: every order, language and habit that real feeds show.
 
 The text is tidied (comments, marks, accents, shorthand of ISO 8601 and of East Asia), the clock is
 found in it, and what stands before and after the clock is read as a day and as a zone:

@@ -1,7 +1,7 @@
-"""Dates: whatever a feed says, read as an instant in UTC, or as nothing.
+"""Parses the dates of feeds into instants in UTC, or None.
 
-Feeds are told to write RFC 822 (RSS), RFC 3339 (Atom, JSON Feed) or W3CDTF (dc:date). Those who do
-are served by two strict patterns; everybody else by the wild grammar in `dates_wild`. No reading
+The specifications say RFC 822 (RSS), RFC 3339 (Atom, JSON Feed) or W3CDTF (dc:date). Two strict
+patterns read those; the lenient grammar in `lenient.py` reads everything else. No reading
 depends on the clock, the local zone or the locale, so a replay gives what the first run gave.
 
 Rules that are the same everywhere: no zone means UTC; an unknown zone name means UTC (RFC 2822
@@ -75,7 +75,7 @@ _UNITS_PER_SECOND = {9: 1, 10: 1, 11: 1, 13: 1_000, 16: 1_000_000, 19: 1_000_000
 
 _NUMBER = re.compile(r"(-?)([0-9]+)(?:\.([0-9]+))?")
 
-# The hour stops at 23 and the second at 59: the end of the day and the leap second are wild.
+# The hour stops at 23 and the second at 59: `lenient.py` reads 24:00 and leap seconds.
 _CLOCK = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 
 _RFC_822 = re.compile(

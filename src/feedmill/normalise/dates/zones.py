@@ -3,7 +3,7 @@
 Names are short, shared and never registered, so this is a choice: the offsets of RFC 822 section 5
 and RFC 2822 section 4.3 first, then the reading that most feeds mean (IST is India, BST is British
 summer, CST is Chicago). Military letters other than Z, names of the IANA database and every other
-word are UTC, as RFC 2822 section 4.3 asks for a name that nobody knows.
+word are UTC, as RFC 2822 section 4.3 asks for an unknown name.
 """
 
 from datetime import date, timedelta

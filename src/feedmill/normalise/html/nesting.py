@@ -55,14 +55,14 @@ def limit_nesting(html: str, max_depth: int) -> NestingLimited:
         return NestingLimited(html=html)
     if _is_tidy(html, max_depth):
         return NestingLimited(html=html)
-    gauge = _Gauge(max_depth)
+    gauge = _WorkBound(max_depth)
     if gauge.accepts(html):
         return NestingLimited(html=_shorten(html, gauge.long_tags) if gauge.long_tags else html)
     return NestingLimited(html=flatten(html, max_depth), flattened=True)
 
 
 def _is_tidy(html: str, max_depth: int) -> bool:
-    """Whether all is closed in the order in which it was opened: most markup, told quickly."""
+    """Whether all is closed in the order in which it was opened: a quick check that most markup passes."""
     stack: list[str] = []
     formatting = 0
     for token in TOKEN_PATTERN.finditer(html):
@@ -81,7 +81,7 @@ def _is_tidy(html: str, max_depth: int) -> bool:
     return True
 
 
-class _Gauge:
+class _WorkBound:
     """An upper bound of the work that markup causes, without building its tree.
 
     Only an end tag that fits the innermost open element closes anything, so that the count never

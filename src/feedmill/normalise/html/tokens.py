@@ -1,4 +1,4 @@
-"""What in a string an HTML tokenizer would call markup, found in linear time.
+"""HTML tokeniser: finds the markup in a string in linear time.
 
 The grammar is that of the WHATWG tokenizer (HTML §13.2.5), because a reader that disagrees with
 browsers about where a tag ends is a reader that can be fooled. Every pattern is possessive, and a

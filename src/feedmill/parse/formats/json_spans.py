@@ -1,4 +1,4 @@
-"""JSON as publishers write it: an envelope, and the span of each item in the bytes.
+"""Lenient JSON: the envelope of a feed, and the span of each item in the bytes.
 
 msgspec reads a sound document and hands each item over as raw bytes. One that is not quite JSON
 (NaN, a comma too many, a cut end) is walked token by token, so that one broken item costs one

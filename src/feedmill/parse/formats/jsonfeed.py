@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from feedmill.canonicalise.urls import resolve
 from feedmill.config import ParseLimits
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import (
     Category,
     Content,

@@ -30,7 +30,7 @@ from feedmill.parse.xml.names import name_of
 
 
 def read_html(element: etree._Element, scope: ElementScope) -> Text | None:
-    """An RSS text: nobody ever said whether it is markup, so it may be."""
+    """An RSS text: the specification does not say whether it is markup, so it may be."""
     value = markup_of(element)
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""From bytes to text: which encoding a document is in, and what had to be mended (D15).
+"""Decodes a document: BOM, HTTP charset, declaration, detection, replacement (D15).
 
 BOM, then the HTTP charset, then the XML declaration, each only if it is a label the web knows
 and the whole body decodes strictly; then detection on a sample, with 003's confidence; then
@@ -12,15 +12,17 @@ the declared encoding when that loses less than UTF-8.
 import re
 from typing import Final, Literal
 
+import cchardet
+
 from feedmill.config import ParseLimits
 from feedmill.model.base import Value
 from feedmill.model.parsed import Repair
-from feedmill.parse.input.encoding_detection import detect, is_damaged_utf8
 from feedmill.parse.input.encoding_labels import (
     ASCII_LABELS,
     WIDE,
     codecs_of,
     ebcdic_of_label,
+    encoding_of_detector,
     encoding_of_label,
     is_allowed,
 )
@@ -48,6 +50,14 @@ _DECLARATION: Final = re.compile(
     rb"""<\?xml[^>]{0,200}?\sencoding\s*=\s*["']\s*([A-Za-z0-9._:+-]{1,40})\s*["']"""
 )
 _WESTERN: Final = frozenset({"windows-1252", "iso-8859-15"})
+_HIGH: Final = re.compile(rb"[\x80-\xff]+")
+_TELLING: Final = re.compile(rb"[\x1b\x80-\xff]")
+# A sequence that begins as UTF-8 does and was cut: publishers shorten text by bytes.
+_CUT_SEQUENCE: Final = re.compile(
+    rb"(?:[\xe1-\xef][\x80-\xbf]|[\xf1-\xf3][\x80-\xbf]{1,2})(?![\x80-\xff])"
+)
+_MAX_WEIGHED: Final = 500_000  # bytes that tell damage from another encoding
+_FEW: Final = 20  # so many lone high bytes tell a detector something
 # The standard gives the five holes of windows-1252 their C1 characters.
 _WINDOWS_C1: Final = {
     code: bytes([code]).decode("cp1252")
@@ -95,7 +105,7 @@ def _by_mark(body: bytes) -> Decoded | None:
             return _marked(body, mark, encoding)
     for pattern, encoding in _PATTERNS:
         if pattern.match(body):
-            return _as_told(body, encoding, "detected", 0)
+            return _by_label(body, encoding, "detected", 0)
     return _from_ebcdic(body) if body.startswith(EBCDIC_MARK) else None
 
 
@@ -103,10 +113,10 @@ def _marked(body: bytes, mark: bytes, encoding: str) -> Decoded:
     length = len(mark)
     while body.startswith(mark, length):  # concatenated PHP files carry one each
         length += len(mark)
-    return _as_told(body, encoding, "bom", length)
+    return _by_label(body, encoding, "bom", length)
 
 
-def _as_told(body: bytes, encoding: str, source: EncodingSource, skipped: int) -> Decoded:
+def _by_label(body: bytes, encoding: str, source: EncodingSource, skipped: int) -> Decoded:
     """Text in an encoding that is beyond doubt; what does not fit it is replaced."""
     text = body[skipped:]
     found = _strictly(text, encoding)
@@ -171,8 +181,8 @@ def _unclaimed(
     if valid and b"\x1b$" not in body:  # the escape of ISO-2022-JP, which is all ASCII
         return plain
     claimed = [encoding for _, _, encoding in claims if encoding is not None]
-    damaged = not valid and is_damaged_utf8(body, claimed="utf-8" in claimed)
-    guess = None if damaged else detect(body, limits)
+    damaged = not valid and _is_damaged_utf8(body, claimed="utf-8" in claimed)
+    guess = None if damaged else _detect(body, limits)
     found = _strictly(body, guess) if guess is not None else None
     if valid and (found is None or guess != "iso-2022-jp"):
         return plain
@@ -224,3 +234,51 @@ def _replaced(body: bytes, encoding: str) -> bytes:
 
 def _mismatch(detail: str) -> Repair:
     return Repair(code="encoding-mismatch", detail=detail)
+
+
+def _is_damaged_utf8(body: bytes, *, claimed: bool) -> bool:
+    """True when most of what is not ASCII is sound UTF-8: a few wrong bytes are only damage."""
+    first = _HIGH.search(body)
+    start = first.start() if first else 0
+    body = body[start : start + _MAX_WEIGHED]
+    text = body.decode("utf-8", "replace")
+    wrong = text.count("\ufffd")
+    right = len(text) - len(text.encode("ascii", "ignore")) - wrong
+    if claimed:
+        right += 2 * len(_CUT_SEQUENCE.findall(body))
+    return right >= wrong
+
+
+def _detect(body: bytes, limits: ParseLimits) -> str | None:
+    """The encoding that the bytes are in, if that can be said with confidence."""
+    first = _TELLING.search(body)
+    # The sample begins where the text does: 10 KiB of ASCII markup would only say "ASCII".
+    start = first.start() if first else 0
+    sample = body[start : start + limits.encoding_sample_size]
+    encoding = _guess(sample, limits)
+    if encoding is None or encoding in WIDE:
+        return None
+    if limits.strict_encodings and not is_allowed(encoding, limits.allowed_encodings):
+        return None
+    return encoding
+
+
+def _guess(sample: bytes, limits: ParseLimits) -> str | None:
+    found = cchardet.detect(sample)
+    name, confidence = found["encoding"], found["confidence"]
+    encoding = encoding_of_detector(name) if name is not None else None
+    # Lone letters among ASCII are Western until there are enough of them to know better, and
+    # for what the web does not label, windows-1252 is its own default (WHATWG Encoding).
+    lone = _lone_letters(sample)
+    if lone is not None and (lone < _FEW or encoding in _WESTERN):
+        return "windows-1252"
+    if confidence is None or confidence < limits.encoding_confidence_min:
+        return None
+    return encoding
+
+
+def _lone_letters(sample: bytes) -> int | None:
+    """How many high bytes the sample has, if nearly all stand alone or in pairs; else None."""
+    runs = _HIGH.findall(sample)
+    long = sum(len(run) > 2 for run in runs)
+    return len(runs) if runs and long * 10 <= len(runs) else None

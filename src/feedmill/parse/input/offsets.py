@@ -1,4 +1,4 @@
-"""The way back: where a span of the UTF-8 text lies in the raw bytes of another encoding (D14).
+"""Maps spans of the UTF-8 text back to offsets in the raw bytes of another encoding (D14).
 
 Every answer was checked by decoding the raw bytes again, except where a character is a byte.
 """

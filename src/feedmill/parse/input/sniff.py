@@ -1,4 +1,4 @@
-"""What kind of document the bytes are, and the right name for those that are no feed."""
+"""Sniffs the kind of document, and names what was served instead of a feed."""
 
 import re
 from typing import Final, Literal

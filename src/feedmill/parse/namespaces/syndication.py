@@ -1,4 +1,4 @@
-"""When and how often the publisher wants to be asked: ttl, skipHours, skipDays, sy:*."""
+"""sy: — publisher hints about polling: updatePeriod, and the shared ttl, skipHours, skipDays."""
 
 from collections.abc import Iterable
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Reading one element: its text, its markup, its numbers, and the base and language it stands in."""
+"""Reads one element: text, markup, numbers, and the inherited xml:base and xml:lang."""
 
 import re
 from typing import Any, Final

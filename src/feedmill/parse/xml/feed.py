@@ -1,4 +1,4 @@
-"""RSS and Atom documents: the tree, the entries' slices, and the values of both.
+"""Parses RSS and Atom documents: the tree, the slices of the entries, and their values.
 
 A sound tree gives the entries; a broken document gives them slice by slice. Entries that the
 caller knows are cut out before the tree is built (D31).
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from feedmill.config import ParseLimits
 from feedmill.model.base import Value
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedEntry, ParsedFeed, Repair, RepairCode, Unreadable
 from feedmill.parse.input import sniff
 from feedmill.parse.input.encoding import Decoded
@@ -162,7 +162,7 @@ def _values(
     source = reading.source
     if reading.tree.sound or not source.spans:
         fields, inside = handlers.read_feed(reading.containers, scope)
-        # Without slices nobody knows where a broken document was cut: in its last entry.
+        # Without slices it is unknown where a broken document was cut: take its last entry.
         elements = reading.elements[:-1] if cut else reading.elements
         return fields, Salvaged(entries=_read_elements(reading, elements, inside))
     scope.notes.add("items-salvaged")

@@ -1,4 +1,4 @@
-"""Where a document stops being well-formed: for a person who wants to mend a feed."""
+"""The first XML syntax error of a document, with line and column."""
 
 import re
 from typing import Final
@@ -7,7 +7,7 @@ from lxml import etree
 
 from feedmill.config import ParseLimits
 from feedmill.model.base import Value
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.parse.input.encoding import decode
 from feedmill.parse.input.sniff import kind_of
 from feedmill.parse.xml.prolog import Prolog, read_prolog

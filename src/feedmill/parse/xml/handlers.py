@@ -1,7 +1,7 @@
-"""From a tree to values: one table of handlers for entries, one for the feed.
+"""Reads values from the element tree: one table of handlers for entries, one for the feed.
 
 Every format and namespace contributes to the two tables; walking is looking a name up and
-calling what is found. What nobody knows is kept as text in `ext`.
+calling what is found. Unknown elements are kept as text in `ext`.
 """
 
 from itertools import islice
@@ -13,11 +13,13 @@ from feedmill.model.parsed import FeedFormat, Itunes, Link, ParsedEntry, Podcast
 from feedmill.parse.formats import atom, rss
 from feedmill.parse.formats.atom import Handler, best_alternate
 from feedmill.parse.namespaces import (
+    comments,
+    content,
     dublin_core,
     georss,
+    history,
     itunes,
     media,
-    modules,
     podcast,
     syndication,
 )
@@ -28,7 +30,8 @@ _ENTRY: Final[dict[str, Handler]] = {
     **rss.ENTRY,
     **atom.ENTRY,
     **dublin_core.ENTRY,
-    **modules.ENTRY,
+    **content.ENTRY,
+    **comments.ENTRY,
     **itunes.ENTRY,
     **podcast.ENTRY,
     **media.ENTRY,
@@ -38,7 +41,8 @@ _FEED: Final[dict[str, Handler]] = {
     **rss.FEED,
     **atom.FEED,
     **dublin_core.FEED,
-    **modules.FEED,
+    **content.FEED,
+    **history.FEED,
     **syndication.FEED,
     **itunes.FEED,
     **podcast.FEED,
@@ -175,7 +179,7 @@ def _entry(draft: Draft, scope: ElementScope, place: Slice | None) -> ParsedEntr
 
 
 def _keep_unknown(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    """Keep what nobody knows as text, so that nothing the publisher said is lost."""
+    """Keep an unknown element as text, so that nothing the publisher said is lost."""
     known = draft.get("ext", ())
     if len(known) >= _MAX_EXT:
         scope.notes.add("values-capped")

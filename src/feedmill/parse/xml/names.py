@@ -131,7 +131,7 @@ def _name_by_prefix(tag: str, prefix: str | None) -> str:
 
 
 def _remember(cache: dict[T, str], key: T, name: str) -> None:
-    """Keep a name for the next element; strangers' inventions do not crowd out the rest."""
+    """Cache a name for the next element; invented names do not crowd out the rest."""
     if len(cache) >= _CACHE_LIMIT:
         cache.clear()
     cache[key] = name

@@ -1,4 +1,4 @@
-"""What stands before the root element, and making its DOCTYPE harmless.
+"""The prolog before the root element, and removal of its DOCTYPE.
 
 A DOCTYPE can name files to open and entities to expand. It is overwritten with blanks of the
 same length before any XML parser sees it, so every offset still holds (D16).
@@ -14,7 +14,7 @@ _OUTSIDE: Final = re.compile(rb"""(<!--|<\?|["'\[\]>])""")
 _INSIDE: Final = re.compile(
     rb"""(?:[^"'\[\]<]++|"[^"]*+"|'[^']*+'|<(?!!--|\?))*+(<!--|<\?|["'\[\]])"""
 )
-# Enough for any real internal subset; whoever writes more is not describing a feed.
+# Enough for any real internal subset; a longer one does not describe a feed.
 _MAX_TOKENS: Final = 50_000
 _MAX_DOCTYPES: Final = 4  # XML allows one
 _ENDS: Final = {b"<!--": b"-->", b"<?": b"?>", b'"': b'"', b"'": b"'"}

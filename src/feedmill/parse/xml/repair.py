@@ -1,4 +1,4 @@
-"""Repairs to the text of broken XML: what publishers get wrong most often, and how it is read.
+"""Repairs the text of broken XML: the mistakes that publishers make most often.
 
 Nothing here changes where an element begins or ends except `balance`, which closes what was left
 open in one entry or in the head of a feed. Everything works on bytes, and on what is worth it:
@@ -24,7 +24,7 @@ _CONTROLS: Final = bytes({*range(0x20)} - {0x09, 0x0A, 0x0D})
 _NONCHARACTERS: Final = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
 _OPAQUE: Final = re.compile(rb"<!(?:--|\[CDATA\[)")
 _PREDEFINED: Final = (b"&amp;", b"&lt;", b"&gt;", b"&quot;", b"&apos;")
-# Zeros are stepped over, so that a number is short whatever a stranger wrote.
+# Zeros are stepped over, so that a number is short however it was written.
 _REFERENCE: Final = re.compile(
     rb"&(?!(?:amp|lt|gt|quot|apos);)(?:#(?:0*+([1-9][0-9]{0,7}|(?<=0))"
     rb"|([xX])0*+([1-9A-Fa-f][0-9A-Fa-f]{0,6}|(?<=0)));|([A-Za-z][A-Za-z0-9]{1,31});)?"
@@ -72,7 +72,7 @@ def with_windows_characters(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
 
 def repair_xml(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
     """Remove characters that XML forbids; write out entities, stray & and <, missing quotes."""
-    mender = _Mender()
+    mender = _Repairer()
     text = mender.without_illegal(utf8)
     if text.count(b"<!") <= _MAX_OPAQUE:
         text = b"".join(mender.pieces(text))
@@ -120,7 +120,7 @@ def balance_tags(utf8: bytes) -> bytes:
     return text + b"".join([b"</" + name + b">" for name in reversed(opened)])
 
 
-class _Mender:
+class _Repairer:
     """The mending of one text: what was found, and how much more may be looked at."""
 
     __slots__ = ("counts", "quotes", "references")
@@ -171,7 +171,7 @@ class _Mender:
     def with_references(self, text: bytes) -> bytes:
         """The text with every & that XML cannot read as one that it can."""
         count = _unknown_references(text, self.references)
-        if count > self.references:  # nobody means so many
+        if count > self.references:  # so many cannot be meant
             self.counts["stray-ampersands"] += count
             return _as_text(text, count)
         self.references -= count

@@ -1,4 +1,4 @@
-"""Broken documents: every entry is read from its own slice, so one broken entry costs one entry."""
+"""Salvages broken documents: every entry is read from its own slice, so one broken entry costs one entry."""
 
 import re
 from typing import Final
@@ -16,7 +16,7 @@ from feedmill.parse.xml.tree import parse_strictly, read_broken, read_fragment, 
 
 _MAX_HEAD: Final = 1_000_000  # bytes of a document without its entries
 _WRAPPING_BYTES: Final = 10_000_000  # what start tags around slices may cost in all
-# So much of what is not well-formed is mended; nobody writes more than that by mistake.
+# So much of what is not well-formed is repaired; more than that is no mistake.
 _MENDED_SLICES: Final = 2_000
 _MENDED_BYTES: Final = 4_000_000
 _MENDED_TAGS: Final = 30_000
@@ -41,7 +41,7 @@ def read_slices(source: MarkupSource, numbers: list[int], scope: ElementScope) -
     """Every entry from its own bytes, wrapped in the start tags around it for their namespaces."""
     before, after = _wrapping(source, len(numbers))
     entries: list[ParsedEntry] = []
-    patience = _Patience()
+    patience = _RepairBudget()
     for number in numbers:
         start, end = source.spans[number]
         wrapped, _ = with_windows_characters(before + source.utf8[start:end] + after)
@@ -51,7 +51,7 @@ def read_slices(source: MarkupSource, numbers: list[int], scope: ElementScope) -
     return Salvaged(entries=tuple(entries), hasty=patience.hasty)
 
 
-class _Patience:
+class _RepairBudget:
     """How many more broken slices are worth mending."""
 
     __slots__ = ("hasty", "size", "slices", "tags")

@@ -1,4 +1,4 @@
-"""Where each entry stands in the document, without parsing it (D14, D31).
+"""Finds the byte span of each entry in the document, without parsing it (D14, D31).
 
 A token scan that steps over CDATA sections and comments with `bytes.find`. On 3,124 real
 documents it gave the same offsets as a full XML parser, several times faster; no library offers
@@ -44,7 +44,7 @@ class Scan(Value):
     spans: Spans
     cut: bool = False  # the last one was never closed, and neither was the document
     regular: bool = True  # nothing was seen that could have misled the scan
-    more: bool = False  # there are entries beyond the limit, where nobody looked
+    more: bool = False  # there are entries beyond the limit, which were not looked at
 
 
 def scan_entries(utf8: bytes, root: int, max_items: int) -> Scan:
@@ -68,7 +68,7 @@ def scan_entries(utf8: bytes, root: int, max_items: int) -> Scan:
             if end >= 0:
                 position = end + 3
             elif missing or _end_of_root(utf8, root, position) >= 0:
-                missing.add(mark)  # somebody forgot it, and went on with entries
+                missing.add(mark)  # it was forgotten, and entries follow
             else:
                 break
         elif kind == 0x3F:  # an instruction, which may hold anything: only a tree can tell
@@ -179,7 +179,7 @@ def _entry_name(utf8: bytes, root: int) -> bytes | None:
     prefix = found[1] or b""
     if found[2] in (b"feed", b"entry"):
         return prefix + b"entry"
-    stranger = None
+    prefixed = None
     position = found.end() if found[2].lower() != b"entry" else root
     while entry := _ENTRY.search(utf8, position):
         position = entry.end()
@@ -187,9 +187,9 @@ def _entry_name(utf8: bytes, root: int) -> bytes | None:
             position = _after(utf8, _ENDS[entry.group().upper()], position)
         elif (entry[1] or b"") in (b"", prefix):
             return (entry[1] or b"") + entry[2]
-        else:  # <rss:item> if there is nothing better: it could be anybody's
-            stranger = stranger or entry[1] + entry[2]
-    return stranger
+        else:  # <rss:item> if there is nothing better: the prefix may mean anything
+            prefixed = prefixed or entry[1] + entry[2]
+    return prefixed
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""A markup document made ready for reading: where it begins, and where its entries stand."""
+"""Prepares a markup document for parsing: where it begins, and where its entries stand."""
 
 from functools import partial
 from typing import Final
@@ -7,7 +7,7 @@ from lxml import etree
 from msgspec.structs import replace
 
 from feedmill.model.base import Value
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import Repair, Slice
 from feedmill.parse.input.encoding import Decoded
 from feedmill.parse.input.offsets import Spans

@@ -1,4 +1,4 @@
-"""From UTF-8 to a tree: strictly first, then with repairs, never with entities (D16).
+"""Parses UTF-8 into an element tree: strictly first, then with repairs, never with entities (D16).
 
 lxml, hardened: no entities, no DTD, no network, no XInclude, no huge trees. `collect_ids` stays
 at its default on purpose: with `collect_ids=False`, lxml 6.1.3 opens files that a DOCTYPE names,
@@ -92,7 +92,7 @@ def read_without_repair(utf8: bytes) -> etree._Element | None:
 
 
 def strict_parser() -> etree.XMLParser:
-    """A hardened parser of one's own, for who wants to know what it complains about."""
+    """A new hardened parser, for callers that need its error messages."""
     return _parser(recovering=False)
 
 
@@ -120,7 +120,7 @@ def _recover(utf8: bytes, parser: etree.XMLParser) -> etree._Element | None:
     except etree.XMLSyntaxError:
         return None
     if root is not None:
-        # A reference that `mend` did not see would be a node of its own, which nobody expects.
+        # A reference that `mend` did not see would be a node of its own, which no handler expects.
         etree.strip_elements(root, etree.Entity, with_tail=False)
     return root
 

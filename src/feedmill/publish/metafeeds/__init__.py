@@ -1,6 +1,6 @@
 """Collections as feeds: Atom 1.0, RSS 2.0 and JSON Feed 1.1 of the same entries.
 
-One table for whoever serves them; each format has a file of its own, and what they have in common
+One table of formats for the servers; each format has a file of its own, and what they have in common
 is in `metafeed_items`.
 """
 

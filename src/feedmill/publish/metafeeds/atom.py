@@ -38,7 +38,7 @@ def write_atom(
 ) -> bytes:
     """The document; the same entries always give the same bytes."""
     root = etree.Element(f"{{{ATOM}}}feed", nsmap=_NAMES)  # type: ignore[arg-type]  # the stubs know no default namespace
-    _speak(root, language_tag(feed.language))
+    _set_language(root, language_tag(feed.language))
     add_element(root, f"{{{ATOM}}}id", feed_urn(feed.key))
     add_element(root, f"{{{ATOM}}}title", title_of(feed))
     if feed.description:
@@ -56,7 +56,7 @@ def write_atom(
 
 def _entry(root: etree._Element, item: Item) -> None:
     entry = add_element(root, f"{{{ATOM}}}entry")
-    _speak(entry, item.language)
+    _set_language(entry, item.language)
     add_element(entry, f"{{{ATOM}}}id", item.id)
     add_element(entry, f"{{{ATOM}}}title", item.title, type="text")
     add_element(entry, f"{{{ATOM}}}published", rfc3339(item.published))
@@ -102,7 +102,7 @@ def _about(enclosure: EntryEnclosure) -> dict[str, str]:
 
 
 def _source(entry: etree._Element, source: EntrySource, item: Item) -> None:
-    """Where the entry came from (section 4.2.11); who wrote it, when nobody else is named."""
+    """Where the entry came from (section 4.2.11); its author, when the entry names none."""
     element = add_element(entry, f"{{{ATOM}}}source")
     name = source.title or source.url
     add_element(element, f"{{{ATOM}}}id", source_urn(source.feed_id))
@@ -116,6 +116,6 @@ def _source(entry: etree._Element, source: EntrySource, item: Item) -> None:
         add_element(element, f"{{{ATOM}}}link", rel="alternate", href=source.site_url)
 
 
-def _speak(element: etree._Element, language: str | None) -> None:
+def _set_language(element: etree._Element, language: str | None) -> None:
     if language:
         element.set(XML_LANG, language)

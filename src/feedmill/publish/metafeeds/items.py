@@ -1,4 +1,4 @@
-"""A collection and its entries as any feed format can say them: checked again, trusted never.
+"""A collection and its entries, ready for any feed format: checked again, never trusted.
 
 What is stored was cleaned when it came in (D18). A meta-feed goes to readers that we know nothing
 about, so every text loses what XML forbids and every address is parsed once more on the way out.
@@ -121,7 +121,7 @@ def language_tag(language: str | None) -> str | None:
 
 
 def escape_markup(text: str) -> str:
-    """Text that is no markup to whoever reads it as HTML either.
+    """Text that is no markup for a reader that takes it as HTML either.
 
     RSS never said which of the two a title is. What looks like a tag is escaped once more; a
     plain `AT&T` or `a < b` stays as it is.

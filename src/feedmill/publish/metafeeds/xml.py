@@ -1,4 +1,4 @@
-"""What the two XML formats share: names, elements, paging links, octets.
+"""Shared by the XML formats: namespaces, elements, paging links, serialisation.
 
 Elements are built, never written as text, so that nothing in an entry can end one.
 """
@@ -26,7 +26,7 @@ def add_element(
 
 
 def add_paging_links(parent: etree._Element, feed: MetaFeed, media_type: str) -> None:
-    """The feed's own address, its neighbours (RFC 5005 section 3) and its hub."""
+    """The feed's own address, the next and previous page (RFC 5005 section 3) and its hub."""
     own = (
         ("self", feed.self_url),
         ("first", feed.first_url),

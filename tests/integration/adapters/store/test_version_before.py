@@ -28,7 +28,7 @@ from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.model.entry_filter import EntryFilter
+from feedmill.model.entry import EntryFilter
 from feedmill.model.feed import Feed
 
 HOMES = Path(__file__).parents[3] / "fixtures" / "homes"

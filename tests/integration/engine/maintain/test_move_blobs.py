@@ -38,8 +38,8 @@ from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import ConflictError
 from feedmill.interfaces.cli.main import cli
 from feedmill.model.candidate import CollectedDocument
-from feedmill.model.document import RawDocument
 from feedmill.model.feed import BlobRef
+from feedmill.model.fetch import RawDocument
 
 _DOCUMENTS = 12
 _SEGMENTS = 9  # four of the documents are packed into one
@@ -166,7 +166,7 @@ def test_documents_go_to_a_bucket_and_back_through_kills_on_the_way(home: Home) 
         (["s3://bucket/prefix", "s3://bucket/prefix/"], "already"),
         (["a", "b", "c"], "[FROM] TO"),
         ([], "[FROM] TO"),
-        (["ftp://somewhere"], "will not do"),
+        (["ftp://somewhere"], "is not supported"),
         (["s3://key:sesame@bucket"], "variables"),
     ],
 )

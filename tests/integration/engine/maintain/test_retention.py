@@ -19,7 +19,7 @@ from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 
 VERSIONS = 12
 

@@ -9,7 +9,7 @@ from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.poll import read_document
 from feedmill.engine.poll.ingest_one import Ingested, ingest_document, ingest_feed
 from feedmill.engine.poll.replay import replay
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill_demo.server.script import document
 
 _STORY = "The council met on Monday & agreed on the bridge"

@@ -15,8 +15,7 @@ from redis.exceptions import (
 
 from feedmill.adapters.bus.address import parse_bus_address
 from feedmill.adapters.bus.kafka import KafkaBus
-from feedmill.adapters.bus.nats import _told
-from feedmill.adapters.bus.nats_session import MessageRefusedError
+from feedmill.adapters.bus.nats import MessageRefusedError, _sink_error
 from feedmill.adapters.bus.redis import RedisBus
 from feedmill.config import BusConfig
 from feedmill.engine.run.retry import is_transient
@@ -41,7 +40,7 @@ from feedmill.engine.run.retry import is_transient
     ],
 )
 def test_what_nats_says_has_a_reason(problem: Exception, reason: str) -> None:
-    told = _told(problem, parse_bus_address("nats://who:secret@bus"))
+    told = _sink_error(problem, parse_bus_address("nats://who:secret@bus"))
 
     assert told.reason == reason
     assert is_transient(told) is (reason != "refused")
@@ -66,7 +65,7 @@ def test_what_nats_says_has_a_reason(problem: Exception, reason: str) -> None:
 def test_what_redis_says_has_a_reason(problem: Exception, reason: str) -> None:
     bus = RedisBus(parse_bus_address("redis://who:secret@bus"), BusConfig(), "urn:mill")
 
-    told = bus._told(problem)
+    told = bus._sink_error(problem)
 
     assert told.reason == reason
     assert is_transient(told) is (reason != "refused")
@@ -87,7 +86,7 @@ def test_what_redis_says_has_a_reason(problem: Exception, reason: str) -> None:
 def test_what_kafka_says_has_a_reason(code: int | None, reason: str) -> None:
     bus = KafkaBus(parse_bus_address("kafka://who:secret@bus"), BusConfig(), "urn:mill")
 
-    told = bus._told(None if code is None else KafkaError(code))
+    told = bus._sink_error(None if code is None else KafkaError(code))
 
     assert told.reason == reason
     assert is_transient(told) is (reason != "refused")

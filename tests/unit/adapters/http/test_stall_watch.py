@@ -45,7 +45,7 @@ def _watch(octets_per_round: list[int], seconds_per_round: float) -> tuple[str |
         for number, octets in enumerate(octets_per_round, start=1):
             clock.at += seconds_per_round
             transfer.take_chunk(b"x" * octets)
-            watch._go_round()
+            watch._check_all()
             if ended:
                 watch.close()
                 return number
@@ -89,7 +89,7 @@ def test_silence_before_the_first_octet_has_its_own_limit() -> None:
         watch.start_watching(transfer, LIMITS, lambda: ended.append(True))
         for number in range(1, 60):
             clock.at += 1.0
-            watch._go_round()
+            watch._check_all()
             if ended:
                 watch.close()
                 return number

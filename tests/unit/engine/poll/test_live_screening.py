@@ -15,8 +15,8 @@ from feedmill.engine.poll.read_document import (
     compare,
     read_document,
 )
-from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed
+from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import Added
 from feedmill.model.live_screen import StandingScreen
 from feedmill.model.refresh import Recalled

@@ -14,7 +14,7 @@ from feedmill.engine.run.readiness import cached_check, check_readiness
 from feedmill.engine.run.services import Services
 from feedmill.engine.run.systemd_status import run_systemd_status, status_line
 from feedmill.errors import BlobError, StoreError
-from feedmill.model.readiness import Readiness, Unready
+from feedmill.model.worker import Readiness, Unready
 
 FULL = BlobError("disk-full", "no space")
 AWAY = StoreError("no database answers", reason="cannot-open")

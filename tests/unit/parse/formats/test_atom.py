@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import (
     Category,
     Content,

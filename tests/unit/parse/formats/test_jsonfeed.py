@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.config import ParseLimits
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import (
     Category,
     Content,

@@ -5,7 +5,7 @@ import codecs
 import pytest
 
 from feedmill.config import ParseLimits
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.parse.document import parse_document
 from feedmill.parse.input.encoding import Decoded, decode

@@ -3,7 +3,7 @@
 import pytest
 
 from feedmill.config import ParseLimits
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import (
     Category,
     Image,

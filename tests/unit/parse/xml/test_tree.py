@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.parse.document import parse_document
 from feedmill.parse.xml.prolog import read_prolog, without_doctype

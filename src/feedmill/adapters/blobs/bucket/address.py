@@ -1,4 +1,4 @@
-"""From an address to an object store: which provider, with which credentials, how patient.
+"""Opens an object store by its URL: provider, credentials and timeouts.
 
     s3://bucket/prefix       AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL, …
     gs://bucket/prefix       GOOGLE_APPLICATION_CREDENTIALS, GOOGLE_SERVICE_ACCOUNT, …
@@ -67,8 +67,8 @@ def open_object_store(
     except (BaseError, ValueError) as problem:
         # Not all of its words: they may quote a variable.
         missing = _MISSING.search(str(problem))
-        told = f" ({missing[0]})" if missing else ""
-        mistake = f"[blobs] url: {address} cannot be used with the variables of its provider{told}"
+        named = f" ({missing[0]})" if missing else ""
+        mistake = f"[blobs] url: {address} cannot be used with the variables of its provider{named}"
         raise ConfigError([mistake]) from problem
 
 
@@ -85,7 +85,7 @@ def _checked(address: str) -> URL:
         raise ConfigError([mistake])
     if url is None or url.protocol not in (*_PROVIDERS, "file:"):
         mistake = (
-            f"[blobs] url: {address!r} will not do: Expected s3://bucket/prefix, "
+            f"[blobs] url: {address!r} is not supported: expected s3://bucket/prefix, "
             "gs://bucket/prefix, az://container/prefix or file:///folder"
         )
         raise ConfigError([mistake])

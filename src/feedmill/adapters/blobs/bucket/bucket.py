@@ -1,4 +1,4 @@
-"""A bucket as a depot of segments.
+"""Segments as objects in a bucket, read by range.
 
     segments/<yyyy>/<mm>/<dd>/<name>.seg   sealed, created once, never overwritten
     condemned/<name>/<instant>             since then nothing points into that segment
@@ -22,7 +22,6 @@ from feedmill.adapters.blobs.bucket.errors import (
     name_taken_error,
     object_error,
 )
-from feedmill.adapters.blobs.bucket.range_cache import RangeCache
 from feedmill.adapters.blobs.errors import moved_error
 from feedmill.adapters.blobs.record import ReadAt
 from feedmill.adapters.blobs.segment_source import (
@@ -44,6 +43,8 @@ MARKS_PREFIX: Final = "condemned"
 _INSTANT: Final = "%Y%m%dT%H%M%S.%fZ"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MS_DIGITS: Final = 12  # of a UUIDv7, without the hyphen: milliseconds since 1970
+BEHIND_BYTES: Final = 1024 * 1024
+AHEAD_BYTES: Final = 4 * 1024 * 1024
 
 
 class Bucket:
@@ -74,7 +75,7 @@ class Bucket:
         return True
 
     def adopt(self, name: str, data: bytes) -> None:
-        """Keep a sealed segment of another depot; one that is there is compared."""
+        """Keep a sealed segment of another storage; one that is there is compared."""
         if not self.create(name, data):
             raise name_taken_error(self.place)
 
@@ -136,7 +137,7 @@ class Bucket:
         key = f"{MARKS_PREFIX}/{check_segment_name(name)}/{now.astimezone(UTC).strftime(_INSTANT)}"
         try:
             obstore.put(self._store, key, b"", mode="create", use_multipart=False)
-        except AlreadyExistsError:  # somebody else had the same thought at the same moment
+        except AlreadyExistsError:  # another process marked it at the same moment
             pass
         except OBJECT_STORE_ERRORS as error:
             raise object_error(error, self.place) from error
@@ -181,7 +182,7 @@ class Bucket:
         """Sizes by name, the latest note by name, and keys that are not ours."""
         sizes: dict[str, int] = {}
         marks: dict[str, datetime] = {}
-        strangers: list[str] = []
+        unknown: list[str] = []
         for key, size in self._list(None):
             name, mark = segment_name_of(key), _mark_of(key)
             if name is not None:
@@ -189,8 +190,8 @@ class Bucket:
             elif mark is not None:
                 marks[mark[0]] = max(mark[1], marks.get(*mark))
             else:
-                strangers.append(key)
-        return sizes, marks, strangers
+                unknown.append(key)
+        return sizes, marks, unknown
 
     def _marks(self, name: str) -> list[tuple[str, datetime]]:
         found = (
@@ -216,6 +217,46 @@ class Bucket:
                     raise object_error(error, self.place) from error
             except BaseError as error:
                 raise object_error(error, self.place) from error
+
+
+class RangeCache:
+    """A range of an object in memory: the next read mostly lies close to the last one.
+
+    A single body costs exactly its own range. A chain of versions is walked backwards and costs one
+    request more, because its links lie next to each other; a walk through a whole segment goes
+    forward in large steps. In no case is more held than one step.
+    """
+
+    def __init__(self, fetch: ReadAt) -> None:
+        self._fetch = fetch
+        self._start = 0
+        self._data: bytes | None = None
+        self._is_at_end = False  # nothing lies behind what is held
+
+    def read(self, offset: int, length: int) -> bytes:
+        """These bytes; fewer at the end of the object."""
+        data = self._held(offset, length)
+        if data is None:
+            data = self._load(offset, length)
+        at = offset - self._start
+        return data[at : at + length]
+
+    def _held(self, offset: int, length: int) -> bytes | None:
+        if self._data is None or offset < self._start:
+            return None
+        reaches = offset + length <= self._start + len(self._data)
+        return self._data if reaches or self._is_at_end else None
+
+    def _load(self, offset: int, length: int) -> bytes:
+        start, end = offset, offset + max(length, 1)
+        if self._data is not None:
+            if offset < self._start:
+                start = max(0, end - max(BEHIND_BYTES, length))
+            else:
+                end = max(end, offset + AHEAD_BYTES)
+        data = self._data = self._fetch(start, end - start)
+        self._start, self._is_at_end = start, len(data) < end - start
+        return data
 
 
 def segment_key(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What an object store's errors mean to us: one stable reason each, and the way out.
+"""Errors of an object store: a stable reason for each, with advice.
 
 The client's own words are never passed on: they hold whole requests, and with some providers a
 signature is part of the address. A status and the provider's code are all that is quoted.
@@ -30,22 +30,22 @@ def object_error(error: Exception, place: str) -> BlobError:
     """The object store's error in our words; `place` is its address, which holds no secret."""
     said = str(error)
     status, code = _status(said), _code(said)
-    told = " ".join(filter(None, (str(status or ""), code))) or "no answer"
+    answer = " ".join(filter(None, (str(status or ""), code))) or "no answer"
     if code in _NO_BUCKET or (isinstance(error, FileNotFoundError) and code != "NoSuchKey"):
         advice = "the bucket is not there; create it, or correct [blobs] url"
-        return BlobError("cannot-open", f"{place}: {advice} ({told})")
+        return BlobError("cannot-open", f"{place}: {advice} ({answer})")
     if _is_denied(error, status) or _METADATA in said:
         advice = (
             "the object store does not accept the credentials; check the key, its secret and what "
             "they may do (read, write, list and delete), in the variables of the provider such as "
             "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
         )
-        return BlobError("denied", f"{place}: {advice} ({told})")
+        return BlobError("denied", f"{place}: {advice} ({answer})")
     if status is not None and 300 <= status < 500 and status not in _CROWDED:
         advice = "the object store refuses the request; check [blobs] url, the region and endpoint"
-        return BlobError("refused", f"{place}: {advice} ({told})")
+        return BlobError("refused", f"{place}: {advice} ({answer})")
     advice = "the object store does not answer; feedmill goes on by itself when it does"
-    return BlobError("unreachable", f"{place}: {advice} ({told})")
+    return BlobError("unreachable", f"{place}: {advice} ({answer})")
 
 
 def name_taken_error(place: str) -> BlobError:

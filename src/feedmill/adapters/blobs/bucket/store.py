@@ -3,7 +3,7 @@
     put       gathered with what comes within a few milliseconds, then one create-only object:
               it is there when this returns, and every other machine can read it
     get       one range of one object, checked every time
-    the rest  as in every raw store (housekeeping.py), in a bucket (objects_bucket.py)
+    the rest  as in every raw store (blobs/base.py), in a bucket (bucket.py)
 
 Every object is a sealed segment, laid out as on local disk, so there is nothing to recover: a
 worker that dies between a put and its commit leaves a segment into which nothing points, and
@@ -21,8 +21,7 @@ from feedmill.adapters.blobs.bucket.address import open_object_store
 from feedmill.adapters.blobs.bucket.bucket import Bucket
 from feedmill.adapters.blobs.bucket.errors import name_taken_error
 from feedmill.adapters.blobs.bucket.upload_batches import UploadBatches
-from feedmill.adapters.blobs.disk.group import RecordGroup
-from feedmill.adapters.blobs.record import ReadAt
+from feedmill.adapters.blobs.record import ReadAt, RecordGroup
 from feedmill.adapters.blobs.repack import Bodies
 from feedmill.adapters.blobs.segment_source import PACKED_SUFFIX, SegmentSource
 from feedmill.config import BlobsConfig, StoreConfig
@@ -34,12 +33,12 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 _READERS: Final = 16
-_ATTEMPTS: Final = 3  # at a name that nobody else has
+_ATTEMPTS: Final = 3  # at a name that is not taken
 _NEAR_BYTES: Final = 256 * 1024 * 1024  # of small segments in memory while they are packed
 
 
 class BucketBlobs(BaseBlobs):
-    """Blobs in a bucket; `ObjectBlobs.at(url, …)` finds it by its address."""
+    """Blobs in a bucket; `BucketBlobs.at(url, …)` finds it by its address."""
 
     def __init__(
         self,
@@ -110,13 +109,15 @@ class BucketBlobs(BaseBlobs):
         for ref, _ in bodies:
             if not ref.segment.endswith(PACKED_SUFFIX):
                 ends[ref.segment] = max(ends.get(ref.segment, 0), ref.offset + ref.length)
-        room, chosen = _NEAR_BYTES, []
+        left, chosen = _NEAR_BYTES, []
         for name, end in ends.items():
-            room -= end
-            if room >= 0:
+            left -= end
+            if left >= 0:
                 chosen.append((name, end))
         found = await asyncio.gather(*(self._fetch(name, end) for name, end in chosen))
-        return _Near(self._bucket, {name: data for name, data in found if data is not None})
+        return _LoadedSegments(
+            self._bucket, {name: data for name, data in found if data is not None}
+        )
 
     async def _fetch(self, name: str, end: int) -> tuple[str, bytes | None]:
         def read() -> bytes:
@@ -125,11 +126,11 @@ class BucketBlobs(BaseBlobs):
 
         try:
             return name, await self.run_in_thread(read)
-        except BlobError:  # whoever needs it will meet it again, and say so
+        except BlobError:  # its reader meets the error again, and reports it
             return name, None
 
 
-class _Near:
+class _LoadedSegments:
     """Segments in memory, the others where they are."""
 
     def __init__(self, bucket: Bucket, held: Mapping[str, bytes]) -> None:

@@ -1,4 +1,4 @@
-"""Bodies gathered into batches: every batch becomes one segment, and few segments become many puts.
+"""Upload batches: bodies are gathered, and each batch becomes one segment in the bucket.
 
 A batch waits for company until it has lingered long enough or is full. While as many batches as
 may be on their way at once are on their way, the next one goes on growing: the slower the other
@@ -57,7 +57,7 @@ class UploadBatches:
         future = self._waiting.get(sha256) or self._add(sha256, body)
         try:
             async with asyncio.timeout(self._patience_sec):
-                # Whoever gives up does not take the body from others who put the same one.
+                # A caller that gives up does not take the body from others that put the same one.
                 return await asyncio.shield(future)
         except TimeoutError as error:
             raise too_slow_error(self._patience_sec) from error
@@ -85,7 +85,7 @@ class UploadBatches:
     def _known(self, sha256: str) -> BlobRef | None:
         """Where a body lies that was put a short while ago.
 
-        Short against the grace of a sweep: the segment is there for longer than anybody needs to
+        Short against the grace of a sweep: the segment is there for longer than it takes to
         commit a pointer into it, even if nothing else points there.
         """
         oldest = self._clock.monotonic() - self._remember_sec
@@ -98,7 +98,7 @@ class UploadBatches:
         batch = self._gathering
         if batch is None:
             batch = self._gathering = _Batch()
-            task = asyncio.get_running_loop().create_task(self._carry(batch))
+            task = asyncio.get_running_loop().create_task(self._upload(batch))
             self._carrying.add(task)
             task.add_done_callback(self._carrying.discard)
         future: asyncio.Future[BlobRef] = asyncio.get_running_loop().create_future()
@@ -114,8 +114,8 @@ class UploadBatches:
             self._gathering.leaves.set()
             self._gathering = None
 
-    async def _carry(self, batch: "_Batch") -> None:
-        """The whole way of one batch; what goes wrong is told to all who wait for it."""
+    async def _upload(self, batch: "_Batch") -> None:
+        """The whole way of one batch; an error is raised in all tasks that wait for it."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._linger_sec):
                 await batch.leaves.wait()
@@ -125,7 +125,7 @@ class UploadBatches:
             loop = asyncio.get_running_loop()
             try:
                 refs = await loop.run_in_executor(self._writers, self._keep, batch.bodies)
-            except Exception as error:  # noqa: BLE001  # the edge of a task: told to all who wait
+            except Exception as error:  # noqa: BLE001  # the edge of a task: raised in all that wait
                 self._failed(batch, error)
             else:
                 self._succeeded(refs)

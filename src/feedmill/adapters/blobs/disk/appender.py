@@ -1,4 +1,4 @@
-"""The active segment of this process: groups of bodies appended, each group durable at once.
+"""Appends groups of bodies to the active segment of this process; each group is durable at once.
 
 Blocking; one thread at a time. A group is all or nothing: when the disk refuses a part of it, the
 segment is cut back to where it was, so it stays valid and the next group may succeed.
@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from feedmill.adapters.blobs.disk import folder as disk
 from feedmill.adapters.blobs.disk.folder import SegmentFolder, write_all
-from feedmill.adapters.blobs.disk.group import RecordGroup
 from feedmill.adapters.blobs.errors import blob_error
+from feedmill.adapters.blobs.record import RecordGroup
 from feedmill.adapters.failpoints import reach
 from feedmill.engine.ports.clock import Clock
 from feedmill.model.feed import BlobRef
 
-_ATTEMPTS = 3  # at a name that nobody takes for a dead process's
+_ATTEMPTS = 3  # at a name that is not taken for a dead process's
 
 
 class Appender:

@@ -3,7 +3,7 @@
     <name>.open       a process appends to it, and holds an exclusive flock as long as it lives
     <name>.seg        sealed: complete, never written again
     <name>.condemned  the instant since which nothing points into the sealed segment
-    <name>.part       half of a segment that comes from elsewhere; whoever brings it begins anew
+    <name>.part       half of a segment that is copied here; the copy begins anew
 
 A name is a fresh id, so two processes never write one file; `-packed` marks what was re-encoded.
 """
@@ -149,7 +149,7 @@ class SegmentFolder:
         path = self._file(name, OPEN_SUFFIX)
         try:
             file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        except FileNotFoundError:  # somebody else has sealed it
+        except FileNotFoundError:  # another process has sealed it
             yield None
             return
         try:
@@ -179,7 +179,7 @@ class SegmentFolder:
         raise moved_error(name)
 
     def marked_at(self, name: str) -> datetime | None:
-        """Since when nothing points into the segment, if anybody noted it."""
+        """Since when nothing points into the segment, if it was noted."""
         try:
             return datetime.fromisoformat(self._file(name, MARKED_SUFFIX).read_text("ascii"))
         except (FileNotFoundError, ValueError):  # half a note is no note

@@ -1,4 +1,4 @@
-"""After a crash: segments whose writer is dead are cut behind their last intact record, and sealed."""
+"""Crash recovery: segments of dead writers are cut behind their last intact record, and sealed."""
 
 import os
 
@@ -10,7 +10,7 @@ from feedmill.model.base import Value
 
 
 class Recovered(Value):
-    """What was found in a segment that nobody had closed."""
+    """The result of recovering a segment that was not closed."""
 
     segment: str
     records: int = 0
@@ -19,7 +19,7 @@ class Recovered(Value):
 
 
 def recover(folder: SegmentFolder) -> tuple[Recovered, ...]:
-    """Seal what dead processes left open; a trouble is told, never raised: no crash loop."""
+    """Seal what dead processes left open; errors are reported, never raised: no crash loop."""
     left = [segment.name for segment in folder.segments() if not segment.sealed]
     found = [_recover_one(folder, name) for name in left]
     return tuple(one for one in found if one is not None)

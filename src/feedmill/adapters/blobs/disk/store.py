@@ -1,8 +1,8 @@
 """The raw store on local disk: append-only segments, content-addressed through the store's index.
 
-    put       appended and synced together with whatever else waits, by one thread (scribe.py)
+    put       appended and synced together with whatever else waits, by one thread (writer_thread.py)
     seal      by size, by age or on demand; a sealed segment never changes
-    the rest  as in every raw store (housekeeping.py), in a folder (folder.py)
+    the rest  as in every raw store (blobs/base.py), in a folder (folder.py)
 
 Several processes may share one folder: each appends to files of its own. A reader that meets
 BlobMoved asks the index again, once: another process has re-encoded the segment meanwhile.
@@ -30,7 +30,7 @@ _READERS: Final = 2
 
 
 class DiskBlobs(BaseBlobs):
-    """Blobs in a folder; `await SegmentBlobs.open(…)` repairs first what a crash left."""
+    """Blobs in a folder; `await DiskBlobs.open(…)` repairs first what a crash left."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""One thread that appends: puts that wait while the disk is busy share the next sync.
+"""The writer thread of the raw store: puts that wait while the disk is busy share the next sync.
 
 So a busy store syncs in large groups, and an idle one answers after a single sync.
 """
@@ -103,33 +103,33 @@ class WriterThread:
             return
         try:
             refs = self._appender.append([(put.sha256, put.body) for put in puts])
-        except Exception as error:  # noqa: BLE001  # the edge of a task: told to all who wait
-            _tell([(put, None, error) for put in puts])
+        except Exception as error:  # noqa: BLE001  # the edge of a task: raised in all that wait
+            _report([(put, None, error) for put in puts])
         else:
-            _tell([(put, ref, None) for put, ref in zip(puts, refs, strict=True)])
+            _report([(put, ref, None) for put, ref in zip(puts, refs, strict=True)])
 
     def _seal(self, asked: Sequence[_Seal]) -> None:
         try:
             name = self._appender.seal()
         except Exception as error:  # noqa: BLE001  # recovery seals what we could not
-            _tell([(job, None, error) for job in asked])
+            _report([(job, None, error) for job in asked])
         else:
-            _tell([(job, name, None) for job in asked])
+            _report([(job, name, None) for job in asked])
 
 
-def _tell(outcomes: Sequence[_Outcome]) -> None:
+def _report(outcomes: Sequence[_Outcome]) -> None:
     """Wake those who wait, one call per event loop; a loop that has ended waits for nothing."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
     for outcome in outcomes:
         by_loop.setdefault(outcome[0].loop, []).append(outcome)
-    for loop, told in by_loop.items():
+    for loop, results in by_loop.items():
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(_resolve, told)
+            loop.call_soon_threadsafe(_resolve, results)
 
 
 def _resolve(outcomes: Sequence[_Outcome]) -> None:
     for job, value, error in outcomes:
-        if job.future.done():  # whoever asked has given up
+        if job.future.done():  # the caller has given up
             continue
         if error is None:
             job.future.set_result(value)

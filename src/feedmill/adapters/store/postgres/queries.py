@@ -24,7 +24,7 @@ from feedmill.adapters.store.tables.paging import (
     page_of,
     position,
 )
-from feedmill.model.entry_filter import EntryFilter
+from feedmill.model.entry import EntryFilter
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import BlobRef, Feed, FetchRecord
 from feedmill.model.page import Page

@@ -39,7 +39,7 @@ from feedmill.adapters.store.postgres.release_batcher import GivenBack, Releaser
 from feedmill.errors import StoreError
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.confirmation import Question
-from feedmill.model.entry_filter import EntryFilter
+from feedmill.model.entry import EntryFilter
 from feedmill.model.event import Event, NewEvent, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import (
     BlobRef,

@@ -47,7 +47,7 @@ from feedmill.adapters.store.tables.codec import blob_row, micros
 from feedmill.errors import StoreError
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.confirmation import Question
-from feedmill.model.entry_filter import EntryFilter
+from feedmill.model.entry import EntryFilter
 from feedmill.model.event import Event, NewEvent, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import (
     BlobRef,

@@ -15,7 +15,7 @@ from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.output import json_option, shorten, show_json
 from feedmill.interfaces.cli.run_command import config_of, resolve_feed, with_services
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 
 
 @click.command("ingest-one")

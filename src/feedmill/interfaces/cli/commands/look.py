@@ -17,7 +17,7 @@ from feedmill.interfaces.cli.output import (
     style_text,
 )
 from feedmill.interfaces.cli.run_command import config_of, resolve_feed, with_services
-from feedmill.model.entry_filter import EntryFilter
+from feedmill.model.entry import EntryFilter
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed
 from feedmill.normalise.dates.parse import parse_date

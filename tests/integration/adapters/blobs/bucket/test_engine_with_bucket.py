@@ -16,7 +16,7 @@ from feedmill.engine.maintain.retention import pack_raw, sweep_raw, verify_integ
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import MissingExtraError
-from feedmill.model.document import RawDocument
+from feedmill.model.fetch import RawDocument
 
 _VERSIONS = 12
 

@@ -31,8 +31,7 @@ from tests.support.scripted_fetcher import ScriptedFetcher
 from tests.support.servers.seaweedfs import S3Server
 
 from feedmill.adapters.blobs.bucket.address import open_object_store
-from feedmill.adapters.blobs.bucket.bucket import Bucket, segment_key
-from feedmill.adapters.blobs.bucket.range_cache import BEHIND_BYTES
+from feedmill.adapters.blobs.bucket.bucket import BEHIND_BYTES, Bucket, segment_key
 from feedmill.adapters.blobs.bucket.store import BucketBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.sqlite.store import SqliteStore

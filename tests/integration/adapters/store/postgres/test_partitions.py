@@ -13,7 +13,7 @@ from tests.support.waiting import hang_guard
 from feedmill.adapters.store.postgres import partitions, purge
 from feedmill.adapters.store.postgres.pool import Database
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.model.entry_filter import EntryFilter
+from feedmill.model.entry import EntryFilter
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed
 

@@ -10,7 +10,7 @@ from tests.support.waiting import hang_guard
 
 from feedmill.adapters.store.sqlite.store import SqliteStore, in_memory_store
 from feedmill.errors import StoreError
-from feedmill.model.entry_filter import EntryFilter
+from feedmill.model.entry import EntryFilter
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Refresh
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.model.parsed import Category
-from feedmill.normalise.categories import MAX_CATEGORY_CHARS, clean_categories
+from feedmill.normalise.fields import MAX_CATEGORY_CHARS, clean_categories
 
 
 def tags(*terms: str, max_tags: int = 256) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.schedule.jitter import jitter_share, spread
+from feedmill.schedule.delay import jitter_share, spread
 
 NOW = datetime(2025, 10, 14, 9, 30, tzinfo=UTC)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.fetch.media_types import begins_as_page, is_html_type, media_type
+from feedmill.fetch.bot_walls import begins_as_page, is_html_type, media_type
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.schedule.quiet_windows import (
+from feedmill.schedule.delay import (
     DAY_NAMES,
     excludes_everything,
     is_quiet,

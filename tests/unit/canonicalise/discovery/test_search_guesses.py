@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.canonicalise.discovery.guesses import WELL_KNOWN, guess_feeds
+from feedmill.canonicalise.discovery.search import WELL_KNOWN, guess_feeds
 
 
 def paths(url: str) -> list[str]:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.adapters.blobs.bucket.range_cache import AHEAD_BYTES, BEHIND_BYTES, RangeCache
+from feedmill.adapters.blobs.bucket.bucket import AHEAD_BYTES, BEHIND_BYTES, RangeCache
 
 _BLOCK = bytes(range(251))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from feedmill.model.event import Event
-from feedmill.publish.bus_messages import bus_message, encode_header_value, subject_of
+from feedmill.publish.cloudevents import bus_message, encode_header_value, subject_of
 
 AT = datetime(2026, 3, 1, 13, 30, tzinfo=timezone(timedelta(hours=1))).astimezone(UTC)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.canonicalise.cleanliness import cleanliness
+from feedmill.canonicalise.policies import cleanliness
 
 
 @pytest.mark.parametrize(

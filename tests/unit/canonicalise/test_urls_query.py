@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.canonicalise.query import drop_params, param_name, param_value, sort_params
+from feedmill.canonicalise.urls import drop_params, param_name, param_value, sort_params
 
 
 @pytest.mark.parametrize(

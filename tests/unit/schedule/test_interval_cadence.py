@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from feedmill.config import ScheduleConfig
 from feedmill.model.schedule import Cadence
-from feedmill.schedule.cadence import (
+from feedmill.schedule.interval import (
     ewma_of_gaps,
     expected_gap_sec,
     measure_cadence,

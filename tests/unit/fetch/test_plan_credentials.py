@@ -3,7 +3,7 @@
 import pytest
 
 from feedmill.config import FetchConfig
-from feedmill.fetch.feed_credentials import is_trusted, plan_feed_fetch, without_credentials
+from feedmill.fetch.plan import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.model.feed import FeedOverrides
 
 OWN = FeedOverrides(

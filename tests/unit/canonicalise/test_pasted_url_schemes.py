@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.canonicalise.schemes import (
+from feedmill.canonicalise.pasted_url import (
     add_missing_protocol,
     convert_feed_scheme,
     repair_protocol,
