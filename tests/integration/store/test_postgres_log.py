@@ -11,17 +11,18 @@ from pathlib import Path
 from tests.integration.store.log_worker import events_of, is_rolled_back, read, write
 from tests.servers.postgres import PostgresServer
 
-from feedmill.adapters.store.postgres import health
+from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.event_log import (
     BITE,
     Log,
-    cursor,
+    append,
     number,
     number_all,
-    set_cursor,
 )
-from feedmill.adapters.store.postgres.outbox import append
 from feedmill.adapters.store.postgres.pool import Connection, Database
+from feedmill.adapters.store.postgres.run_query import QueryRunner
+from feedmill.adapters.store.tables.consistency import postgres_problems
+from feedmill.adapters.store.tables.cursors import cursor, set_cursor
 
 ROOT = Path(__file__).parents[3]
 WRITERS = [f"writer{number}" for number in range(6)]
@@ -31,6 +32,9 @@ NAIVE = "CREATE TABLE naive_log (no bigint GENERATED ALWAYS AS IDENTITY, feed_id
 Told = tuple[int, str, int, int]
 
 
+QUERIES = QueryRunner(Pacing())
+
+
 @asynccontextmanager
 async def opened(dsn: str, connections: int = 3) -> AsyncIterator[Database]:
     database = await Database.open(dsn, connections=connections, timeout_sec=30.0)
@@ -38,6 +42,10 @@ async def opened(dsn: str, connections: int = 3) -> AsyncIterator[Database]:
         yield database
     finally:
         await database.close()
+
+
+async def problems_of(database: Database) -> tuple[str, ...]:
+    return await database.look(lambda c: QUERIES.run(c, postgres_problems()))
 
 
 async def tell(database: Database, writer: str, *numbers: int) -> None:
@@ -117,7 +125,7 @@ class TestManyWriters:
                     rest = await read(Log(database), len(told), limit=37)
                     assert told + rest == everything
                 assert await naive < len(expected) // 2  # two events to a transaction
-                assert await database.look(health.problems) == ()
+                assert await problems_of(database) == ()
 
         asyncio.run(story())
 
@@ -173,7 +181,7 @@ class TestNumbers:
 
                 assert await log.events(0, 10) == ()
                 assert await log.last_seq() == 0
-                (problem,) = await database.look(health.problems)
+                (problem,) = await problems_of(database)
                 assert problem.startswith("2 events have waited for a number")
 
                 closing.set()
@@ -182,7 +190,7 @@ class TestNumbers:
                 assert [one[:2] for one in told] == [
                     (1, "slow"), (2, "slow"), (3, "quick"), (4, "quick"),
                 ]  # fmt: skip
-                assert await database.look(health.problems) == ()
+                assert await problems_of(database) == ()
 
         asyncio.run(story())
 
@@ -223,7 +231,7 @@ class TestNumbers:
                 assert await database.write(number) == BITE
                 assert await Log(database).last_seq() == 3 * len(events)
                 assert await Log(database).last_seq() == 3 * len(events)
-                assert await database.look(health.problems) == ()
+                assert await problems_of(database) == ()
 
         asyncio.run(story())
 
@@ -268,19 +276,18 @@ class TestNumbers:
                 await tell(database, "a", 1, 2)
                 await number_all(database)
                 await execute(database, "DELETE FROM events WHERE seq = 2")
-                assert await database.look(health.problems) == (
-                    "1 events are missing from the log",
-                )
+                assert await problems_of(database) == ("1 events are missing from the log",)
 
         asyncio.run(story())
 
     def test_a_cursor_moves_both_ways(self, migrated_dsn: str) -> None:
         async def story() -> None:
             async with opened(migrated_dsn) as database:
-                assert await database.read(lambda c: cursor(c, "tap")) == 0
+                assert await database.read(lambda c: QUERIES.run(c, cursor("tap"))) == 0
                 for seq in (7, 3):
-                    await database.write(partial(set_cursor, consumer="tap", seq=seq))
-                    assert await database.read(lambda c: cursor(c, "tap")) == seq
+                    moved = partial(set_cursor, "tap", seq)
+                    await database.write(lambda c, moved=moved: QUERIES.run(c, moved()))  # type: ignore[misc]
+                    assert await database.read(lambda c: QUERIES.run(c, cursor("tap"))) == seq
 
         asyncio.run(story())
 
@@ -359,7 +366,7 @@ class TestAnotherServersNumbers:
                 assert [one[:2] for one in told] == list(
                     enumerate(["old"] * 4 + ["new"] * 2, start=1)
                 )
-                assert await database.look(health.problems) == ()
+                assert await problems_of(database) == ()
 
         asyncio.run(before())
         with PostgresServer(durable=False) as server:

@@ -20,9 +20,10 @@ from tests.integration.store.refreshes import (
 )
 from tests.integration.store.rivals import LIMIT_SEC, Held, stores, until_it_waits
 
-from feedmill.adapters.store.postgres import confirmations, hooks, merging, moving
+from feedmill.adapters.store.postgres import hooks, merging, moving
 from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.store import PostgresStore
+from feedmill.adapters.store.tables.confirmations import spend_ticket
 from feedmill.model.confirmation import Question
 from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import NewEvent
@@ -67,7 +68,7 @@ class TestOnce:
             async with stores(migrated_dsn, 2) as (one, two):
                 ticket = await a_ticket(one)
                 first = await Held(
-                    one.database, lambda c: confirmations.spend(c, ticket, NOON)
+                    one.database, lambda c: one.queries.run(c, spend_ticket(ticket, NOON))
                 ).worked()
                 second = asyncio.create_task(two.spend_ticket(ticket, NOON))
 
@@ -83,7 +84,7 @@ class TestOnce:
             async with stores(migrated_dsn, 2) as (one, two):
                 ticket = await a_ticket(one)
                 first = await Held(
-                    one.database, lambda c: confirmations.spend(c, ticket, NOON)
+                    one.database, lambda c: one.queries.run(c, spend_ticket(ticket, NOON))
                 ).worked()
                 second = asyncio.create_task(two.spend_ticket(ticket, NOON))
 

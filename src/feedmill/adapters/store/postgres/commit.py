@@ -11,7 +11,7 @@ the document, the schedule) needs no other.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from feedmill.adapters.store.postgres import holding, outbox
+from feedmill.adapters.store.postgres import event_log, holding
 from feedmill.adapters.store.postgres.change_batches import Document
 from feedmill.adapters.store.postgres.changes import write_changes
 from feedmill.adapters.store.postgres.claim_planner import Pacing
@@ -128,7 +128,7 @@ async def _write(connection: Connection, written: Sequence[Writing], pacing: Pac
     rows = {blob.sha256: blob_row(blob) for blob in blobs}  # of equals the first
     await write_rows(connection, _KEEP_BLOBS, sorted(rows.values(), key=_first))
     told = [(_events(one), f"fetch/{one.refresh.fetch.fetch_id}") for one in written]
-    await outbox.append_all(connection, told)
+    await event_log.append_all(connection, told)
 
 
 def _first(row: Row) -> Any:  # noqa: ANN401  # a hash, as text or bytes

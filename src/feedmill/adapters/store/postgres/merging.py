@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from feedmill.adapters.store.postgres import outbox
+from feedmill.adapters.store.postgres import event_log
 from feedmill.adapters.store.postgres.folding import fold
 from feedmill.adapters.store.postgres.identities import every_row
 from feedmill.adapters.store.postgres.pool import Connection, digest
@@ -104,7 +104,7 @@ async def merge_feeds(
     )
     await connection.execute("DELETE FROM feeds WHERE feed_no = $1", loser.feed_no)
     told = [counted(event, counts) for event in events]
-    await outbox.append(connection, told, f"feed/{loser_id}/merged/{winner_id}")
+    await event_log.append(connection, told, f"feed/{loser_id}/merged/{winner_id}")
     return counts
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from feedmill.adapters.store.postgres import outbox
+from feedmill.adapters.store.postgres import event_log
 from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.lanes import hasten
 from feedmill.adapters.store.postgres.pool import Connection, digest
@@ -66,7 +66,7 @@ async def move_feed(
         *move_row(cleansed(move)),
     )
     await _wake(connection, feed_no, move.moved_at)
-    await outbox.append(connection, events, f"feed/{feed_id}/moved/{micros(move.moved_at)}")
+    await event_log.append(connection, events, f"feed/{feed_id}/moved/{micros(move.moved_at)}")
     return True
 
 
@@ -93,7 +93,7 @@ async def undo_move(
         micros(move.moved_at),
     )
     await _wake(connection, feed_no, at)
-    await outbox.append(connection, events, f"feed/{feed_id}/unmoved/{micros(at)}")
+    await event_log.append(connection, events, f"feed/{feed_id}/unmoved/{micros(at)}")
     return True
 
 
@@ -113,7 +113,7 @@ async def note_candidate(
     )
     if events:
         at = micros(events[0].occurred_at)
-        await outbox.append(connection, events, f"feed/{feed_id}/candidate/{at}")
+        await event_log.append(connection, events, f"feed/{feed_id}/candidate/{at}")
 
 
 async def _resident(connection: Connection, feed_id: str, url: str, to_url: str) -> int | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from feedmill.adapters.store.postgres import outbox
+from feedmill.adapters.store.postgres import event_log
 from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.lanes import hasten, hold, lane_of
 from feedmill.adapters.store.postgres.pool import Connection, digest
@@ -91,7 +91,7 @@ async def add_feed(
             return known[1], False
         feed = feed_of_new(new)
         if await _insert(connection, feed, urls, pacing):
-            await outbox.append(connection, events, f"feed/{feed.id}/added")
+            await event_log.append(connection, events, f"feed/{feed.id}/added")
             return feed, True
 
 
@@ -202,7 +202,7 @@ async def remove_feed(connection: Connection, feed_id: str, events: Sequence[New
             )
     await connection.execute("DELETE FROM fetches WHERE feed_no = $1", feed_no)
     await connection.execute("DELETE FROM feeds WHERE feed_no = $1", feed_no)
-    await outbox.append(connection, events, f"feed/{feed_id}/removed")
+    await event_log.append(connection, events, f"feed/{feed_id}/removed")
     return True
 
 
