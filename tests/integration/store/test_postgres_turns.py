@@ -20,10 +20,11 @@ from tests.integration.store.refreshes import (
 )
 from tests.integration.store.rivals import LIMIT_SEC, Held, stores, until_it_waits
 
-from feedmill.adapters.store.postgres import hooks, merging, moving
-from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.confirmations import spend_ticket
+from feedmill.adapters.store.tables.merge_feeds import merge_feeds
+from feedmill.adapters.store.tables.moves import move_feed
+from feedmill.adapters.store.tables.webhooks import add_webhook, hold_webhooks, settle_webhook
 from feedmill.model.confirmation import Question
 from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import NewEvent
@@ -170,7 +171,8 @@ class TestWebhooks:
                     await one.add_webhook(replace(HOOK, id=f"hook{number}"))
                 until = NOON + timedelta(minutes=1)
                 first = await Held(
-                    one.database, lambda c: hooks.hold_webhooks(c, "one", NOON, until)
+                    one.database,
+                    lambda c: one.queries.run(c, hold_webhooks("one", now=NOON, until=until)),
                 ).worked()
                 second = asyncio.create_task(two.hold_webhooks("two", now=NOON, until=until))
 
@@ -187,7 +189,9 @@ class TestWebhooks:
             async with stores(migrated_dsn, 2) as (one, two):
                 await one.add_webhook(HOOK, after=0)
                 done = Settlement(webhook_id="hook", after=0, upto=3, at=NOON, result="delivered")
-                first = await Held(one.database, lambda c: hooks.settle_webhook(c, done)).worked()
+                first = await Held(
+                    one.database, lambda c: one.queries.run(c, settle_webhook(done))
+                ).worked()
                 second = asyncio.create_task(two.settle_webhook(replace(done, upto=9)))
 
                 await until_it_waits(one.database, second)
@@ -205,7 +209,7 @@ class TestWebhooks:
             async with stores(migrated_dsn, 2) as (one, two):
                 feed = await a_feed(one, 1)
                 holding = await Held(
-                    two.database, lambda c: hooks.add_webhook(c, HOOK, 0)
+                    two.database, lambda c: two.queries.run(c, add_webhook(HOOK, after=0))
                 ).worked()  # an older transaction: numbers wait for it
                 end = NewEvent(
                     type="feed.removed", feed_id=feed.id, occurred_at=NOON,
@@ -226,10 +230,9 @@ class TestMoves:
             async with stores(migrated_dsn, 2) as (one, two):
                 feeds = [await a_feed(one, 1), await a_feed(one, 2)]
                 there = "https://new.example/feed"
-                pacing = Pacing()
                 first = await Held(
                     one.database,
-                    lambda c: moving.move_feed(c, feeds[0].id, a_move(feeds[0], there), (), pacing),
+                    lambda c: one.queries.run(c, move_feed(feeds[0].id, a_move(feeds[0], there))),
                 ).worked()
                 second = asyncio.create_task(two.move_feed(feeds[1].id, a_move(feeds[1], there)))
 
@@ -282,7 +285,7 @@ class TestMerges:
                 await poll(one, a, 1, [an_entry("x"), an_entry("y")], at=NOON)
                 await poll(one, b, 1, [an_entry("y"), an_entry("z")], at=NOON)
                 first = await Held(
-                    one.database, lambda c: merging.merge_feeds(c, a.id, b.id, NOON, (), None)
+                    one.database, lambda c: one.queries.run(c, merge_feeds(a.id, b.id, at=NOON))
                 ).worked()
                 second = asyncio.create_task(two.merge_feeds(b.id, a.id, at=NOON))
 
@@ -307,7 +310,7 @@ class TestMerges:
                 )
                 first = await Held(
                     one.database,
-                    lambda c: merging.merge_feeds(c, loser.id, winner.id, NOON, (), None),
+                    lambda c: one.queries.run(c, merge_feeds(loser.id, winner.id, at=NOON)),
                 ).worked()
                 second = asyncio.create_task(two.commit(late))
 

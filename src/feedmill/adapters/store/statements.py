@@ -26,6 +26,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from feedmill.adapters.store.tables.codec import Row
+from feedmill.adapters.store.tables.paging import begins_word
 from feedmill.model.event import NewEvent
 
 T = TypeVar("T")
@@ -56,6 +57,24 @@ class LaneOf(NamedTuple):
     feed_id: str
 
 
+class FindTitles(NamedTuple):
+    """How the database finds titles with a word that starts with the text."""
+
+    text: str
+
+
+class TitleSearch(NamedTuple):
+    """Conditions, each with a place for one parameter, that leave no matching title out."""
+
+    text: str
+    conditions: Sequence[tuple[str, str]]
+    is_exact: bool  # whether they let only matching titles through
+
+    def match(self, title: str | None) -> bool:
+        """True when a word of the title starts with the text, whatever its case."""
+        return begins_word(title, self.text)
+
+
 class AppendEvents(NamedTuple):
     """Events to be written to the log; `cause` names what happened once: ids derive from it."""
 
@@ -63,7 +82,7 @@ class AppendEvents(NamedTuple):
     cause: str
 
 
-Step: TypeAlias = Statement | Storable | LaneOf | AppendEvents
+Step: TypeAlias = Statement | Storable | LaneOf | FindTitles | AppendEvents
 Query: TypeAlias = Generator[Step, Any, T]
 
 
@@ -106,6 +125,11 @@ def storable(value: T) -> Query[T]:
 def lane_of(url: str, feed_id: str) -> Query[int]:
     """The number of the lane that a feed at this URL belongs to."""
     return (yield LaneOf(url, feed_id))  # type: ignore[no-any-return]
+
+
+def title_search(text: str) -> Query[TitleSearch]:
+    """How titles with a word that starts with the text are found."""
+    return (yield FindTitles(text))  # type: ignore[no-any-return]
 
 
 def append_events(events: Sequence[NewEvent], cause: str) -> Query[None]:

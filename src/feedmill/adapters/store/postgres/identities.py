@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import asyncpg
 
-from feedmill.adapters.store.postgres.pool import Connection, digest
+from feedmill.adapters.store.postgres.pool import Connection
 from feedmill.adapters.store.postgres.text_sanitising import storable
 from feedmill.adapters.store.postgres.unnest import rows_of
-from feedmill.adapters.store.tables.codec import instant
+from feedmill.adapters.store.tables.codec import digest, instant
 from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
 from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.refresh import Recalled
@@ -42,10 +42,6 @@ _BY_KEY_OR_SLICE: Final = (
     f"WITH ids AS ({_IDS_BY_KEY} UNION SELECT entry_id FROM entries"
     " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = $4) AND slice_digest = ANY($5::text[])"
     f") {_BY_ID}"
-)
-_OF_FEED: Final = (
-    "WITH ids AS (SELECT entry_id FROM entries WHERE feed_no = $1"
-    f" UNION ALL SELECT entry_id FROM tombstones WHERE feed_no = $1) {_BY_ID}"
 )
 _IN_DOCUMENT: Final = "WHERE f.id = $1 AND e.in_document = 1"
 _DOCUMENT: Final = f"SELECT {KNOWN_COLUMNS} FROM entries e {_FEED} {_IN_DOCUMENT} ORDER BY 1"
@@ -91,11 +87,6 @@ async def current_document(
 async def living(connection: Connection, feed_id: str) -> tuple[KnownEntry, ...]:
     """Every row of the feed that was not removed, wherever it stands."""
     return _all_known(await connection.fetch(_LIVING, feed_id))
-
-
-async def every_row(connection: Connection, feed_no: int) -> tuple[KnownEntry, ...]:
-    """All that was ever known of a feed's entries: living, removed and expired ones."""
-    return _all_known(await connection.fetch(_OF_FEED, feed_no))
 
 
 async def slice_digests(connection: Connection, feed_id: str) -> frozenset[str]:

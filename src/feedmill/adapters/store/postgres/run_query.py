@@ -9,8 +9,10 @@ from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.lanes import lane_of
 from feedmill.adapters.store.postgres.pool import Connection
 from feedmill.adapters.store.postgres.text_sanitising import cleansed, storable
+from feedmill.adapters.store.postgres.title_search import title_search
 from feedmill.adapters.store.statements import (
     AppendEvents,
+    FindTitles,
     LaneOf,
     Macros,
     Query,
@@ -80,6 +82,8 @@ class QueryRunner:
                 return cleansed(step.value)
             case LaneOf():
                 return await lane_of(connection, step.url, self._pacing, step.feed_id)
+            case FindTitles():
+                return title_search(step.text)
             case AppendEvents():
                 return await event_log.append(connection, step.events, step.cause)
 

@@ -11,12 +11,14 @@ from feedmill.adapters.store.sqlite import event_log
 from feedmill.adapters.store.sqlite.claims import lane_of
 from feedmill.adapters.store.statements import (
     AppendEvents,
+    FindTitles,
     LaneOf,
     Macros,
     Query,
     Statement,
     Step,
     Storable,
+    TitleSearch,
     expand,
 )
 from feedmill.adapters.store.tables.codec import json_text
@@ -76,6 +78,9 @@ class QueryRunner:
                 return step.value
             case LaneOf():
                 return lane_of(connection, step.url, self._gap_ms)
+            case FindTitles():
+                conditions = [("begins_word(e.title, {})", step.text)]  # of `connection`
+                return TitleSearch(step.text, conditions, is_exact=True)
             case AppendEvents():
                 return event_log.append(connection, step.events, step.cause)
 

@@ -1,20 +1,63 @@
-"""Workers to rows and back, for both stores."""
+"""Table `workers`: heartbeats, for people and for sharing shards.
+
+A worker that stops sending them loses its shards, not its lanes: those end with their lease.
+"""
+
+# ruff: noqa: S608  # names come from the list below; values are parameters
 
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
+from feedmill.adapters.store.statements import Query, rows, write
 from feedmill.adapters.store.tables.codec import Row, instant, micros
 from feedmill.model.worker import HeldLane, Worker, WorkerView
 
-WORKER_COLUMNS: Final = "name, role, version, started_at, seen_at, draining"
-LIVE: Final = timedelta(seconds=15)  # three missed signs of life
-REMEMBERED: Final = timedelta(hours=1)  # so that people see who fell silent
-CLAIMING: Final = ("run", "worker")  # the roles that hold lanes
+_COLUMNS: Final = "name, role, version, started_at, seen_at, draining"
+_LIVE: Final = timedelta(seconds=15)  # three missed heartbeats
+_REMEMBERED: Final = timedelta(hours=1)  # so that people see which ones stopped
+_CLAIMING: Final = ("run", "worker")  # the roles that hold lanes
+_KEEP: Final = (
+    f"INSERT INTO workers ({_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)"
+    " ON CONFLICT (name) DO UPDATE SET role = excluded.role, version = excluded.version,"
+    " started_at = excluded.started_at, seen_at = excluded.seen_at, draining = excluded.draining"
+)
+_HELD: Final = (
+    "SELECT l.owner, l.lane_key, l.claim_at, l.epoch,"
+    " (SELECT count(*) FROM feed_sched s WHERE s.lane_id = l.lane_id)"
+    " FROM lanes l WHERE l.owner IS NOT NULL"
+)
 
 
-def worker_row(worker: Worker) -> Row:
-    """The WORKER_COLUMNS of a worker."""
+def note_worker(worker: Worker) -> Query[tuple[str, ...]]:
+    """Store a heartbeat; the names of all live workers that claim lanes."""
+    yield from write(_KEEP, *_row_of(worker))
+    yield from write(
+        "DELETE FROM workers WHERE name IN"
+        " (SELECT name FROM workers WHERE seen_at < $1 @lock(FOR UPDATE SKIP LOCKED))",
+        micros(worker.seen_at - _REMEMBERED),
+    )
+    live = yield from rows(
+        "SELECT name FROM workers"
+        " WHERE seen_at >= $1 AND draining = 0 AND role @in($2) ORDER BY name",
+        micros(worker.seen_at - _LIVE),
+        list(_CLAIMING),
+    )
+    return tuple(name for (name,) in live)
+
+
+def forget_worker(name: str) -> Query[None]:
+    """Delete a worker that has stopped."""
+    yield from write("DELETE FROM workers WHERE name = $1", name)
+
+
+def workers() -> Query[tuple[WorkerView, ...]]:
+    """All workers by name, with the lanes that they hold."""
+    found = yield from rows(f"SELECT {_COLUMNS} FROM workers")
+    return _views_of(found, (yield from rows(_HELD)))
+
+
+def _row_of(worker: Worker) -> Row:
     return (
         worker.name,
         worker.role,
@@ -25,8 +68,8 @@ def worker_row(worker: Worker) -> Row:
     )
 
 
-def views_of(workers: Iterable[Row], held: Iterable[Row]) -> tuple[WorkerView, ...]:
-    """Everybody with their lanes, by name; lanes are (owner, key, until, epoch, feeds)."""
+def _views_of(workers: Iterable[Row], held: Iterable[Row]) -> tuple[WorkerView, ...]:
+    """Workers with their lanes, by name; lanes are (owner, key, until, epoch, feeds)."""
     known = {row[0]: _worker_of(row) for row in workers}
     lanes: dict[str, list[HeldLane]] = {}
     for owner, key, until, epoch, feeds in held:
