@@ -95,7 +95,7 @@ async def slice_digests(connection: Connection, feed_id: str) -> frozenset[str]:
 
 
 async def articles(connection: Connection, hashes: Sequence[str]) -> frozenset[str]:
-    """Those of the hashes that somebody has published already (D10)."""
+    """Those of the hashes that are known articles (D10)."""
     rows = await connection.fetch(
         "SELECT article_hash FROM articles WHERE article_hash = ANY($1::text[])", hashes
     )
@@ -106,14 +106,15 @@ async def recall(
     connection: Connection,
     feed_id: str,
     keys: Sequence[IdentityKey],
-    hashes: Sequence[str],
-    limit: int,
+    article_hashes: Sequence[str],
+    *,
+    publications: int,
 ) -> Recalled:
     """The rows of the keys, the known articles and the newest publication times."""
     return Recalled(
         known=await known(connection, feed_id, keys, ()),
-        articles=await articles(connection, hashes) if hashes else frozenset(),
-        publications=await publications(connection, feed_id, limit),
+        articles=await articles(connection, article_hashes) if article_hashes else frozenset(),
+        publications=await _publications(connection, feed_id, publications),
     )
 
 
@@ -147,3 +148,6 @@ def _known_of(row: asyncpg.Record, names: Mapping[tuple[str, str], str]) -> Know
     if names:
         keys = [(kind, names.get((kind, value), value)) for kind, value in keys]
     return known_of(tuple(columns), keys)
+
+
+_publications = publications  # where a parameter has that name

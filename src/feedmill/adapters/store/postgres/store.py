@@ -5,9 +5,10 @@ grouped into transactions (`commit_batcher`), and events get their numbers when 
 earlier can still add one (`event_log`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Self, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from feedmill.adapters.store.postgres import (
     claims,
@@ -20,7 +21,7 @@ from feedmill.adapters.store.postgres.commit_batcher import Committer
 from feedmill.adapters.store.postgres.lane_layout import relane
 from feedmill.adapters.store.postgres.lanes import host_pace, limit_host
 from feedmill.adapters.store.postgres.migrate import check_schema
-from feedmill.adapters.store.postgres.pool import Database, LostCommitError
+from feedmill.adapters.store.postgres.pool import Connection, Database, LostCommitError
 from feedmill.adapters.store.postgres.release_batcher import GivenBack, Releaser
 from feedmill.adapters.store.postgres.run_query import QueryRunner
 from feedmill.adapters.store.sql_store import SqlStore, write
@@ -35,12 +36,24 @@ from feedmill.model.feed import (
     HostPace,
     Lane,
 )
-from feedmill.model.identity import IdentityKey, KnownEntry
-from feedmill.model.refresh import Committed, Recalled, Refresh
+from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.webhook import Webhook
 from feedmill.model.worker import Worker
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def reading(
+    query: Callable[Concatenate[Connection, P], Awaitable[T]],
+) -> Callable[Concatenate["PostgresStore", P], Coroutine[Any, Any, T]]:
+    """A method that runs a query of PostgreSQL's own, of one statement."""
+
+    @wraps(query)
+    async def method(self: "PostgresStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.read(lambda c: query(c, *args, **kwargs))
+
+    return method
 
 
 class PostgresStore(SqlStore):
@@ -50,6 +63,16 @@ class PostgresStore(SqlStore):
     # That is no step: to take it for one would shorten leases that are being extended.
     clock_leeway = timedelta(seconds=5)
     forget_blobs = write(forget_unneeded_blobs)
+    known = reading(identities.known)
+    current_document = reading(identities.current_document)
+    recall = reading(identities.recall)
+    living = reading(identities.living)
+    slice_digests = reading(identities.slice_digests)
+    articles = reading(identities.articles)
+    publications = reading(identities.publications)
+    host_pace = reading(host_pace)
+    next_due_at = reading(claims.next_due_at)
+    due_lanes = reading(claims.due_lanes)
 
     def __init__(self, database: Database, pacing: Pacing) -> None:
         self._database, self._pacing = database, pacing
@@ -98,10 +121,6 @@ class PostgresStore(SqlStore):
         await self._releaser.close()
         await self._database.close()
 
-    async def host_pace(self, url: str) -> HostPace | None:
-        """How the URL's host is treated, as last stored."""
-        return await self._database.read(lambda c: host_pace(c, url))
-
     async def limit_host(self, url: str, until: datetime, reason: str | None = None) -> None:
         """Send no request to the URL's host before `until`."""
         await self._database.write(lambda c: limit_host(c, url, until, reason, self._pacing))
@@ -148,56 +167,9 @@ class PostgresStore(SqlStore):
         """Give the lane back with the pace learnt; nothing happens when it was lost."""
         await self._releaser.release(GivenBack(lane, pace, deferred))
 
-    async def next_due_at(self, only: Sequence[str] | None = None) -> datetime | None:
-        """When the next lane can be claimed: it is due, or its lease ends."""
-        return await self._database.read(lambda c: claims.next_due_at(c, only))
-
     async def commit(self, refresh: Refresh) -> Committed:
         """Write what a refresh decided: all or nothing, once per run."""
         return await self._committer.commit(refresh)
-
-    async def known(
-        self, feed_id: str, keys: Sequence[IdentityKey], digests: Sequence[str]
-    ) -> tuple[KnownEntry, ...]:
-        """Every row that holds one of the keys, or has one of the slices in this feed."""
-        return await self._database.read(lambda c: identities.known(c, feed_id, keys, digests))
-
-    async def current_document(
-        self, feed_id: str, *, with_keys: bool = True
-    ) -> tuple[KnownEntry, ...]:
-        """The rows of the feed's last document."""
-        return await self._database.read(
-            lambda c: identities.current_document(c, feed_id, with_keys=with_keys)
-        )
-
-    async def recall(
-        self,
-        feed_id: str,
-        keys: Sequence[IdentityKey],
-        article_hashes: Sequence[str],
-        *,
-        publications: int,
-    ) -> Recalled:
-        """What there is about a document's entries: one look instead of three."""
-        return await self._database.read(
-            lambda c: identities.recall(c, feed_id, keys, article_hashes, publications)
-        )
-
-    async def living(self, feed_id: str) -> tuple[KnownEntry, ...]:
-        """Every row of the feed that was not removed."""
-        return await self._database.read(lambda c: identities.living(c, feed_id))
-
-    async def slice_digests(self, feed_id: str) -> frozenset[str]:
-        """The digests of the slices of the feed's last document."""
-        return await self._database.read(lambda c: identities.slice_digests(c, feed_id))
-
-    async def articles(self, hashes: Sequence[str]) -> frozenset[str]:
-        """Those of the hashes that are known articles."""
-        return await self._database.read(lambda c: identities.articles(c, hashes))
-
-    async def publications(self, feed_id: str, limit: int) -> tuple[datetime, ...]:
-        """When the feed's newest entries were published, the newest first."""
-        return await self._database.read(lambda c: identities.publications(c, feed_id, limit))
 
     async def events(self, *, after: int, limit: int = 1000) -> tuple[Event, ...]:
         """Events after a number, in order."""
@@ -226,10 +198,6 @@ class PostgresStore(SqlStore):
         """Deliver again what follows `after`; False when there is no such webhook."""
         await self._number()
         return await super().rewind_webhook(webhook_id, after)
-
-    async def due_lanes(self, now: datetime) -> int:
-        """How many lanes could be claimed now."""
-        return await self._database.read(lambda c: claims.due_lanes(c, now))
 
     async def note_worker(self, worker: Worker) -> None:
         """Store a heartbeat, and divide the shards among all live workers."""

@@ -25,7 +25,7 @@ def append(connection: sqlite3.Connection, events: Sequence[NewEvent], cause: st
     return last + len(rows)
 
 
-def events(connection: sqlite3.Connection, after: int, limit: int) -> tuple[Event, ...]:
+def events(connection: sqlite3.Connection, *, after: int, limit: int = 1000) -> tuple[Event, ...]:
     """Events after a number, in order."""
     rows = connection.execute(
         "SELECT * FROM outbox WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)

@@ -58,7 +58,7 @@ def slice_digests(connection: sqlite3.Connection, feed_id: str) -> frozenset[str
 
 
 def articles(connection: sqlite3.Connection, hashes: Sequence[str]) -> frozenset[str]:
-    """Those of the hashes that somebody has published already (D10)."""
+    """Those of the hashes that are known articles (D10)."""
     found: set[str] = set()
     for chunk in _chunks(hashes):
         marks = ", ".join("?" * len(chunk))
@@ -71,14 +71,15 @@ def recall(
     connection: sqlite3.Connection,
     feed_id: str,
     keys: Sequence[IdentityKey],
-    hashes: Sequence[str],
-    limit: int,
+    article_hashes: Sequence[str],
+    *,
+    publications: int,
 ) -> Recalled:
     """The rows of the keys, the known articles and the newest publication times, in one look."""
     return Recalled(
         known=known(connection, feed_id, keys, ()),
-        articles=articles(connection, hashes),
-        publications=publications(connection, feed_id, limit),
+        articles=articles(connection, article_hashes),
+        publications=_publications(connection, feed_id, publications),
     )
 
 
@@ -163,3 +164,6 @@ def _gather(keys: dict[int, list[tuple[str, str]]], rows: Sequence[tuple[int, st
 def _chunks(values: Sequence[str]) -> Iterable[Sequence[str]]:
     """The values in pieces that one statement takes."""
     return (values[at : at + PARAMETERS] for at in range(0, len(values), PARAMETERS))
+
+
+_publications = publications  # where a parameter has that name

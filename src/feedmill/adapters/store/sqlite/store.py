@@ -6,11 +6,11 @@ turns. In memory there is one connection for all, for a run that cannot have a f
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sql_store import SqlStore, look, read
@@ -36,20 +36,46 @@ from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import micros
 from feedmill.adapters.store.tables.consistency import sqlite_problems
 from feedmill.errors import StoreError
-from feedmill.model.event import Event
 from feedmill.model.feed import (
     Claim,
     HostPace,
     Lane,
 )
-from feedmill.model.identity import IdentityKey, KnownEntry
-from feedmill.model.refresh import Committed, Recalled, Refresh
+from feedmill.model.refresh import Committed, Refresh
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def on_reader(
+    query: Callable[Concatenate[sqlite3.Connection, P], T],
+) -> Callable[Concatenate["SqliteStore", P], Coroutine[Any, Any, T]]:
+    """A method that runs a query of SQLite's own on a reader thread."""
+
+    @wraps(query)
+    async def method(self: "SqliteStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._run_reader(lambda c: query(c, *args, **kwargs))
+
+    return method
 
 
 class SqliteStore(SqlStore):
     """Implements `engine.ports.store.Store`; made by `open`, ended by `close`."""
+
+    entry_texts = read(entry_json.entry_texts)
+    problems = look(sqlite_problems)
+    known = on_reader(identities.known)
+    current_document = on_reader(identities.current_document)
+    recall = on_reader(identities.recall)
+    living = on_reader(identities.living)
+    slice_digests = on_reader(identities.slice_digests)
+    articles = on_reader(identities.articles)
+    publications = on_reader(identities.publications)
+    host_pace = on_reader(claims.host_pace)
+    next_due_at = on_reader(claims.next_due_at)
+    due_lanes = on_reader(claims.due_lanes)
+    events = on_reader(event_log.events)
+    last_seq = on_reader(event_log.last_seq)
 
     def __init__(self, writer: Writer, readers: Readers | None, *, gap_ms: int) -> None:
         self._writer, self._readers, self._gap_ms = writer, readers, gap_ms
@@ -86,13 +112,6 @@ class SqliteStore(SqlStore):
         if self._readers is not None:
             await self._readers.close()
         await self._writer.close()
-
-    entry_texts = read(entry_json.entry_texts)
-    problems = look(sqlite_problems)
-
-    async def host_pace(self, url: str) -> HostPace | None:
-        """How the URL's host is treated, as last stored."""
-        return await self._run_reader(lambda c: claims.host_pace(c, url))
 
     async def limit_host(self, url: str, until: datetime, reason: str | None = None) -> None:
         """Send no request to the URL's host before `until`."""
@@ -140,68 +159,9 @@ class SqliteStore(SqlStore):
         """Give the lane back with the pace learnt; nothing happens when it was lost."""
         await self._writer.run(lambda c: claims.release(c, lane, pace, deferred))
 
-    async def next_due_at(self, only: Sequence[str] | None = None) -> datetime | None:
-        """When the next lane can be claimed: it is due, or its lease ends."""
-        return await self._run_reader(lambda c: claims.next_due_at(c, only))
-
     async def commit(self, refresh: Refresh) -> Committed:
         """Write what a refresh decided: all or nothing, once per run."""
         return await self._writer.run(lambda c: commit(c, refresh, self.queries))
-
-    async def known(
-        self, feed_id: str, keys: Sequence[IdentityKey], digests: Sequence[str]
-    ) -> tuple[KnownEntry, ...]:
-        """Every row that holds one of the keys, or has one of the slices in this feed."""
-        return await self._run_reader(lambda c: identities.known(c, feed_id, keys, digests))
-
-    async def current_document(
-        self, feed_id: str, *, with_keys: bool = True
-    ) -> tuple[KnownEntry, ...]:
-        """The rows of the feed's last document."""
-        return await self._run_reader(
-            lambda c: identities.current_document(c, feed_id, with_keys=with_keys)
-        )
-
-    async def recall(
-        self,
-        feed_id: str,
-        keys: Sequence[IdentityKey],
-        article_hashes: Sequence[str],
-        *,
-        publications: int,
-    ) -> Recalled:
-        """What there is about a document's entries: one look instead of three."""
-        return await self._run_reader(
-            lambda c: identities.recall(c, feed_id, keys, article_hashes, publications)
-        )
-
-    async def living(self, feed_id: str) -> tuple[KnownEntry, ...]:
-        """Every row of the feed that was not removed."""
-        return await self._run_reader(lambda c: identities.living(c, feed_id))
-
-    async def slice_digests(self, feed_id: str) -> frozenset[str]:
-        """The digests of the slices of the feed's last document."""
-        return await self._run_reader(lambda c: identities.slice_digests(c, feed_id))
-
-    async def articles(self, hashes: Sequence[str]) -> frozenset[str]:
-        """Those of the hashes that are known articles."""
-        return await self._run_reader(lambda c: identities.articles(c, hashes))
-
-    async def publications(self, feed_id: str, limit: int) -> tuple[datetime, ...]:
-        """When the feed's newest entries were published, the newest first."""
-        return await self._run_reader(lambda c: identities.publications(c, feed_id, limit))
-
-    async def events(self, *, after: int, limit: int = 1000) -> tuple[Event, ...]:
-        """Events after a number, in order."""
-        return await self._run_reader(lambda c: event_log.events(c, after, limit))
-
-    async def last_seq(self) -> int:
-        """The number of the newest event, 0 before the first."""
-        return await self._run_reader(event_log.last_seq)
-
-    async def due_lanes(self, now: datetime) -> int:
-        """How many lanes could be claimed now."""
-        return await self._run_reader(lambda c: claims.due_lanes(c, now))
 
     async def purge(self, *, before: datetime, now: datetime) -> dict[str, int]:
         """Delete what was last seen before; how much of each kind."""

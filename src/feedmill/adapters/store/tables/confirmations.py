@@ -5,24 +5,31 @@
 from datetime import datetime
 from typing import Final
 
-import msgspec
-
 from feedmill.adapters.store.statements import Query, lock, row, rows, slots, storable, write
 from feedmill.adapters.store.tables.codec import (
-    Row,
-    instant,
-    instant_or_none,
     json_text,
     micros,
     micros_or_none,
 )
+from feedmill.adapters.store.tables.row_codec import INSTANT, PLAIN, RowCodec, json_column
 from feedmill.model.confirmation import Question
 
-_COLUMNS: Final = (
-    "code, window_id, file_digest, candidate_ids, asked_by, asked_at, expires_at,"
-    " state, answered_by, answered_at, shown, ticket_expires_at"
+_QUESTION: Final = RowCodec(
+    Question,
+    code=PLAIN,
+    window_id=PLAIN,
+    file_digest=PLAIN,
+    candidate_ids=json_column(tuple[int, ...]),
+    asked_by=PLAIN,
+    asked_at=INSTANT,
+    expires_at=INSTANT,
+    state=PLAIN,
+    answered_by=PLAIN,
+    answered_at=INSTANT,
+    shown=PLAIN,
+    ticket_expires_at=INSTANT,
 )
-_ids: Final = msgspec.json.Decoder(tuple[int, ...]).decode
+_COLUMNS: Final = _QUESTION.names()
 
 
 def ask_question(question: Question) -> Query[Question]:
@@ -44,9 +51,11 @@ def ask_question(question: Question) -> Query[Question]:
         micros(question.asked_at),
     )
     if found is not None:
-        return _question_of(found)
+        return _QUESTION.value(found)
     kept = yield from storable(question)
-    yield from write(f"INSERT INTO confirmations ({_COLUMNS}) VALUES ({slots(12)})", *_row_of(kept))
+    yield from write(
+        f"INSERT INTO confirmations ({_COLUMNS}) VALUES ({slots(12)})", *_QUESTION.row(kept)
+    )
     return question
 
 
@@ -57,13 +66,13 @@ def questions(now: datetime) -> Query[tuple[Question, ...]]:
         " WHERE state = 'pending' AND expires_at > $1 ORDER BY asked_at, code",
         micros(now),
     )
-    return tuple(_question_of(one) for one in found)
+    return tuple(_QUESTION.value(one) for one in found)
 
 
 def question(code: str) -> Query[Question | None]:
     """The question of that code, whatever its state."""
     found = yield from row(f"SELECT {_COLUMNS} FROM confirmations WHERE code = $1", code)
-    return None if found is None else _question_of(found)
+    return None if found is None else _QUESTION.value(found)
 
 
 def answer_question(answered: Question, *, ticket_sha256: str | None = None) -> Query[bool]:
@@ -87,7 +96,7 @@ def answer_question(answered: Question, *, ticket_sha256: str | None = None) -> 
 def ticket(sha256: str) -> Query[Question | None]:
     """The question whose yes made the ticket of this hash."""
     found = yield from row(f"SELECT {_COLUMNS} FROM confirmations WHERE ticket_sha256 = $1", sha256)
-    return None if found is None else _question_of(found)
+    return None if found is None else _QUESTION.value(found)
 
 
 def spend_ticket(sha256: str, now: datetime) -> Query[bool]:
@@ -102,38 +111,3 @@ def spend_ticket(sha256: str, now: datetime) -> Query[bool]:
         micros(now),
     )
     return changed == 1
-
-
-def _row_of(question: Question) -> Row:
-    return (
-        question.code,
-        question.window_id,
-        question.file_digest,
-        json_text(question.candidate_ids),
-        question.asked_by,
-        micros(question.asked_at),
-        micros(question.expires_at),
-        question.state,
-        question.answered_by,
-        micros_or_none(question.answered_at),
-        question.shown,
-        micros_or_none(question.ticket_expires_at),
-    )
-
-
-def _question_of(row: Row) -> Question:
-    code, window_id, digest, ids, by, at, until, state, answered_by, answered_at, shown, ends = row
-    return Question(
-        code=code,
-        window_id=window_id,
-        file_digest=digest,
-        candidate_ids=_ids(ids),
-        asked_by=by,
-        asked_at=instant(at),
-        expires_at=instant(until),
-        state=state,
-        answered_by=answered_by,
-        answered_at=instant_or_none(answered_at),
-        shown=shown,
-        ticket_expires_at=instant_or_none(ends),
-    )

@@ -8,9 +8,19 @@ from collections.abc import Sequence
 from typing import Final
 
 from feedmill.adapters.store.statements import Query, rows, storable, write_many
-from feedmill.adapters.store.tables.codec import Row, instant, micros
+from feedmill.adapters.store.tables.row_codec import INSTANT, PLAIN, RowCodec
 from feedmill.model.feed import ImportedOutline
 
+_OUTLINE: Final = RowCodec(
+    ImportedOutline,
+    url=PLAIN,
+    outcome=PLAIN,
+    feed_id=PLAIN,
+    reason=PLAIN,
+    detail=PLAIN,
+    at=INSTANT,
+    digest=PLAIN,
+)
 _RESULT_COLUMNS: Final = ("outcome", "feed_id", "reason", "detail", "at", "digest")
 _KEEP: Final = (
     f"INSERT INTO import_outlines (list_id, @digest_and_text(url_hash, url), {', '.join(_RESULT_COLUMNS)})"
@@ -23,31 +33,14 @@ _KEEP: Final = (
 def imported(list_id: str) -> Query[tuple[ImportedOutline, ...]]:
     """The outlines of a list that were processed, in the order of their URLs."""
     found = yield from rows(
-        f"SELECT url, {', '.join(_RESULT_COLUMNS)} FROM import_outlines WHERE list_id = $1", list_id
+        f"SELECT {_OUTLINE.names()} FROM import_outlines WHERE list_id = $1", list_id
     )
-    return tuple(_outline_of(one) for one in sorted(found, key=lambda one: one[0]))
+    return tuple(_OUTLINE.value(one) for one in sorted(found, key=lambda one: one[0]))
 
 
 def note_imported(list_id: str, items: Sequence[ImportedOutline]) -> Query[None]:
     """Store the outcome of these outlines; of several for one URL the last counts."""
     kept = yield from storable(tuple(items))
     # In one order, so that two that write the same list never wait for each other in a circle.
-    by_url = {one.url: (list_id, *_row_of(one)) for one in kept}
+    by_url = {one.url: (list_id, *_OUTLINE.row(one)) for one in kept}
     yield from write_many(_KEEP, [by_url[url] for url in sorted(by_url)])
-
-
-def _row_of(one: ImportedOutline) -> Row:
-    return (one.url, one.outcome, one.feed_id, one.reason, one.detail, micros(one.at), one.digest)
-
-
-def _outline_of(row: Row) -> ImportedOutline:
-    url, outcome, feed_id, reason, detail, at, digest = row
-    return ImportedOutline(
-        url=url,
-        outcome=outcome,
-        feed_id=feed_id,
-        reason=reason,
-        detail=detail,
-        at=instant(at),
-        digest=digest,
-    )

@@ -22,19 +22,25 @@ from feedmill.adapters.store.statements import (
     write,
 )
 from feedmill.adapters.store.tables.codec import (
-    Row,
-    instant,
-    instant_or_none,
     json_text,
     micros,
     micros_or_none,
 )
 from feedmill.adapters.store.tables.feeds import add_aliases, alias_holder, relocate
 from feedmill.adapters.store.tables.lanes import hasten, lane_key_of
+from feedmill.adapters.store.tables.row_codec import INSTANT, PLAIN, RowCodec
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Move, MoveCandidate
 
-_COLUMNS: Final = "from_url, to_url, source, proof, moved_at, undone_at"
+_MOVE: Final = RowCodec(
+    Move,
+    from_url=PLAIN,
+    to_url=PLAIN,
+    source=PLAIN,
+    proof=PLAIN,
+    moved_at=INSTANT,
+    undone_at=INSTANT,
+)
 # When a feed that failed is asked at its new address: not at once, for that was just asked for its
 # proof.
 _SOON: Final = timedelta(minutes=1)
@@ -61,11 +67,11 @@ _WAKE: Final = (
 def moves(feed_id: str) -> Query[tuple[Move, ...]]:
     """Every change of address of the feed, the oldest first."""
     found = yield from rows(
-        f"SELECT {_COLUMNS} FROM feed_moves WHERE feed_no ="
+        f"SELECT {_MOVE.names()} FROM feed_moves WHERE feed_no ="
         " (SELECT feed_no FROM feeds WHERE id = $1) ORDER BY move_id",
         feed_id,
     )
-    return tuple(_move_of(one) for one in found)
+    return tuple(_MOVE.value(one) for one in found)
 
 
 def move_feed(feed_id: str, move: Move, events: Sequence[NewEvent] = ()) -> Query[bool]:
@@ -78,9 +84,9 @@ def move_feed(feed_id: str, move: Move, events: Sequence[NewEvent] = ()) -> Quer
     if feed_no is None or not (yield from _settle(feed_no, move.to_url)):
         return False
     yield from write(
-        f"INSERT INTO feed_moves (feed_no, {_COLUMNS}) VALUES ({slots(7)})",
+        f"INSERT INTO feed_moves (feed_no, {_MOVE.names()}) VALUES ({slots(7)})",
         feed_no,
-        *_row_of(move),
+        *_MOVE.row(move),
     )
     yield from _wake(feed_no, move.moved_at)
     yield from append_events(events, f"feed/{feed_id}/moved/{micros(move.moved_at)}")
@@ -155,26 +161,3 @@ def _wake(feed_no: int, now: datetime) -> Query[None]:
     found = yield from row(_WAKE, micros(now + _SOON), feed_no)
     if found is not None and not found[2]:
         yield from hasten(found[0], found[1])
-
-
-def _row_of(move: Move) -> Row:
-    return (
-        move.from_url,
-        move.to_url,
-        move.source,
-        move.proof,
-        micros(move.moved_at),
-        micros_or_none(move.undone_at),
-    )
-
-
-def _move_of(row: Row) -> Move:
-    from_url, to_url, source, proof, moved_at, undone_at = row
-    return Move(
-        from_url=from_url,
-        to_url=to_url,
-        source=source,
-        proof=proof,
-        moved_at=instant(moved_at),
-        undone_at=instant_or_none(undone_at),
-    )

@@ -8,34 +8,38 @@ A token's row is locked before it is changed, so that two rotations, or one and 
 from datetime import datetime
 from typing import Final
 
-import msgspec
-
 from feedmill.adapters.store.statements import Query, row, rows, storable, write
 from feedmill.adapters.store.tables.codec import (
-    Row,
-    instant,
     instant_or_none,
-    json_text,
     micros,
-    micros_or_none,
 )
+from feedmill.adapters.store.tables.row_codec import INSTANT, PLAIN, RowCodec, json_column
 from feedmill.model.token import Scope, Token, TokenSecret
 
-_COLUMNS: Final = "t.id, t.name, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at"  # names of columns
-_scopes: Final = msgspec.json.Decoder(tuple[Scope, ...]).decode
+_TOKEN: Final = RowCodec(
+    Token,
+    id=PLAIN,
+    name=PLAIN,
+    scopes=json_column(tuple[Scope, ...]),
+    created_at=INSTANT,
+    expires_at=INSTANT,
+    revoked_at=INSTANT,
+    last_used_at=INSTANT,
+)
+_COLUMNS: Final = _TOKEN.names("t.")
 
 
 def add_token(token: Token, sha256: str) -> Query[None]:
     """Store a token and the hash of its secret."""
     token = yield from storable(token)
-    yield from write("INSERT INTO tokens VALUES ($1, $2, $3, $4, $5, $6, $7)", *_row_of(token))
+    yield from write("INSERT INTO tokens VALUES ($1, $2, $3, $4, $5, $6, $7)", *_TOKEN.row(token))
     yield from _add_secret(token.id, sha256)
 
 
 def tokens() -> Query[tuple[Token, ...]]:
     """Every token, revoked ones included, the oldest first."""
     found = yield from rows(f"SELECT {_COLUMNS} FROM tokens t ORDER BY t.created_at, t.id")
-    return tuple(_token_of(one) for one in found)
+    return tuple(_TOKEN.value(one) for one in found)
 
 
 def token_secrets(prefix: str) -> Query[tuple[TokenSecret, ...]]:
@@ -48,7 +52,9 @@ def token_secrets(prefix: str) -> Query[tuple[TokenSecret, ...]]:
     )
     return tuple(
         TokenSecret(
-            sha256=sha256, valid_until=instant_or_none(valid_until), token=_token_of(tuple(token))
+            sha256=sha256,
+            valid_until=instant_or_none(valid_until),
+            token=_TOKEN.value(tuple(token)),
         )
         for sha256, valid_until, *token in found
     )
@@ -71,7 +77,7 @@ def rotate_token(token_id: str, sha256: str, *, old_until: datetime) -> Query[To
         "UPDATE token_secrets SET valid_until = $1 WHERE token_id = $2", micros(old_until), token_id
     )
     yield from _add_secret(token_id, sha256)
-    return _token_of(found)
+    return _TOKEN.value(found)
 
 
 def revoke_token(token_id: str, at: datetime) -> Query[bool]:
@@ -96,28 +102,3 @@ def touch_token(token_id: str, at: datetime) -> Query[None]:
 
 def _add_secret(token_id: str, sha256: str) -> Query[None]:
     yield from write("INSERT INTO token_secrets VALUES ($1, $2, NULL)", sha256, token_id)
-
-
-def _row_of(token: Token) -> Row:
-    return (
-        token.id,
-        token.name,
-        json_text(token.scopes),
-        micros(token.created_at),
-        micros_or_none(token.expires_at),
-        micros_or_none(token.revoked_at),
-        micros_or_none(token.last_used_at),
-    )
-
-
-def _token_of(row: Row) -> Token:
-    token_id, name, scopes, created_at, expires_at, revoked_at, last_used_at = row
-    return Token(
-        id=token_id,
-        name=name,
-        scopes=_scopes(scopes),
-        created_at=instant(created_at),
-        expires_at=instant_or_none(expires_at),
-        revoked_at=instant_or_none(revoked_at),
-        last_used_at=instant_or_none(last_used_at),
-    )

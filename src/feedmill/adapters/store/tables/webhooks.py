@@ -7,9 +7,7 @@ Many processes share one list: a webhook's row is locked before it or its cursor
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from feedmill.adapters.store.statements import (
     Query,
@@ -22,33 +20,64 @@ from feedmill.adapters.store.statements import (
     write,
 )
 from feedmill.adapters.store.tables.codec import (
-    Row,
-    instant,
-    instant_or_none,
-    json_or_null,
-    json_text,
     micros,
     micros_or_none,
-    strings,
 )
 from feedmill.adapters.store.tables.cursors import set_cursor
 from feedmill.adapters.store.tables.paging import page_of, position
+from feedmill.adapters.store.tables.row_codec import (
+    INSTANT,
+    PLAIN,
+    RowCodec,
+    json_column,
+    json_list,
+)
 from feedmill.model.event import Event
 from feedmill.model.page import Page
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook, WebhookSecret
 
+_WEBHOOK: Final = RowCodec(
+    Webhook,
+    id=PLAIN,
+    url=PLAIN,
+    created_at=INSTANT,
+    secrets=json_column(tuple[WebhookSecret, ...]),
+    types=json_list(tuple[str, ...]),
+    feed_id=PLAIN,
+    tag=PLAIN,
+    format=PLAIN,
+    state=PLAIN,
+    paused_reason=PLAIN,
+    attempts=PLAIN,
+    next_attempt_at=INSTANT,
+    last_delivery_at=INSTANT,
+    last_result=PLAIN,
+    last_status=PLAIN,
+    cursor=PLAIN,
+)
+_LETTER: Final = RowCodec(
+    DeadLetter,
+    id=PLAIN,
+    webhook_id=PLAIN,
+    events=json_column(tuple[Event, ...]),
+    reason=PLAIN,
+    attempts=PLAIN,
+    died_at=INSTANT,
+    status=PLAIN,
+    detail=PLAIN,
+)
 _SELECT: Final = (
-    "SELECT w.id, w.url, w.created_at, w.secrets, w.types, w.feed_id, w.tag, w.format, w.state,"
-    " w.paused_reason, w.attempts, w.next_attempt_at, w.last_delivery_at, w.last_result,"
-    " w.last_status, coalesce(c.seq, 0) FROM webhooks w"
+    f"SELECT {_WEBHOOK.names('w.').replace('w.cursor', 'coalesce(c.seq, 0)')} FROM webhooks w"
     " LEFT JOIN consumer_cursors c ON c.consumer = 'webhook:' || w.id"
 )
-_NEW_COLUMNS: Final = (
-    "id, url, created_at, secrets, types, feed_id, tag, format, state, paused_reason"
-)
+_OWNERS: Final = (
+    "secrets", "types", "feed_id", "tag", "format", "state", "paused_reason", "attempts",
+    "next_attempt_at",
+)  # fmt: skip
+_NEW: Final = ("id", "url", "created_at", *_OWNERS)
 _CHANGE: Final = (
-    "UPDATE webhooks SET secrets = $1, types = $2, feed_id = $3, tag = $4, format = $5, state = $6,"
-    " paused_reason = $7, attempts = $8, next_attempt_at = $9 WHERE id = $10"
+    f"UPDATE webhooks SET {', '.join(f'{name} = ${at}' for at, name in enumerate(_OWNERS, start=1))}"
+    f" WHERE id = ${len(_OWNERS) + 1}"
 )
 # The second of two that want the same looks again at each row when the first is done. In one order, so
 # that they never wait for each other in a circle.
@@ -64,16 +93,15 @@ _RESULT: Final = (
 _PAUSE: Final = (
     "UPDATE webhooks SET state = 'paused', paused_reason = $1 WHERE id = $2 AND state = 'active'"
 )
-_LETTER_COLUMNS: Final = "id, webhook_id, events, reason, attempts, died_at, status, detail"
-
-_secrets: Final = msgspec.json.Decoder(tuple[WebhookSecret, ...]).decode
-_events: Final = msgspec.json.Decoder(tuple[Event, ...]).decode
 
 
 def add_webhook(webhook: Webhook, *, after: int | None = None) -> Query[None]:
     """Store a webhook; its first event is the one after `after`, or after the newest one."""
     kept = yield from storable(webhook)
-    yield from write(f"INSERT INTO webhooks ({_NEW_COLUMNS}) VALUES ({slots(10)})", *_new_row(kept))
+    yield from write(
+        f"INSERT INTO webhooks ({', '.join(_NEW)}) VALUES ({slots(len(_NEW))})",
+        *_WEBHOOK.row(kept, *_NEW),
+    )
     newest = (yield from value("SELECT @last_seq")) if after is None else after
     yield from set_cursor(_consumer(webhook.id), newest)
 
@@ -81,19 +109,19 @@ def add_webhook(webhook: Webhook, *, after: int | None = None) -> Query[None]:
 def webhook(webhook_id: str) -> Query[Webhook | None]:
     """The webhook of that id."""
     found = yield from row(f"{_SELECT} WHERE w.id = $1", webhook_id)
-    return None if found is None else _webhook_of(found)
+    return None if found is None else _WEBHOOK.value(found)
 
 
 def webhooks() -> Query[tuple[Webhook, ...]]:
     """All webhooks, the oldest first."""
     found = yield from rows(f"{_SELECT} ORDER BY w.created_at, w.id")
-    return tuple(_webhook_of(one) for one in found)
+    return tuple(_WEBHOOK.value(one) for one in found)
 
 
 def change_webhook(webhook: Webhook) -> Query[bool]:
     """Store what its owner decides; False when it is gone. The cursor is not changed."""
     kept = yield from storable(webhook)
-    return (yield from write(_CHANGE, *_owners_row(kept))) == 1
+    return (yield from write(_CHANGE, *_WEBHOOK.row(kept, *_OWNERS, "id"))) == 1
 
 
 def remove_webhook(webhook_id: str) -> Query[bool]:
@@ -157,8 +185,8 @@ def settle_webhook(done: Settlement) -> Query[bool]:
     if done.letter is not None:
         letter = yield from storable(done.letter)
         yield from write(
-            f"INSERT INTO dead_letters ({_LETTER_COLUMNS}) VALUES ({slots(8)})",
-            *_letter_row(letter),
+            f"INSERT INTO dead_letters ({_LETTER.names()}) VALUES ({slots(8)})",
+            *_LETTER.row(letter),
         )
     return True
 
@@ -167,15 +195,15 @@ def dead_letters(
     webhook_id: str, *, after: str | None = None, limit: int = 100
 ) -> Query[Page[DeadLetter]]:
     """Batches that were given up, the oldest first."""
-    (last,) = position(after, 1) or (0,)
+    (last,) = position(after, 1, sign="") or (0,)
     found = yield from rows(
-        f"SELECT number, {_LETTER_COLUMNS} FROM dead_letters"
+        f"SELECT number, {_LETTER.names()} FROM dead_letters"
         " WHERE webhook_id = $1 AND number > $2 ORDER BY number LIMIT $3",
         webhook_id,
         last,
         limit + 1,
     )
-    return page_of(found, limit, lambda one: _letter_of(one[1:]), lambda one: f"{one[0]}")
+    return page_of(found, limit, lambda one: _LETTER.value(one[1:]), lambda one: f"{one[0]}")
 
 
 def forget_dead_letters(letter_ids: Sequence[str]) -> Query[int]:
@@ -185,86 +213,3 @@ def forget_dead_letters(letter_ids: Sequence[str]) -> Query[int]:
 
 def _consumer(webhook_id: str) -> str:
     return f"webhook:{webhook_id}"
-
-
-def _new_row(webhook: Webhook) -> Row:
-    return (
-        webhook.id,
-        webhook.url,
-        micros(webhook.created_at),
-        json_text(webhook.secrets),
-        json_or_null(webhook.types),
-        webhook.feed_id,
-        webhook.tag,
-        webhook.format,
-        webhook.state,
-        webhook.paused_reason,
-    )
-
-
-def _owners_row(webhook: Webhook) -> Row:
-    return (
-        json_text(webhook.secrets),
-        json_or_null(webhook.types),
-        webhook.feed_id,
-        webhook.tag,
-        webhook.format,
-        webhook.state,
-        webhook.paused_reason,
-        webhook.attempts,
-        micros_or_none(webhook.next_attempt_at),
-        webhook.id,
-    )
-
-
-def _webhook_of(row: Row) -> Webhook:
-    (
-        webhook_id, url, created_at, secrets, types, feed_id, tag, form, state, paused_reason,
-        attempts, next_attempt_at, last_delivery_at, last_result, last_status, cursor,
-    ) = row  # fmt: skip
-    kinds: Any = strings(types)
-    return Webhook(
-        id=webhook_id,
-        url=url,
-        created_at=instant(created_at),
-        secrets=_secrets(secrets),
-        types=kinds,
-        feed_id=feed_id,
-        tag=tag,
-        format=form,
-        state=state,
-        paused_reason=paused_reason,
-        cursor=cursor,
-        attempts=attempts,
-        next_attempt_at=instant_or_none(next_attempt_at),
-        last_delivery_at=instant_or_none(last_delivery_at),
-        last_result=last_result,
-        last_status=last_status,
-    )
-
-
-def _letter_row(letter: DeadLetter) -> Row:
-    return (
-        letter.id,
-        letter.webhook_id,
-        json_text(letter.events),
-        letter.reason,
-        letter.attempts,
-        micros(letter.died_at),
-        letter.status,
-        letter.detail,
-    )
-
-
-def _letter_of(row: Row) -> DeadLetter:
-    letter_id, webhook_id, events, reason, attempts, died_at, status, detail = row
-    return DeadLetter(
-        id=letter_id,
-        webhook_id=webhook_id,
-        events=_events(events),
-        reason=reason,
-        attempts=attempts,
-        died_at=instant(died_at),
-        status=status,
-        detail=detail,
-    )

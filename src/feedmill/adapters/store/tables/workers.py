@@ -11,14 +11,23 @@ from typing import Final
 
 from feedmill.adapters.store.statements import Query, rows, write
 from feedmill.adapters.store.tables.codec import Row, instant, micros
+from feedmill.adapters.store.tables.row_codec import FLAG, INSTANT, PLAIN, RowCodec
 from feedmill.model.worker import HeldLane, Worker, WorkerView
 
-_COLUMNS: Final = "name, role, version, started_at, seen_at, draining"
+_WORKER: Final = RowCodec(
+    Worker,
+    name=PLAIN,
+    role=PLAIN,
+    version=PLAIN,
+    started_at=INSTANT,
+    seen_at=INSTANT,
+    draining=FLAG,
+)
 _LIVE: Final = timedelta(seconds=15)  # three missed heartbeats
 _REMEMBERED: Final = timedelta(hours=1)  # so that people see which ones stopped
 _CLAIMING: Final = ("run", "worker")  # the roles that hold lanes
 _KEEP: Final = (
-    f"INSERT INTO workers ({_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)"
+    f"INSERT INTO workers ({_WORKER.names()}) VALUES ($1, $2, $3, $4, $5, $6)"
     " ON CONFLICT (name) DO UPDATE SET role = excluded.role, version = excluded.version,"
     " started_at = excluded.started_at, seen_at = excluded.seen_at, draining = excluded.draining"
 )
@@ -31,7 +40,7 @@ _HELD: Final = (
 
 def note_worker(worker: Worker) -> Query[tuple[str, ...]]:
     """Store a heartbeat; the names of all live workers that claim lanes."""
-    yield from write(_KEEP, *_row_of(worker))
+    yield from write(_KEEP, *_WORKER.row(worker))
     yield from write(
         "DELETE FROM workers WHERE name IN"
         " (SELECT name FROM workers WHERE seen_at < $1 @lock(FOR UPDATE SKIP LOCKED))",
@@ -53,24 +62,13 @@ def forget_worker(name: str) -> Query[None]:
 
 def workers() -> Query[tuple[WorkerView, ...]]:
     """All workers by name, with the lanes that they hold."""
-    found = yield from rows(f"SELECT {_COLUMNS} FROM workers")
+    found = yield from rows(f"SELECT {_WORKER.names()} FROM workers")
     return _views_of(found, (yield from rows(_HELD)))
-
-
-def _row_of(worker: Worker) -> Row:
-    return (
-        worker.name,
-        worker.role,
-        worker.version,
-        micros(worker.started_at),
-        micros(worker.seen_at),
-        int(worker.draining),
-    )
 
 
 def _views_of(workers: Iterable[Row], held: Iterable[Row]) -> tuple[WorkerView, ...]:
     """Workers with their lanes, by name; lanes are (owner, key, until, epoch, feeds)."""
-    known = {row[0]: _worker_of(row) for row in workers}
+    known = {row[0]: _WORKER.value(row) for row in workers}
     lanes: dict[str, list[HeldLane]] = {}
     for owner, key, until, epoch, feeds in held:
         lane = HeldLane(key=key, until=instant(until), epoch=epoch, feeds=feeds)
@@ -82,16 +80,4 @@ def _views_of(workers: Iterable[Row], held: Iterable[Row]) -> tuple[WorkerView, 
             lanes=tuple(sorted(lanes.get(name, ()), key=lambda lane: lane.key)),
         )
         for name in sorted({*known, *lanes})
-    )
-
-
-def _worker_of(row: Row) -> Worker:
-    name, role, version, started_at, seen_at, draining = row
-    return Worker(
-        name=name,
-        role=role,
-        version=version,
-        started_at=instant(started_at),
-        seen_at=instant(seen_at),
-        draining=bool(draining),
     )
