@@ -106,7 +106,7 @@ class SqlStore(ABC):
     move_blobs = write(blob_table.move_blobs)
     forget_blobs = write(blob_table.forget_blobs)
     spent_blobs = read(blob_table.spent_blobs)
-    raw_chains = read(blob_table.raw_chains)
+    raw_chains = look(blob_table.raw_chains)
 
     add_token = write(token_table.add_token)
     tokens = read(token_table.tokens)

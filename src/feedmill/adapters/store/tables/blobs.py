@@ -35,23 +35,21 @@ EXCEPT SELECT body_sha256 FROM collected_documents WHERE fetched_at >= $2
 EXCEPT SELECT body_sha256 FROM feeds
 EXCEPT SELECT body_sha256 FROM held_entries WHERE dropped = 0"""
 
-# A body that several feeds served stands in the chain of the first of them. Only feeds that served
-# one of these bodies are looked at: they have every chain that is asked for.
-_CHAINS: Final = f"""
-WITH bodies AS (SELECT * FROM blobs WHERE segment @in($1)),
-concerned AS (
-  SELECT DISTINCT x.feed_no FROM fetches x JOIN bodies ON bodies.sha256 = x.body_sha256),
+# Only feeds that served one of these bodies are looked at: they have every chain that is asked for.
+# CROSS JOIN keeps SQLite from scanning all chains once for each body.
+_CHAINS: Final = """
+WITH concerned AS (
+  SELECT DISTINCT x.feed_no FROM fetches x JOIN blobs b ON b.sha256 = x.body_sha256
+   WHERE b.segment @in($1)),
 versions AS (
   SELECT x.feed_no, x.body_sha256 AS sha, min(x.fetched_at) AS first_at
     FROM fetches x JOIN concerned ON concerned.feed_no = x.feed_no
    WHERE x.body_sha256 IS NOT NULL GROUP BY x.feed_no, x.body_sha256),
 chained AS (
   SELECT sha, feed_no, first_at,
-         lag(sha) OVER (PARTITION BY feed_no ORDER BY first_at) AS previous,
-         row_number() OVER (PARTITION BY sha ORDER BY feed_no) AS place FROM versions)
-SELECT {_COLUMNS}, chained.previous
-  FROM bodies LEFT JOIN chained ON chained.sha = bodies.sha256 AND chained.place = 1
- ORDER BY chained.feed_no NULLS FIRST, chained.first_at NULLS FIRST"""
+         lag(sha) OVER (PARTITION BY feed_no ORDER BY first_at) AS previous FROM versions)
+SELECT c.sha, c.previous FROM chained c CROSS JOIN blobs b
+ WHERE b.sha256 = c.sha AND b.segment @in($1) ORDER BY c.feed_no, c.first_at"""
 
 
 def blob(sha256: str) -> Query[BlobRef | None]:
@@ -87,8 +85,17 @@ def spent_blobs(*, keep_last: int, before: datetime) -> Query[tuple[str, ...]]:
 
 def raw_chains(segments: Sequence[str]) -> Query[tuple[tuple[BlobRef, str | None], ...]]:
     """The bodies of these segments per feed, oldest first, each with the one before it."""
-    found = yield from rows(_CHAINS, list(segments), timeout_sec=_LOOK_SEC)
-    return tuple((blob_of(one[:7]), one[7]) for one in found)
+    names = list(segments)
+    found = yield from rows(
+        f"SELECT {_COLUMNS} FROM blobs WHERE segment @in($1)", names, timeout_sec=_LOOK_SEC
+    )
+    bodies = {one[0]: blob_of(one) for one in found}
+    chained = yield from rows(_CHAINS, names, timeout_sec=_LOOK_SEC)
+    # A body that several feeds served stands in the chain of the first of them.
+    before = {sha256: previous for sha256, previous in reversed(chained)}
+    alone = [sha256 for sha256 in bodies if sha256 not in before]
+    in_order = dict.fromkeys((*alone, *(sha256 for sha256, _ in chained)))
+    return tuple((bodies[sha256], before.get(sha256)) for sha256 in in_order)
 
 
 def forget_blobs(sha256s: Sequence[str]) -> Query[None]:

@@ -90,10 +90,6 @@ _COLLISIONS: Final = (
     "SELECT l.scheduled_at FROM fetches l JOIN fetches w ON w.scheduled_at = l.scheduled_at"
     " WHERE l.feed_no = $1 AND w.feed_no = $2 ORDER BY 1"
 )
-_POSTPONE_FETCHES: Final = (
-    "UPDATE fetches SET scheduled_at = n.later FROM @rows($1, was bigint, later bigint) AS n"
-    " WHERE fetches.feed_no = $2 AND fetches.scheduled_at = n.was"
-)
 
 
 class Side(NamedTuple):
@@ -212,8 +208,10 @@ def _move_fetches(loser: int, winner: int) -> Query[int]:
             "SELECT scheduled_at FROM fetches WHERE feed_no IN ($1, $2)", loser, winner
         )
         later = _moments_after(collisions, {at for (at,) in found})
-        pairs = json_text(list(zip(collisions, later, strict=True)))
-        yield from write(_POSTPONE_FETCHES, pairs, loser)
+        yield from write_many(
+            "UPDATE fetches SET scheduled_at = $3 WHERE feed_no = $1 AND scheduled_at = $2",
+            [(loser, was, at) for was, at in zip(collisions, later, strict=True)],
+        )
     moved = yield from write("UPDATE fetches SET feed_no = $1 WHERE feed_no = $2", winner, loser)
     yield from write("UPDATE header_blocks SET feed_no = $1 WHERE feed_no = $2", winner, loser)
     return moved
