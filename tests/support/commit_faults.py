@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from feedmill.adapters.store.postgres import moving as postgres_moving
 from feedmill.adapters.store.postgres import pool
 from feedmill.adapters.store.postgres.pool import Connection, Job
-from feedmill.adapters.store.sqlite import moving as sqlite_moving
+from feedmill.adapters.store.sql_store import SqlStore, write
+from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.tables import moves
 
 Fault = Callable[[], None]  # may raise
 
@@ -21,16 +22,11 @@ def fail_before_commits_of_moves(monkeypatch: pytest.MonkeyPatch, fault: Fault) 
     belongs to one task on PostgreSQL, and to the one thread that writes on SQLite.
     """
     is_move = ContextVar("is_move", default=False)
-    move_in_sqlite, move_in_postgres = sqlite_moving.move_feed, postgres_moving.move_feed
-    transact = pool._transact
+    move_feed, transact = moves.move_feed, pool._transact
 
-    def moved(*given: Any) -> bool:
-        is_move.set(True)
-        return move_in_sqlite(*given)
-
-    async def moved_in_postgres(*given: Any) -> bool:
-        is_move.set(True)
-        return await move_in_postgres(*given)
+    def moved(*given: Any) -> Query[bool]:
+        is_move.set(True)  # a query runs inside its transaction
+        return (yield from move_feed(*given))
 
     def reach(point: str) -> None:
         if point == "store-commit" and is_move.get():
@@ -45,7 +41,6 @@ def fail_before_commits_of_moves(monkeypatch: pytest.MonkeyPatch, fault: Fault) 
 
         return await transact(connection, work, level, readonly=readonly)
 
-    monkeypatch.setattr(sqlite_moving, "move_feed", moved)
-    monkeypatch.setattr(postgres_moving, "move_feed", moved_in_postgres)
+    monkeypatch.setattr(SqlStore, "move_feed", write(moved))
     monkeypatch.setattr("feedmill.adapters.store.sqlite.writer.reach", reach)
     monkeypatch.setattr(pool, "_transact", checked)

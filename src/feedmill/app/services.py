@@ -427,9 +427,9 @@ async def _move(
     config: Config, source: str, target: str, batch_rows: int
 ) -> AsyncIterator["StoreMove"]:
     opening.check_postgres()
-    from feedmill.adapters.store.transfer import copy, places  # noqa: PLC0415  # an extra
+    from feedmill.adapters.store.transfer import copy  # noqa: PLC0415  # an extra
 
-    two = places.read_places(source, target, DATABASE_NAME)
+    two = copy.read_places(source, target, DATABASE_NAME)
     async with copy.opened(two, config.store, batch_rows=batch_rows) as move:
         yield move
 

@@ -9,8 +9,7 @@ import sys
 from functools import partial
 from zlib import crc32
 
-from feedmill.adapters.store.postgres.event_log import Log
-from feedmill.adapters.store.postgres.outbox import append
+from feedmill.adapters.store.postgres.event_log import Log, append
 from feedmill.adapters.store.postgres.pool import Connection, Database
 from feedmill.adapters.store.tables.codec import instant
 from feedmill.model.event import NewEvent

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from feedmill.adapters.store.postgres.change_batches import Document, Pile, batches, sort_out
-from feedmill.adapters.store.postgres.pool import Connection, digest
+from feedmill.adapters.store.postgres.pool import Connection
 from feedmill.adapters.store.postgres.unnest import columns_of, rows_of, write_rows
-from feedmill.adapters.store.tables.codec import Row, micros_or_none
+from feedmill.adapters.store.tables.codec import Row, digest, micros_or_none
 from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS, content_row
 
 _CONTENT: Final = ", ".join(CONTENT_COLUMNS)

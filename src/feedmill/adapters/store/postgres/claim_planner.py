@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from feedmill.adapters.store.sqlite.claims import SHARDS, shard_of
+from feedmill.adapters.store.tables.lanes import SHARDS, shard_of
 from feedmill.model.base import Value
 from feedmill.model.feed import Claim
 

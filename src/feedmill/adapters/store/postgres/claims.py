@@ -19,17 +19,7 @@ import asyncpg
 from msgspec.structs import replace
 
 from feedmill.adapters.store.postgres.claim_planner import Frontier, Search
-from feedmill.adapters.store.postgres.lanes import (
-    FIRST_DUE,
-    free,
-    hasten,
-    host_pace,
-    lane_of,
-    limit_host,
-)
 from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.postgres.release_batcher import release
-from feedmill.adapters.store.sqlite.claims import SHARDS, lane_key_of, shard_of
 from feedmill.adapters.store.tables.codec import (
     FEED_COLUMNS,
     NEVER,
@@ -39,24 +29,8 @@ from feedmill.adapters.store.tables.codec import (
     micros,
     pace_of,
 )
+from feedmill.adapters.store.tables.lanes import FIRST_DUE, SHARDS
 from feedmill.model.feed import Claim, Feed, Lane
-
-__all__ = [
-    "SHARDS",
-    "claim",
-    "due_lanes",
-    "free",
-    "hasten",
-    "host_pace",
-    "lane_key_of",
-    "lane_of",
-    "limit_host",
-    "next_due_at",
-    "release",
-    "renew",
-    "shard_of",
-    "still_held",
-]
 
 _PACE: Final = ", ".join(f"l.{name}" for name in PACE_COLUMNS.split(", "))
 # Whoever held a lease that ran out may have asked the host until its end: the gap counts from there.

@@ -1,36 +1,59 @@
-"""Refreshes as rows: each of them all or nothing, once per run, and only by who holds the lane.
+"""Commits refreshes: each of them all or nothing, once per run, and only under a lane that is held.
 
 A group of refreshes is one transaction of a handful of statements, however large it is. Locks come
 in one order, so that groups wait for each other and never in a circle: lanes, then feeds, each by
 number, then everything that feeds share, by its hash. What is under the lock of its feed (entries,
 the document, the schedule) needs no other.
+
+A fetch names the block of headers that it resembles and the values that differ, as on SQLite. Most groups
+bring no new block.
 """
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from feedmill.adapters.store.postgres import holding, outbox
+import msgspec
+
+from feedmill.adapters.store.postgres import event_log
 from feedmill.adapters.store.postgres.change_batches import Document
 from feedmill.adapters.store.postgres.changes import write_changes
 from feedmill.adapters.store.postgres.claim_planner import Pacing
-from feedmill.adapters.store.postgres.pool import Connection, digest
-from feedmill.adapters.store.postgres.runs import Writing, keep_runs
-from feedmill.adapters.store.postgres.subscriptions import relocate, reschedule
-from feedmill.adapters.store.postgres.unnest import quoted, rows_of, write_rows
-from feedmill.adapters.store.tables.codec import STATE_COLUMNS, Row, blob_row, micros, state_row
-from feedmill.adapters.store.tables.fetch_codec import Blocks
+from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.run_query import QueryRunner
+from feedmill.adapters.store.postgres.unnest import columns_of, quoted, rows_of, write_rows
+from feedmill.adapters.store.tables.codec import (
+    STATE_COLUMNS,
+    Row,
+    blob_row,
+    digest,
+    json_text,
+    micros,
+    state_row,
+)
+from feedmill.adapters.store.tables.decision_codec import decision_text
+from feedmill.adapters.store.tables.feeds import relocate
+from feedmill.adapters.store.tables.fetch_codec import (
+    FETCH_COLUMNS,
+    Blocks,
+    difference,
+    fetch_row,
+    request_of,
+    response_of,
+)
+from feedmill.adapters.store.tables.held_entries import hold, release
+from feedmill.adapters.store.tables.lanes import reschedule
 from feedmill.model.event import NewEvent
 from feedmill.model.refresh import Committed, Refresh
 
-# A lane that is only looked at may be looked at by others too, but not leased anew meanwhile. One that
-# was given back is nobody's: it sleeps until the runs that were known then, and would miss this one.
+# A lane that is only read may be read by others too, but not leased anew meanwhile. One that was given
+# back has no owner: it waits until the runs that were known then, and would miss this one.
 _HOLD_LANES: Final = (
     "SELECT lane_id, epoch FROM lanes WHERE lane_id = ANY($1::bigint[]) AND owner IS NOT NULL"
     " ORDER BY lane_id FOR SHARE"
 )
-# Outside the schedule nobody holds the lane, and the next run may hasten it.
+# Outside the schedule the lane is not held, and the next run may make it due earlier.
 _HOLD_LANES_TO_HASTEN: Final = """
 SELECT lane_id, CASE WHEN owner IS NOT NULL THEN epoch END FROM lanes
  WHERE lane_id IN (SELECT unnest($1::bigint[]) UNION SELECT s.lane_id
@@ -53,7 +76,8 @@ _RESCHEDULE: Final = (
 _BLOB_COLUMNS: Final = (
     "sha256", "segment", "offset", "length", "coding", "raw_length", "prefix_sha256",
 )  # fmt: skip
-# A row that is there stays as it is, but is held: nobody forgets the body before the feed points at it.
+# A row that exists stays as it is, but is locked: retention does not delete the body before the feed
+# points at it.
 _KEEP_BLOBS: Final = (
     f"INSERT INTO blobs ({', '.join(map(quoted, _BLOB_COLUMNS))})"
     f" SELECT * FROM {rows_of(_BLOB_COLUMNS)}"
@@ -63,9 +87,34 @@ _KEEP_ALIASES: Final = (
     "INSERT INTO feed_aliases (url_hash, url, feed_no)"
     f" SELECT * FROM {rows_of(('url_hash', 'url', 'feed_no'))} ON CONFLICT DO NOTHING"
 )
+_KEEP_BLOCKS: Final = (
+    f"INSERT INTO header_blocks (feed_no, block) SELECT * FROM {rows_of(('feed_no', 'block'))}"
+    " RETURNING feed_no, block, block_id"
+)
+_RUN_COLUMNS: Final = ("feed_no", "request_block", "response_block", "decision", *FETCH_COLUMNS)
+_KEEP_RUNS: Final = (
+    f"INSERT INTO fetches ({', '.join(_RUN_COLUMNS)}) SELECT * FROM {rows_of(_RUN_COLUMNS)}"
+    " ON CONFLICT (feed_no, scheduled_at) DO NOTHING RETURNING feed_no"
+)
+_BLOCK_COLUMNS: Final = ("request_block", "request_headers", "response_block", "response_headers")
+_KEEP_LAST_BLOCKS: Final = (
+    f"UPDATE feeds f SET {', '.join(f'{name} = n.{name}' for name in _BLOCK_COLUMNS)}"
+    f" FROM {rows_of(('feed_no', *_BLOCK_COLUMNS))} WHERE f.feed_no = n.feed_no"
+)
 _FENCED: Final = Committed(fenced=True)
 _DUPLICATE: Final = Committed(duplicate=True)
 _WRITTEN: Final = Committed()
+
+
+class Writing(msgspec.Struct):
+    """A refresh whose feed is locked, on its way into the database."""
+
+    refresh: Refresh
+    feed_no: int
+    confirmations: int
+    confirmed_at: int
+    blocks: Blocks
+    document: Document | None = None
 
 
 async def commit_group(
@@ -77,7 +126,7 @@ async def commit_group(
     meanwhile counts as lost.
     """
     writings = await _hold(connection, refreshes)
-    ran = await keep_runs(connection, writings)
+    ran = await _keep_runs(connection, writings)
     written = [one for one in writings if one.feed_no in ran]
     if written:
         await _write(connection, written, pacing)
@@ -113,22 +162,83 @@ async def _hold_lanes(
     return {row[0]: row[1] for row in rows}
 
 
+async def _keep_runs(connection: Connection, writings: Sequence[Writing]) -> Collection[int]:
+    """Write the fetches; the feeds whose run was not there yet (D26)."""
+    if not writings:
+        return ()
+    deltas = [_compare(one) for one in writings]
+    changed = [(one, *delta) for one, delta in zip(writings, deltas, strict=True) if None in delta]
+    if changed:
+        await _keep_blocks(connection, changed)
+    rows = [_run_row(one, *delta) for one, delta in zip(writings, deltas, strict=True)]
+    ran = {row[0] for row in await connection.fetch(_KEEP_RUNS, *columns_of(rows))}
+    news = [_block_row(one) for one, *_ in changed if one.feed_no in ran]
+    await write_rows(connection, _KEEP_LAST_BLOCKS, news)
+    return ran
+
+
+def _compare(writing: Writing) -> tuple[str | None, str | None]:
+    """How the headers differ from those of the fetch before; None: too much."""
+    blocks, fetch = writing.blocks, writing.refresh.fetch
+    request = difference(blocks.request, request_of(fetch))
+    return request, difference(blocks.response, response_of(fetch))
+
+
+async def _keep_blocks(
+    connection: Connection, changed: Sequence[tuple[Writing, str | None, str | None]]
+) -> None:
+    """Write the blocks that later fetches are compared with."""
+    rows: list[tuple[int, str]] = []
+    for one, asked, answered in changed:
+        if asked is None:
+            one.blocks.request = json_text(request_of(one.refresh.fetch))
+            rows.append((one.feed_no, one.blocks.request))
+        if answered is None:
+            one.blocks.response = json_text(response_of(one.refresh.fetch))
+            rows.append((one.feed_no, one.blocks.response))
+    made = await connection.fetch(_KEEP_BLOCKS, *columns_of(rows))
+    ids = {(feed_no, block): block_id for feed_no, block, block_id in made}
+    for one, asked, answered in changed:
+        if asked is None:
+            one.blocks.request_id = ids[one.feed_no, one.blocks.request]
+        if answered is None:
+            one.blocks.response_id = ids[one.feed_no, one.blocks.response]
+
+
+def _run_row(writing: Writing, asked: str | None, answered: str | None) -> Row:
+    blocks, decision = writing.blocks, writing.refresh.decision
+    return (
+        writing.feed_no,
+        blocks.request_id,
+        blocks.response_id,
+        None if decision is None else decision_text(decision),
+        *fetch_row(writing.refresh.fetch, asked, answered),
+    )
+
+
+def _block_row(writing: Writing) -> Row:
+    blocks = writing.blocks
+    pairs = (blocks.request_id, blocks.request, blocks.response_id, blocks.response)
+    return (writing.feed_no, *pairs)
+
+
 async def _write(connection: Connection, written: Sequence[Writing], pacing: Pacing) -> None:
     """Everything but the fetches, for the runs that were not there yet."""
     polled = [one for one in written if not one.refresh.entries_only]
     await write_rows(connection, _CARRY_ON, [_carried_row(one) for one in polled])
-    await _reschedule(connection, polled, pacing)
+    queries = QueryRunner(pacing)
+    await _reschedule(connection, polled, queries)
     documents = [document for one in written if (document := _open_document(one)) is not None]
     if documents:
         await write_changes(connection, documents)
-    await _keep_what_is_held(connection, written)
+    await _keep_what_is_held(connection, written, queries)
     aliases = [(digest(url), url, one.feed_no) for one in written for url in one.refresh.aliases]
     await write_rows(connection, _KEEP_ALIASES, sorted(aliases, key=_first))
     blobs = [one.refresh.blob for one in reversed(written) if one.refresh.blob is not None]
     rows = {blob.sha256: blob_row(blob) for blob in blobs}  # of equals the first
     await write_rows(connection, _KEEP_BLOBS, sorted(rows.values(), key=_first))
     told = [(_events(one), f"fetch/{one.refresh.fetch.fetch_id}") for one in written]
-    await outbox.append_all(connection, told)
+    await event_log.append_all(connection, told)
 
 
 def _first(row: Row) -> Any:  # noqa: ANN401  # a hash, as text or bytes
@@ -144,7 +254,9 @@ def _carried_row(writing: Writing) -> Row:
     return (writing.feed_no, *state_row(refresh.feed), seen + whole, confirmed_at)
 
 
-async def _reschedule(connection: Connection, polled: Sequence[Writing], pacing: Pacing) -> None:
+async def _reschedule(
+    connection: Connection, polled: Sequence[Writing], queries: QueryRunner
+) -> None:
     """Write the next runs; a feed that moved is due in its new lane."""
     leased = [
         (one.feed_no, micros(one.refresh.feed.next_poll_at))
@@ -155,9 +267,9 @@ async def _reschedule(connection: Connection, polled: Sequence[Writing], pacing:
     for one in polled:
         feed = one.refresh.feed
         if feed.url != one.refresh.fetch.url:
-            await relocate(connection, one.feed_no, feed.url, pacing)
+            await queries.run(connection, relocate(one.feed_no, feed.url))
         if one.refresh.lane is None:
-            await reschedule(connection, one.feed_no, feed.next_poll_at, is_leased=False)
+            await queries.run(connection, reschedule(one.feed_no, feed.next_poll_at))
 
 
 def _open_document(writing: Writing) -> Document | None:
@@ -178,12 +290,14 @@ def _open_document(writing: Writing) -> Document | None:
     return writing.document
 
 
-async def _keep_what_is_held(connection: Connection, written: Sequence[Writing]) -> None:
+async def _keep_what_is_held(
+    connection: Connection, written: Sequence[Writing], queries: QueryRunner
+) -> None:
     for one in written:
         if one.refresh.held:
-            await holding.hold(connection, one.feed_no, one.refresh.held)
+            await queries.run(connection, hold(one.feed_no, one.refresh.held))
         if one.refresh.released:
-            await holding.release(connection, one.feed_no, one.refresh.released)
+            await queries.run(connection, release(one.feed_no, one.refresh.released))
 
 
 def _events(writing: Writing) -> Sequence[NewEvent]:

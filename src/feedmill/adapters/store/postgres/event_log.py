@@ -21,15 +21,22 @@ they are noticed: such events are older than any of this server's, and are numbe
 
 # ruff: noqa: S608  # the parts of a statement stand below; values are parameters
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from feedmill.adapters.store.postgres.pool import Connection, Database
-from feedmill.adapters.store.tables.codec import event_of
-from feedmill.model.event import Event
+from feedmill.adapters.store.postgres.text_sanitising import storable_json
+from feedmill.adapters.store.postgres.unnest import columns_of, rows_of
+from feedmill.adapters.store.tables.codec import Row, event_id, event_of, micros
+from feedmill.model.event import Event, NewEvent
 
 BITE: Final = 2_000  # events that get their numbers in one transaction
 
 _COLUMNS: Final = ("id", "type", "feed_id", "entry_uid", "occurred_at", "data")
+_INSERT: Final = (
+    f"INSERT INTO outbox ({', '.join(_COLUMNS)}) SELECT {', '.join(_COLUMNS)}"
+    f" FROM {rows_of(_COLUMNS)}"
+)
 
 
 def _any(where: str) -> str:
@@ -121,6 +128,28 @@ class Log:
             size = await self._database.write(number)
 
 
+async def append(connection: Connection, events: Sequence[NewEvent], cause: str) -> None:
+    """Write the events.
+
+    `cause` names what happened once (a fetch, an addition): the ids derive from it, so that an
+    event keeps its id wherever the log is copied to.
+    """
+    await append_all(connection, [(events, cause)])
+
+
+async def append_all(
+    connection: Connection, told: Iterable[tuple[Sequence[NewEvent], str]]
+) -> None:
+    """Write the events of several causes, in this order."""
+    rows = [
+        _row(event, event_id(cause, at))
+        for events, cause in told
+        for at, event in enumerate(events, start=1)
+    ]
+    if rows:
+        await connection.execute(_INSERT, *columns_of(rows))
+
+
 async def number_all(database: Database) -> None:
     """Give numbers to the events that can have one, having looked for those of another server too."""
     await Log(database).number()
@@ -144,19 +173,6 @@ async def last_seq(connection: Connection) -> int:
     return int(await connection.fetchval("SELECT seq FROM log_head"))
 
 
-async def cursor(connection: Connection, consumer: str) -> int:
-    """How far a consumer has read, 0 before it began."""
-    found = await connection.fetchval(
-        "SELECT seq FROM consumer_cursors WHERE consumer = $1", consumer
-    )
-    return int(found or 0)
-
-
-async def set_cursor(connection: Connection, consumer: str, seq: int) -> None:
-    """Remember how far a consumer has read; going back is allowed, to replay."""
-    await connection.execute(
-        "INSERT INTO consumer_cursors (consumer, seq) VALUES ($1, $2)"
-        " ON CONFLICT (consumer) DO UPDATE SET seq = excluded.seq",
-        consumer,
-        seq,
-    )
+def _row(event: NewEvent, id_: str) -> Row:
+    data = storable_json(event.data)
+    return (id_, event.type, event.feed_id, event.entry_uid, micros(event.occurred_at), data)

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import asyncpg
 
-from feedmill.adapters.store.postgres.pool import Connection, digest
+from feedmill.adapters.store.postgres.pool import Connection
 from feedmill.adapters.store.postgres.text_sanitising import storable
 from feedmill.adapters.store.postgres.unnest import rows_of
-from feedmill.adapters.store.tables.codec import instant
+from feedmill.adapters.store.tables.codec import digest, instant
 from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
 from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.refresh import Recalled
@@ -42,10 +42,6 @@ _BY_KEY_OR_SLICE: Final = (
     f"WITH ids AS ({_IDS_BY_KEY} UNION SELECT entry_id FROM entries"
     " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = $4) AND slice_digest = ANY($5::text[])"
     f") {_BY_ID}"
-)
-_OF_FEED: Final = (
-    "WITH ids AS (SELECT entry_id FROM entries WHERE feed_no = $1"
-    f" UNION ALL SELECT entry_id FROM tombstones WHERE feed_no = $1) {_BY_ID}"
 )
 _IN_DOCUMENT: Final = "WHERE f.id = $1 AND e.in_document = 1"
 _DOCUMENT: Final = f"SELECT {KNOWN_COLUMNS} FROM entries e {_FEED} {_IN_DOCUMENT} ORDER BY 1"
@@ -93,18 +89,13 @@ async def living(connection: Connection, feed_id: str) -> tuple[KnownEntry, ...]
     return _all_known(await connection.fetch(_LIVING, feed_id))
 
 
-async def every_row(connection: Connection, feed_no: int) -> tuple[KnownEntry, ...]:
-    """All that was ever known of a feed's entries: living, removed and expired ones."""
-    return _all_known(await connection.fetch(_OF_FEED, feed_no))
-
-
 async def slice_digests(connection: Connection, feed_id: str) -> frozenset[str]:
     """The digests of the slices of the feed's last document."""
     return frozenset(row[0] for row in await connection.fetch(_SLICES, feed_id))
 
 
 async def articles(connection: Connection, hashes: Sequence[str]) -> frozenset[str]:
-    """Those of the hashes that somebody has published already (D10)."""
+    """Those of the hashes that are known articles (D10)."""
     rows = await connection.fetch(
         "SELECT article_hash FROM articles WHERE article_hash = ANY($1::text[])", hashes
     )
@@ -115,14 +106,15 @@ async def recall(
     connection: Connection,
     feed_id: str,
     keys: Sequence[IdentityKey],
-    hashes: Sequence[str],
-    limit: int,
+    article_hashes: Sequence[str],
+    *,
+    publications: int,
 ) -> Recalled:
     """The rows of the keys, the known articles and the newest publication times."""
     return Recalled(
         known=await known(connection, feed_id, keys, ()),
-        articles=await articles(connection, hashes) if hashes else frozenset(),
-        publications=await publications(connection, feed_id, limit),
+        articles=await articles(connection, article_hashes) if article_hashes else frozenset(),
+        publications=await _publications(connection, feed_id, publications),
     )
 
 
@@ -156,3 +148,6 @@ def _known_of(row: asyncpg.Record, names: Mapping[tuple[str, str], str]) -> Know
     if names:
         keys = [(kind, names.get((kind, value), value)) for kind, value in keys]
     return known_of(tuple(columns), keys)
+
+
+_publications = publications  # where a parameter has that name

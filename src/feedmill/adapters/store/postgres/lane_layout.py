@@ -15,9 +15,10 @@ import asyncpg
 from msgspec.structs import replace
 
 from feedmill.adapters.store.postgres.claim_planner import Pacing, lane_keys, lane_number
-from feedmill.adapters.store.postgres.lanes import FIRST_DUE, make_lanes, strictest
+from feedmill.adapters.store.postgres.lanes import make_lanes, strictest
 from feedmill.adapters.store.postgres.pool import Connection, Database
 from feedmill.adapters.store.tables.codec import PACE_COLUMNS, instant, pace_of, pace_row
+from feedmill.adapters.store.tables.lanes import FIRST_DUE
 from feedmill.model.feed import HostPace
 
 _LANES: Final = (

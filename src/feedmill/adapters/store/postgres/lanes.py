@@ -24,15 +24,10 @@ from feedmill.adapters.store.postgres.claim_planner import (
 )
 from feedmill.adapters.store.postgres.pool import Connection
 from feedmill.adapters.store.postgres.text_sanitising import storable
-from feedmill.adapters.store.sqlite.claims import lane_key_of, shard_of
 from feedmill.adapters.store.tables.codec import NEVER, PACE_COLUMNS, micros, pace_of, pace_row
+from feedmill.adapters.store.tables.lanes import lane_key_of, shard_of
 from feedmill.model.feed import HostPace
 
-# When the first feed of the lane `l` is due.
-FIRST_DUE: Final = (
-    "coalesce((SELECT min(s.next_run_at) FROM feed_sched s"
-    f" WHERE s.lane_id = l.lane_id AND s.paused = 0), {NEVER})"
-)
 _STANDING: Final = (
     "SELECT lane_id, lane_key FROM lanes WHERE host = $1 ORDER BY lane_id FOR KEY SHARE"
 )
@@ -63,35 +58,6 @@ async def lane_of(connection: Connection, url: str, pacing: Pacing, feed_id: str
         if key in lanes:
             return lanes[key]
         await _make(connection, host, keys, pacing)
-
-
-async def hasten(connection: Connection, lane_id: int, due_at: int) -> None:
-    """Let a free lane be claimed at `due_at` at the latest; a leased one sees to it at release."""
-    await hold(connection, (lane_id,))
-    await connection.execute(
-        "UPDATE lanes SET claim_at = greatest($2, coalesce(next_ok_at, 0)) WHERE lane_id = $1"
-        " AND owner IS NULL AND claim_at > greatest($2, coalesce(next_ok_at, 0))",
-        lane_id,
-        due_at,
-    )
-
-
-async def hold(connection: Connection, lane_ids: Sequence[int]) -> None:
-    """Keep everybody else from claiming and releasing these lanes until the transaction ends."""
-    await connection.execute(
-        "SELECT 1 FROM lanes WHERE lane_id = ANY($1::bigint[]) ORDER BY lane_id FOR NO KEY UPDATE",
-        lane_ids,
-    )
-
-
-async def free(connection: Connection, lane_id: int, pace: HostPace) -> None:
-    """Let the lane, which the caller has locked, be claimed when a feed is due and the host is ready."""
-    ok_at = 0 if pace.next_ok_at is None else micros(pace.next_ok_at)
-    await connection.execute(
-        f"UPDATE lanes l SET claim_at = greatest({FIRST_DUE}, $2) WHERE l.lane_id = $1",
-        lane_id,
-        ok_at,
-    )
 
 
 async def host_pace(connection: Connection, url: str) -> HostPace | None:

@@ -14,7 +14,6 @@ import errno
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from hashlib import sha256
 from typing import Any, Final, Self, TypeAlias, TypeVar
 from urllib.parse import unquote
 
@@ -179,11 +178,6 @@ def store_error(error: BaseException, name: str) -> StoreError:
     reason, advice = _reason_of(error)
     said = ": ".join(filter(None, (type(error).__name__, _words_of(error))))
     return StoreError(f"{name}: {advice} ({said})", reason=reason)
-
-
-def digest(text: str) -> bytes:
-    """What a text of any length is found by where it has to be unique."""
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()[:20]
 
 
 def without_password(url: str) -> str:

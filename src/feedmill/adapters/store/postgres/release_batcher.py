@@ -19,10 +19,11 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from feedmill.adapters.store.postgres.claim_planner import host_of, is_split
-from feedmill.adapters.store.postgres.lanes import FIRST_DUE, hold_host, limit_lanes
+from feedmill.adapters.store.postgres.lanes import hold_host, limit_lanes
 from feedmill.adapters.store.postgres.pool import Connection, Database
 from feedmill.adapters.store.postgres.unnest import columns_of
 from feedmill.adapters.store.tables.codec import PACE_COLUMNS, instant, micros, pace_row
+from feedmill.adapters.store.tables.lanes import FIRST_DUE
 from feedmill.errors import StoreError
 from feedmill.model.feed import HostPace, Lane
 

@@ -1,4 +1,4 @@
-"""Words in titles: what PostgreSQL may leave out because it cannot match.
+"""Search for words in titles: what PostgreSQL may leave out because it cannot match.
 
 The rule (`paging.begins_word`) folds case as Unicode does, and no database does the same under every
 locale. Letters of ASCII fold into ASCII everywhere, and nothing folds into Han, Kana or Hangul but
@@ -7,26 +7,19 @@ title as it is, and every other title with a sign beyond ASCII is looked at here
 """
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from feedmill.adapters.store.postgres.text_sanitising import storable
-from feedmill.adapters.store.tables.paging import begins_word
+from feedmill.adapters.store.statements import TitleSearch
 
 _UNCASED: Final = re.compile("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]+")
 _BEYOND_ASCII: Final = "octet_length(e.title) > char_length(e.title)"
 
 
-class Titles:
-    """One question about titles, as conditions for PostgreSQL and as the rule itself."""
-
-    def __init__(self, text: str) -> None:
-        self._text = storable(text)
-        self.conditions: Sequence[tuple[str, str]] = tuple(_conditions(self._text.casefold()))
-
-    def match(self, title: str | None) -> bool:
-        """True when a word of the title begins like the text, whatever its case."""
-        return begins_word(title, self._text)
+def title_search(text: str) -> TitleSearch:
+    """How titles with a word that starts with the text are found."""
+    kept = storable(text)
+    return TitleSearch(kept, _conditions(kept.casefold()), is_exact=False)
 
 
 def _conditions(text: str) -> list[tuple[str, str]]:

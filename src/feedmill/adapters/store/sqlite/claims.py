@@ -13,7 +13,6 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
-from zlib import crc32
 
 from msgspec.structs import replace
 
@@ -30,10 +29,8 @@ from feedmill.adapters.store.tables.codec import (
     pace_of,
     pace_row,
 )
-from feedmill.canonicalise.urls import http_url, split_url
+from feedmill.adapters.store.tables.lanes import lane_key_of, shard_of
 from feedmill.model.feed import Claim, Feed, HostPace, Lane
-
-SHARDS: Final = 1024
 
 _CHOSEN: Final = "f.id IN (SELECT value FROM json_each(:only))"
 # Whoever held a lease that ran out may have asked the host until its end: the gap counts from there.
@@ -69,20 +66,6 @@ _FIRST_DUE: Final = (
 )
 
 
-def lane_key_of(url: str) -> str:
-    """The host, with the port where it is not the scheme's own; both schemes share a lane."""
-    href = http_url(url)
-    if href is None:
-        return url
-    parts = split_url(href)
-    return f"{parts.host}:{parts.port}" if parts.port else parts.host
-
-
-def shard_of(lane_key: str) -> int:
-    """The shard of the lane, by which live workers share the lanes; never changes."""
-    return crc32(lane_key.encode()) & (SHARDS - 1)
-
-
 def lane_of(connection: sqlite3.Connection, url: str, gap_ms: int) -> int:
     """The number of the lane that the URL belongs to, made when it is the first of its host."""
     key = lane_key_of(url)
@@ -94,15 +77,6 @@ def lane_of(connection: sqlite3.Connection, url: str, gap_ms: int) -> int:
         (shard_of(key), key, NEVER, gap_ms),
     )
     return made.lastrowid or 0
-
-
-def hasten(connection: sqlite3.Connection, lane_id: int, due_at: int) -> None:
-    """Let a free lane be claimed at `due_at` at the latest; a leased one sees to it at release."""
-    connection.execute(
-        "UPDATE lanes SET claim_at = min(claim_at, max(?, coalesce(next_ok_at, 0)))"
-        " WHERE lane_id = ? AND owner IS NULL",
-        (due_at, lane_id),
-    )
 
 
 def claim(
@@ -281,3 +255,11 @@ def next_due_at(
     statement = "SELECT min(claim_at) FROM lanes" if only is None else _DUE_AT
     (earliest,) = connection.execute(statement, {"only": json_text(only)}).fetchone()
     return None if earliest is None or earliest >= NEVER else instant(earliest)
+
+
+def due_lanes(connection: sqlite3.Connection, now: datetime) -> int:
+    """How many lanes could be claimed now."""
+    (count,) = connection.execute(
+        "SELECT count(*) FROM lanes WHERE claim_at <= ?", (micros(now),)
+    ).fetchone()
+    return int(count)

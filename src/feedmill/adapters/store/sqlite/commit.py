@@ -5,11 +5,14 @@
 import sqlite3
 from typing import Any, Final
 
-from feedmill.adapters.store.sqlite import event_log, holding
+from feedmill.adapters.store.sqlite import event_log
 from feedmill.adapters.store.sqlite.changes import Document, write_changes
-from feedmill.adapters.store.sqlite.subscriptions import add_aliases, relocate, reschedule
+from feedmill.adapters.store.sqlite.run_query import QueryRunner
 from feedmill.adapters.store.tables.codec import STATE_COLUMNS, blob_row, micros, state_row
+from feedmill.adapters.store.tables.feeds import add_aliases, relocate
 from feedmill.adapters.store.tables.fetch_codec import Blocks, insert_fetch
+from feedmill.adapters.store.tables.held_entries import hold, release
+from feedmill.adapters.store.tables.lanes import reschedule
 from feedmill.model.refresh import Committed, Refresh
 
 _LOOK: Final = """
@@ -22,12 +25,13 @@ _UPDATE_FEED: Final = (
     f"UPDATE feeds SET {', '.join(f'{name} = ?' for name in STATE_COLUMNS)},"
     " confirmations = ?, confirmed_at = ? WHERE feed_no = ?"
 )
+_SET_NEXT_RUN: Final = "UPDATE feed_sched SET next_run_at = ? WHERE feed_no = ?"
 _FENCED: Final = Committed(fenced=True)
 _DUPLICATE: Final = Committed(duplicate=True)
 _WRITTEN: Final = Committed()
 
 
-def commit(connection: sqlite3.Connection, refresh: Refresh, gap_ms: int) -> Committed:
+def commit(connection: sqlite3.Connection, refresh: Refresh, queries: QueryRunner) -> Committed:
     """Write what a refresh decided, unless the lane was lost or the run is known.
 
     A feed that was removed meanwhile counts as lost: nothing is written for it.
@@ -40,11 +44,11 @@ def commit(connection: sqlite3.Connection, refresh: Refresh, gap_ms: int) -> Com
         return _FENCED
     if found[8]:
         return _DUPLICATE
-    return _write(connection, refresh, found, gap_ms)
+    return _write(connection, refresh, found, queries)
 
 
 def _write(
-    connection: sqlite3.Connection, refresh: Refresh, found: tuple[Any, ...], gap_ms: int
+    connection: sqlite3.Connection, refresh: Refresh, found: tuple[Any, ...], queries: QueryRunner
 ) -> Committed:
     feed_no, confirmations, confirmed_at, request_id, response_id, request, response = found[:7]
     feed, fetch = refresh.feed, refresh.fetch
@@ -62,14 +66,17 @@ def _write(
     if not refresh.entries_only:
         _update_feed(connection, refresh, document)
         if feed.url != fetch.url:
-            relocate(connection, feed_no, feed.url, gap_ms)
-        reschedule(connection, feed_no, feed.next_poll_at, is_leased=refresh.lane is not None)
+            queries.run(connection, relocate(feed_no, feed.url))
+        if refresh.lane is None:
+            queries.run(connection, reschedule(feed_no, feed.next_poll_at))
+        else:
+            connection.execute(_SET_NEXT_RUN, (micros(feed.next_poll_at), feed_no))
     if refresh.held:
-        holding.hold(connection, feed_no, refresh.held)
+        queries.run(connection, hold(feed_no, refresh.held))
     if refresh.released:
-        holding.release(connection, feed_no, refresh.released)
+        queries.run(connection, release(feed_no, refresh.released))
     if refresh.aliases:
-        add_aliases(connection, feed_no, refresh.aliases)
+        queries.run(connection, add_aliases(feed_no, refresh.aliases))
     if refresh.blob is not None:
         row = blob_row(refresh.blob)
         connection.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?)", row)

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final, Literal, TypeVar
 
+from feedmill.adapters.store.tables.paging import begins_word
 from feedmill.errors import StoreError
 
 T = TypeVar("T")
@@ -101,6 +102,7 @@ def _connect(path: str, *, synchronous: Synchronous) -> sqlite3.Connection:
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA wal_autocheckpoint = 10000")
         connection.execute("PRAGMA journal_size_limit = 67108864")
+        connection.create_function("begins_word", 2, begins_word, deterministic=True)
     except BaseException:
         connection.close()
         raise

@@ -7,8 +7,8 @@ reads is the last one there is, and a transaction that is rolled back leaves no 
 import sqlite3
 from collections.abc import Sequence
 
-from feedmill.adapters.store.tables.codec import event_id, event_row
-from feedmill.model.event import NewEvent
+from feedmill.adapters.store.tables.codec import event_id, event_of, event_row
+from feedmill.model.event import Event, NewEvent
 
 
 def append(connection: sqlite3.Connection, events: Sequence[NewEvent], cause: str) -> int:
@@ -23,6 +23,14 @@ def append(connection: sqlite3.Connection, events: Sequence[NewEvent], cause: st
     ]
     connection.executemany("INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     return last + len(rows)
+
+
+def events(connection: sqlite3.Connection, *, after: int, limit: int = 1000) -> tuple[Event, ...]:
+    """Events after a number, in order."""
+    rows = connection.execute(
+        "SELECT * FROM outbox WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)
+    )
+    return tuple(event_of(row) for row in rows)
 
 
 def last_seq(connection: sqlite3.Connection) -> int:

@@ -3,12 +3,11 @@
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from feedmill.adapters.store.sqlite.connection import PARAMETERS
-from feedmill.adapters.store.sqlite.subscriptions import chunks
 from feedmill.adapters.store.tables.codec import instant
 from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
 from feedmill.model.identity import IdentityKey, KnownEntry
@@ -48,16 +47,6 @@ def living(connection: sqlite3.Connection, feed_id: str) -> tuple[KnownEntry, ..
     return _rows_of_feed(connection, feed_id, _LIVING)
 
 
-def every_row(connection: sqlite3.Connection, feed_no: int) -> tuple[KnownEntry, ...]:
-    """All that was ever known of a feed's entries: living, removed and expired ones."""
-    rows = connection.execute(
-        "SELECT entry_id FROM entries WHERE feed_no = ?1"
-        " UNION ALL SELECT entry_id FROM tombstones WHERE feed_no = ?1 ORDER BY 1",
-        (feed_no,),
-    )
-    return _rows(connection, [entry_id for (entry_id,) in rows])
-
-
 def slice_digests(connection: sqlite3.Connection, feed_id: str) -> frozenset[str]:
     """The digests of the slices of the feed's last document."""
     rows = connection.execute(
@@ -69,9 +58,9 @@ def slice_digests(connection: sqlite3.Connection, feed_id: str) -> frozenset[str
 
 
 def articles(connection: sqlite3.Connection, hashes: Sequence[str]) -> frozenset[str]:
-    """Those of the hashes that somebody has published already (D10)."""
+    """Those of the hashes that are known articles (D10)."""
     found: set[str] = set()
-    for chunk in chunks(hashes):
+    for chunk in _chunks(hashes):
         marks = ", ".join("?" * len(chunk))
         statement = f"SELECT article_hash FROM articles WHERE article_hash IN ({marks})"
         found.update(row[0] for row in connection.execute(statement, chunk))
@@ -82,14 +71,15 @@ def recall(
     connection: sqlite3.Connection,
     feed_id: str,
     keys: Sequence[IdentityKey],
-    hashes: Sequence[str],
-    limit: int,
+    article_hashes: Sequence[str],
+    *,
+    publications: int,
 ) -> Recalled:
     """The rows of the keys, the known articles and the newest publication times, in one look."""
     return Recalled(
         known=known(connection, feed_id, keys, ()),
-        articles=articles(connection, hashes),
-        publications=publications(connection, feed_id, limit),
+        articles=articles(connection, article_hashes),
+        publications=_publications(connection, feed_id, publications),
     )
 
 
@@ -138,7 +128,7 @@ def _ids_by_digest(
     connection: sqlite3.Connection, feed_id: str, digests: Sequence[str]
 ) -> set[int]:
     found: set[int] = set()
-    for chunk in chunks(digests):
+    for chunk in _chunks(digests):
         marks = ", ".join("?" * len(chunk))
         rows = connection.execute(
             "SELECT entry_id FROM entries"
@@ -169,3 +159,11 @@ def _rows(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[KnownEntr
 def _gather(keys: dict[int, list[tuple[str, str]]], rows: Sequence[tuple[int, str, str]]) -> None:
     for entry_id, kind, value in rows:
         keys[entry_id].append((kind, value))
+
+
+def _chunks(values: Sequence[str]) -> Iterable[Sequence[str]]:
+    """The values in pieces that one statement takes."""
+    return (values[at : at + PARAMETERS] for at in range(0, len(values), PARAMETERS))
+
+
+_publications = publications  # where a parameter has that name

@@ -1,4 +1,4 @@
-"""Retention and health: what may go, what must stay, and what is wrong (D13).
+"""Retention: deletes what is old in small transactions (D13).
 
 Content and metadata of entries that were last seen before a day go; an entry in the feed's last
 document never does; its identities always stay, with a tombstone for them to point at. Work is
@@ -10,8 +10,6 @@ done in small bites, so that a purge never holds up a refresh.
 import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
-
-from feedmill.adapters.store.tables.consistency import BROKEN
 
 BITE: Final = 1_000  # rows of one transaction
 
@@ -60,11 +58,6 @@ _EMPTY_LANES: Final = (
     "DELETE FROM lanes WHERE owner IS NULL AND coalesce(next_ok_at, 0) < ?"
     " AND lane_id NOT IN (SELECT lane_id FROM feed_sched)"
 )
-_PROBLEMS: Final = {
-    **BROKEN,
-    "events are missing from the log": """
-        SELECT coalesce(max(seq) - min(seq) + 1 - count(*), 0) FROM outbox""",
-}
 
 
 class Bite(NamedTuple):
@@ -94,20 +87,6 @@ def find_old(
 def drop_lanes(connection: sqlite3.Connection, now: int) -> int:
     """Forget hosts that have no feeds any more and asked for no patience."""
     return connection.execute(_EMPTY_LANES, (now,)).rowcount
-
-
-def problems(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """What is wrong with the store, in words; nothing when all is well."""
-    found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
-    broken = connection.execute("PRAGMA foreign_key_check").fetchall()
-    found += [
-        f"{table}: row {row} points at nothing in {parent}" for table, row, parent, _ in broken
-    ]
-    for words, statement in _PROBLEMS.items():
-        (count,) = connection.execute(statement).fetchone()
-        if count:
-            found.append(f"{count} {words}")
-    return tuple(found)
 
 
 def _bury(connection: sqlite3.Connection, bite: Bite) -> int:

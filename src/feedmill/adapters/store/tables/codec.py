@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID, uuid5
 
@@ -91,6 +92,11 @@ def json_or_null(value: Sequence[object]) -> str | None:
 def strings(text: str | None) -> tuple[str, ...]:
     """A list of strings from its JSON."""
     return _strings(text) if text else ()
+
+
+def digest(text: str) -> bytes:
+    """What a text of any length is found by where it has to be unique (PostgreSQL)."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()[:20]
 
 
 def feed_of_new(new: NewFeed) -> Feed:

@@ -1,8 +1,11 @@
-"""Promises of every store that no constraint of its schema holds, and how many rows break each."""
+"""Consistency checks: invariants that no constraint of the schema enforces."""
 
+from collections.abc import Mapping
 from typing import Final
 
-BROKEN: Final = {
+from feedmill.adapters.store.statements import Query, rows, value
+
+_CHECKS: Final = {
     "identities point at no entry": """
         SELECT count(*) FROM entry_identities i
          WHERE NOT EXISTS (SELECT 1 FROM entries e WHERE e.entry_id = i.entry_id)
@@ -27,3 +30,44 @@ BROKEN: Final = {
         SELECT count(*) FROM feeds f WHERE NOT EXISTS
                (SELECT 1 FROM feed_aliases a WHERE a.url = f.url AND a.feed_no = f.feed_no)""",
 }
+_GAPS: Final = "SELECT coalesce(max(seq) - min(seq) + 1 - count(*), 0) FROM "
+_SQLITE_CHECKS: Final = {**_CHECKS, "events are missing from the log": f"{_GAPS} outbox"}
+_POSTGRES_CHECKS: Final = {
+    **_CHECKS,
+    "events are missing from the log": f"{_GAPS} events",
+    "numbers were given to no event, or given twice": """
+        SELECT abs(h.seq - coalesce((SELECT max(seq) FROM events), h.seq)) FROM log_head h""",
+    "events have waited for a number for more than five minutes: a transaction that began"
+    " before them is still open (see pg_stat_activity.backend_xid)": """
+        SELECT count(*) FROM outbox WHERE occurred_at < feedmill_now() - 300000000""",
+    "fetches are of feeds that are gone": """
+        SELECT count(*) FROM fetches x WHERE NOT EXISTS
+               (SELECT 1 FROM feeds f WHERE f.feed_no = x.feed_no)""",
+    "fetches have lost their headers": """
+        SELECT count(*) FROM fetches x
+         WHERE NOT EXISTS (SELECT 1 FROM header_blocks h WHERE h.block_id = x.request_block)
+            OR NOT EXISTS (SELECT 1 FROM header_blocks h WHERE h.block_id = x.response_block)""",
+}
+
+
+def sqlite_problems() -> Query[tuple[str, ...]]:
+    """What is wrong with a SQLite file, one sentence each; empty when it is consistent."""
+    found = [text for (text,) in (yield from rows("PRAGMA integrity_check")) if text != "ok"]
+    broken = yield from rows("PRAGMA foreign_key_check")
+    found += [
+        f"{table}: row {row} points at nothing in {parent}" for table, row, parent, _ in broken
+    ]
+    return (*found, *(yield from _broken(_SQLITE_CHECKS)))
+
+
+def postgres_problems() -> Query[tuple[str, ...]]:
+    """What is wrong with a PostgreSQL database, one sentence each; empty when it is consistent."""
+    return (yield from _broken(_POSTGRES_CHECKS))
+
+
+def _broken(checks: Mapping[str, str]) -> Query[tuple[str, ...]]:
+    found = []
+    for words, statement in checks.items():
+        if count := (yield from value(statement)):
+            found.append(f"{count} {words}")
+    return tuple(found)

@@ -29,55 +29,20 @@ TOMBSTONE_COLUMNS: Final = (
     " NULL, NULL, NULL, e.article_hash, NULL, NULL, NULL, e.removed_at"
 )
 # An entry of the current document was last seen when the document was.
-_LAST_SEEN: Final = (
+LAST_SEEN: Final = (
     "CASE WHEN e.in_document = 1 AND f.confirmed_at > e.last_seen"
     " THEN f.confirmed_at ELSE e.last_seen END"
 )
-_SEEN_COUNT: Final = (
+SEEN_COUNT: Final = (
     "CASE WHEN e.in_document = 1"
     " THEN e.seen_count + f.confirmations - e.confirmation ELSE e.seen_count END"
 )
 STORED_COLUMNS: Final = (
-    f"e.entry_uid, f.id, e.first_seen, {_LAST_SEEN}, {_SEEN_COUNT},"
+    f"e.entry_uid, f.id, e.first_seen, {LAST_SEEN}, {SEEN_COUNT},"
     " e.content_hash, e.dedupe_key, e.match_confidence, e.guid, e.link, e.canonical_link, e.title,"
     " e.summary, e.content, e.authors, e.categories, e.enclosures, e.published, e.updated,"
     " e.published_effective, e.published_source, e.language, e.image, e.comments_url,"
     " e.article_hash, e.revisions, e.removed_at, e.fetch_id, e.slice_offset, e.slice_length"
-)
-
-
-def _moment(column: str) -> str:
-    """An instant as an encoder writes it: without a fraction when it is a whole second."""
-    rest = f"(({column} % 1000000 + 1000000) % 1000000)"  # before 1970, too
-    second = f"replace(datetime(({column} - {rest}) / 1000000, 'unixepoch'), ' ', 'T')"
-    return (
-        f"iif({column} IS NULL, NULL, iif({column} % 1000000 = 0,"
-        f" replace(datetime({column} / 1000000, 'unixepoch'), ' ', 'T') || 'Z',"
-        f" {second} || printf('.%06dZ', {rest})))"
-    )
-
-
-# A stored entry as JSON, field by field in the order of StoredEntry. The lists are kept as JSON and
-# `json` says so; the cast hands the bytes over as they are.
-STORED_JSON: Final = (
-    "CAST(json_object("
-    "'entry_uid', e.entry_uid, 'feed_id', f.id,"
-    f" 'first_seen', {_moment('e.first_seen')}, 'last_seen', {_moment(f'({_LAST_SEEN})')},"
-    f" 'seen_count', {_SEEN_COUNT}, 'content_hash', e.content_hash,"
-    " 'dedupe_key', e.dedupe_key, 'match_confidence', e.match_confidence, 'guid', e.guid,"
-    " 'link', e.link, 'canonical_link', e.canonical_link, 'title', e.title,"
-    " 'summary', e.summary, 'content', e.content,"
-    " 'authors', coalesce(json(e.authors), json_array()),"
-    " 'categories', coalesce(json(e.categories), json_array()),"
-    " 'enclosures', coalesce(json(e.enclosures), json_array()),"
-    f" 'published', {_moment('e.published')}, 'updated', {_moment('e.updated')},"
-    f" 'published_effective', {_moment('e.published_effective')},"
-    " 'published_source', e.published_source, 'language', e.language, 'image', e.image,"
-    " 'comments_url', e.comments_url, 'article_hash', e.article_hash, 'revisions', e.revisions,"
-    f" 'removed_at', {_moment('e.removed_at')},"
-    " 'raw_refs', iif(e.fetch_id IS NULL, json_array(), json_array(json_object("
-    "'fetch_id', e.fetch_id, 'offset', e.slice_offset, 'length', e.slice_length, 'note', NULL)))"
-    ") AS BLOB)"
 )
 # What is written anew whenever an entry's content is.
 CONTENT_COLUMNS: Final = (

@@ -65,12 +65,12 @@ def page_between(
     )
 
 
-def position(cursor: str | None, parts: int) -> tuple[int, ...] | None:
+def position(cursor: str | None, parts: int, *, sign: str = "-?") -> tuple[int, ...] | None:
     """The numbers of a cursor; UsageError when it is none of this list's."""
     if cursor is None:
         return None
     pieces = cursor.split(".")
-    if len(pieces) != parts or not all(re.fullmatch(r"-?[0-9]{1,18}", one) for one in pieces):
+    if len(pieces) != parts or not all(re.fullmatch(sign + "[0-9]{1,18}", one) for one in pieces):
         message = f"{cursor!r} is no cursor of this list; take the one that the last page gave"
         raise UsageError(message)
     return tuple(int(one) for one in pieces)

@@ -1,47 +1,104 @@
-"""Tokens as rows and back."""
+"""Tables `tokens` and `token_secrets`: API tokens and the hashes of their secrets.
 
+A token's row is locked before it is changed, so that two rotations, or one and a revocation, take turns.
+"""
+
+# ruff: noqa: S608  # names come from the list below; values are parameters
+
+from datetime import datetime
 from typing import Final
 
-import msgspec
-
+from feedmill.adapters.store.statements import Query, row, rows, storable, write
 from feedmill.adapters.store.tables.codec import (
-    Row,
-    instant,
     instant_or_none,
-    json_text,
     micros,
-    micros_or_none,
 )
-from feedmill.model.token import Scope, Token
+from feedmill.adapters.store.tables.row_codec import INSTANT, PLAIN, RowCodec, json_column
+from feedmill.model.token import Scope, Token, TokenSecret
 
-TOKEN_COLUMNS: Final = (
-    "t.id, t.name, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at"  # noqa: S105  # names of columns
+_TOKEN: Final = RowCodec(
+    Token,
+    id=PLAIN,
+    name=PLAIN,
+    scopes=json_column(tuple[Scope, ...]),
+    created_at=INSTANT,
+    expires_at=INSTANT,
+    revoked_at=INSTANT,
+    last_used_at=INSTANT,
 )
-_scopes: Final = msgspec.json.Decoder(tuple[Scope, ...]).decode
+_COLUMNS: Final = _TOKEN.names("t.")
 
 
-def token_row(token: Token) -> Row:
-    """A row of tokens."""
-    return (
-        token.id,
-        token.name,
-        json_text(token.scopes),
-        micros(token.created_at),
-        micros_or_none(token.expires_at),
-        micros_or_none(token.revoked_at),
-        micros_or_none(token.last_used_at),
+def add_token(token: Token, sha256: str) -> Query[None]:
+    """Store a token and the hash of its secret."""
+    token = yield from storable(token)
+    yield from write("INSERT INTO tokens VALUES ($1, $2, $3, $4, $5, $6, $7)", *_TOKEN.row(token))
+    yield from _add_secret(token.id, sha256)
+
+
+def tokens() -> Query[tuple[Token, ...]]:
+    """Every token, revoked ones included, the oldest first."""
+    found = yield from rows(f"SELECT {_COLUMNS} FROM tokens t ORDER BY t.created_at, t.id")
+    return tuple(_TOKEN.value(one) for one in found)
+
+
+def token_secrets(prefix: str) -> Query[tuple[TokenSecret, ...]]:
+    """The secrets whose hash starts with the prefix, with their tokens."""
+    found = yield from rows(
+        f"SELECT s.sha256, s.valid_until, {_COLUMNS} FROM token_secrets s"
+        " JOIN tokens t ON t.id = s.token_id WHERE s.sha256 >= $1 AND s.sha256 < $2",
+        prefix,
+        prefix + "g",  # after every hexadecimal digit
+    )
+    return tuple(
+        TokenSecret(
+            sha256=sha256,
+            valid_until=instant_or_none(valid_until),
+            token=_TOKEN.value(tuple(token)),
+        )
+        for sha256, valid_until, *token in found
     )
 
 
-def token_of(row: Row) -> Token:
-    """The token of a row of TOKEN_COLUMNS."""
-    token_id, name, scopes, created_at, expires_at, revoked_at, last_used_at = row
-    return Token(
-        id=token_id,
-        name=name,
-        scopes=_scopes(scopes),
-        created_at=instant(created_at),
-        expires_at=instant_or_none(expires_at),
-        revoked_at=instant_or_none(revoked_at),
-        last_used_at=instant_or_none(last_used_at),
+def rotate_token(token_id: str, sha256: str, *, old_until: datetime) -> Query[Token | None]:
+    """Add a secret and let the one before it expire; older ones that were expiring are deleted.
+
+    None when there is no such token.
+    """
+    found = yield from row(
+        f"SELECT {_COLUMNS} FROM tokens t WHERE t.id = $1 @lock(FOR UPDATE)", token_id
     )
+    if found is None:
+        return None
+    yield from write(
+        "DELETE FROM token_secrets WHERE token_id = $1 AND valid_until IS NOT NULL", token_id
+    )
+    yield from write(
+        "UPDATE token_secrets SET valid_until = $1 WHERE token_id = $2", micros(old_until), token_id
+    )
+    yield from _add_secret(token_id, sha256)
+    return _TOKEN.value(found)
+
+
+def revoke_token(token_id: str, at: datetime) -> Query[bool]:
+    """Revoke a token; False when there is none. The hashes of its secrets go, the row stays."""
+    revoked = yield from write(
+        "UPDATE tokens SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2",
+        micros(at),
+        token_id,
+    )
+    yield from write("DELETE FROM token_secrets WHERE token_id = $1", token_id)
+    return revoked == 1
+
+
+def touch_token(token_id: str, at: datetime) -> Query[None]:
+    """Record that a token was used."""
+    yield from write(
+        "UPDATE tokens SET last_used_at = @greatest(coalesce(last_used_at, 0), $1) WHERE id = $2",
+        micros(at),
+        token_id,
+    )
+
+
+def _add_secret(token_id: str, sha256: str) -> Query[None]:
+    yield from write("INSERT INTO token_secrets VALUES ($1, $2, NULL)", sha256, token_id)

@@ -1,33 +1,74 @@
-"""Workers to rows and back, for both stores."""
+"""Table `workers`: heartbeats, for people and for sharing shards.
+
+A worker that stops sending them loses its shards, not its lanes: those end with their lease.
+"""
+
+# ruff: noqa: S608  # names come from the list below; values are parameters
 
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
+from feedmill.adapters.store.statements import Query, rows, write
 from feedmill.adapters.store.tables.codec import Row, instant, micros
+from feedmill.adapters.store.tables.row_codec import FLAG, INSTANT, PLAIN, RowCodec
 from feedmill.model.worker import HeldLane, Worker, WorkerView
 
-WORKER_COLUMNS: Final = "name, role, version, started_at, seen_at, draining"
-LIVE: Final = timedelta(seconds=15)  # three missed signs of life
-REMEMBERED: Final = timedelta(hours=1)  # so that people see who fell silent
-CLAIMING: Final = ("run", "worker")  # the roles that hold lanes
+_WORKER: Final = RowCodec(
+    Worker,
+    name=PLAIN,
+    role=PLAIN,
+    version=PLAIN,
+    started_at=INSTANT,
+    seen_at=INSTANT,
+    draining=FLAG,
+)
+_LIVE: Final = timedelta(seconds=15)  # three missed heartbeats
+_REMEMBERED: Final = timedelta(hours=1)  # so that people see which ones stopped
+_CLAIMING: Final = ("run", "worker")  # the roles that hold lanes
+_KEEP: Final = (
+    f"INSERT INTO workers ({_WORKER.names()}) VALUES ($1, $2, $3, $4, $5, $6)"
+    " ON CONFLICT (name) DO UPDATE SET role = excluded.role, version = excluded.version,"
+    " started_at = excluded.started_at, seen_at = excluded.seen_at, draining = excluded.draining"
+)
+_HELD: Final = (
+    "SELECT l.owner, l.lane_key, l.claim_at, l.epoch,"
+    " (SELECT count(*) FROM feed_sched s WHERE s.lane_id = l.lane_id)"
+    " FROM lanes l WHERE l.owner IS NOT NULL"
+)
 
 
-def worker_row(worker: Worker) -> Row:
-    """The WORKER_COLUMNS of a worker."""
-    return (
-        worker.name,
-        worker.role,
-        worker.version,
-        micros(worker.started_at),
-        micros(worker.seen_at),
-        int(worker.draining),
+def note_worker(worker: Worker) -> Query[tuple[str, ...]]:
+    """Store a heartbeat; the names of all live workers that claim lanes."""
+    yield from write(_KEEP, *_WORKER.row(worker))
+    yield from write(
+        "DELETE FROM workers WHERE name IN"
+        " (SELECT name FROM workers WHERE seen_at < $1 @lock(FOR UPDATE SKIP LOCKED))",
+        micros(worker.seen_at - _REMEMBERED),
     )
+    live = yield from rows(
+        "SELECT name FROM workers"
+        " WHERE seen_at >= $1 AND draining = 0 AND role @in($2) ORDER BY name",
+        micros(worker.seen_at - _LIVE),
+        list(_CLAIMING),
+    )
+    return tuple(name for (name,) in live)
 
 
-def views_of(workers: Iterable[Row], held: Iterable[Row]) -> tuple[WorkerView, ...]:
-    """Everybody with their lanes, by name; lanes are (owner, key, until, epoch, feeds)."""
-    known = {row[0]: _worker_of(row) for row in workers}
+def forget_worker(name: str) -> Query[None]:
+    """Delete a worker that has stopped."""
+    yield from write("DELETE FROM workers WHERE name = $1", name)
+
+
+def workers() -> Query[tuple[WorkerView, ...]]:
+    """All workers by name, with the lanes that they hold."""
+    found = yield from rows(f"SELECT {_WORKER.names()} FROM workers")
+    return _views_of(found, (yield from rows(_HELD)))
+
+
+def _views_of(workers: Iterable[Row], held: Iterable[Row]) -> tuple[WorkerView, ...]:
+    """Workers with their lanes, by name; lanes are (owner, key, until, epoch, feeds)."""
+    known = {row[0]: _WORKER.value(row) for row in workers}
     lanes: dict[str, list[HeldLane]] = {}
     for owner, key, until, epoch, feeds in held:
         lane = HeldLane(key=key, until=instant(until), epoch=epoch, feeds=feeds)
@@ -39,16 +80,4 @@ def views_of(workers: Iterable[Row], held: Iterable[Row]) -> tuple[WorkerView, .
             lanes=tuple(sorted(lanes.get(name, ()), key=lambda lane: lane.key)),
         )
         for name in sorted({*known, *lanes})
-    )
-
-
-def _worker_of(row: Row) -> Worker:
-    name, role, version, started_at, seen_at, draining = row
-    return Worker(
-        name=name,
-        role=role,
-        version=version,
-        started_at=instant(started_at),
-        seen_at=instant(seen_at),
-        draining=bool(draining),
     )

@@ -1,4 +1,4 @@
-"""A store moves: from a SQLite file that nobody has open into an empty PostgreSQL.
+"""Copies a store from a SQLite file that no process has open into an empty PostgreSQL database.
 
 Table by table, in the order of keys, in batches; each batch and how far it came are one transaction.
 Then both are compared, row by row, and only when nothing differs the move has ended. Whatever kills it
@@ -7,25 +7,67 @@ on the way, the same command goes on where it was.
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.postgres.migrate import check_schema
-from feedmill.adapters.store.postgres.pool import Database
+from feedmill.adapters.store.postgres.pool import Database, without_password
 from feedmill.adapters.store.transfer.compare import Step, compare_table
-from feedmill.adapters.store.transfer.places import Places
 from feedmill.adapters.store.transfer.postgres_target import Target
 from feedmill.adapters.store.transfer.sqlite_source import Source, Survey
 from feedmill.adapters.store.transfer.tables import TABLES, Key, Table
 from feedmill.config import StoreConfig
-from feedmill.errors import ConflictError
+from feedmill.errors import ConflictError, UsageError
 from feedmill.model.store_transfer import CarriedTable, Transfer
 
+_FILE: Final = "sqlite:"
+_SERVERS: Final = ("postgresql://", "postgres://")
 _STATEMENT_SEC: Final = 3_600.0  # the first row of a big table may need a sort of all
 
 Progress = Callable[[int, str], AbstractContextManager[Step]]
+
+
+class Places(NamedTuple):
+    """The file that is left and the database that is moved into."""
+
+    path: Path
+    url: str
+
+    @property
+    def source(self) -> str:
+        """The old store as it may be shown."""
+        return f"{_FILE}{self.path}"
+
+    @property
+    def target(self) -> str:
+        """The new store as it may be shown, without its password."""
+        return without_password(self.url)
+
+
+def read_places(source: str, target: str, database: str) -> Places:
+    """The two stores; UsageError when they are none that a move is between.
+
+    A folder is the home of a mill, whose file is called `database`.
+    """
+    if source.startswith(_SERVERS) and target.startswith(_SERVERS):
+        message = "a move is from SQLite to PostgreSQL; between two PostgreSQLs use pg_dump"
+        raise UsageError(message)
+    if source.startswith(_SERVERS) and target.startswith(_FILE):
+        message = "a move is from SQLite to PostgreSQL, and there is no way back into a file"
+        raise UsageError(message)
+    if not source.removeprefix(_FILE) or not source.startswith(_FILE):
+        message = (
+            f"{_shown(source)} is no store to move from; write sqlite:feedmill-data/feedmill.db"
+        )
+        raise UsageError(message)
+    if not target.startswith(_SERVERS):
+        message = f"{_shown(target)} is no store to move into; write postgresql://user@host/name"
+        raise UsageError(message)
+    path = Path(source.removeprefix(_FILE))
+    return Places(path / database if path.is_dir() else path, target)
 
 
 class Move:
@@ -179,3 +221,7 @@ def _changed(source: str, begun: str) -> ConflictError:
     message = f"a move of {begun} was begun here, and {source} is not as it was then"
     hint = "begin again with --restart: what was carried so far is thrown away"
     return ConflictError(message, reason="source-changed", hint=hint)
+
+
+def _shown(place: str) -> str:
+    return repr(without_password(place) if "://" in place else place)

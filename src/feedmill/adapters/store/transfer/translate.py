@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from feedmill.adapters.store.postgres.pool import digest
 from feedmill.adapters.store.postgres.text_sanitising import cleansed, storable
-from feedmill.adapters.store.tables.codec import Row, json_text
+from feedmill.adapters.store.tables.codec import Row, digest, json_text
 from feedmill.adapters.store.transfer.tables import Key, Table
 
 NUL: Final = "\x00"

@@ -24,12 +24,15 @@ from tests.support.sample_refreshes import (
 )
 from tests.support.waiting import HANG_GUARD_SEC
 
-from feedmill.adapters.store.postgres import claims, subscriptions, workers
+from feedmill.adapters.store.postgres import claims, release_batcher
 from feedmill.adapters.store.postgres.claim_planner import Frontier, Pacing, Search, own_shards
+from feedmill.adapters.store.postgres.lanes import limit_host
 from feedmill.adapters.store.postgres.pool import Connection
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.adapters.store.sqlite.claims import shard_of
 from feedmill.adapters.store.tables.codec import micros
+from feedmill.adapters.store.tables.feeds import add_feed
+from feedmill.adapters.store.tables.lanes import shard_of
+from feedmill.adapters.store.tables.workers import note_worker
 from feedmill.model.worker import Worker
 
 ROOT = Path(__file__).parents[5]
@@ -107,7 +110,7 @@ def test_a_feed_added_while_its_lane_is_given_back_does_not_sleep_with_it(
             (claim,) = await claim_all(one)
             adding = await Held(
                 two.database,
-                lambda c: subscriptions.add_feed(c, new_feed(2, host="one.example"), (), PACING),
+                lambda c: two.queries.run(c, add_feed(new_feed(2, host="one.example"))),
             ).worked()
 
             release = asyncio.create_task(one.release(claim.lane, claim.lane.pace, now=NOON))
@@ -128,7 +131,7 @@ def test_a_feed_made_due_while_its_lane_is_given_back_does_not_sleep_with_it(
             feed, _ = await one.add_feed(new_feed())
             (claim,) = await claim_all(one)
             back = await Held(
-                one.database, lambda c: claims.release(c, claim.lane, claim.lane.pace, ())
+                one.database, lambda c: release_batcher.release(c, claim.lane, claim.lane.pace, ())
             ).worked()
 
             due = asyncio.create_task(two.make_due([feed.id], NOON + MINUTE))
@@ -148,7 +151,7 @@ def test_a_pause_and_a_release_at_the_same_time_leave_the_pause(migrated_dsn: st
             (claim,) = await claim_all(one)
             until = NOON + HOUR * 5
             pause = await Held(
-                two.database, lambda c: claims.limit_host(c, feed.url, until, "asked", PACING)
+                two.database, lambda c: limit_host(c, feed.url, until, "asked", PACING)
             ).worked()
 
             release = asyncio.create_task(one.release(claim.lane, claim.lane.pace, now=NOON))
@@ -222,9 +225,9 @@ def test_a_worker_that_drains_or_fell_silent_has_no_shards(migrated_dsn: str) ->
             }
             for name, fields in others.items():
                 other = replace(base, name=name, **fields)  # type: ignore[arg-type]  # as the table says
-                await store.database.write(partial(workers.note, worker=other))
+                await store._write(partial(note_worker, other))
 
-            live = await store.database.write(lambda c: workers.note(c, base))
+            live = await store._write(lambda: note_worker(base))
 
             assert live == ("late", "one")
 

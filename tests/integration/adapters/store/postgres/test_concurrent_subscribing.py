@@ -6,12 +6,10 @@ from msgspec.structs import replace
 from tests.support.postgres_contention import Held, stores, until_it_waits
 from tests.support.sample_refreshes import NOON, a_refresh, an_entry, new_feed, poll
 
-from feedmill.adapters.store.postgres import subscriptions
-from feedmill.adapters.store.postgres.claim_planner import Pacing
+from feedmill.adapters.store.tables.feeds import add_feed
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
 
-PACING = Pacing()
 SHARED = "https://shared.example/feed"
 
 
@@ -26,7 +24,7 @@ def test_who_spells_a_feed_otherwise_at_the_same_time_learns_that_it_is_there(
     async def story() -> None:
         async with stores(migrated_dsn, 2) as (one, two):
             first = await Held(
-                one.database, lambda c: subscriptions.add_feed(c, spelled(1), (), PACING)
+                one.database, lambda c: one.queries.run(c, add_feed(spelled(1)))
             ).worked()
 
             second = asyncio.create_task(two.add_feed(spelled(2)))
@@ -45,7 +43,7 @@ def test_who_waited_for_an_addition_that_failed_adds_the_feed(migrated_dsn: str)
     async def story() -> None:
         async with stores(migrated_dsn, 2) as (one, two):
             first = await Held(
-                one.database, lambda c: subscriptions.add_feed(c, spelled(1), (), PACING)
+                one.database, lambda c: one.queries.run(c, add_feed(spelled(1)))
             ).worked()
 
             second = asyncio.create_task(two.add_feed(spelled(2)))

@@ -21,9 +21,11 @@ from tests.support.sample_refreshes import (
 )
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
-from feedmill.adapters.store.postgres import confirmations, hooks, merging, moving
-from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.store import PostgresStore
+from feedmill.adapters.store.tables.confirmations import spend_ticket
+from feedmill.adapters.store.tables.merge_feeds import merge_feeds
+from feedmill.adapters.store.tables.moves import move_feed
+from feedmill.adapters.store.tables.webhooks import add_webhook, hold_webhooks, settle_webhook
 from feedmill.model.confirmation import Question
 from feedmill.model.entry import EntryFilter
 from feedmill.model.event import NewEvent
@@ -68,7 +70,7 @@ class TestOnce:
             async with stores(migrated_dsn, 2) as (one, two):
                 ticket = await a_ticket(one)
                 first = await Held(
-                    one.database, lambda c: confirmations.spend(c, ticket, NOON)
+                    one.database, lambda c: one.queries.run(c, spend_ticket(ticket, NOON))
                 ).worked()
                 second = asyncio.create_task(two.spend_ticket(ticket, NOON))
 
@@ -84,7 +86,7 @@ class TestOnce:
             async with stores(migrated_dsn, 2) as (one, two):
                 ticket = await a_ticket(one)
                 first = await Held(
-                    one.database, lambda c: confirmations.spend(c, ticket, NOON)
+                    one.database, lambda c: one.queries.run(c, spend_ticket(ticket, NOON))
                 ).worked()
                 second = asyncio.create_task(two.spend_ticket(ticket, NOON))
 
@@ -175,7 +177,8 @@ class TestWebhooks:
                     await one.add_webhook(replace(HOOK, id=f"hook{number}"))
                 until = NOON + timedelta(minutes=1)
                 first = await Held(
-                    one.database, lambda c: hooks.hold_webhooks(c, "one", NOON, until)
+                    one.database,
+                    lambda c: one.queries.run(c, hold_webhooks("one", now=NOON, until=until)),
                 ).worked()
                 second = asyncio.create_task(two.hold_webhooks("two", now=NOON, until=until))
 
@@ -192,7 +195,9 @@ class TestWebhooks:
             async with stores(migrated_dsn, 2) as (one, two):
                 await one.add_webhook(HOOK, after=0)
                 done = Settlement(webhook_id="hook", after=0, upto=3, at=NOON, result="delivered")
-                first = await Held(one.database, lambda c: hooks.settle_webhook(c, done)).worked()
+                first = await Held(
+                    one.database, lambda c: one.queries.run(c, settle_webhook(done))
+                ).worked()
                 second = asyncio.create_task(two.settle_webhook(replace(done, upto=9)))
 
                 await until_it_waits(one.database, second)
@@ -210,7 +215,7 @@ class TestWebhooks:
             async with stores(migrated_dsn, 2) as (one, two):
                 feed = await a_feed(one, 1)
                 holding = await Held(
-                    two.database, lambda c: hooks.add_webhook(c, HOOK, 0)
+                    two.database, lambda c: two.queries.run(c, add_webhook(HOOK, after=0))
                 ).worked()  # an older transaction: numbers wait for it
                 end = NewEvent(
                     type="feed.removed", feed_id=feed.id, occurred_at=NOON,
@@ -231,10 +236,9 @@ class TestMoves:
             async with stores(migrated_dsn, 2) as (one, two):
                 feeds = [await a_feed(one, 1), await a_feed(one, 2)]
                 there = "https://new.example/feed"
-                pacing = Pacing()
                 first = await Held(
                     one.database,
-                    lambda c: moving.move_feed(c, feeds[0].id, a_move(feeds[0], there), (), pacing),
+                    lambda c: one.queries.run(c, move_feed(feeds[0].id, a_move(feeds[0], there))),
                 ).worked()
                 second = asyncio.create_task(two.move_feed(feeds[1].id, a_move(feeds[1], there)))
 
@@ -287,7 +291,7 @@ class TestMerges:
                 await poll(one, a, 1, [an_entry("x"), an_entry("y")], at=NOON)
                 await poll(one, b, 1, [an_entry("y"), an_entry("z")], at=NOON)
                 first = await Held(
-                    one.database, lambda c: merging.merge_feeds(c, a.id, b.id, NOON, (), None)
+                    one.database, lambda c: one.queries.run(c, merge_feeds(a.id, b.id, at=NOON))
                 ).worked()
                 second = asyncio.create_task(two.merge_feeds(b.id, a.id, at=NOON))
 
@@ -312,7 +316,7 @@ class TestMerges:
                 )
                 first = await Held(
                     one.database,
-                    lambda c: merging.merge_feeds(c, loser.id, winner.id, NOON, (), None),
+                    lambda c: one.queries.run(c, merge_feeds(loser.id, winner.id, at=NOON)),
                 ).worked()
                 second = asyncio.create_task(two.commit(late))
 

@@ -17,17 +17,18 @@ from tests.support.children.write_and_read_log_postgres import (
 from tests.support.servers.postgres import PostgresServer
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
-from feedmill.adapters.store.postgres import health
+from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.event_log import (
     BITE,
     Log,
-    cursor,
+    append,
     number,
     number_all,
-    set_cursor,
 )
-from feedmill.adapters.store.postgres.outbox import append
 from feedmill.adapters.store.postgres.pool import Connection, Database
+from feedmill.adapters.store.postgres.run_query import QueryRunner
+from feedmill.adapters.store.tables.consistency import postgres_problems
+from feedmill.adapters.store.tables.cursors import cursor, set_cursor
 
 ROOT = Path(__file__).parents[5]
 WRITERS = [f"writer{number}" for number in range(6)]
@@ -37,6 +38,9 @@ NAIVE = "CREATE TABLE naive_log (no bigint GENERATED ALWAYS AS IDENTITY, feed_id
 Told = tuple[int, str, int, int]
 
 
+QUERIES = QueryRunner(Pacing())
+
+
 @asynccontextmanager
 async def opened(dsn: str, connections: int = 3) -> AsyncIterator[Database]:
     database = await Database.open(dsn, connections=connections, timeout_sec=30.0)
@@ -44,6 +48,10 @@ async def opened(dsn: str, connections: int = 3) -> AsyncIterator[Database]:
         yield database
     finally:
         await database.close()
+
+
+async def problems_of(database: Database) -> tuple[str, ...]:
+    return await database.look(lambda c: QUERIES.run(c, postgres_problems()))
 
 
 async def tell(database: Database, writer: str, *numbers: int) -> None:
@@ -123,7 +131,7 @@ class TestManyWriters:
                     rest = await read(Log(database), len(told), limit=37)
                     assert told + rest == everything
                 assert await naive < len(expected) // 2  # two events to a transaction
-                assert await database.look(health.problems) == ()
+                assert await problems_of(database) == ()
 
         asyncio.run(story())
 
@@ -184,7 +192,7 @@ class TestNumbers:
 
                 assert await log.events(0, 10) == ()
                 assert await log.last_seq() == 0
-                (problem,) = await database.look(health.problems)
+                (problem,) = await problems_of(database)
                 assert problem.startswith("2 events have waited for a number")
 
                 closing.set()
@@ -193,7 +201,7 @@ class TestNumbers:
                 assert [one[:2] for one in told] == [
                     (1, "slow"), (2, "slow"), (3, "quick"), (4, "quick"),
                 ]  # fmt: skip
-                assert await database.look(health.problems) == ()
+                assert await problems_of(database) == ()
 
         asyncio.run(story())
 
@@ -234,7 +242,7 @@ class TestNumbers:
                 assert await database.write(number) == BITE
                 assert await Log(database).last_seq() == 3 * len(events)
                 assert await Log(database).last_seq() == 3 * len(events)
-                assert await database.look(health.problems) == ()
+                assert await problems_of(database) == ()
 
         asyncio.run(story())
 
@@ -279,19 +287,18 @@ class TestNumbers:
                 await tell(database, "a", 1, 2)
                 await number_all(database)
                 await execute(database, "DELETE FROM events WHERE seq = 2")
-                assert await database.look(health.problems) == (
-                    "1 events are missing from the log",
-                )
+                assert await problems_of(database) == ("1 events are missing from the log",)
 
         asyncio.run(story())
 
     def test_a_cursor_moves_both_ways(self, migrated_dsn: str) -> None:
         async def story() -> None:
             async with opened(migrated_dsn) as database:
-                assert await database.read(lambda c: cursor(c, "tap")) == 0
+                assert await database.read(lambda c: QUERIES.run(c, cursor("tap"))) == 0
                 for seq in (7, 3):
-                    await database.write(partial(set_cursor, consumer="tap", seq=seq))
-                    assert await database.read(lambda c: cursor(c, "tap")) == seq
+                    moved = partial(set_cursor, "tap", seq)
+                    await database.write(lambda c, moved=moved: QUERIES.run(c, moved()))  # type: ignore[misc]
+                    assert await database.read(lambda c: QUERIES.run(c, cursor("tap"))) == seq
 
         asyncio.run(story())
 
@@ -370,7 +377,7 @@ class TestAnotherServersNumbers:
                 assert [one[:2] for one in told] == list(
                     enumerate(["old"] * 4 + ["new"] * 2, start=1)
                 )
-                assert await database.look(health.problems) == ()
+                assert await problems_of(database) == ()
 
         asyncio.run(before())
         with PostgresServer(durable=False) as server:

@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from tests.support.postgres_contention import Held, stores, until_it_waits
 from tests.support.sample_refreshes import HOUR, NOON, a_refresh, claim_all, new_feed
 
-from feedmill.adapters.store.postgres import subscriptions
 from feedmill.adapters.store.postgres.claim_planner import Pacing, lane_number
 from feedmill.adapters.store.postgres.lane_layout import relane
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.adapters.store.sqlite.claims import shard_of
+from feedmill.adapters.store.tables.feeds import add_feed
+from feedmill.adapters.store.tables.lanes import shard_of
 from feedmill.model.feed import Claim, HostPace
 
 BIG = "big.example"
@@ -236,7 +236,7 @@ def test_a_feed_added_while_the_lanes_change_is_in_one_of_the_new_lanes(migrated
             await fill(one, 10)
             adding = await Held(
                 one.database,
-                lambda c: subscriptions.add_feed(c, new_feed(77, host=BIG), (), Pacing()),
+                lambda c: one.queries.run(c, add_feed(new_feed(77, host=BIG))),
             ).worked()
 
             change = asyncio.create_task(relane(two.database, Pacing(lanes=FOUR)))

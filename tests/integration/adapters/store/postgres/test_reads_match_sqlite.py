@@ -18,9 +18,9 @@ from tests.support.sample_refreshes import (
     poll,
 )
 
-from feedmill.adapters.store.postgres import queries
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.sqlite.store import SqliteStore
+from feedmill.adapters.store.tables import entries
 from feedmill.adapters.store.tables.paging import begins_word
 from feedmill.engine.ports.store import Store
 from feedmill.model.candidate import CollectedDocument
@@ -75,7 +75,7 @@ async def alike(
 def test_words_of_titles_are_found_as_everywhere(
     migrated_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "_PROPOSED", 2)  # titles are looked at in several bites
+    monkeypatch.setattr(entries, "_PROPOSED", 2)  # titles are looked at in several bites
 
     async def story() -> None:
         async with opened(migrated_dsn) as store:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.support.postgres_contention import Held, stores
 from tests.support.sample_refreshes import HOUR, NOON, claim_all, new_feed
 
-from feedmill.adapters.store.postgres import claims
+from feedmill.adapters.store.postgres import lanes
 from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.pool import Database, Job, T
 from feedmill.adapters.store.postgres.release_batcher import GivenBack, Releaser
@@ -136,7 +136,7 @@ def test_a_pause_that_others_were_asked_for_meanwhile_stays_with_its_lane(
             until = NOON + HOUR * 5
             url = found[0].feeds[0].url
             pause = await Held(
-                two.database, lambda c: claims.limit_host(c, url, until, "asked", Pacing())
+                two.database, lambda c: lanes.limit_host(c, url, until, "asked", Pacing())
             ).worked()
 
             backs = [asyncio.create_task(one.release(c.lane, c.lane.pace, now=NOON)) for c in found]

@@ -22,7 +22,7 @@ async def a_large_refresh(store: SqliteStore, feed: Feed) -> Refresh:
 
 async def limit_pages(store: SqliteStore, pages: int) -> None:
     """Let the database grow no further: what SQLite does then is what it does on a full disk."""
-    await store._write(lambda c: c.execute(f"PRAGMA max_page_count = {pages}").fetchone())
+    await store._writer.run(lambda c: c.execute(f"PRAGMA max_page_count = {pages}").fetchone())
 
 
 def test_a_full_disk_is_an_error_with_a_reason_and_the_store_goes_on_when_there_is_room(

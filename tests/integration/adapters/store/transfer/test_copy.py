@@ -172,7 +172,7 @@ def test_new_rows_get_numbers_that_no_old_row_ever_had(home: Path, migrated_dsn:
 
         async with open_services(config_of(home, migrated_dsn)) as services:
             added, is_new = await services.store.add_feed(new_feed(99))
-            entry_id = await services.store._read(  # type: ignore[attr-defined]
+            entry_id = await services.store.database.read(  # type: ignore[attr-defined]
                 lambda c: c.fetchval(
                     "SELECT nextval(pg_get_serial_sequence('entries', 'entry_id'))"
                 )
@@ -196,7 +196,7 @@ def test_the_lanes_of_a_mill_that_was_killed_come_over_free_and_rest_as_long(
         await carried(home, migrated_dsn)
 
         async with open_services(config_of(home, migrated_dsn)) as services:
-            rows = await services.store._read(  # type: ignore[attr-defined]
+            rows = await services.store.database.read(  # type: ignore[attr-defined]
                 lambda c: c.fetch("SELECT lane_key, epoch, claim_at, owner FROM lanes")
             )
             assert await services.store.workers() == ()

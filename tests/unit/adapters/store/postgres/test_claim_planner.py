@@ -17,7 +17,7 @@ from feedmill.adapters.store.postgres.claim_planner import (
     lane_number,
     own_shards,
 )
-from feedmill.adapters.store.sqlite.claims import SHARDS, shard_of
+from feedmill.adapters.store.tables.lanes import SHARDS, shard_of
 from feedmill.model.feed import Claim, HostPace, Lane
 
 NOW = 1_772_366_400_000_000

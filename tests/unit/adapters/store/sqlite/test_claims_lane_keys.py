@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.adapters.store.sqlite.claims import SHARDS, lane_key_of, shard_of
+from feedmill.adapters.store.tables.lanes import SHARDS, lane_key_of, shard_of
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.adapters.store.postgres.title_search import Titles
+from feedmill.adapters.store.postgres.title_search import title_search
 from feedmill.adapters.store.tables.codec import NEVER
 from feedmill.adapters.store.tables.paging import (
     article_position,
@@ -74,12 +74,12 @@ def test_a_word_begins_like_that_whatever_its_case(
     title: str | None, text: str, found: bool
 ) -> None:
     assert begins_word(title, text) is found
-    assert Titles(text).match(title) is found
+    assert title_search(text).match(title) is found
 
 
 def test_only_what_cannot_match_is_left_to_the_database() -> None:
-    ((clause, pattern),) = Titles("50%_\\").conditions
+    ((clause, pattern),) = title_search("50%_\\").conditions
     assert pattern == "%50\\%\\_\\\\%"
     assert "octet_length" in clause  # a title beyond ASCII may fold into ASCII
-    assert [value for _, value in Titles("新聞 É 한국").conditions] == ["新聞", "한국"]
-    assert [value for _, value in Titles("É").conditions] == ["é"]
+    assert [value for _, value in title_search("新聞 É 한국").conditions] == ["新聞", "한국"]
+    assert [value for _, value in title_search("É").conditions] == ["é"]

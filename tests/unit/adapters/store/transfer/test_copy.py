@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from feedmill.adapters.store.postgres.pool import digest
-from feedmill.adapters.store.tables.codec import Row
+from feedmill.adapters.store.tables.codec import Row, digest
 from feedmill.adapters.store.transfer.compare import Rows, Tally, pairs
 from feedmill.adapters.store.transfer.tables import TABLES, Table
 from feedmill.adapters.store.transfer.translate import Translation, ordering

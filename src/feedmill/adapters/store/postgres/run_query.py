@@ -1,0 +1,114 @@
+"""Runs queries (`statements`) on PostgreSQL."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final, TypeVar
+
+from feedmill.adapters.store.postgres import event_log
+from feedmill.adapters.store.postgres.claim_planner import Pacing
+from feedmill.adapters.store.postgres.lanes import lane_of
+from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.text_sanitising import cleansed, storable
+from feedmill.adapters.store.postgres.title_search import title_search
+from feedmill.adapters.store.statements import (
+    AppendEvents,
+    FindTitles,
+    LaneOf,
+    Macros,
+    Query,
+    Statement,
+    Step,
+    Storable,
+    expand,
+)
+
+T = TypeVar("T")
+
+
+def _rows(parameter: str, *columns: str) -> str:
+    named = [column.split() for column in columns]
+    values = [f"(v ->> {at})::{kind} AS {name}" for at, (name, kind) in enumerate(named)]
+    return f"(SELECT {', '.join(values)} FROM json_array_elements({parameter}::json) AS v)"  # noqa: S608  # names of ours
+
+
+def _digest(text: str) -> str:
+    return f"substr(sha256(convert_to({text}, 'UTF8')), 1, 20)"  # as `codec.digest`
+
+
+MACROS: Final[Macros] = {
+    "greatest": "greatest",
+    "least": "least",
+    "lock": lambda clause: clause,
+    "in": lambda parameter: f"= ANY({parameter})",
+    "rows": _rows,
+    "digest": _digest,
+    "digest_and_text": lambda digest, text: f"{digest}, {text}",
+    "digest_and_value": lambda text: f"{_digest(text)}, {text}",
+    "digest_or_text": lambda digest, _: digest,
+    "field": lambda column, name: f"({column}::jsonb ->> '{name}')",
+    "contains": lambda column, text: f"{column}::jsonb ? {text}",
+    "all_events": "(SELECT type, feed_id, data FROM events"
+    " UNION ALL SELECT type, feed_id, data FROM outbox)",
+    "last_seq": "(SELECT seq FROM log_head)",
+}
+
+
+@lru_cache(maxsize=512)
+def translate(sql: str) -> str:
+    """The statement in PostgreSQL's dialect."""
+    return expand(sql, MACROS)
+
+
+class QueryRunner:
+    """Runs queries; `pacing` says how many lanes a host has, and its first pace."""
+
+    def __init__(self, pacing: Pacing) -> None:
+        self._pacing = pacing
+
+    async def run(self, connection: Connection, query: Query[T]) -> T:
+        """The query's result."""
+        answer: Any = None
+        try:
+            while True:
+                answer = await self._answer(connection, query.send(answer))
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]  # of the query's type
+
+    async def _answer(self, connection: Connection, step: Step) -> Any:  # noqa: ANN401  # of any query
+        match step:
+            case Statement():
+                return await _execute(connection, step)
+            case Storable():
+                return cleansed(step.value)
+            case LaneOf():
+                return await lane_of(connection, step.url, self._pacing, step.feed_id)
+            case FindTitles():
+                return title_search(step.text)
+            case AppendEvents():
+                return await event_log.append(connection, step.events, step.cause)
+
+
+async def _execute(connection: Connection, statement: Statement) -> Any:  # noqa: ANN401  # of any query
+    kind, text, given, timeout_sec = statement
+    sql = translate(text)
+    if kind == "write_many":
+        return await connection.executemany(sql, [_storable(row) for row in given])
+    arguments = _storable(given)
+    if kind == "rows":
+        found = await connection.fetch(sql, *arguments, timeout=timeout_sec)
+        return [tuple(row) for row in found]
+    if kind == "row":
+        row = await connection.fetchrow(sql, *arguments)
+        return None if row is None else tuple(row)
+    if kind == "value":
+        return await connection.fetchval(sql, *arguments)
+    status = await connection.execute(sql, *arguments)
+    return int(status.rpartition(" ")[2])
+
+
+def _storable(arguments: Sequence[Any]) -> list[Any]:
+    """The arguments, with U+FFFD for what PostgreSQL cannot store in a text."""
+    return [
+        storable(one) if type(one) is str else cleansed(one) if type(one) is list else one
+        for one in arguments
+    ]

@@ -1,0 +1,181 @@
+"""The store's operations whose SQL both databases share: which query each one runs, and how.
+
+`read` runs one statement, `look` several on one snapshot, `write` a transaction. What is hot or differs
+for good reasons (claims, commits, identities, the event log, retention) is in the store of each database.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine
+from datetime import datetime, timedelta
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+
+from feedmill.adapters.failpoints import reach
+from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.tables import blobs as blob_table
+from feedmill.adapters.store.tables import clock_steps
+from feedmill.adapters.store.tables import confirmations as confirmation_table
+from feedmill.adapters.store.tables import counts as count_table
+from feedmill.adapters.store.tables import cursors as cursor_table
+from feedmill.adapters.store.tables import entries as entry_table
+from feedmill.adapters.store.tables import feeds as feed_table
+from feedmill.adapters.store.tables import fetches as fetch_table
+from feedmill.adapters.store.tables import held_entries as held_table
+from feedmill.adapters.store.tables import imports as import_table
+from feedmill.adapters.store.tables import leases as lease_table
+from feedmill.adapters.store.tables import merge_feeds as merge_table
+from feedmill.adapters.store.tables import moves as move_table
+from feedmill.adapters.store.tables import tokens as token_table
+from feedmill.adapters.store.tables import webhooks as webhook_table
+from feedmill.adapters.store.tables import workers as worker_table
+from feedmill.model.webhook import Settlement
+from feedmill.model.worker import Worker
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Method: TypeAlias = Callable[Concatenate["SqlStore", P], Coroutine[Any, Any, T]]
+
+
+def read(query: Callable[P, Query[T]]) -> Method[P, T]:
+    """A method that runs a query of one statement."""
+
+    @wraps(query)
+    async def method(self: "SqlStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._read(lambda: query(*args, **kwargs))
+
+    return method
+
+
+def look(query: Callable[P, Query[T]]) -> Method[P, T]:
+    """A method that runs a query of several statements on one snapshot."""
+
+    @wraps(query)
+    async def method(self: "SqlStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._look(lambda: query(*args, **kwargs))
+
+    return method
+
+
+def write(query: Callable[P, Query[T]]) -> Method[P, T]:
+    """A method that runs a query in a transaction, which is committed when it returns."""
+
+    @wraps(query)
+    async def method(self: "SqlStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._write(lambda: query(*args, **kwargs))
+
+    return method
+
+
+class SqlStore(ABC):
+    """Most of `engine.ports.store.Store`; `make` makes the query, anew for each attempt."""
+
+    clock_leeway = timedelta(0)  # how far other clocks may be ahead before that is a step
+
+    feed = read(feed_table.feed)
+    feeds = read(feed_table.feeds)
+    find_feed = read(feed_table.find_feed)
+    aliases = read(feed_table.aliases)
+    feed_tags = read(feed_table.feed_tags)
+    add_feed = write(feed_table.add_feed)
+    change_feed = write(feed_table.change_feed)
+    remove_feed = write(feed_table.remove_feed)
+    make_due = write(feed_table.make_due)
+
+    moves = read(move_table.moves)
+    move_feed = write(move_table.move_feed)
+    undo_move = write(move_table.undo_move)
+    note_candidate = write(move_table.note_candidate)
+    merge_feeds = write(merge_table.merge_feeds)
+
+    imported = read(import_table.imported)
+    note_imported = write(import_table.note_imported)
+
+    entries = read(entry_table.entries)
+    entry_texts = read(entry_table.entry_texts)
+    entry = read(entry_table.entry)
+    revisions = read(entry_table.revisions)
+    article_page = read(entry_table.article_page)
+
+    fetches = read(fetch_table.fetches)
+    fetch = read(fetch_table.fetch)
+    decisions = read(fetch_table.decisions)
+
+    blob = read(blob_table.blob)
+    blobs = read(blob_table.blobs)
+    move_blobs = write(blob_table.move_blobs)
+    forget_blobs = write(blob_table.forget_blobs)
+    spent_blobs = read(blob_table.spent_blobs)
+    raw_chains = look(blob_table.raw_chains)
+
+    add_token = write(token_table.add_token)
+    tokens = read(token_table.tokens)
+    token_secrets = read(token_table.token_secrets)
+    rotate_token = write(token_table.rotate_token)
+    revoke_token = write(token_table.revoke_token)
+    touch_token = write(token_table.touch_token)
+
+    ask_question = write(confirmation_table.ask_question)
+    questions = read(confirmation_table.questions)
+    question = read(confirmation_table.question)
+    answer_question = write(confirmation_table.answer_question)
+    ticket = read(confirmation_table.ticket)
+    spend_ticket = write(confirmation_table.spend_ticket)
+
+    add_webhook = write(webhook_table.add_webhook)
+    webhook = read(webhook_table.webhook)
+    webhooks = read(webhook_table.webhooks)
+    change_webhook = write(webhook_table.change_webhook)
+    remove_webhook = write(webhook_table.remove_webhook)
+    rewind_webhook = write(webhook_table.rewind_webhook)
+    hold_webhooks = write(webhook_table.hold_webhooks)
+    release_webhooks = write(webhook_table.release_webhooks)
+    dead_letters = read(webhook_table.dead_letters)
+    forget_dead_letters = write(webhook_table.forget_dead_letters)
+
+    keep_collected = write(held_table.keep_collected)
+    add_screen = write(held_table.add_screen)
+    screens = read(held_table.screens)
+    remove_screen = write(held_table.remove_screen)
+    held = read(held_table.held)
+    standing = read(held_table.standing)
+    drop_held = write(held_table.drop_held)
+
+    forget_worker = write(worker_table.forget_worker)
+    workers = look(worker_table.workers)
+    hold_lease = write(lease_table.hold_lease)
+    end_lease = write(lease_table.end_lease)
+    cursor = read(cursor_table.cursor)
+    counts = read(count_table.counts)
+
+    async def settle_webhook(self, settlement: Settlement) -> bool:
+        """Store the result of an attempt; False when the cursor was moved meanwhile."""
+        reach("cursor-move")
+        done = await self._write(lambda: webhook_table.settle_webhook(settlement))
+        reach("cursor-moved")
+        return done
+
+    async def note_worker(self, worker: Worker) -> None:
+        """Store a heartbeat."""
+        await self._write(lambda: worker_table.note_worker(worker))
+
+    async def follow_clock(self, now: datetime, *, lease_sec: float) -> int:
+        """Take back what was dated by a clock that ran ahead; the number of feeds (H32)."""
+        if not await self._read(lambda: clock_steps.is_ahead(now + self.clock_leeway)):
+            return 0
+        return await self._write(lambda: clock_steps.follow_clock(now, lease_sec))
+
+    async def set_cursor(self, consumer: str, seq: int) -> None:
+        """Store how far a consumer has read; going back is allowed, to replay."""
+        reach("cursor-move")
+        await self._write(lambda: cursor_table.set_cursor(consumer, seq))
+        reach("cursor-moved")
+
+    @abstractmethod
+    async def _read(self, make: Callable[[], Query[T]]) -> T: ...
+
+    @abstractmethod
+    async def _look(self, make: Callable[[], Query[T]]) -> T: ...
+
+    @abstractmethod
+    async def _write(self, make: Callable[[], Query[T]]) -> T: ...

@@ -1,0 +1,102 @@
+"""Runs queries (`statements`) on a SQLite connection, inside the writer's or a reader's thread."""
+
+# ruff: noqa: S608  # names and placeholders of ours; values are parameters
+
+import re
+import sqlite3
+from functools import lru_cache
+from typing import Any, Final, TypeVar
+
+from feedmill.adapters.store.sqlite import event_log
+from feedmill.adapters.store.sqlite.claims import lane_of
+from feedmill.adapters.store.statements import (
+    AppendEvents,
+    FindTitles,
+    LaneOf,
+    Macros,
+    Query,
+    Statement,
+    Step,
+    Storable,
+    TitleSearch,
+    expand,
+)
+from feedmill.adapters.store.tables.codec import json_text
+
+T = TypeVar("T")
+
+
+def _rows(parameter: str, *columns: str) -> str:
+    names = [column.split()[0] for column in columns]
+    values = [f"json_extract(value, '$[{at}]') AS {name}" for at, name in enumerate(names)]
+    return f"(SELECT {', '.join(values)} FROM json_each({parameter}))"
+
+
+MACROS: Final[Macros] = {
+    "greatest": "max",
+    "least": "min",
+    "lock": lambda _: "",
+    "in": lambda parameter: f"IN (SELECT value FROM json_each({parameter}))",
+    "rows": _rows,
+    "digest": lambda text: text,
+    "digest_and_text": lambda _, text: text,
+    "digest_and_value": lambda text: text,
+    "digest_or_text": lambda _, text: text,
+    "field": lambda column, name: f"json_extract({column}, '$.{name}')",
+    "contains": lambda column, text: f"{text} IN (SELECT value FROM json_each({column}))",
+    "all_events": "outbox",
+    "last_seq": "(SELECT coalesce(max(seq), 0) FROM outbox)",
+}
+
+
+@lru_cache(maxsize=512)
+def translate(sql: str) -> str:
+    """The statement in SQLite's dialect: `$1` would be a named parameter, `?1` is a numbered one."""
+    return re.sub(r"\$(\d+)", r"?\1", expand(sql, MACROS))
+
+
+class QueryRunner:
+    """Runs queries; `gap_ms` is the pace of a host that nothing is known about."""
+
+    def __init__(self, gap_ms: int) -> None:
+        self._gap_ms = gap_ms
+
+    def run(self, connection: sqlite3.Connection, query: Query[T]) -> T:
+        """The query's result."""
+        answer: Any = None
+        try:
+            while True:
+                answer = self._answer(connection, query.send(answer))
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]  # of the query's type
+
+    def _answer(self, connection: sqlite3.Connection, step: Step) -> Any:  # noqa: ANN401  # of any query
+        match step:
+            case Statement():
+                return _execute(connection, step)
+            case Storable():
+                return step.value
+            case LaneOf():
+                return lane_of(connection, step.url, self._gap_ms)
+            case FindTitles():
+                conditions = [("begins_word(e.title, {})", step.text)]  # of `connection`
+                return TitleSearch(step.text, conditions, is_exact=True)
+            case AppendEvents():
+                return event_log.append(connection, step.events, step.cause)
+
+
+def _execute(connection: sqlite3.Connection, statement: Statement) -> Any:  # noqa: ANN401  # of any query
+    kind, sql, arguments, _ = statement
+    if kind == "lock":
+        return None
+    if kind == "write_many":
+        return connection.executemany(translate(sql), arguments).rowcount
+    cursor = connection.execute(
+        translate(sql), [json_text(one) if type(one) is list else one for one in arguments]
+    )
+    if kind == "rows":
+        return cursor.fetchall()
+    if kind == "write":
+        return cursor.rowcount
+    found = cursor.fetchone()
+    return found if kind == "row" or found is None else found[0]

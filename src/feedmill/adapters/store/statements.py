@@ -1,0 +1,156 @@
+"""Queries that are written once and run on both databases.
+
+A query is a generator: it yields a step, is sent the answer, and returns its result. It does not wait
+and does not know where it runs: `sqlite/run_query.py` runs it on a `sqlite3` connection inside a thread,
+`postgres/run_query.py` on asyncpg. A transaction may be repeated, so a runner is given the function that
+makes the query and its arguments, never a generator that has begun.
+
+SQL keeps to what both databases understand, with `$1` placeholders. A word with an `@` stands for what
+they spell differently; each runner has its own table of these macros:
+
+    @greatest, @least           the larger or smaller of several values
+    @lock(FOR UPDATE)           a row lock; SQLite has one writer at a time and needs none
+    @in($1)                     membership in a list of integers or texts: `id @in($1)`
+    @rows($1, a bigint, b text) a JSON list of lists as a table; for texts without NUL
+    @digest($1)                 what a long text that has to be unique is found by
+    @digest_and_text(h, t)      both columns of such a text, for an INSERT
+    @digest_and_value($1)       both values of it
+    @digest_or_text(h, t)       the column that is unique
+    @field(data, name)          a field of a JSON object as text
+    @contains(tags, $1)         whether a JSON list of texts contains one
+    @all_events, @last_seq      the table of all events, and the newest sequence number
+"""
+
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+from feedmill.adapters.store.tables.codec import Row
+from feedmill.adapters.store.tables.paging import begins_word
+from feedmill.model.event import NewEvent
+
+T = TypeVar("T")
+
+Macros: TypeAlias = Mapping[str, "str | Callable[..., str]"]
+_MACRO: Final = re.compile(r"@(\w+)(?:\(([^()]*)\))?")
+
+
+class Statement(NamedTuple):
+    """One statement and what is wanted of it."""
+
+    kind: Literal["row", "rows", "value", "write", "write_many", "lock"]
+    sql: str
+    arguments: Sequence[Any]
+    timeout_sec: float | None = None  # other than the usual one; PostgreSQL only
+
+
+class Storable(NamedTuple):
+    """A value whose texts have to be fit for the database before they are encoded as JSON."""
+
+    value: Any
+
+
+class LaneOf(NamedTuple):
+    """The lane of a feed at this URL, made when it is the first of its host."""
+
+    url: str
+    feed_id: str
+
+
+class FindTitles(NamedTuple):
+    """How the database finds titles with a word that starts with the text."""
+
+    text: str
+
+
+class TitleSearch(NamedTuple):
+    """Conditions, each with a place for one parameter, that leave no matching title out."""
+
+    text: str
+    conditions: Sequence[tuple[str, str]]
+    is_exact: bool  # whether they let only matching titles through
+
+    def match(self, title: str | None) -> bool:
+        """True when a word of the title starts with the text, whatever its case."""
+        return begins_word(title, self.text)
+
+
+class AppendEvents(NamedTuple):
+    """Events to be written to the log; `cause` names what happened once: ids derive from it."""
+
+    events: Sequence[NewEvent]
+    cause: str
+
+
+Step: TypeAlias = Statement | Storable | LaneOf | FindTitles | AppendEvents
+Query: TypeAlias = Generator[Step, Any, T]
+
+
+def row(sql: str, *arguments: object) -> Query[Row | None]:
+    """The first row, None when there is none."""
+    return (yield Statement("row", sql, arguments))  # type: ignore[no-any-return]  # the runner's promise
+
+
+def rows(sql: str, *arguments: object, timeout_sec: float | None = None) -> Query[list[Row]]:
+    """All rows."""
+    return (yield Statement("rows", sql, arguments, timeout_sec))  # type: ignore[no-any-return]
+
+
+def value(sql: str, *arguments: object) -> Query[Any]:
+    """The first column of the first row, None when there is none."""
+    return (yield Statement("value", sql, arguments))
+
+
+def write(sql: str, *arguments: object) -> Query[int]:
+    """Execute the statement; the number of rows that it changed."""
+    return (yield Statement("write", sql, arguments))  # type: ignore[no-any-return]
+
+
+def write_many(sql: str, arguments: Sequence[Row]) -> Query[None]:
+    """Execute the statement once for each tuple of arguments."""
+    if arguments:
+        yield Statement("write_many", sql, arguments)
+
+
+def lock(sql: str, *arguments: object) -> Query[None]:
+    """Execute a statement that only locks; left out on SQLite, where writers take turns anyway."""
+    yield Statement("lock", sql, arguments)
+
+
+def storable(value: T) -> Query[T]:
+    """The value with U+FFFD for characters that PostgreSQL cannot store; as it is on SQLite."""
+    return (yield Storable(value))  # type: ignore[no-any-return]
+
+
+def lane_of(url: str, feed_id: str) -> Query[int]:
+    """The number of the lane that a feed at this URL belongs to."""
+    return (yield LaneOf(url, feed_id))  # type: ignore[no-any-return]
+
+
+def title_search(text: str) -> Query[TitleSearch]:
+    """How titles with a word that starts with the text are found."""
+    return (yield FindTitles(text))  # type: ignore[no-any-return]
+
+
+def append_events(events: Sequence[NewEvent], cause: str) -> Query[None]:
+    """Write events to the log in this transaction."""
+    if events:
+        yield AppendEvents(events, cause)
+
+
+def slots(count: int) -> str:
+    """The placeholders of so many values."""
+    return ", ".join(f"${number}" for number in range(1, count + 1))
+
+
+def expand(sql: str, macros: Macros) -> str:
+    """The statement with its macros replaced."""
+
+    def replaced(found: re.Match[str]) -> str:
+        name, inner = found.groups()
+        macro = macros[name]
+        if isinstance(macro, str):
+            return macro + found.group()[len(name) + 1 :]
+        return macro(*(part.strip() for part in inner.split(",")))
+
+    return _MACRO.sub(replaced, sql)

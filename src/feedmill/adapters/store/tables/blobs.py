@@ -1,0 +1,121 @@
+"""Table `blobs`: the index of the raw store: where each body lies, and which ones retention may delete."""
+
+# ruff: noqa: S608  # names come from the list below; values are parameters
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from feedmill.adapters.store.statements import Query, lock, row, rows, write, write_many
+from feedmill.adapters.store.tables.codec import blob_of, blob_row, micros
+from feedmill.model.feed import BlobRef
+
+_LOOK_SEC: Final = 600.0  # every fetch is looked at, and nothing waits for it
+_COLUMNS: Final = 'sha256, segment, "offset", length, coding, raw_length, prefix_sha256'
+
+# A row that exists stays as it is; on PostgreSQL it is locked, so that retention does not delete the body
+# before the feed points at it.
+INSERT: Final = (
+    f"INSERT INTO blobs ({_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)"
+    " ON CONFLICT (sha256) DO UPDATE SET length = blobs.length WHERE false"
+)
+# A body is kept while it is among the last ones of some feed and young enough; the document that
+# a feed was last read from is always kept, and so is what a held entry stands in. Documents of a
+# collected window are kept for the same age.
+_SPENT: Final = """
+WITH served AS (
+  SELECT feed_no, body_sha256, max(fetched_at) AS last_at
+    FROM fetches WHERE body_sha256 IS NOT NULL GROUP BY feed_no, body_sha256),
+versions AS (
+  SELECT body_sha256, last_at,
+         row_number() OVER (PARTITION BY feed_no ORDER BY last_at DESC) AS rank FROM served)
+SELECT sha256 FROM blobs
+EXCEPT SELECT body_sha256 FROM versions WHERE rank <= $1 AND last_at >= $2
+EXCEPT SELECT body_sha256 FROM collected_documents WHERE fetched_at >= $2
+EXCEPT SELECT body_sha256 FROM feeds
+EXCEPT SELECT body_sha256 FROM held_entries WHERE dropped = 0"""
+
+# Only feeds that served one of these bodies are looked at: they have every chain that is asked for.
+# CROSS JOIN keeps SQLite from scanning all chains once for each body.
+_CHAINS: Final = """
+WITH concerned AS (
+  SELECT DISTINCT x.feed_no FROM fetches x JOIN blobs b ON b.sha256 = x.body_sha256
+   WHERE b.segment @in($1)),
+versions AS (
+  SELECT x.feed_no, x.body_sha256 AS sha, min(x.fetched_at) AS first_at
+    FROM fetches x JOIN concerned ON concerned.feed_no = x.feed_no
+   WHERE x.body_sha256 IS NOT NULL GROUP BY x.feed_no, x.body_sha256),
+chained AS (
+  SELECT sha, feed_no, first_at,
+         lag(sha) OVER (PARTITION BY feed_no ORDER BY first_at) AS previous FROM versions)
+SELECT c.sha, c.previous FROM chained c CROSS JOIN blobs b
+ WHERE b.sha256 = c.sha AND b.segment @in($1) ORDER BY c.feed_no, c.first_at"""
+
+
+def blob(sha256: str) -> Query[BlobRef | None]:
+    """Where a body lies."""
+    found = yield from row(f"SELECT {_COLUMNS} FROM blobs WHERE sha256 = $1", sha256)
+    return None if found is None else blob_of(found)
+
+
+def blobs(*, segment: str | None = None) -> Query[tuple[BlobRef, ...]]:
+    """Where all bodies lie, or those of one segment, in the order of the bytes."""
+    found = yield from rows(
+        f"SELECT {_COLUMNS} FROM blobs {'' if segment is None else 'WHERE segment = $1'}"
+        ' ORDER BY segment, "offset"',
+        *(() if segment is None else (segment,)),
+    )
+    return tuple(blob_of(one) for one in found)
+
+
+def move_blobs(refs: Sequence[BlobRef]) -> Query[None]:
+    """Store the new places of bodies; one that was deleted meanwhile stays deleted."""
+    yield from write_many(
+        'UPDATE blobs SET segment = $2, "offset" = $3, length = $4, coding = $5, raw_length = $6,'
+        " prefix_sha256 = $7 WHERE sha256 = $1",
+        [blob_row(ref) for ref in sorted(refs, key=lambda ref: ref.sha256)],
+    )
+
+
+def spent_blobs(*, keep_last: int, before: datetime) -> Query[tuple[str, ...]]:
+    """The hashes of bodies that no feed needs any more (D13)."""
+    found = yield from rows(_SPENT, keep_last, micros(before), timeout_sec=_LOOK_SEC)
+    return tuple(sha256 for (sha256,) in found)
+
+
+def raw_chains(segments: Sequence[str]) -> Query[tuple[tuple[BlobRef, str | None], ...]]:
+    """The bodies of these segments per feed, oldest first, each with the one before it."""
+    names = list(segments)
+    found = yield from rows(
+        f"SELECT {_COLUMNS} FROM blobs WHERE segment @in($1)", names, timeout_sec=_LOOK_SEC
+    )
+    bodies = {one[0]: blob_of(one) for one in found}
+    chained = yield from rows(_CHAINS, names, timeout_sec=_LOOK_SEC)
+    # A body that several feeds served stands in the chain of the first of them.
+    before: dict[str, str | None] = dict(reversed(chained))
+    alone = [sha256 for sha256 in bodies if sha256 not in before]
+    in_order = dict.fromkeys((*alone, *(sha256 for sha256, _ in chained)))
+    return tuple((bodies[sha256], before.get(sha256)) for sha256 in in_order)
+
+
+def forget_blobs(sha256s: Sequence[str]) -> Query[None]:
+    """Delete bodies from the index."""
+    yield from write("DELETE FROM blobs WHERE sha256 @in($1)", list(sha256s))
+
+
+def forget_unneeded_blobs(sha256s: Sequence[str]) -> Query[None]:
+    """Delete bodies from the index, except those that a feed points at again.
+
+    Another process may have read one meanwhile. A transaction that is about to point at a body holds
+    its row (`INSERT`): it is waited for, and the feeds are read only then.
+    """
+    yield from lock(
+        "SELECT 1 FROM blobs WHERE sha256 @in($1) ORDER BY sha256 FOR UPDATE", list(sha256s)
+    )
+    yield from write(
+        "DELETE FROM blobs WHERE sha256 @in($1)"
+        " AND NOT EXISTS (SELECT 1 FROM feeds f WHERE f.body_sha256 = blobs.sha256)"
+        " AND NOT EXISTS (SELECT 1 FROM held_entries h"
+        " WHERE h.body_sha256 = blobs.sha256 AND h.dropped = 0)",
+        list(sha256s),
+    )

@@ -1,0 +1,100 @@
+"""When the clock was set back: takes back what was dated by a clock that ran ahead (H32).
+
+A feed whose last fetch lies in the future was dated by such a clock, and so were its next run and its
+host's pause. All of them keep their distance to that fetch, which counts as made just now. So a step of
+a day neither stops polling for a day nor polls too early. On PostgreSQL every worker notices the step:
+the first one to lock the lanes does the work, the others find it done.
+"""
+
+# ruff: noqa: S608  # names come from the lists beside; values are parameters
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec.structs import replace
+
+from feedmill.adapters.store.statements import Query, lock, rows, value, write
+from feedmill.adapters.store.tables.codec import (
+    PACE_COLUMNS,
+    json_or_null,
+    json_text,
+    micros,
+    micros_or_none,
+    pace_of,
+)
+from feedmill.adapters.store.tables.lanes import FIRST_DUE
+from feedmill.model.feed import HostPace
+
+_AHEAD: Final = (
+    "SELECT s.lane_id, f.last_fetch_at - $1 FROM feeds f"
+    " JOIN feed_sched s ON s.feed_no = f.feed_no WHERE f.last_fetch_at > $1"
+)
+_LOCK_LANES: Final = (
+    "SELECT 1 FROM lanes WHERE lane_id IN (SELECT s.lane_id FROM feeds f"
+    " JOIN feed_sched s ON s.feed_no = f.feed_no WHERE f.last_fetch_at > $1)"
+    " ORDER BY lane_id FOR NO KEY UPDATE"
+)
+_LOCK_LEASES: Final = (
+    "SELECT 1 FROM lanes WHERE owner IS NOT NULL AND claim_at > $1"
+    " ORDER BY lane_id FOR NO KEY UPDATE"
+)
+_RUNS_BACK: Final = (
+    "UPDATE feed_sched SET next_run_at = next_run_at -"
+    " (SELECT f.last_fetch_at - $1 FROM feeds f WHERE f.feed_no = feed_sched.feed_no)"
+    " WHERE feed_no IN (SELECT feed_no FROM feeds WHERE last_fetch_at > $1)"
+)
+_FEEDS_BACK: Final = (
+    "UPDATE feeds SET last_fetch_at = $1,"
+    " last_decision_at = CASE WHEN last_decision_at > $1 THEN $1 ELSE last_decision_at END"
+    " WHERE last_fetch_at > $1"
+)
+_LANES_BACK: Final = (
+    "UPDATE lanes AS l SET next_ok_at = n.ok_at, limited_urls = n.limited,"
+    f" claim_at = CASE WHEN l.owner IS NULL THEN @greatest({FIRST_DUE}, coalesce(n.ok_at, 0))"
+    " ELSE l.claim_at END"
+    " FROM @rows($1, lane_id bigint, ok_at bigint, limited text) AS n WHERE l.lane_id = n.lane_id"
+)
+
+
+def is_ahead(now: datetime) -> Query[bool]:
+    """Whether a feed was fetched later than now; for a reader, because it looks at all of them."""
+    found = yield from value("SELECT 1 FROM feeds WHERE last_fetch_at > $1 LIMIT 1", micros(now))
+    return found is not None
+
+
+def follow_clock(now: datetime, lease_sec: float) -> Query[int]:
+    """Take back what a clock that ran ahead has dated; the number of feeds."""
+    at, lanes = micros(now), dict[int, int]()
+    yield from lock(_LOCK_LANES, at)
+    # Read only now: another worker that had the lanes may have done all of it.
+    feeds = yield from rows(_AHEAD, at)
+    for lane_id, ahead in feeds:
+        lanes[lane_id] = max(ahead, lanes.get(lane_id, 0))
+    yield from write(_RUNS_BACK, at)
+    yield from write(_FEEDS_BACK, at)
+    paces = yield from rows(
+        f"SELECT lane_id, {PACE_COLUMNS} FROM lanes WHERE lane_id @in($1)", list(lanes)
+    )
+    back = [(one[0], _earlier(pace_of(one[1:]), lanes[one[0]])) for one in paces]
+    moved = [
+        (lane_id, micros_or_none(pace.next_ok_at), json_or_null(pace.limited_urls))
+        for lane_id, pace in back
+    ]
+    yield from write(_LANES_BACK, json_text(moved))
+    # No lease is longer than this; a longer one was given by the clock that ran ahead.
+    longest = at + round(lease_sec * 1_000_000)
+    yield from lock(_LOCK_LEASES, longest)
+    yield from write(
+        "UPDATE lanes SET claim_at = $1 WHERE owner IS NOT NULL AND claim_at > $1", longest
+    )
+    return len(feeds)
+
+
+def _earlier(pace: HostPace, micros_: int) -> HostPace:
+    """The pace, with every pause of it ending so much sooner."""
+    by, ok_at = timedelta(microseconds=micros_), pace.next_ok_at
+    return replace(
+        pace,
+        next_ok_at=None if ok_at is None else ok_at - by,
+        limited_urls=tuple((url, until - by) for url, until in pace.limited_urls),
+    )

@@ -1,0 +1,193 @@
+"""Tables `entries`, `entry_revisions` and `articles` as programs and people read them, page by page.
+
+A page is found by its key, never by counting rows, so the thousandth costs what the first does. Cursors
+are opaque to callers (`paging`).
+"""
+
+# names come from the lists below and beside; values are parameters
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec import json
+
+from feedmill.adapters.store.statements import Query, row, rows, title_search
+from feedmill.adapters.store.tables.codec import NEVER, Row, micros
+from feedmill.adapters.store.tables.entry_codec import STORED_COLUMNS, revision_of, stored_of
+from feedmill.adapters.store.tables.paging import (
+    ARTICLES,
+    ENTRY_ORDERS,
+    REVISIONS,
+    article_of,
+    article_position,
+    page_between,
+    page_of,
+    position,
+)
+from feedmill.model.entry import EntryFilter
+from feedmill.model.event import Revision, StoredArticle, StoredEntry
+from feedmill.model.page import Page
+
+FROM_ENTRIES: Final = "FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
+
+_ENTRIES: Final = f"SELECT {STORED_COLUMNS}, e.entry_id {FROM_ENTRIES}"
+# The entry of a public id, or the one that it became when their feeds were merged.
+_CURRENT_UID: Final = (
+    "e.entry_uid = coalesce((SELECT p.entry_uid FROM entry_aliases a"
+    " JOIN entries p ON p.entry_id = a.entry_id WHERE a.entry_uid = $1), $1)"
+)
+_PROPOSED: Final = 1_000  # titles that are looked at together
+
+
+def entries(
+    where: EntryFilter,
+    *,
+    after: str | None = None,
+    before: str | None = None,
+    limit: int = 100,
+) -> Query[Page[StoredEntry]]:
+    """Entries that match the filter, the last that came in first.
+
+    Nothing comes in behind a cursor: what a page holds only ever becomes less. `before` reads
+    towards the present, and returns the page in the same order.
+    """
+    found = yield from entry_rows(_ENTRIES, where, after, limit, before)
+    return page_between(
+        found,
+        limit,
+        lambda one: stored_of(one[:-1]),
+        lambda one: _cursor_of(one, where),
+        after=after,
+        before=before,
+    )
+
+
+def entry_texts(
+    where: EntryFilter, *, after: str | None = None, limit: int = 100
+) -> Query[Page[bytes]]:
+    """The same entries as JSON."""
+    found = yield from entry_rows(_ENTRIES, where, after, limit)
+    return page_of(
+        found,
+        limit,
+        lambda one: json.encode(stored_of(one[:-1])),
+        lambda one: _cursor_of(one, where),
+    )
+
+
+def entry(entry_uid: str) -> Query[StoredEntry | None]:
+    """The entry of that public id; None also when retention deleted it."""
+    found = yield from row(f"{_ENTRIES} WHERE {_CURRENT_UID}", entry_uid)
+    return None if found is None else stored_of(found[:-1])
+
+
+def revisions(entry_uid: str) -> Query[tuple[Revision, ...]]:
+    """Earlier states of an entry, the oldest first."""
+    found = yield from rows(f"{REVISIONS} WHERE {_CURRENT_UID} ORDER BY r.number", entry_uid)
+    return tuple(revision_of(one) for one in found)
+
+
+def article_page(*, after: str | None = None, limit: int = 100) -> Query[Page[StoredArticle]]:
+    """Articles with the entry that brought each, the last that came in first."""
+    entry_id, digest = article_position(after)
+    found = yield from rows(
+        f"{ARTICLES} WHERE (a.entry_id, a.article_hash) < ($1, $2)"
+        " ORDER BY a.entry_id DESC, a.article_hash DESC LIMIT $3",
+        entry_id,
+        digest,
+        limit + 1,
+    )
+    return page_of(found, limit, article_of, lambda one: f"{one[0]}.{one[1]}")
+
+
+def entry_rows(
+    select: str, where: EntryFilter, after: str | None, limit: int, before: str | None = None
+) -> Query[list[Row]]:
+    """Rows on one side of a cursor, and one more than asked for."""
+    keys, _ = ENTRY_ORDERS[where.newest_first]
+    start = position(after if before is None else before, len(keys)) or (NEVER,) * len(keys)
+    forwards = before is not None
+    if not where.text:
+        return (yield from _beyond(select, where, start, limit + 1, forwards, ()))
+    ids = yield from _titled(where, start, limit + 1, forwards)
+    return (
+        yield from rows(f"{select} WHERE e.entry_id @in($1) ORDER BY {_order(keys, forwards)}", ids)
+    )
+
+
+def _titled(
+    where: EntryFilter,
+    start: tuple[int, ...],
+    wanted: int,
+    forwards: bool,  # a direction, passed on
+) -> Query[list[int]]:
+    """The numbers of the first entries with a word that starts with the text in their title.
+
+    The database proposes, by a rule that leaves no match out; what counts is the rule of every store.
+    """
+    search = yield from title_search(where.text or "")
+    keys, _ = ENTRY_ORDERS[where.newest_first]
+    select = f"SELECT e.title, {', '.join(keys)} {FROM_ENTRIES}"
+    bite = wanted if search.is_exact else max(wanted, _PROPOSED)
+    found: list[int] = []
+    while True:
+        proposed = yield from _beyond(select, where, start, bite, forwards, search.conditions)
+        found += [one[-1] for one in proposed if search.match(one[0])]
+        if len(proposed) < bite or len(found) >= wanted:
+            return found[:wanted]
+        start = proposed[-1][1:]
+
+
+def _beyond(
+    select: str,
+    where: EntryFilter,
+    start: tuple[int, ...],
+    wanted: int,
+    forwards: bool,  # a direction, passed on
+    conditions: Sequence[tuple[str, Any]],
+) -> Query[list[Row]]:
+    keys, _ = ENTRY_ORDERS[where.newest_first]
+    clauses, parameters = _clauses(where, conditions)
+    places = ", ".join(f"${len(parameters) + at}" for at in range(1, len(keys) + 1))
+    clauses.append(f"({', '.join(keys)}) {'>' if forwards else '<'} ({places})")
+    return (
+        yield from rows(
+            f"{select} WHERE {' AND '.join(clauses)} ORDER BY {_order(keys, forwards)}"
+            f" LIMIT ${len(parameters) + len(keys) + 1}",
+            *parameters,
+            *start,
+            wanted,
+        )
+    )
+
+
+def _clauses(
+    where: EntryFilter, conditions: Sequence[tuple[str, Any]]
+) -> tuple[list[str], list[Any]]:
+    """The filter as SQL, and its parameters."""
+    pairs: list[tuple[str, Any]] = [
+        ("e.feed_no = (SELECT feed_no FROM feeds WHERE id = {})", where.feed_id),
+        (
+            "e.feed_no IN (SELECT feed_no FROM feeds WHERE id @in({}))",
+            None if where.feed_ids is None else list(where.feed_ids),
+        ),
+        ("e.feed_no IN (SELECT feed_no FROM feed_tags WHERE tag = {})", where.tag),
+        ("@contains(e.categories, {})", where.category),
+        ("e.first_seen >= {}", None if where.since is None else micros(where.since)),
+        ("e.first_seen < {}", None if where.until is None else micros(where.until)),
+        *conditions,
+    ]
+    chosen = [pair for pair in pairs if pair[1] is not None]
+    clauses = [clause.format(f"${at}") for at, (clause, _) in enumerate(chosen, start=1)]
+    if not where.include_removed:
+        clauses.append("e.removed_at IS NULL")
+    return clauses, [value for _, value in chosen]
+
+
+def _order(keys: Sequence[str], forwards: bool) -> str:  # a direction, passed on
+    return ", ".join(f"{key} {'ASC' if forwards else 'DESC'}" for key in keys)
+
+
+def _cursor_of(one: Row, where: EntryFilter) -> str:
+    _, places = ENTRY_ORDERS[where.newest_first]
+    return ".".join(str(one[place]) for place in places)
