@@ -13,7 +13,7 @@ from tests.support.sample_refreshes import NOON, an_entry, new_feed, poll
 from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.interfaces.http_server import rest_server
+from feedmill.interfaces.rest.server import rest_server
 from feedmill.observe import log
 
 _TEXT = "word " * 180

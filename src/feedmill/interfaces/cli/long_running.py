@@ -25,15 +25,15 @@ from feedmill.engine.run.refresh_report import run_counters
 from feedmill.engine.run.services import Services
 from feedmill.engine.run.systemd_status import run_systemd_status
 from feedmill.interfaces.cli.signals import SIGNALS
-from feedmill.model.readiness import Readiness
-from feedmill.model.worker import WorkerRole
-from feedmill.observe.health_page import (
+from feedmill.interfaces.health_page import (
     PageResponse,
     Route,
     alive_route,
     metrics_route,
     serve_health_page,
 )
+from feedmill.model.readiness import Readiness
+from feedmill.model.worker import WorkerRole
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 

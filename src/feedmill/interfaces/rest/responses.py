@@ -15,8 +15,8 @@ import msgspec
 from litestar import Request, Response
 from litestar.response import Stream
 
+from feedmill.interfaces.http_server import abort_connection
 from feedmill.interfaces.rest.auth import SCOPE, is_still_authorised
-from feedmill.interfaces.rest.middleware import abort_connection
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.rest.state import app_state_of
 from feedmill.publish.ndjson import json_lines

@@ -141,7 +141,7 @@ async def _open(
     wanted: ListenOptions,
 ) -> dict[str, str]:
     """Open the doors that are wanted; where each of them is."""
-    from feedmill.interfaces.http_server import rest_server  # noqa: PLC0415  # only who serves loads it
+    from feedmill.interfaces.rest.server import rest_server  # noqa: PLC0415  # only who serves loads it
 
     host, port, grpc_port = wanted
     places: dict[str, str] = {}
