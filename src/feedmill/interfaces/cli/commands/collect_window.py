@@ -16,10 +16,12 @@ from feedmill.engine.two_phase.candidate_file import write_candidates
 from feedmill.engine.two_phase.collect_window import (
     DEFAULT_PAGES,
     WindowSource,
-    collect_window,
     is_insert_only,
     source_from_address,
     source_from_feed,
+)
+from feedmill.engine.two_phase.collect_window import (
+    collect_window as collect_candidates,
 )
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path
 from feedmill.engine.two_phase.window import window_between, window_of_last
@@ -107,7 +109,7 @@ class _Wanted(NamedTuple):
 @click.argument("more", nargs=-1, metavar="[URL|FILE]...")
 @json_option
 @click.pass_context
-def collect(
+def collect_window(
     ctx: click.Context,
     start: str | None,
     end: str | None,
@@ -182,7 +184,7 @@ async def _collect(wanted: _Wanted, services: Services, *, hide: bool) -> Candid
     window = _window(wanted, services)
     sources = await _sources(wanted, services)
     with progress(len(sources), "collecting", hide=hide) as step:
-        return await collect_window(
+        return await collect_candidates(
             sources,
             window,
             services,

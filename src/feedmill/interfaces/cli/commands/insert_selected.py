@@ -8,7 +8,8 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.candidate_file import read_candidates, select_candidates
-from feedmill.engine.two_phase.insert_selected import InsertResult, insert_selected
+from feedmill.engine.two_phase.insert_selected import InsertResult
+from feedmill.engine.two_phase.insert_selected import insert_selected as insert_candidates
 from feedmill.engine.two_phase.sidecar_files import (
     SelectionShownIn,
     parse_ids,
@@ -45,7 +46,7 @@ _SHOWN = 50
 @click.option("--confirmed-by", metavar="NAME", help="Who says so [the user's name].")
 @json_option
 @click.pass_context
-def insert(
+def insert_selected(
     ctx: click.Context,
     path: Path,
     selected_ids: str | None,
@@ -92,7 +93,7 @@ def insert(
             shown=shown,
         )
         record_confirmation(path, confirmation)
-        return await insert_selected(file, confirmation.candidate_ids, confirmation, services)
+        return await insert_candidates(file, confirmation.candidate_ids, confirmation, services)
 
     done = with_services(ctx, story, as_json=as_json)
     if as_json:

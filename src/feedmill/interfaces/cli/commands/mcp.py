@@ -12,8 +12,8 @@ from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.output import json_option, show_json_line
 from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.interfaces.cli.servers import load_mcp_transports
 from feedmill.interfaces.cli.signals import SIGNALS, stop_on_signals
-from feedmill.interfaces.mcp.opening import load_mcp_transports
 
 _MOST_PORT = 65_535
 _LEAVING_SEC = 1.0  # for calls under way, once they are cancelled

@@ -16,9 +16,9 @@ from feedmill.engine.two_phase.sidecar_files import (
     selection_path,
 )
 from feedmill.interfaces.cli.commands.insert_selected import user_name
-from feedmill.interfaces.cli.commands.review_html import review_page
-from feedmill.interfaces.cli.commands.review_terminal import HELP, ReviewSession
 from feedmill.interfaces.cli.output import json_option, show_json, style_text
+from feedmill.interfaces.cli.review_html import review_page
+from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
 from feedmill.interfaces.cli.run_command import run_async, write_file
 from feedmill.model.candidate import CandidateFile, WindowCandidate
 from feedmill.model.screening import Confirmation, Screening

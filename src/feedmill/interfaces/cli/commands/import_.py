@@ -1,4 +1,4 @@
-"""Subscriptions from and to other programs: import and export of lists."""
+"""`feedmill import`: subscribe to every feed of a list."""
 
 import sys
 from collections.abc import Iterable
@@ -16,18 +16,17 @@ from feedmill.engine.subscribe.import_list import (
     ImportReport,
     import_outlines,
 )
-from feedmill.engine.subscribe.list_formats import Outline, read_list, write_opml
+from feedmill.engine.subscribe.list_formats import read_list
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.output import (
-    format_count,
     json_option,
     progress,
     shorten,
     show_json,
     style_text,
 )
-from feedmill.interfaces.cli.run_command import all_feeds, with_services, write_file
-from feedmill.model.feed import Feed, ImportedOutline
+from feedmill.interfaces.cli.run_command import with_services, write_file
+from feedmill.model.feed import ImportedOutline
 
 _SHOWN: Final = 10  # of one kind of problem
 
@@ -78,32 +77,6 @@ def import_(
     else:
         _say(done)
     sys.exit(1 if len(done.failed) == done.total else 0)
-
-
-@click.command()
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="Write to a file.")
-@click.option("--tag", metavar="TAG", help="Only feeds with this tag.")
-@json_option
-@click.pass_context
-def export(ctx: click.Context, output: Path | None, tag: str | None, *, as_json: bool) -> None:
-    """Write all subscriptions as OPML 2.0, or as JSON that `feedmill import` takes back.
-
-    Credentials stay here.
-    """
-
-    async def story(services: Services) -> list[Feed]:
-        return await all_feeds(services, tag)
-
-    feeds = with_services(ctx, story, as_json=as_json)
-    outlines = [Outline(url=f.url, title=f.title, site=f.site_url, tags=f.tags) for f in feeds]
-    if as_json:
-        items = [{"url": o.url, "title": o.title, "tags": o.tags} for o in outlines]
-        show_json({"items": items, "next": None})
-    elif output is None:
-        click.echo(write_opml(outlines), nl=False)
-    else:
-        write_file(output, write_opml(outlines))
-        click.echo(f"{format_count(len(outlines), 'feed')} written to {output}")
 
 
 def _shape(done: ImportReport) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import pytest
 from tests.support.sample_candidate_files import candidate, said
 
-from feedmill.interfaces.cli.commands.review_terminal import HELP, ReviewSession
+from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
 from feedmill.model.screening import Score
 
 CANDIDATES = (

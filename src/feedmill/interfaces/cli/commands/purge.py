@@ -1,0 +1,28 @@
+"""`feedmill purge`: delete what retention no longer keeps."""
+
+import click
+
+from feedmill.engine.maintain.retention import purge as purge_old
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.output import json_option, show_json
+from feedmill.interfaces.cli.run_command import (
+    with_services,
+)
+
+
+@click.command()
+@json_option
+@click.pass_context
+def purge(ctx: click.Context, *, as_json: bool) -> None:
+    """Let go of what retention no longer keeps; entries still in a feed's document stay."""
+
+    async def story(services: Services) -> dict[str, int]:
+        return await purge_old(services)
+
+    result = with_services(ctx, story, as_json=as_json)
+    if as_json:
+        show_json(result)
+    else:
+        click.echo(
+            ", ".join(f"{value:,} {key}" for key, value in result.items()) or "nothing to do"
+        )

@@ -1,0 +1,33 @@
+"""`feedmill verify`: check the store and the raw documents."""
+
+import sys
+from typing import Any
+
+import click
+
+from feedmill.engine.maintain.retention import verify_integrity as verify_all
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.output import json_option, show_json, style_text
+from feedmill.interfaces.cli.run_command import (
+    with_services,
+)
+
+
+@click.command("verify")
+@json_option
+@click.pass_context
+def verify(ctx: click.Context, *, as_json: bool) -> None:
+    """Prove that the index and the raw bytes agree, and that the store is sound."""
+
+    async def story(services: Services) -> dict[str, Any]:
+        return await verify_all(services)
+
+    result = with_services(ctx, story, as_json=as_json)
+    if as_json:
+        show_json(result)
+    else:
+        click.echo(f"{result['documents']:,} raw documents read and hashed")
+        for problem in result["problems"]:
+            click.echo(f"  {style_text('problem', fg='red')} {problem}")
+        click.echo("sound" if not result["problems"] else f"{len(result['problems'])} problems")
+    sys.exit(1 if result["problems"] else 0)
