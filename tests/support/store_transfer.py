@@ -12,7 +12,7 @@ from typing import Any
 from tests.support.populated_home import config_of, database
 
 from feedmill.adapters.store.transfer.compare import Step
-from feedmill.app.services import compare_stores, transfer_store
+from feedmill.app.store_moves import compare_stores, transfer_store
 from feedmill.model.store_transfer import Transfer
 
 LIMIT_SEC = 30.0

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
-from feedmill.app.services import load_config, open_fetcher
+from feedmill.app.services import open_fetcher
+from feedmill.app.settings import load_config
 from feedmill.canonicalise.policies import FEED_PRESETS, PRESET_LEVELS, UrlPolicy
 from feedmill.canonicalise.rewrites import Rewrite, blogger, feedburner, wordpress_candidates
 from feedmill.canonicalise.search import CanonicalOptions

@@ -8,13 +8,8 @@ from typing import Final
 
 import msgspec
 
-from feedmill.app.services import (
-    Schema,
-    open_services,
-    readiness_checks_for,
-    systemd_notifier,
-    warn_if_raw_not_shared,
-)
+from feedmill.app.doctor import readiness_checks_for, warn_if_raw_not_shared
+from feedmill.app.services import Schema, open_services, systemd_notifier
 from feedmill.config import Config
 from feedmill.engine.run.heartbeat import heartbeat
 from feedmill.engine.run.lifecycle import Lifecycle

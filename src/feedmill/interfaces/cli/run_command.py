@@ -7,7 +7,8 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from feedmill.app.services import Schema, load_config, open_services, set_up_logging
+from feedmill.app.services import Schema, open_services
+from feedmill.app.settings import load_config, set_up_logging
 from feedmill.config import Config
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConfigError, FeedmillError, NotFoundError, UsageError

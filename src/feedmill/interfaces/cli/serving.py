@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from feedmill.app.services import announce_egress, file_sinks, owner_name
+from feedmill.app.services import announce_egress, file_sinks
+from feedmill.app.settings import owner_name
 from feedmill.config import Config
 from feedmill.engine.deliver.to_sinks import run_delivery
 from feedmill.engine.deliver.to_webhooks import run_webhooks

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.app.services import open_services, owner_name, warn_if_raw_not_shared
+from feedmill.app.doctor import warn_if_raw_not_shared
+from feedmill.app.services import open_services
+from feedmill.app.settings import owner_name
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.maintain import retention
 from feedmill.engine.run.heartbeat import heartbeat, machine_of

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from feedmill.app import services as app
+from feedmill.app.services import open_blobs
 from feedmill.config import Config
 from feedmill.engine.maintain.move_blobs import BlobMoveResult, move_blobs, segments_to_move
 from feedmill.engine.maintain.move_blobs import delete_moved as drop_all
@@ -110,11 +110,9 @@ def _whole(place: str, config: Config) -> str:
 
 async def _open(place: str, config: Config, services: Services, stack: AsyncExitStack) -> Blobs:
     if place.startswith(f"{_LOCAL}:"):
-        opened = await app.open_blobs(
-            config, services.clock, home=Path(place.removeprefix("local:"))
-        )
+        opened = await open_blobs(config, services.clock, home=Path(place.removeprefix("local:")))
     else:
-        opened = await app.open_blobs(config, services.clock, url=place)
+        opened = await open_blobs(config, services.clock, url=place)
     stack.push_async_callback(opened.close)
     return opened
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from feedmill.app.services import announce_egress, default_topics, open_services
+from feedmill.app.screeners import default_topics
+from feedmill.app.services import announce_egress, open_services
 from feedmill.config import Config
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.list_formats import read_list

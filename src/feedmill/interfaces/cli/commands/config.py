@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from feedmill.app.services import config_reference
+from feedmill.app.settings import config_reference
 from feedmill.interfaces.cli.output import json_option, show_json, style_text
 from feedmill.interfaces.cli.run_command import (
     config_of,

@@ -11,7 +11,9 @@ from tempfile import TemporaryDirectory
 import click
 from msgspec.structs import replace
 
-from feedmill.app.services import DemoOnLoopback, open_demo, open_services, set_up_logging
+from feedmill.app.demo import DemoOnLoopback, open_demo
+from feedmill.app.services import open_services
+from feedmill.app.settings import set_up_logging
 from feedmill.config import Config, HostConfig, RunConfig, ScheduleConfig
 from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
 from feedmill.engine.run.services import Services

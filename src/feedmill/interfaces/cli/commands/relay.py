@@ -6,7 +6,8 @@ from contextlib import AsyncExitStack
 
 import click
 
-from feedmill.app.services import announce_egress, make_bus, owner_name
+from feedmill.app.services import announce_egress, make_bus
+from feedmill.app.settings import owner_name
 from feedmill.config import Config
 from feedmill.engine.deliver.to_bus import Relayed, relay_after, run_relay
 from feedmill.engine.deliver.to_webhooks import run_webhooks

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from feedmill.app.services import current_time
+from feedmill.app.settings import current_time
 from feedmill.engine.two_phase.candidate_file import read_candidates, summarise_candidate
 from feedmill.engine.two_phase.sidecar_files import (
     encode_selection,

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from feedmill.app.services import announce_egress, file_sinks, make_bus, owner_name, stdout_sink
+from feedmill.app.services import announce_egress, file_sinks, make_bus, stdout_sink
+from feedmill.app.settings import owner_name
 from feedmill.engine.deliver.to_sinks import run_delivery
 from feedmill.engine.deliver.to_webhooks import run_webhooks
 from feedmill.engine.maintain.retention import run_maintenance

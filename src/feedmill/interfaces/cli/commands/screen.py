@@ -9,8 +9,14 @@ from typing import Any, Final, NamedTuple, get_args
 import click
 import msgspec
 
-from feedmill.app import services as app
-from feedmill.app.services import ScreenMethod
+from feedmill.app.screeners import (
+    ScreenMethod,
+    background,
+    default_topics,
+    evaluation_set,
+    open_screeners,
+)
+from feedmill.app.settings import current_time
 from feedmill.config import Config
 from feedmill.engine.two_phase.candidate_file import (
     encode_canonical,
@@ -144,7 +150,7 @@ def screen(
             message = "--set goes with --evaluate, and without a set of your own"
             raise UsageError(message)
         if is_evaluation:
-            text = app.evaluation_set(chosen) if candidates is None else _text(candidates)
+            text = evaluation_set(chosen) if candidates is None else _text(candidates)
             return await _evaluate(text, topics, names, method, config, as_json)
         if candidates is None:
             message = "name the candidate file that `feedmill collect-window` wrote"
@@ -173,7 +179,7 @@ async def _screen(
     warnings += weaknesses(topics)
     texts = [screen_text_of(one) for one in file.candidates]
     with progress(len(texts), "screening", hide=as_json) as step:
-        async with app.open_screeners(config, method) as opened:
+        async with open_screeners(config, method) as opened:
             warnings += opened.warnings
             methods = [one.name for one in opened.screeners]
             learnt = learn(_labels(reviewed), methods, topics.version)
@@ -189,7 +195,7 @@ async def _screen(
                 progress=partial(_advance, step),
                 warn=warnings.append,
             )
-    at = app.current_time()
+    at = current_time()
     titles = {text.ref: text.title for text in texts}
     if out is None:
         beside = write_screenings(path, file, screenings, at=at)
@@ -212,7 +218,7 @@ async def _evaluate(
     topics = choose_topics(known, names)
     gold = about_only(read_gold(text, known), topics)
     with progress(None, "evaluating", hide=as_json) as step:
-        async with app.open_screeners(config, method) as opened:
+        async with open_screeners(config, method) as opened:
             return await evaluate(
                 gold,
                 topics,
@@ -232,13 +238,11 @@ def _topics(path: Path | None, *, no_defaults: bool) -> TopicSet:
     if path is None:
         if no_defaults:
             raise TopicError(["--no-defaults leaves no topic; name a file with --topics"])
-        return app.default_topics()
+        return default_topics()
     own = read_topics(_text(path))
     if not no_defaults:
-        return merge_topics(app.default_topics(), own)
-    return with_digest(
-        msgspec.structs.replace(own, background=(*app.background(), *own.background))
-    )
+        return merge_topics(default_topics(), own)
+    return with_digest(msgspec.structs.replace(own, background=(*background(), *own.background)))
 
 
 def _text(path: Path) -> str:

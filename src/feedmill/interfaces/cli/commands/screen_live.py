@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from feedmill.app.services import default_topics
+from feedmill.app.screeners import default_topics
 from feedmill.engine.run.services import Services
 from feedmill.errors import NotFoundError, UsageError
 from feedmill.interfaces.cli.output import json_option, shorten, show_json, show_table

@@ -5,7 +5,7 @@ from functools import partial
 
 import click
 
-from feedmill.app import services as app
+from feedmill.app.store_moves import BATCH_ROWS, compare_stores, transfer_store
 from feedmill.config import Config
 from feedmill.interfaces.cli.output import (
     json_option,
@@ -22,7 +22,7 @@ from feedmill.observe.masking import mask_secrets
 _batch_option = click.option(
     "--batch-rows",
     type=click.IntRange(min=1),
-    default=app.BATCH_ROWS,
+    default=BATCH_ROWS,
     show_default=True,
     help="Rows of one transaction.",
 )
@@ -72,7 +72,7 @@ def transfer_store_command(
     url = _target(target, config)
 
     async def tell() -> Transfer:
-        return await app.transfer_store(
+        return await transfer_store(
             config,
             source,
             url,
@@ -114,7 +114,7 @@ def compare_stores_command(
 
     async def tell() -> Transfer:
         bar = partial(progress, hide=as_json)
-        return await app.compare_stores(config, source, url, bar, batch_rows=batch_rows)
+        return await compare_stores(config, source, url, bar, batch_rows=batch_rows)
 
     found = run_async(tell, as_json=as_json)
     if as_json:

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from feedmill.app.services import announce_egress, file_sinks, open_services, owner_name
+from feedmill.app.services import announce_egress, file_sinks, open_services
+from feedmill.app.settings import owner_name
 from feedmill.config import Config
 from feedmill.engine.deliver.to_sinks import deliver_pending
 from feedmill.engine.deliver.to_webhooks import deliver_once

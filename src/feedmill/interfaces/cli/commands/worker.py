@@ -5,7 +5,8 @@ import signal
 
 import click
 
-from feedmill.app.services import announce_egress, owner_name
+from feedmill.app.services import announce_egress
+from feedmill.app.settings import owner_name
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.poll.scheduler import run_forever
 from feedmill.engine.run.lifecycle import Lifecycle, RefreshListener

@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from feedmill.app.services import default_topics
+from feedmill.app.screeners import default_topics
 from feedmill.engine.two_phase.candidate_file import select_candidates
 from feedmill.engine.two_phase.sidecar_files import read_screenings, write_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from pydantic import BaseModel, Field
 
-from feedmill.app.services import default_topics, open_screeners
+from feedmill.app.screeners import default_topics, open_screeners
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.engine.two_phase.sidecar_files import read_screenings, write_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from tests.support.command_line import Mill, PublisherBeside, finish, paper
 
-from feedmill_demo.server.listening import listening_sockets
 from feedmill_demo.server.script import Answer, document
-from feedmill_demo.server.server import Publisher
+from feedmill_demo.server.server import Publisher, listening_sockets
 
 DIRTY = paper("Cats &amp;amp; &lt;b&gt;dogs&lt;/b&gt;", "&lt;script&gt;x()&lt;/script&gt;Two")
 

@@ -1,9 +1,13 @@
 """A site for load tests: any number of feeds at /load/<number>, answered from prebuilt parts.
 
+    python -m benchmarks.load_site --help
+
 Each feed gains an entry on every `fresh_every`-th request to it, at a phase of its own, so that
 a sweep over many feeds meets the same share of 200s at any time. Everything else is a 304.
 """
 
+import argparse
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import lru_cache
 from typing import Final
@@ -11,6 +15,7 @@ from zlib import crc32
 
 from feedmill_demo.living_feed import EPOCH, LivingFeed
 from feedmill_demo.render import http_date
+from feedmill_demo.server.__main__ import publisher_parser, run_publisher
 from feedmill_demo.server.script import Answer, Request
 from feedmill_demo.server.site import Site, field
 
@@ -115,3 +120,21 @@ def _without_identity(item: bytes) -> bytes:
 def _date(article: int) -> bytes:
     moment = EPOCH + timedelta(minutes=article)
     return b"<pubDate>%b</pubDate>" % http_date(moment).encode()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Serve the load site as a process."""
+    parser = publisher_parser("python -m benchmarks.load_site", "Serve /load/<number> on loopback.")
+    add = parser.add_argument
+    add("--fresh-every", type=int, default=20, metavar="N", help="one request in N is a 200")
+    add("--entries", type=int, default=30, help="entries per feed")
+    add("--close", action="store_true", help="end every connection with its answer")
+    run_publisher(parser.parse_args(arguments), _load_site)
+
+
+def _load_site(options: argparse.Namespace) -> Site:
+    return LoadSite(fresh_every=options.fresh_every, entries=options.entries, close=options.close)
+
+
+if __name__ == "__main__":
+    main()
