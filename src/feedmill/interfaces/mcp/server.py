@@ -43,11 +43,11 @@ _TIMEOUT: Final = "timeout: the call took more than {sec:.0f} s; nothing more of
 
 def make_server(services: Services) -> MCPServer[McpState]:
     """The server with all its tools; it speaks through whatever transport it is given."""
-    doorway = McpState(services=services, window_library=WindowLibrary(services))
+    state = McpState(services=services, window_library=WindowLibrary(services))
 
     @asynccontextmanager
     async def lifespan(_: MCPServer[McpState]) -> AsyncIterator[McpState]:
-        yield doorway
+        yield state
 
     _keep_quiet()
     server = MCPServer(

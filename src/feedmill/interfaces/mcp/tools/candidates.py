@@ -43,8 +43,8 @@ async def list_candidates(
     limit: ToolLimit = None,
 ) -> CandidateList:
     """Look through the candidates of a window, page by page, with what screening suggests."""
-    doorway = mcp_state_of(call)
-    kept = await doorway.window_library.window(window_id)
+    state = mcp_state_of(call)
+    kept = await state.window_library.window(window_id)
     said = _screenings(kept)
     rows = [
         one
@@ -54,9 +54,9 @@ async def list_candidates(
     ]
     if order == "score":
         rows.sort(key=lambda one: -_score(said.get(one.candidate_id)))
-    most = doorway.services.config.mcp.page_items
+    most = state.services.config.mcp.page_items
     at, size = _position(cursor), most if limit is None else min(limit, most)
-    shown, chars = rows[at : at + size], doorway.services.config.mcp.text_chars
+    shown, chars = rows[at : at + size], state.services.config.mcp.text_chars
     after = str(at + size) if at + size < len(rows) else None
     return CandidateList(
         window_id=kept.id,
@@ -93,8 +93,8 @@ async def record_decisions(
 
     They replace earlier suggestions for the same candidates. They insert nothing.
     """
-    doorway = mcp_state_of(call)
-    kept = await doorway.window_library.window(window_id)
+    state = mcp_state_of(call)
+    kept = await state.window_library.window(window_id)
     ids = [one.candidate_id for one in decisions]
     if len(set(ids)) < len(ids):
         message = "each candidate can be judged once in one call"
@@ -105,7 +105,7 @@ async def record_decisions(
         _judged(candidates[one.candidate_id], one, before.get(one.candidate_id), by)
         for one in decisions
     ]
-    write_screenings(kept.path, kept.file, made, at=doorway.services.clock.now())
+    write_screenings(kept.path, kept.file, made, at=state.services.clock.now())
     kinds = [one.suggestion for one in made]
     return Recorded(
         window_id=kept.id,

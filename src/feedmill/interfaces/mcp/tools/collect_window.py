@@ -61,19 +61,19 @@ async def collect_window_(
     Nothing is stored as an entry. Sources are asked politely, so this may take minutes. A source
     that fails is reported, and the rest goes on.
     """
-    doorway = mcp_state_of(call)
-    window = _window(start, end, last_days, doorway.services)
-    sources = await _sources(feeds, tag, doorway.services)
+    state = mcp_state_of(call)
+    window = _window(start, end, last_days, state.services)
+    sources = await _sources(feeds, tag, state.services)
     async with _progress(call, len(sources)) as done:
         file = await collect_window(
             sources,
             window,
-            doorway.services,
+            state.services,
             topics=tuple(topics or ()),
             prompt=prompt,
             step=done.append,
         )
-    return _collected(await doorway.window_library.save(file))
+    return _collected(await state.window_library.save(file))
 
 
 COLLECT_TOOLS: Final = (collect_window_,)

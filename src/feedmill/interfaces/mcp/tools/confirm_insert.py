@@ -69,14 +69,14 @@ async def question_to_ask(call: Call, window_id: str, candidate_ids: list[int]) 
     """The open question about this selection; the whole window is proven first."""
     with translate_errors("confirm"):
         require_scope(caller_of(call), "write")
-        doorway = mcp_state_of(call)
-        kept = await doorway.window_library.window(window_id, checked=True)
+        state = mcp_state_of(call)
+        kept = await state.window_library.window(window_id, checked=True)
         select_candidates(kept.file, candidate_ids)
         return await ask_confirmation(
             kept.id,
             kept.file.digest,
             candidate_ids,
-            doorway.services,
+            state.services,
             asked_by=program_of(call),
         )
 
@@ -86,11 +86,11 @@ async def answer_of_person(
 ) -> Elicit[ConfirmationForm] | NotAsked:
     """Let the client ask its person, if it can; all that would be inserted is in the question."""
     with translate_errors("confirm"):
-        doorway = mcp_state_of(call)
-        is_allowed = doorway.services.config.mcp.ask == "client"
+        state = mcp_state_of(call)
+        is_allowed = state.services.config.mcp.ask == "client"
         if not is_allowed or not _can_ask(call) or len(question.candidate_ids) > _MOST_SHOWN:
             return NotAsked(question.code)
-        kept = await doorway.window_library.window(question.window_id)
+        kept = await state.window_library.window(question.window_id)
         return Elicit(_words(question, kept), ConfirmationForm)
 
 
@@ -130,12 +130,12 @@ async def insert_selected_(
     The ticket is good once and only for exactly this selection. What is stored already is not
     inserted again.
     """
-    doorway = mcp_state_of(call)
-    kept = await doorway.window_library.window(window_id, checked=True)
+    state = mcp_state_of(call)
+    kept = await state.window_library.window(window_id, checked=True)
     select_candidates(kept.file, candidate_ids)
-    confirmation = await spend_ticket(ticket, kept.file.digest, candidate_ids, doorway.services)
+    confirmation = await spend_ticket(ticket, kept.file.digest, candidate_ids, state.services)
     record_confirmation(kept.path, confirmation)
-    done = await insert_selected(kept.file, candidate_ids, confirmation, doorway.services)
+    done = await insert_selected(kept.file, candidate_ids, confirmation, state.services)
     return InsertAnswer(
         window_id=kept.id,
         candidate_ids=list(confirmation.candidate_ids),

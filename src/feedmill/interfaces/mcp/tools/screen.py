@@ -74,14 +74,14 @@ async def screen_(
 
     A suggestion inserts nothing. Candidates that record_decisions judged keep that judgement.
     """
-    doorway = mcp_state_of(call)
-    kept = await doorway.window_library.window(window_id)
+    state = mcp_state_of(call)
+    kept = await state.window_library.window(window_id)
     wanted = choose_topics(_topics(own_topics or []), topics or [])
     before = {one.candidate_id: one for one in read_screenings(kept.path, kept.file)}
     judged = {number for number, one in before.items() if "agent" in one.methods}
     texts = [screen_text_of(one) for one in kept.file.candidates if one.candidate_id not in judged]
     warnings = list(weaknesses(wanted))
-    config = doorway.services.config
+    config = state.services.config
     async with open_screeners(config, method) as opened:
         warnings += opened.warnings
         made = await screen_texts(
@@ -92,7 +92,7 @@ async def screen_(
             asked=opened.asked,
             warn=warnings.append,
         )
-    write_screenings(kept.path, kept.file, made, at=doorway.services.clock.now())
+    write_screenings(kept.path, kept.file, made, at=state.services.clock.now())
     return _screened(kept, [*made, *(before[one] for one in sorted(judged))], wanted, warnings)
 
 
