@@ -1,4 +1,4 @@
-"""The first step: a window of candidates is collected and put on the shelf."""
+"""Tool collect_window: collect the candidates of a time window."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -76,9 +76,6 @@ async def collect_window_(
     return _collected(await state.window_library.save(file))
 
 
-COLLECT_TOOLS: Final = (collect_window_,)
-
-
 def _window(
     start: str | None, end: str | None, last_days: int | None, services: Services
 ) -> Window:
@@ -116,21 +113,21 @@ async def _sources(
 
 @asynccontextmanager
 async def _progress(call: Call, total: int) -> AsyncIterator[list[object]]:
-    """Tell the caller now and then how many sources are done; it may want to wait longer."""
+    """Report every second how many sources are done; the client may extend its timeout."""
     done: list[object] = []
 
-    async def tell() -> None:
+    async def report() -> None:
         while True:
             await asyncio.sleep(_PROGRESS_SEC)
             await call.report_progress(len(done), total)
 
-    telling = asyncio.create_task(tell())
+    reporting = asyncio.create_task(report())
     try:
         yield done
     finally:
-        telling.cancel()
+        reporting.cancel()
         with suppress(asyncio.CancelledError):
-            await telling
+            await reporting
 
 
 def _collected(kept: SavedWindow) -> CollectedWindow:
