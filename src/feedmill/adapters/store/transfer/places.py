@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from feedmill.adapters.store.postgres.pool import without_password
 from feedmill.errors import UsageError
+from feedmill.observe.masking import database_address
 
 _FILE: Final = "sqlite:"
 _SERVERS: Final = ("postgresql://", "postgres://")
@@ -24,7 +24,7 @@ class Places(NamedTuple):
     @property
     def target(self) -> str:
         """The new store as it may be told."""
-        return without_password(self.url)
+        return database_address(self.url)
 
 
 def read_places(source: str, target: str, database: str) -> Places:
@@ -51,4 +51,4 @@ def read_places(source: str, target: str, database: str) -> Places:
 
 
 def _shown(place: str) -> str:
-    return repr(without_password(place) if "://" in place else place)
+    return repr(database_address(place) if "://" in place else place)
