@@ -115,7 +115,7 @@ async def canonicalize_each(
     urls: Iterable[str],
     options: CanonicalOptions,
     config: Config,
-    tell: Callable[[Canonical | NotCanonical], object],
+    action: Callable[[Canonical | NotCanonical], object],
 ) -> None:
     """Canonicalise one address after the other, with one memory of every host's pace."""
     async with open_fetcher(config) as (fetcher, clock):
@@ -125,7 +125,7 @@ async def canonicalize_each(
             prober = Prober(
                 fetcher, clock, config, manners, given_url=given_url, overrides=overrides
             )
-            tell(await canonicalise_with(prober.probe, url, options))
+            action(await canonicalise_with(prober.probe, url, options))
 
 
 def _is_open(url: str, *, given_url: str, config: Config) -> bool:

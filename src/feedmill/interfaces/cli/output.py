@@ -23,9 +23,6 @@ class ProgressStep(Protocol):
     def __call__(self, count: int = 1) -> None: ...
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-
-
 def style_text(text: str, *, bold: bool | None = None, fg: str | None = None) -> str:
     """Text with emphasis on a terminal; plain anywhere else and where NO_COLOR is set."""
     if os.environ.get("NO_COLOR") or not sys.stdout.isatty():

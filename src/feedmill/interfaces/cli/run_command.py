@@ -34,7 +34,7 @@ def config_of(ctx: click.Context, *, as_json: bool) -> Config:
 
 def with_services(
     ctx: click.Context,
-    story: Callable[[Services], Awaitable[T]],
+    action: Callable[[Services], Awaitable[T]],
     *,
     as_json: bool,
     config: Config | None = None,
@@ -43,17 +43,17 @@ def with_services(
     """Open the world, run the story in it, close the world; failures become exit codes."""
     settings = config or config_of(ctx, as_json=as_json)
 
-    async def tell() -> T:
+    async def run() -> T:
         async with open_services(settings, schema=schema) as services:
-            return await story(services)
+            return await action(services)
 
-    return run_async(tell, as_json=as_json)
+    return run_async(run, as_json=as_json)
 
 
-def run_async(story: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
+def run_async(action: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
     """Run a coroutine on the fastest event loop there is; what it cannot do is said and left."""
     try:
-        return _loop(story)
+        return _loop(action)
     except (KeyboardInterrupt, asyncio.CancelledError):
         exit_interrupted(as_json=as_json)
     except Exception as problem:
@@ -101,9 +101,9 @@ def write_file(path: Path, data: bytes) -> None:
     partial.replace(path)
 
 
-def _loop(story: Callable[[], Awaitable[T]]) -> T:
+def _loop(action: Callable[[], Awaitable[T]]) -> T:
     async def main() -> T:
-        return await story()
+        return await action()
 
     try:
         import uvloop  # noqa: PLC0415  # not on every platform

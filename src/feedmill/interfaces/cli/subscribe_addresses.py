@@ -48,20 +48,20 @@ AddAnswer = Subscribed | FeedChoices | RejectedAddress
 
 
 async def subscribe_all(
-    urls: Sequence[str], wishes: AddOptions, services: Services, *, as_is: bool, asks: bool
+    urls: Sequence[str], options: AddOptions, services: Services, *, as_is: bool, asks: bool
 ) -> list[AddAnswer]:
     """One answer per address; what is wrong with one is no trouble of the others."""
-    desk = Subscriber(services)
+    subscriber = Subscriber(services)
     answers: list[AddAnswer] = []
     with progress(len(urls), "asking", hide=as_is or len(urls) == 1) as step:
         for url in urls:
             try:
-                answers.append(await _join(url, wishes, desk, as_is=as_is))
+                answers.append(await _join(url, options, subscriber, as_is=as_is))
             except (NoFeedError, UsageError) as problem:
                 answers.append(RejectedAddress(url, problem))
             step()
     if asks and sys.stdin.isatty() and sys.stdout.isatty():
-        answers = [await _decided(answer, wishes, desk) for answer in answers]
+        answers = [await _decided(answer, options, subscriber) for answer in answers]
     return answers
 
 
@@ -98,40 +98,44 @@ def print_answers(answers: Sequence[AddAnswer]) -> None:
 
 
 async def _join(
-    url: str, wishes: AddOptions, desk: Subscriber, *, as_is: bool
+    url: str, options: AddOptions, subscriber: Subscriber, *, as_is: bool
 ) -> Subscribed | FeedChoices:
-    done = await _met(url, wishes, desk, as_is=as_is)
+    done = await _met(url, options, subscriber, as_is=as_is)
     if isinstance(done, FeedChoices) or done.created:
         return done
-    return replace(done, feed=await add_tags(done.feed, wishes.tags, desk.services))
+    return replace(done, feed=await add_tags(done.feed, options.tags, subscriber.services))
 
 
 async def _met(
-    url: str, wishes: AddOptions, desk: Subscriber, *, as_is: bool
+    url: str, options: AddOptions, subscriber: Subscriber, *, as_is: bool
 ) -> Subscribed | FeedChoices:
     if as_is:
         return await subscribe(
-            url, desk.services, title=wishes.title, tags=wishes.tags, overrides=wishes.overrides
+            url,
+            subscriber.services,
+            title=options.title,
+            tags=options.tags,
+            overrides=options.overrides,
         )
-    return await desk.subscribe(
+    return await subscriber.subscribe(
         url,
-        title=wishes.title,
-        tags=wishes.tags,
-        overrides=wishes.overrides,
-        choose=wishes.choose,
+        title=options.title,
+        tags=options.tags,
+        overrides=options.overrides,
+        choose=options.choose,
     )
 
 
-async def _decided(answer: AddAnswer, wishes: AddOptions, desk: Subscriber) -> AddAnswer:
+async def _decided(answer: AddAnswer, options: AddOptions, subscriber: Subscriber) -> AddAnswer:
     """What the person at the terminal says to a page with several feeds."""
     if not isinstance(answer, FeedChoices):
         return answer
     click.echo(f"{answer.page_url} has several feeds:")
     _show_choices(answer.feeds)
     number = click.prompt("Which one", type=click.IntRange(1, len(answer.feeds)), default=1)
-    chosen = wishes._replace(choose=answer.feeds[number - 1].url)
+    chosen = options._replace(choose=answer.feeds[number - 1].url)
     try:
-        return await _join(answer.page_url, chosen, desk, as_is=False)
+        return await _join(answer.page_url, chosen, subscriber, as_is=False)
     except (NoFeedError, UsageError) as problem:
         return RejectedAddress(answer.page_url, problem)
 

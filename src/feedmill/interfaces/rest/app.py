@@ -31,7 +31,7 @@ from feedmill.version import __version__
 def open_app_state(
     services: Services,
     watch: Lifecycle,
-    bell: LogNotifier,
+    notifier: LogNotifier,
     *,
     metrics: Metrics | None = None,
     host: str | None = None,
@@ -41,7 +41,7 @@ def open_app_state(
     return AppState(
         services=services,
         watch=watch,
-        notifier=bell,
+        notifier=notifier,
         limiter=RateLimiter(config.access, services.clock),
         metrics=metrics or Metrics(),
         streams=StreamLimit(config.serve.max_streams),

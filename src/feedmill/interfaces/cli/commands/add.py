@@ -9,10 +9,8 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import Subscribed, validate_address
 from feedmill.errors import AddressError
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import (
-    json_option,
-    show_json,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json
 from feedmill.interfaces.cli.run_command import (
     config_of,
     with_services,
@@ -75,12 +73,12 @@ def add(
     """
     config = config_of(ctx, as_json=as_json)
     _refuse_bad(urls, config.fetch.allow_cidrs, as_json=as_json)
-    wishes = AddOptions(title=title, tags=tags, overrides=_overrides(own), choose=choose)
+    options = AddOptions(title=title, tags=tags, overrides=_overrides(own), choose=choose)
 
-    async def story(services: Services) -> list[AddAnswer]:
-        return await subscribe_all(urls, wishes, services, as_is=as_is, asks=not as_json)
+    async def action(services: Services) -> list[AddAnswer]:
+        return await subscribe_all(urls, options, services, as_is=as_is, asks=not as_json)
 
-    answers = with_services(ctx, story, as_json=as_json, config=config)
+    answers = with_services(ctx, action, as_json=as_json, config=config)
     shapes = [answer_shape(answer, config.schedule) for answer in answers]
     if as_json:
         show_json(shapes[0] if len(shapes) == 1 else {"items": shapes, "next": None})

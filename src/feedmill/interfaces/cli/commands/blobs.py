@@ -14,14 +14,8 @@ from feedmill.engine.maintain.move_blobs import delete_moved as drop_all
 from feedmill.engine.ports.blobs import Blobs
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError
-from feedmill.interfaces.cli.output import (
-    format_count,
-    json_option,
-    progress,
-    shorten,
-    show_json,
-    style_text,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import format_count, progress, shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import config_of, with_services
 
 _LOCAL: Final = "local"
@@ -63,7 +57,7 @@ def migrate_blobs_command(
     config = config_of(ctx, as_json=as_json)
     old, new = _two(places, config)
 
-    async def story(services: Services) -> BlobMoveResult:
+    async def action(services: Services) -> BlobMoveResult:
         if drop_old:
             _refuse_place_in_use(old, config)
         async with AsyncExitStack() as stack:
@@ -76,7 +70,7 @@ def migrate_blobs_command(
                 return done
             return await drop_all(source, target, services.store, done)
 
-    done = with_services(ctx, story, as_json=as_json, config=config)
+    done = with_services(ctx, action, as_json=as_json, config=config)
     if as_json:
         show_json({"from": old, "to": new, "carried": done})
     else:

@@ -9,7 +9,8 @@ import msgspec
 from feedmill.canonicalise.policies import FEED_PRESETS, PRESET_LEVELS
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import json_option, shorten, show_json, show_table, style_text
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.library import PROBES, REWRITES, canonicalize_each
 from feedmill.model.canonical import Asked, Candidate, Canonical, CanonicalReason, NotCanonical
@@ -109,12 +110,12 @@ def canonicalize(
     options = _options(chosen)
     verdicts: list[CanonicalVerdict] = []
 
-    def tell(verdict: CanonicalVerdict) -> None:
+    def action(verdict: CanonicalVerdict) -> None:
         verdicts.append(verdict)
         if not as_json:
             _show(verdict, explain=explain)
 
-    run_async(lambda: canonicalize_each(urls, options, config, tell), as_json=as_json)
+    run_async(lambda: canonicalize_each(urls, options, config, action), as_json=as_json)
     if as_json:
         _show_json(verdicts, explain=explain)
     if any(isinstance(verdict, NotCanonical) for verdict in verdicts):

@@ -28,14 +28,8 @@ from feedmill.engine.two_phase.sidecar_files import screening_path, selection_pa
 from feedmill.engine.two_phase.window import window_between, window_of_last
 from feedmill.errors import BlobError, ListError, StoreError, UsageError
 from feedmill.interfaces.cli.durations import parse_duration
-from feedmill.interfaces.cli.output import (
-    format_count,
-    json_option,
-    progress,
-    shorten,
-    show_json,
-    style_text,
-)
+from feedmill.interfaces.cli.options import json_option, topic_option, topics_option
+from feedmill.interfaces.cli.output import format_count, progress, shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import all_feeds, config_of, run_async
 from feedmill.model.candidate import CandidateFile, SourceReport, Window
 from feedmill.screen.topics import choose_topics, merge_topics, read_topics
@@ -81,13 +75,8 @@ class _Wanted(NamedTuple):
     is_flag=True,
     help="Every subscription but paused ones that have the tag collected.",
 )
-@click.option(
-    "--topics",
-    "topic_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Topics of your own, in addition to the bundled ones.",
-)
-@click.option("--topic", "topic_names", multiple=True, metavar="NAME", help="Only this topic.")
+@topics_option
+@topic_option
 @click.option(
     "--prompt", "--topic-prompt", default="", metavar="TEXT", help="What is looked for, in words."
 )
@@ -142,7 +131,7 @@ def collect_window(
     config = config_of(ctx, as_json=as_json)
     announce_egress(config)
 
-    async def tell() -> CandidateFile:
+    async def action() -> CandidateFile:
         wanted = _Wanted(
             start=start,
             end=end,
@@ -158,7 +147,7 @@ def collect_window(
             services = await _world(config, stack)
             return await _collect(wanted, services, hide=as_json)
 
-    file = run_async(tell, as_json=as_json)
+    file = run_async(action, as_json=as_json)
     write_candidates(out, file)
     for stale in (screening_path(out), selection_path(out)):  # of the window that was there before
         stale.unlink(missing_ok=True)

@@ -7,7 +7,8 @@ import click
 import msgspec
 
 from feedmill.app.settings import config_reference
-from feedmill.interfaces.cli.output import json_option, show_json, style_text
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json, style_text
 from feedmill.interfaces.cli.run_command import (
     config_of,
 )

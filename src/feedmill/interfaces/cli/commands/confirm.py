@@ -24,10 +24,10 @@ from feedmill.engine.two_phase.confirmation import (
 from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.errors import ConflictError, FeedmillError
 from feedmill.interfaces.cli.exit import exit_with_error
+from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import (
     format_count,
     format_duration,
-    json_option,
     shorten,
     show_json,
     style_text,

@@ -20,7 +20,8 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.interfaces.cli.commands.run import run_engine, show_refresh, show_refresh_json
 from feedmill.interfaces.cli.exit import exit_interrupted
-from feedmill.interfaces.cli.output import json_option, shorten, show_json_line, style_text
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.signals import SignalHandler
 from feedmill.model.feed import Feed
@@ -62,13 +63,13 @@ def demo(ctx: click.Context, duration: float, keep: Path | None, *, as_json: boo
     config = config_of(ctx, as_json=as_json)
     set_up_logging(-1, as_json=False)  # each refresh is shown below; the log would say it twice
 
-    async def tell() -> SignalHandler:
+    async def action() -> SignalHandler:
         with TemporaryDirectory(prefix="feedmill-demo-") as folder:
             settings = _demo_config(config, str(keep or Path(folder)))
             async with open_demo() as village, open_services(settings) as services:
                 return await _show_village(village, services, duration, as_json=as_json)
 
-    stopping = run_async(tell, as_json=as_json)
+    stopping = run_async(action, as_json=as_json)
     if not as_json:
         _say_goodbye(keep)
     if stopping.by == signal.SIGINT:

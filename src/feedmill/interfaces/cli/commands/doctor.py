@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from feedmill.app.doctor import run_doctor
-from feedmill.interfaces.cli.output import json_option, show_json, style_text
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json, style_text
 from feedmill.interfaces.cli.run_command import (
     config_of,
     run_async,
@@ -20,10 +21,10 @@ def doctor(ctx: click.Context, *, as_json: bool) -> None:
     """Look at configuration, clock, disk, name resolution, TLS, permissions and the store."""
     config = config_of(ctx, as_json=as_json)
 
-    async def tell() -> list[dict[str, Any]]:
+    async def action() -> list[dict[str, Any]]:
         return await run_doctor(config)
 
-    checks = run_async(tell, as_json=as_json)
+    checks = run_async(action, as_json=as_json)
     if as_json:
         show_json({"items": checks, "next": None})
     else:

@@ -6,13 +6,8 @@ from typing import Any
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.output import (
-    json_option,
-    shorten,
-    show_json,
-    show_table,
-    style_text,
-)
+from feedmill.interfaces.cli.options import after_option, json_option, limit_option
+from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import resolve_feed, with_services
 from feedmill.model.entry_filter import EntryFilter
 from feedmill.model.event import StoredEntry
@@ -27,14 +22,8 @@ from feedmill.publish.to_json import entry_wire
 @click.option("--since", metavar="TIME", help="First seen at or after this moment.")
 @click.option("--until", metavar="TIME", help="First seen before this moment.")
 @click.option("--text", metavar="WORD", help="A word of the title begins like this.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=50,
-    show_default=True,
-    help="At most this many.",
-)
-@click.option("--after", metavar="CURSOR", help="Go on after the last page.")
+@limit_option(50)
+@after_option
 @json_option
 @click.pass_context
 def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
@@ -42,7 +31,7 @@ def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # 
     since = _moment(chosen["since"], "--since")
     until = _moment(chosen["until"], "--until")
 
-    async def story(services: Services) -> tuple[list[StoredEntry], str | None]:
+    async def action(services: Services) -> tuple[list[StoredEntry], str | None]:
         feed = await resolve_feed(chosen["feed"], services) if chosen["feed"] else None
         where = EntryFilter(
             feed_id=feed.id if feed else None,
@@ -55,7 +44,7 @@ def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # 
         page = await services.store.entries(where, after=chosen["after"], limit=chosen["limit"])
         return list(page.items), page.next
 
-    found, following = with_services(ctx, story, as_json=as_json)
+    found, following = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json({"items": [entry_wire(entry) for entry in found], "next": following})
         return

@@ -6,11 +6,8 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.errors import NotFoundError
-from feedmill.interfaces.cli.output import (
-    json_option,
-    show_facts,
-    show_json,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_facts, show_json
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.publish.to_json import entry_wire, revision_wire
 
@@ -23,7 +20,7 @@ from feedmill.publish.to_json import entry_wire, revision_wire
 def entry(ctx: click.Context, entry_uid: str, *, revisions: bool, as_json: bool) -> None:
     """Show one entry."""
 
-    async def story(services: Services) -> dict[str, Any]:
+    async def action(services: Services) -> dict[str, Any]:
         found = await services.store.entry(entry_uid)
         if found is None:
             message = f"there is no entry {entry_uid!r}"
@@ -34,7 +31,7 @@ def entry(ctx: click.Context, entry_uid: str, *, revisions: bool, as_json: bool)
             shape["history"] = [revision_wire(one) for one in earlier]
         return shape
 
-    result = with_services(ctx, story, as_json=as_json)
+    result = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(result)
         return

@@ -5,12 +5,8 @@ from typing import Any
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.output import (
-    json_option,
-    shorten,
-    show_json,
-    style_text,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import config_of, resolve_feed, with_services
 from feedmill.model.feed import Feed
 from feedmill.publish.move_shapes import candidate_in_words, candidate_shape
@@ -35,7 +31,7 @@ def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> No
 
     config = config_of(ctx, as_json=as_json)
 
-    async def story(
+    async def action(
         services: Services,
     ) -> tuple[Feed, list[tuple[dict[str, Any], tuple[str, ...]]]]:
         found = await resolve_feed(feed, services)
@@ -43,7 +39,7 @@ def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> No
         told = [(decision_wire(one, words := explain_decision(one)), words) for one in decisions]
         return found, told
 
-    found, decisions = with_services(ctx, story, as_json=as_json, config=config)
+    found, decisions = with_services(ctx, action, as_json=as_json, config=config)
     title, candidate = found.title or found.url, found.move
     if as_json:
         move = None if candidate is None else candidate_shape(candidate, config.moves)

@@ -6,11 +6,8 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.list_formats import Outline, write_opml
-from feedmill.interfaces.cli.output import (
-    format_count,
-    json_option,
-    show_json,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import format_count, show_json
 from feedmill.interfaces.cli.run_command import all_feeds, with_services, write_file
 from feedmill.model.feed import Feed
 
@@ -26,10 +23,10 @@ def export(ctx: click.Context, output: Path | None, tag: str | None, *, as_json:
     Credentials stay here.
     """
 
-    async def story(services: Services) -> list[Feed]:
+    async def action(services: Services) -> list[Feed]:
         return await all_feeds(services, tag)
 
-    feeds = with_services(ctx, story, as_json=as_json)
+    feeds = with_services(ctx, action, as_json=as_json)
     outlines = [Outline(url=f.url, title=f.title, site=f.site_url, tags=f.tags) for f in feeds]
     if as_json:
         items = [{"url": o.url, "title": o.title, "tags": o.tags} for o in outlines]

@@ -10,7 +10,8 @@ import msgspec
 
 from feedmill.config import Config
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import json_option, shorten, show_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json
 from feedmill.interfaces.cli.run_command import config_of
 
 _MOST_BYTES = 65_536

@@ -9,7 +9,8 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.candidate_file import write_candidates
 from feedmill.engine.two_phase.held_window import HeldWindow, held_entries, held_window
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path, write_screenings
-from feedmill.interfaces.cli.output import json_option, show_json, show_table
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json, show_table
 from feedmill.interfaces.cli.run_command import (
     all_feeds,
     resolve_feeds,
@@ -41,10 +42,10 @@ def list_held_command(
 ) -> None:
     """List what waits, the oldest first."""
 
-    async def story(services: Services) -> list[HeldEntry]:
+    async def action(services: Services) -> list[HeldEntry]:
         return await held_entries(services, feeds=await _chosen(names, tag, services))
 
-    found = with_services(ctx, story, as_json=as_json)
+    found = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json({"items": [_held_shape(one) for one in found], "next": None})
         return
@@ -73,7 +74,7 @@ def export_held_command(
 ) -> None:
     """Write what waits as a candidate file, for review and insert-selected."""
 
-    async def story(services: Services) -> HeldWindow:
+    async def action(services: Services) -> HeldWindow:
         window = await held_window(services, feeds=await _chosen(names, tag, services))
         write_candidates(out, window.file)
         for stale in (screening_path(out), selection_path(out)):
@@ -82,7 +83,7 @@ def export_held_command(
             write_screenings(out, window.file, window.screenings, at=services.clock.now())
         return window
 
-    window = with_services(ctx, story, as_json=as_json)
+    window = with_services(ctx, action, as_json=as_json)
     count = len(window.file.candidates)
     if as_json:
         show_json({"out": str(out), "candidates": count, "screened": len(window.screenings)})
@@ -112,13 +113,13 @@ def drop_held_command(
         message = "name entries or feeds, or give --all"
         raise click.UsageError(message)
 
-    async def story(services: Services) -> int:
+    async def action(services: Services) -> int:
         if entries:
             return await services.store.drop_held(entries)
         waiting = await held_entries(services, feeds=await _chosen(names, tag, services))
         return await services.store.drop_held([one.entry_uid for one in waiting])
 
-    dropped = with_services(ctx, story, as_json=as_json)
+    dropped = with_services(ctx, action, as_json=as_json)
     show_json({"dropped": dropped}) if as_json else click.echo(f"{dropped} dropped")
 
 

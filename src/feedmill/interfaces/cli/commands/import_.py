@@ -18,13 +18,8 @@ from feedmill.engine.subscribe.import_list import (
 )
 from feedmill.engine.subscribe.list_formats import read_list
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import (
-    json_option,
-    progress,
-    shorten,
-    show_json,
-    style_text,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import progress, shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import with_services, write_file
 from feedmill.model.feed import ImportedOutline
 
@@ -63,13 +58,13 @@ def import_(
         hint = "give OPML, feeds.json or one address per line"
         exit_with_error("bad-list", f"{file}: {problem}", hint, as_json=as_json, status=2)
 
-    async def story(services: Services) -> ImportReport:
+    async def action(services: Services) -> ImportReport:
         with progress(len(outlines), "importing", hide=as_json) as step:
             return await import_outlines(
                 outlines, services, tags=tags, as_is=as_is, told=lambda _: step()
             )
 
-    done = with_services(ctx, story, as_json=as_json)
+    done = with_services(ctx, action, as_json=as_json)
     if report is not None:
         write_file(report, b"".join(json.encode(item) + b"\n" for item in done.items))
     if as_json:

@@ -13,7 +13,8 @@ from feedmill.engine.poll.ingest_one import Ingested, ingest_document, ingest_fe
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import json_option, shorten, show_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json
 from feedmill.interfaces.cli.run_command import config_of, resolve_feed, with_services
 from feedmill.model.document import RawDocument
 
@@ -57,14 +58,14 @@ def ingest_one(
     if normalize is not None:
         config = replace(config, normalise=replace(config.normalise, enabled=normalize))
 
-    async def story(services: Services) -> Ingested:
+    async def action(services: Services) -> Ingested:
         if file is not None:
             return await _ingest_file(file, services)
         if feed_id is not None:
             return await ingest_feed(await resolve_feed(feed_id, services), services)
         return await ingest_feed((await subscribe(feed_url or "", services)).feed, services)
 
-    result = with_services(ctx, story, as_json=as_json, config=config)
+    result = with_services(ctx, action, as_json=as_json, config=config)
     if as_json:
         show_json(result)
     else:

@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.output import json_option, show_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json
 from feedmill.interfaces.cli.run_command import (
     config_of,
     with_services,
@@ -19,10 +20,10 @@ def init(ctx: click.Context, *, as_json: bool) -> None:
     """Create the home folder and its store; harmless when they exist."""
     config = config_of(ctx, as_json=as_json)
 
-    async def story(services: Services) -> dict[str, int]:
+    async def action(services: Services) -> dict[str, int]:
         return await services.store.counts()
 
-    counts = with_services(ctx, story, as_json=as_json, config=config, schema="apply")
+    counts = with_services(ctx, action, as_json=as_json, config=config, schema="apply")
     if as_json:
         show_json({"home": config.store.home, **counts})
     else:

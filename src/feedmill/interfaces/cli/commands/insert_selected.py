@@ -17,7 +17,8 @@ from feedmill.engine.two_phase.sidecar_files import (
     record_confirmation,
 )
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import format_count, json_option, shorten, show_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import format_count, shorten, show_json
 from feedmill.interfaces.cli.run_command import run_async, with_services
 from feedmill.model.candidate import CandidateFile, WindowCandidate
 from feedmill.model.screening import Confirmation
@@ -84,7 +85,7 @@ def insert_selected(
     if not confirm:
         _ask(wanted, as_json=as_json)
 
-    async def story(services: Services) -> InsertResult:
+    async def action(services: Services) -> InsertResult:
         confirmation = Confirmation(
             confirmed_by=confirmed_by or user_name(),
             confirmed_at=services.clock.now(),
@@ -95,7 +96,7 @@ def insert_selected(
         record_confirmation(path, confirmation)
         return await insert_candidates(file, confirmation.candidate_ids, confirmation, services)
 
-    done = with_services(ctx, story, as_json=as_json)
+    done = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(done)
         return

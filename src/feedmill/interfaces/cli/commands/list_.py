@@ -7,12 +7,8 @@ from datetime import timedelta
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.output import (
-    format_duration,
-    json_option,
-    show_json,
-    show_table,
-)
+from feedmill.interfaces.cli.options import after_option, json_option, limit_option
+from feedmill.interfaces.cli.output import format_duration, show_json, show_table
 from feedmill.interfaces.cli.run_command import (
     config_of,
     with_services,
@@ -25,14 +21,8 @@ _WIDE = 110  # columns from which on a list has room for titles and addresses
 
 @click.command("list")
 @click.option("--tag", metavar="TAG", help="Only feeds with this tag.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=100,
-    show_default=True,
-    help="At most this many.",
-)
-@click.option("--after", metavar="CURSOR", help="Go on after the last page.")
+@limit_option(100)
+@after_option
 @json_option
 @click.pass_context
 def list_(
@@ -40,12 +30,12 @@ def list_(
 ) -> None:
     """List subscriptions with their state and next poll."""
 
-    async def story(services: Services) -> tuple[list[Feed], str | None]:
+    async def action(services: Services) -> tuple[list[Feed], str | None]:
         page = await services.store.feeds(tag=tag, after=after, limit=limit)
         return list(page.items), page.next
 
     config = config_of(ctx, as_json=as_json)
-    feeds, following = with_services(ctx, story, as_json=as_json, config=config)
+    feeds, following = with_services(ctx, action, as_json=as_json, config=config)
     if as_json:
         items = [feed_wire(f, config.schedule, config.moves) for f in feeds]
         show_json({"items": items, "next": following})

@@ -11,7 +11,8 @@ from feedmill.app.settings import owner_name
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import exit_interrupted
-from feedmill.interfaces.cli.output import json_option, show_json_line
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json_line
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.servers import load_mcp_transports
 from feedmill.interfaces.cli.signals import SIGNALS, stop_on_signals
@@ -55,7 +56,7 @@ def mcp(ctx: click.Context, place: tuple[str, int] | None, *, as_json: bool) -> 
     config = config_of(ctx, as_json=as_json)
     announce_egress(config)
 
-    async def tell() -> signal.Signals | None:
+    async def action() -> signal.Signals | None:
         load_mcp_transports()  # what is missing is said before the store is opened
         async with open_services(config) as services:
             if place is None:
@@ -68,7 +69,7 @@ def mcp(ctx: click.Context, place: tuple[str, int] | None, *, as_json: bool) -> 
             os._exit(_INTERRUPTED if by == signal.SIGINT else 0)
         return by
 
-    if run_async(tell, as_json=as_json) == signal.SIGINT:
+    if run_async(action, as_json=as_json) == signal.SIGINT:
         exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
 
 

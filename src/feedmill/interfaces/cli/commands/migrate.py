@@ -5,7 +5,8 @@ import sys
 import click
 
 from feedmill.app.store_moves import migrate_store, missing_migrations
-from feedmill.interfaces.cli.output import json_option, show_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json
 from feedmill.interfaces.cli.run_command import config_of, run_async
 
 
@@ -28,10 +29,10 @@ def migrate(ctx: click.Context, *, check: bool, as_json: bool) -> None:
     """
     config = config_of(ctx, as_json=as_json)
 
-    async def tell() -> tuple[str, ...]:
+    async def action() -> tuple[str, ...]:
         return await (missing_migrations(config) if check else migrate_store(config))
 
-    names = run_async(tell, as_json=as_json)
+    names = run_async(action, as_json=as_json)
     if as_json:
         show_json({"missing" if check else "applied": names})
     else:

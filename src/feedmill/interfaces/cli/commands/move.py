@@ -8,7 +8,8 @@ import msgspec
 from feedmill.engine.moves.follow import MoveResult, move_feed, undo_move
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import json_option, shorten, show_json, style_text
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import resolve_feed, with_services
 from feedmill.model.feed import Feed
 from feedmill.publish.move_shapes import (
@@ -49,13 +50,13 @@ def move(
         _show(ctx, feed, as_json=as_json)
         return
 
-    async def story(services: Services) -> tuple[Feed, MoveResult]:
+    async def action(services: Services) -> tuple[Feed, MoveResult]:
         found = await resolve_feed(feed, services)
         if url is None:
             return found, await undo_move(found, services)
         return found, await move_feed(found, url, services, force=force)
 
-    found, followed = with_services(ctx, story, as_json=as_json)
+    found, followed = with_services(ctx, action, as_json=as_json)
     if followed.outcome in ("held", "put-off"):
         _refuse(followed, as_json=as_json)
     if as_json:
@@ -67,7 +68,7 @@ def move(
 
 
 def _show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
-    async def story(services: Services) -> tuple[dict[str, Any], list[str]]:
+    async def action(services: Services) -> tuple[dict[str, Any], list[str]]:
         found = await resolve_feed(feed, services)
         history = await services.store.moves(found.id)
         config, candidate = services.config.moves, found.move
@@ -81,7 +82,7 @@ def _show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
         words += () if candidate is None else candidate_in_words(candidate, config)
         return shape, [*words, *map(move_in_words, history)]
 
-    shape, words = with_services(ctx, story, as_json=as_json)
+    shape, words = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(shape)
         return

@@ -9,7 +9,8 @@ import msgspec
 from feedmill.api import normalise, parse_date
 from feedmill.api import parse as parse_feed
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import json_option, shorten, show_json, style_text
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.model.entry import NormalisedFeed
 from feedmill.model.parsed import ParsedEntry, ParsedFeed, Repair, Unreadable
 
@@ -138,16 +139,16 @@ def _print_feed(feed: ParsedFeed) -> None:
 def _asks(feed: ParsedFeed) -> str:
     """What the publisher wants of those who poll, in words."""
     hints = feed.hints
-    wishes: list[str] = []
+    options: list[str] = []
     if hints.ttl_minutes is not None:
-        wishes.append(f"at most every {hints.ttl_minutes} min")
+        options.append(f"at most every {hints.ttl_minutes} min")
     if hints.update_period is not None:
-        wishes.append(f"updates {hints.update_frequency or 1} × {hints.update_period}")
+        options.append(f"updates {hints.update_frequency or 1} × {hints.update_period}")
     if hints.skip_hours:
-        wishes.append("not in hours " + " ".join(map(str, hints.skip_hours)))
+        options.append("not in hours " + " ".join(map(str, hints.skip_hours)))
     if hints.skip_days:
-        wishes.append("not on " + " ".join(hints.skip_days))
-    return "; ".join(wishes)
+        options.append("not on " + " ".join(hints.skip_days))
+    return "; ".join(options)
 
 
 def _print_entry(entry: ParsedEntry) -> None:

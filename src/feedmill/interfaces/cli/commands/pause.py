@@ -6,10 +6,8 @@ import click
 from msgspec.structs import replace
 
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.output import (
-    json_option,
-    show_json,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json
 from feedmill.interfaces.cli.run_command import (
     resolve_feeds,
     with_services,
@@ -29,7 +27,7 @@ def pause(ctx: click.Context, feeds: tuple[str, ...], *, as_json: bool) -> None:
 def set_paused(ctx: click.Context, feeds: tuple[str, ...], *, paused: bool, as_json: bool) -> None:
     """Pause or resume feeds and print the result."""
 
-    async def story(services: Services) -> list[dict[str, Any]]:
+    async def action(services: Services) -> list[dict[str, Any]]:
         changed = []
         for found in await resolve_feeds(feeds, services):
             feed = replace(found, paused=paused)
@@ -39,7 +37,7 @@ def set_paused(ctx: click.Context, feeds: tuple[str, ...], *, paused: bool, as_j
             changed.append(feed_wire(feed, services.config.schedule))
         return changed
 
-    changed = with_services(ctx, story, as_json=as_json)
+    changed = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json({"items": changed, "next": None})
     else:

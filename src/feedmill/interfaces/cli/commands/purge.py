@@ -4,7 +4,8 @@ import click
 
 from feedmill.engine.maintain.retention import purge as purge_old
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.output import json_option, show_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json
 from feedmill.interfaces.cli.run_command import (
     with_services,
 )
@@ -16,10 +17,10 @@ from feedmill.interfaces.cli.run_command import (
 def purge(ctx: click.Context, *, as_json: bool) -> None:
     """Let go of what retention no longer keeps; entries still in a feed's document stay."""
 
-    async def story(services: Services) -> dict[str, int]:
+    async def action(services: Services) -> dict[str, int]:
         return await purge_old(services)
 
-    result = with_services(ctx, story, as_json=as_json)
+    result = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(result)
     else:

@@ -8,12 +8,8 @@ import click
 from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.run.services import Services
 from feedmill.errors import NotFoundError
-from feedmill.interfaces.cli.output import (
-    json_option,
-    shorten,
-    show_json,
-    style_text,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.publish.to_json import fetch_wire
 
@@ -29,7 +25,7 @@ def raw(ctx: click.Context, what: str, *, headers: bool, as_json: bool) -> None:
     WHAT is a fetch_id or an entry_uid.
     """
 
-    async def story(services: Services) -> dict[str, Any] | bytes:
+    async def action(services: Services) -> dict[str, Any] | bytes:
         found = await services.store.entry(what)
         ref = found.raw_refs[0] if found is not None and found.raw_refs else None
         fetch = await services.store.fetch(ref.fetch_id if ref else what)
@@ -43,7 +39,7 @@ def raw(ctx: click.Context, what: str, *, headers: bool, as_json: bool) -> None:
             return body[ref.offset : ref.offset + ref.length]
         return body
 
-    result = with_services(ctx, story, as_json=as_json)
+    result = with_services(ctx, action, as_json=as_json)
     if isinstance(result, bytes):
         sys.stdout.buffer.write(result)
     elif as_json:

@@ -17,7 +17,8 @@ from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services, stop_after
-from feedmill.interfaces.cli.output import format_count, json_option, show_json_line
+from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
+from feedmill.interfaces.cli.output import format_count, show_json_line
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
 from feedmill.observe.log import logger
@@ -32,14 +33,8 @@ from feedmill.observe.metrics import Metrics
     metavar="SEQ",
     help="Fill the bus again: every event after this number.",
 )
-@click.option("--webhooks/--no-webhooks", default=True, show_default=True, help="Tell webhooks.")
-@click.option(
-    "--for",
-    "duration",
-    type=click.FloatRange(min=0),
-    metavar="SEC",
-    help="Stop after this long.",
-)
+@webhooks_option
+@duration_option
 @json_option
 @click.pass_context
 def relay(
@@ -60,7 +55,7 @@ def relay(
     if webhooks:
         announce_egress(config)
 
-    async def tell() -> SignalHandler:
+    async def action() -> SignalHandler:
         async with open_services_when_ready(config, "await") as services, AsyncExitStack() as stack:
             bus = None
             if config.bus.url is not None:
@@ -71,7 +66,7 @@ def relay(
             _say(bus, webhooks=webhooks, as_json=as_json)
             return await _relay(services, bus, duration, webhooks=webhooks)
 
-    stopping = run_async(tell, as_json=as_json)
+    stopping = run_async(action, as_json=as_json)
     if stopping.by == signal.SIGINT:
         exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
 
@@ -84,8 +79,10 @@ async def _relay(
     stopping = stop_on_signals(watch)
     parts = [*(["bus"] if bus else []), *(["webhooks"] if webhooks else [])]
     consumers = [bus.name] if bus else []
-    duty = role_services(services, watch, "relay", report.metrics, parts=parts, consumers=consumers)
-    async with duty, asyncio.TaskGroup() as group:
+    role_tasks = role_services(
+        services, watch, "relay", report.metrics, parts=parts, consumers=consumers
+    )
+    async with role_tasks, asyncio.TaskGroup() as group:
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
         if webhooks:

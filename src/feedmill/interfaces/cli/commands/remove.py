@@ -6,12 +6,8 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import (
-    format_count,
-    json_option,
-    shorten,
-    show_json,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import format_count, shorten, show_json
 from feedmill.interfaces.cli.run_command import (
     resolve_feeds,
     with_services,
@@ -32,7 +28,7 @@ def remove(ctx: click.Context, feeds: tuple[str, ...], *, yes: bool, as_json: bo
             "usage", "nobody is here to be asked", "give --yes", as_json=as_json, status=2
         )
 
-    async def story(services: Services) -> list[str]:
+    async def action(services: Services) -> list[str]:
         chosen = await resolve_feeds(feeds, services)
         if not (yes or as_json) and not _agreed(chosen):
             return []
@@ -41,7 +37,7 @@ def remove(ctx: click.Context, feeds: tuple[str, ...], *, yes: bool, as_json: bo
             await services.store.remove_feed(feed.id, (event,))
         return [feed.id for feed in chosen]
 
-    gone = with_services(ctx, story, as_json=as_json)
+    gone = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json({"items": gone, "next": None})
     else:

@@ -5,7 +5,8 @@ import click
 from feedmill.engine.poll.replay import Replayed
 from feedmill.engine.poll.replay import replay as replay_feed
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.output import json_option, progress, shorten, show_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import progress, shorten, show_json
 from feedmill.interfaces.cli.run_command import (
     all_feeds,
     resolve_feeds,
@@ -27,7 +28,7 @@ def replay(
         message = "name feeds, or give --all"
         raise click.UsageError(message)
 
-    async def story(services: Services) -> list[Replayed]:
+    async def action(services: Services) -> list[Replayed]:
         chosen = await (all_feeds(services) if everything else resolve_feeds(feeds, services))
         results = []
         with progress(len(chosen), "reading again", hide=as_json) as step:
@@ -36,7 +37,7 @@ def replay(
                 step()
         return results
 
-    results = with_services(ctx, story, as_json=as_json)
+    results = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json({"items": results, "next": None})
         return

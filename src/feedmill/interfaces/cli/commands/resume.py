@@ -3,9 +3,7 @@
 import click
 
 from feedmill.interfaces.cli.commands.pause import set_paused
-from feedmill.interfaces.cli.output import (
-    json_option,
-)
+from feedmill.interfaces.cli.options import json_option
 
 
 @click.command()

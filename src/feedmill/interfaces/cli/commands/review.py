@@ -16,7 +16,8 @@ from feedmill.engine.two_phase.sidecar_files import (
     selection_path,
 )
 from feedmill.interfaces.cli.commands.insert_selected import user_name
-from feedmill.interfaces.cli.output import json_option, show_json, style_text
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json, style_text
 from feedmill.interfaces.cli.review_html import review_page
 from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
 from feedmill.interfaces.cli.run_command import run_async, write_file
@@ -83,11 +84,11 @@ def review(
         _show(ReviewSession(shown, said), file, candidates)
 
 
-def _show(desk: ReviewSession, file: CandidateFile, path: Path) -> None:
+def _show(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
     if sys.stdin.isatty() and sys.stdout.isatty():
-        _converse(desk, file, path)
+        _converse(subscriber, file, path)
     else:
-        for line in desk.listing():
+        for line in subscriber.listing():
             click.echo(line)
 
 
@@ -105,9 +106,9 @@ def _hint(
         click.echo(f"none of {count} is shown; --all shows dropped and stored ones too", err=True)
 
 
-def _converse(desk: ReviewSession, file: CandidateFile, path: Path) -> None:
+def _converse(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
     click.echo(HELP)
-    reply = desk.answer("list")
+    reply = subscriber.answer("list")
     while True:
         for line in reply.lines:
             click.echo(style_text(line, bold=line.startswith("== ")))
@@ -115,13 +116,13 @@ def _converse(desk: ReviewSession, file: CandidateFile, path: Path) -> None:
             webbrowser.open(reply.open_url)
         if reply.is_over:
             break
-        reply = desk.answer(click.prompt("review", default="", show_default=False))
+        reply = subscriber.answer(click.prompt("review", default="", show_default=False))
     if reply.is_confirmed:
-        _confirmed(desk, file, path)
+        _confirmed(subscriber, file, path)
 
 
-def _confirmed(desk: ReviewSession, file: CandidateFile, path: Path) -> None:
-    ids = tuple(sorted(desk.chosen))
+def _confirmed(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
+    ids = tuple(sorted(subscriber.chosen))
     confirmation = Confirmation(
         confirmed_by=user_name(),
         confirmed_at=current_time(),

@@ -20,13 +20,8 @@ from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.commands.relay import run_bus_relay
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services, stop_after
-from feedmill.interfaces.cli.output import (
-    format_duration,
-    json_option,
-    shorten,
-    show_json_line,
-    style_text,
-)
+from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
+from feedmill.interfaces.cli.output import format_duration, shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
 from feedmill.model.feed import Feed
@@ -47,14 +42,8 @@ _BESIDE = 65  # columns of a line beside the name: time, outcome, news, wait, re
 )
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print events as NDJSON.")
 @click.option("--taps/--no-taps", default=True, show_default=True, help="Write NDJSON files.")
-@click.option("--webhooks/--no-webhooks", default=True, show_default=True, help="Tell webhooks.")
-@click.option(
-    "--for",
-    "duration",
-    type=click.FloatRange(min=0),
-    metavar="SEC",
-    help="Stop after this long.",
-)
+@webhooks_option
+@duration_option
 @click.option("--quiet", is_flag=True, help="Do not print each refresh.")
 @json_option
 @click.pass_context
@@ -77,7 +66,7 @@ def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa
     announce_egress(config)
     show: tuple[RefreshListener, ...] = (show_refresh_json,) if as_json else (show_refresh,)
 
-    async def tell() -> SignalHandler:
+    async def action() -> SignalHandler:
         async with open_services_when_ready(config, "apply") as services:
             return await run_engine(
                 services,
@@ -89,7 +78,7 @@ def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa
                 show=() if chosen["quiet"] or chosen["to_stdout"] else show,
             )
 
-    stopping = run_async(tell, as_json=as_json)
+    stopping = run_async(action, as_json=as_json)
     if stopping.by == signal.SIGINT:
         exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
 
@@ -117,7 +106,7 @@ async def run_engine(
         *([stdout_sink(services.config)] if to_stdout else []),
     ]
     bus = None if services.config.bus.url is None else make_bus(services.config)
-    duty = role_services(
+    role_tasks = role_services(
         services,
         watch,
         "run",
@@ -126,7 +115,7 @@ async def run_engine(
         consumers=() if bus is None else (bus.name,),
         metrics_port=metrics_port,
     )
-    async with duty, asyncio.TaskGroup() as group:
+    async with role_tasks, asyncio.TaskGroup() as group:
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
         for sink in sinks:

@@ -33,14 +33,8 @@ from feedmill.engine.two_phase.sidecar_files import (
     write_screenings,
 )
 from feedmill.errors import TopicError, UsageError
-from feedmill.interfaces.cli.output import (
-    json_option,
-    progress,
-    shorten,
-    show_json,
-    show_table,
-    style_text,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.candidate import CandidateFile
 from feedmill.model.screening import (
@@ -144,7 +138,7 @@ def screen(
     config = config_of(ctx, as_json=as_json)
     chosen = set_name or "sustainability"
 
-    async def story() -> _Screened | Evaluation:
+    async def action() -> _Screened | Evaluation:
         topics = _topics(topic_file, no_defaults=no_defaults)
         if set_name is not None and (candidates is not None or not is_evaluation):
             message = "--set goes with --evaluate, and without a set of your own"
@@ -157,7 +151,7 @@ def screen(
             raise UsageError(message)
         return await _screen(candidates, topics, names, method, reviewed, out, config, as_json)
 
-    result = run_async(story, as_json=as_json)
+    result = run_async(action, as_json=as_json)
     if isinstance(result, Evaluation):
         _show_evaluation(result, chosen if candidates is None else None, as_json=as_json)
     else:

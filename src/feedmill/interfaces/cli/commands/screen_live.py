@@ -8,7 +8,8 @@ import click
 from feedmill.app.screeners import default_topics
 from feedmill.engine.run.services import Services
 from feedmill.errors import NotFoundError, UsageError
-from feedmill.interfaces.cli.output import json_option, shorten, show_json, show_table
+from feedmill.interfaces.cli.options import json_option, topic_option, topics_option
+from feedmill.interfaces.cli.output import shorten, show_json, show_table
 from feedmill.interfaces.cli.run_command import (
     resolve_feed,
     with_services,
@@ -39,13 +40,8 @@ def screen_live() -> None:
     show_default=True,
     help="How to score.",
 )
-@click.option(
-    "--topics",
-    "topic_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Topics of your own, in addition to the bundled ones.",
-)
-@click.option("--topic", "topic_names", multiple=True, metavar="NAME", help="Only this topic.")
+@topics_option
+@topic_option
 @json_option
 @click.pass_context
 def add_screen_command(
@@ -70,7 +66,7 @@ def add_screen_command(
         message = "give either --feed or --tag"
         raise click.UsageError(message)
 
-    async def story(services: Services) -> StandingScreen:
+    async def action(services: Services) -> StandingScreen:
         feed = None if name is None else await resolve_feed(name, services)
         screen = StandingScreen(
             id=services.clock.new_id(),
@@ -84,7 +80,7 @@ def add_screen_command(
         await services.store.add_screen(screen)
         return screen
 
-    screen = with_services(ctx, story, as_json=as_json)
+    screen = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(_screen_shape(screen))
     else:
@@ -97,10 +93,10 @@ def add_screen_command(
 def list_screens_command(ctx: click.Context, *, as_json: bool) -> None:
     """List standing screens."""
 
-    async def story(services: Services) -> tuple[StandingScreen, ...]:
+    async def action(services: Services) -> tuple[StandingScreen, ...]:
         return await services.store.screens()
 
-    screens = with_services(ctx, story, as_json=as_json)
+    screens = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json({"items": [_screen_shape(one) for one in screens], "next": None})
     else:
@@ -114,7 +110,7 @@ def list_screens_command(ctx: click.Context, *, as_json: bool) -> None:
 def remove_screen_command(ctx: click.Context, screen_id: str, *, as_json: bool) -> None:
     """End a standing screen; what it holds goes on waiting."""
 
-    async def story(services: Services) -> str:
+    async def action(services: Services) -> str:
         fitting = [one.id for one in await services.store.screens() if one.id.startswith(screen_id)]
         if len(fitting) > 1:
             message = f"{screen_id!r} fits {len(fitting)} screens; use more of the id"
@@ -124,7 +120,7 @@ def remove_screen_command(ctx: click.Context, screen_id: str, *, as_json: bool) 
             raise NotFoundError(message, "`feedmill screen-live list` shows all of them")
         return fitting[0]
 
-    removed = with_services(ctx, story, as_json=as_json)
+    removed = with_services(ctx, action, as_json=as_json)
     show_json({"removed": removed}) if as_json else click.echo(f"removed {removed}")
 
 

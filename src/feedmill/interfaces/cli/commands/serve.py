@@ -2,7 +2,7 @@
 
 import click
 
-from feedmill.interfaces.cli.output import json_option
+from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.run_command import config_of
 from feedmill.interfaces.cli.serving import ListenOptions, listen_options, serve_until_stopped
 

@@ -5,11 +5,8 @@ from typing import Any
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.output import (
-    json_option,
-    show_facts,
-    show_json,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_facts, show_json
 from feedmill.interfaces.cli.run_command import (
     resolve_feed,
     with_services,
@@ -24,13 +21,13 @@ from feedmill.publish.to_json import feed_wire
 def show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
     """Show everything known about one feed (FEED is an id, its start, an address or a title)."""
 
-    async def story(services: Services) -> dict[str, Any]:
+    async def action(services: Services) -> dict[str, Any]:
         found = await resolve_feed(feed, services)
         aliases = await services.store.aliases(found.id)
         shape = feed_wire(found, services.config.schedule, services.config.moves)
         return {**shape, "aliases": list(aliases)}
 
-    result = with_services(ctx, story, as_json=as_json)
+    result = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(result)
         return

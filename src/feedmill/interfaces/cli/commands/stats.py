@@ -3,10 +3,8 @@
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.output import (
-    json_option,
-    show_json,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json
 from feedmill.interfaces.cli.run_command import with_services
 
 
@@ -16,10 +14,10 @@ from feedmill.interfaces.cli.run_command import with_services
 def stats(ctx: click.Context, *, as_json: bool) -> None:
     """Count feeds, entries, fetches and events."""
 
-    async def story(services: Services) -> dict[str, int]:
+    async def action(services: Services) -> dict[str, int]:
         return await services.store.counts()
 
-    result = with_services(ctx, story, as_json=as_json)
+    result = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(result)
         return

@@ -7,14 +7,8 @@ import click
 
 from feedmill.app.store_moves import BATCH_ROWS, compare_stores, transfer_store
 from feedmill.config import Config
-from feedmill.interfaces.cli.output import (
-    json_option,
-    progress,
-    shorten,
-    show_json,
-    show_table,
-    style_text,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.store_transfer import ComparedTable, Transfer
 from feedmill.observe.masking import mask_secrets
@@ -71,7 +65,7 @@ def transfer_store_command(
     config = config_of(ctx, as_json=as_json)
     url = _target(target, config)
 
-    async def tell() -> Transfer:
+    async def action() -> Transfer:
         return await transfer_store(
             config,
             source,
@@ -82,7 +76,7 @@ def transfer_store_command(
             batch_rows=batch_rows,
         )
 
-    done = run_async(tell, as_json=as_json)
+    done = run_async(action, as_json=as_json)
     if as_json:
         show_json(done)
     elif dry_run:
@@ -112,11 +106,11 @@ def compare_stores_command(
     config = config_of(ctx, as_json=as_json)
     url = _target(target, config)
 
-    async def tell() -> Transfer:
+    async def action() -> Transfer:
         bar = partial(progress, hide=as_json)
         return await compare_stores(config, source, url, bar, batch_rows=batch_rows)
 
-    found = run_async(tell, as_json=as_json)
+    found = run_async(action, as_json=as_json)
     if as_json:
         show_json(found)
     else:

@@ -20,10 +20,10 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import BlobError, FeedmillError, StoreError
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error
+from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import (
     format_count,
     format_duration,
-    json_option,
     progress,
     shorten,
     show_json,
@@ -61,7 +61,7 @@ def sync(
     config = config_of(ctx, as_json=as_json)
     announce_egress(config)
 
-    async def tell() -> dict[str, Any]:
+    async def action() -> dict[str, Any]:
         async with AsyncExitStack() as stack:
             try:
                 services = await stack.enter_async_context(open_services(config))
@@ -69,7 +69,7 @@ def sync(
                 return await _degraded(config, feeds, problem, hide=as_json)
             return await _sync(services, feeds, force=force, taps=taps, hide=as_json)
 
-    result = run_async(tell, as_json=as_json)
+    result = run_async(action, as_json=as_json)
     stopped = result.pop("interrupted")
     if as_json:
         show_json(result)

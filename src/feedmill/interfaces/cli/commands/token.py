@@ -9,7 +9,8 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import IssuedToken, issue_token, revoke_token, rotate_token
 from feedmill.errors import NotFoundError, UsageError
 from feedmill.interfaces.cli.durations import parse_duration
-from feedmill.interfaces.cli.output import json_option, show_json, show_table
+from feedmill.interfaces.cli.options import json_option, overlap_option
+from feedmill.interfaces.cli.output import show_json, show_table
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.token import Scope, Token
 from feedmill.publish.to_json import format_instant, token_wire
@@ -46,10 +47,10 @@ def create_token_command(
 ) -> None:
     """Make a token and print its secret, which is shown now and never again."""
 
-    async def story(services: Services) -> IssuedToken:
+    async def action(services: Services) -> IssuedToken:
         return await issue_token(name, scopes, services, expires_in=expires)
 
-    _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
+    _show_secret(with_services(ctx, action, as_json=as_json), as_json=as_json)
 
 
 @token.command("list")
@@ -58,11 +59,11 @@ def create_token_command(
 def list_tokens_command(ctx: click.Context, *, as_json: bool) -> None:
     """List tokens, with those that have expired or were revoked."""
 
-    async def story(services: Services) -> tuple[list[Token], list[str]]:
+    async def action(services: Services) -> tuple[list[Token], list[str]]:
         tokens = list(await services.store.tokens())
         return tokens, [_state(one, services) for one in tokens]
 
-    tokens, states = with_services(ctx, story, as_json=as_json)
+    tokens, states = with_services(ctx, action, as_json=as_json)
     if as_json:
         items = [
             {**token_wire(one), "state": state} for one, state in zip(tokens, states, strict=True)
@@ -82,10 +83,10 @@ def list_tokens_command(ctx: click.Context, *, as_json: bool) -> None:
 def revoke_token_command(ctx: click.Context, token: str, *, as_json: bool) -> None:
     """End a token at once (TOKEN is an id, its start, or a name)."""
 
-    async def story(services: Services) -> Token:
+    async def action(services: Services) -> Token:
         return await revoke_token((await _named(token, services)).id, services)
 
-    revoked = with_services(ctx, story, as_json=as_json)
+    revoked = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(token_wire(revoked))
     else:
@@ -94,14 +95,7 @@ def revoke_token_command(ctx: click.Context, token: str, *, as_json: bool) -> No
 
 @token.command("rotate")
 @click.argument("token", metavar="TOKEN")
-@click.option(
-    "--overlap",
-    type=parse_duration,
-    default="1d",
-    show_default=True,
-    metavar="SPAN",
-    help="How long the secret before is still good; 0 ends it now.",
-)
+@overlap_option("How long the secret before is still good; 0 ends it now.")
 @json_option
 @click.pass_context
 def rotate_token_command(
@@ -109,10 +103,10 @@ def rotate_token_command(
 ) -> None:
     """Give a token another secret and print it, once."""
 
-    async def story(services: Services) -> IssuedToken:
+    async def action(services: Services) -> IssuedToken:
         return await rotate_token((await _named(token, services)).id, overlap, services)
 
-    _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
+    _show_secret(with_services(ctx, action, as_json=as_json), as_json=as_json)
 
 
 def _show_secret(issued: IssuedToken, *, as_json: bool) -> None:

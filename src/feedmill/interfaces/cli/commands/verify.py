@@ -7,7 +7,8 @@ import click
 
 from feedmill.engine.maintain.retention import verify_integrity as verify_all
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.output import json_option, show_json, style_text
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json, style_text
 from feedmill.interfaces.cli.run_command import (
     with_services,
 )
@@ -19,10 +20,10 @@ from feedmill.interfaces.cli.run_command import (
 def verify(ctx: click.Context, *, as_json: bool) -> None:
     """Prove that the index and the raw bytes agree, and that the store is sound."""
 
-    async def story(services: Services) -> dict[str, Any]:
+    async def action(services: Services) -> dict[str, Any]:
         return await verify_all(services)
 
-    result = with_services(ctx, story, as_json=as_json)
+    result = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(result)
     else:

@@ -11,8 +11,8 @@ import msgspec
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import webhooks as engine
 from feedmill.errors import NotFoundError, UsageError
-from feedmill.interfaces.cli.durations import parse_duration
-from feedmill.interfaces.cli.output import json_option, shorten, show_json, show_table, style_text
+from feedmill.interfaces.cli.options import after_option, json_option, limit_option, overlap_option
+from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import resolve_feed, with_services
 from feedmill.model.webhook import DeadLetter, Delivery, Webhook
 from feedmill.publish.to_json import dead_letter_wire, format_instant, webhook_wire
@@ -46,7 +46,7 @@ def add_webhook_command(ctx: click.Context, /, url: str, *, as_json: bool, **cho
     """
     types = [kind.strip() for kind in (chosen["types"] or "").split(",") if kind.strip()]
 
-    async def story(services: Services) -> Webhook:
+    async def action(services: Services) -> Webhook:
         feed = await resolve_feed(chosen["feed"], services) if chosen["feed"] else None
         return await engine.add_webhook(
             url,
@@ -58,7 +58,7 @@ def add_webhook_command(ctx: click.Context, /, url: str, *, as_json: bool, **cho
             from_seq=chosen["from_seq"],
         )
 
-    _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
+    _show_secret(with_services(ctx, action, as_json=as_json), as_json=as_json)
 
 
 @webhook.command("list")
@@ -67,10 +67,10 @@ def add_webhook_command(ctx: click.Context, /, url: str, *, as_json: bool, **cho
 def list_webhooks_command(ctx: click.Context, *, as_json: bool) -> None:
     """List webhooks, how far each has been told, and how it fares."""
 
-    async def story(services: Services) -> tuple[tuple[Webhook, ...], int]:
+    async def action(services: Services) -> tuple[tuple[Webhook, ...], int]:
         return await services.store.webhooks(), await services.store.last_seq()
 
-    found, last_seq = with_services(ctx, story, as_json=as_json)
+    found, last_seq = with_services(ctx, action, as_json=as_json)
     if as_json:
         items = [{**webhook_wire(one), "behind": last_seq - one.cursor} for one in found]
         show_json({"items": items, "next": None})
@@ -88,12 +88,12 @@ def list_webhooks_command(ctx: click.Context, *, as_json: bool) -> None:
 def remove_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Forget a webhook, its cursor and its dead letters."""
 
-    async def story(services: Services) -> Webhook:
+    async def action(services: Services) -> Webhook:
         found = await _named(webhook, services)
         await engine.remove_webhook(found.id, services)
         return found
 
-    _show("removed", with_services(ctx, story, as_json=as_json), as_json=as_json)
+    _show("removed", with_services(ctx, action, as_json=as_json), as_json=as_json)
 
 
 @webhook.command("pause")
@@ -139,14 +139,7 @@ def replay_webhook_command(
 
 @webhook.command("rotate")
 @_THE_WEBHOOK
-@click.option(
-    "--overlap",
-    type=parse_duration,
-    default="1d",
-    show_default=True,
-    metavar="SPAN",
-    help="How long deliveries are signed with the secret before as well.",
-)
+@overlap_option("How long deliveries are signed with the secret before as well.")
 @json_option
 @click.pass_context
 def rotate_webhook_secret_command(
@@ -154,24 +147,18 @@ def rotate_webhook_secret_command(
 ) -> None:
     """Sign with a new secret and print it, once."""
 
-    async def story(services: Services) -> Webhook:
+    async def action(services: Services) -> Webhook:
         found = await _named(webhook, services)
         return await engine.rotate_webhook_secret(found.id, overlap, services)
 
-    _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
+    _show_secret(with_services(ctx, action, as_json=as_json), as_json=as_json)
 
 
 @webhook.command("dead")
 @_THE_WEBHOOK
 @click.option("--resend", is_flag=True, help="Send them once more, the oldest first.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=100,
-    show_default=True,
-    help="At most this many.",
-)
-@click.option("--after", metavar="CURSOR", help="Go on after the last page.")
+@limit_option(100)
+@after_option
 @json_option
 @click.pass_context
 def list_dead_letters_command(
@@ -182,12 +169,12 @@ def list_dead_letters_command(
         _resend(ctx, webhook, as_json=as_json)
         return
 
-    async def story(services: Services) -> tuple[tuple[DeadLetter, ...], str | None]:
+    async def action(services: Services) -> tuple[tuple[DeadLetter, ...], str | None]:
         found = await _named(webhook, services)
         page = await services.store.dead_letters(found.id, after=after, limit=limit)
         return page.items, page.next
 
-    letters, following = with_services(ctx, story, as_json=as_json)
+    letters, following = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json({"items": [dead_letter_wire(one) for one in letters], "next": following})
     elif not letters:
@@ -203,10 +190,10 @@ def list_dead_letters_command(
 def test_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Send an empty, signed batch now and say what came back; the cursor stays."""
 
-    async def story(services: Services) -> Delivery:
+    async def action(services: Services) -> Delivery:
         return await engine.send_test_delivery((await _named(webhook, services)).id, services)
 
-    delivery = with_services(ctx, story, as_json=as_json)
+    delivery = with_services(ctx, action, as_json=as_json)
     good = delivery.result == "delivered"
     if as_json:
         show_json(msgspec.to_builtins(delivery))
@@ -218,10 +205,10 @@ def test_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> 
 
 
 def _resend(ctx: click.Context, name: str, *, as_json: bool) -> None:
-    async def story(services: Services) -> engine.Resent:
+    async def action(services: Services) -> engine.Resent:
         return await engine.resend_dead_letters((await _named(name, services)).id, services)
 
-    resent = with_services(ctx, story, as_json=as_json)
+    resent = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(msgspec.to_builtins(resent))
     else:
@@ -238,10 +225,10 @@ def _change(
     *,
     as_json: bool,
 ) -> None:
-    async def story(services: Services) -> Webhook:
+    async def action(services: Services) -> Webhook:
         return await act((await _named(name, services)).id, services)
 
-    _show(word, with_services(ctx, story, as_json=as_json), as_json=as_json)
+    _show(word, with_services(ctx, action, as_json=as_json), as_json=as_json)
 
 
 def _show(word: str, found: Webhook, *, as_json: bool) -> None:

@@ -15,7 +15,7 @@ from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.commands.run import show_refresh_json
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services, stop_after
-from feedmill.interfaces.cli.output import json_option
+from feedmill.interfaces.cli.options import duration_option, json_option
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
 from feedmill.observe.log import logger
@@ -23,13 +23,7 @@ from feedmill.observe.metrics import Metrics
 
 
 @click.command()
-@click.option(
-    "--for",
-    "duration",
-    type=click.FloatRange(min=0),
-    metavar="SEC",
-    help="Stop after this long.",
-)
+@duration_option
 @json_option
 @click.pass_context
 def worker(ctx: click.Context, duration: float | None, *, as_json: bool) -> None:
@@ -48,11 +42,11 @@ def worker(ctx: click.Context, duration: float | None, *, as_json: bool) -> None
     announce_egress(config)
     show: tuple[RefreshListener, ...] = (show_refresh_json,) if as_json else ()
 
-    async def tell() -> SignalHandler:
+    async def action() -> SignalHandler:
         async with open_services_when_ready(config, "await") as services:
             return await _work(services, duration, show)
 
-    stopping = run_async(tell, as_json=as_json)
+    stopping = run_async(action, as_json=as_json)
     if stopping.by == signal.SIGINT:
         exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
 
@@ -66,10 +60,10 @@ async def _work(
     )
     watch.lease_lost_listeners += (report.lost,)
     stopping = stop_on_signals(watch)
-    duty = role_services(services, watch, "worker", report.metrics, parts=("polls",))
+    role_tasks = role_services(services, watch, "worker", report.metrics, parts=("polls",))
     if not show:
         click.echo(f"polling as {watch.owner}; `feedmill workers` shows all, -v each refresh")
-    async with duty, asyncio.TaskGroup() as group:
+    async with role_tasks, asyncio.TaskGroup() as group:
         group.create_task(run_maintenance(services, watch))
         if duration is not None:
             group.create_task(stop_after(watch, duration))

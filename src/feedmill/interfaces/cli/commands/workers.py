@@ -6,7 +6,8 @@ import click
 
 from feedmill.engine.run.heartbeat import SILENT_AFTER_SEC
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.output import format_duration, json_option, show_json, show_table
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import format_duration, show_json, show_table
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.worker import WorkerView
 
@@ -30,11 +31,11 @@ def workers(ctx: click.Context, *, each: bool, as_json: bool) -> None:
       feedmill workers --json | jq .due_lanes
     """
 
-    async def story(services: Services) -> tuple[tuple[WorkerView, ...], datetime, int]:
+    async def action(services: Services) -> tuple[tuple[WorkerView, ...], datetime, int]:
         now = services.clock.now()
         return await services.store.workers(), now, await services.store.due_lanes(now)
 
-    found, now, due = with_services(ctx, story, as_json=as_json)
+    found, now, due = with_services(ctx, action, as_json=as_json)
     if as_json:
         items = [{"state": worker_state(one, now), **_shape(one)} for one in found]
         show_json({"items": items, "next": None, "due_lanes": due})
