@@ -25,30 +25,30 @@ from feedmill.observe.masking import mask_secrets
 
 
 async def run_doctor(config: Config) -> list[dict[str, Any]]:
-    """What `feedmill doctor` found; a bad configuration has been refused before."""
+    """The checks of `feedmill doctor`; an invalid configuration has been rejected before."""
     checks = await doctor.run_checks(Path(config.store.home), now=SystemClock().now())
-    first = {"name": "configuration", "ok": True, "detail": "every setting can be used"}
+    first = {"name": "configuration", "ok": True, "detail": "all settings are valid"}
     raw = [] if config.blobs.url is None else [await _examine_objects(config, config.blobs.url)]
     raw += [] if config.store.url is None else [await _examine_store(config, config.store.url)]
     return [first, *(to_builtins(check) for check in checks), *raw]
 
 
 def readiness_checks_for(services: Services, role: WorkerRole) -> dict[str, ReadinessCheck]:
-    """What else a role cannot work without, to be asked now and then: whoever polls keeps raw bytes."""
+    """Further readiness checks of a role: processes that poll need a writable raw store."""
     if role not in ("run", "worker"):
         return {}
     return {"raw": cached_check(_raw_probe(services), services.clock)}
 
 
 async def warn_if_raw_not_shared(services: Services, watch: Lifecycle) -> None:
-    """Say once that machines which share a store do not share raw bytes, when they do not."""
+    """Log a warning once when machines share a store but not the raw documents."""
     config = services.config
     if config.store.url is None or config.blobs.url is not None:
         return
     machines = await wait_for_other_machines(services, watch)
     if machines:
         log.logger("raw").warning(
-            "raw bytes are not shared: each machine keeps its own; set FEEDMILL_BLOBS_URL on all",
+            "raw documents are not shared: each machine keeps its own; set FEEDMILL_BLOBS_URL on all",
             machines=",".join(sorted(machines)),
         )
 
@@ -58,7 +58,7 @@ async def _examine_store(config: Config, url: str) -> dict[str, Any]:
         missing = await missing_migrations(config)
     except FeedmillError as problem:
         return {"name": "store", "ok": False, "detail": f"{problem} {problem.hint}".strip()}
-    detail = f"{mask_secrets(url)} answers"
+    detail = f"{mask_secrets(url)} is reachable"
     if missing:
         detail += f"; {len(missing)} migrations are missing, run `feedmill migrate`"
     return {"name": "store", "ok": not missing, "detail": detail}
@@ -73,11 +73,11 @@ async def _examine_objects(config: Config, url: str) -> dict[str, Any]:
             await blobs.close()
     except FeedmillError as problem:
         return {"name": "raw store", "ok": False, "detail": f"{problem} {problem.hint}".strip()}
-    return {"name": "raw store", "ok": True, "detail": f"{url} answers"}
+    return {"name": "raw store", "ok": True, "detail": f"{url} is reachable"}
 
 
 def _raw_probe(services: Services) -> ReadinessCheck:
-    """Whether a body could be kept now: a file in the folder, a look at the bucket."""
+    """Check that the raw store is writable: a file in the folder, a request to the bucket."""
 
     async def ask() -> None:
         check = getattr(services.blobs, "check", None)

@@ -10,25 +10,25 @@ MODELS_FOLDER: Final = "models"
 
 
 def installed_models(config: Config) -> tuple[model_files.InstalledModel, ...]:
-    """Every model that feedmill knows, here or not."""
+    """Every known model, installed or not."""
     return model_files.list_models(model_folder(config))
 
 
 async def install_model(config: Config, name: str, source: Path | None = None) -> Path:
-    """Fetch, check and keep a model; ScreenerError says why it could not be had."""
+    """Download, verify and store a model; ScreenerError when that fails."""
     return await model_files.install_model(
         model_folder(config), model_files.model_named(name), source
     )
 
 
 def verify_model(config: Config, name: str) -> None:
-    """ScreenerError when a model is missing or is not what it should be."""
+    """ScreenerError when a model is missing or damaged."""
     card = model_files.model_named(name)
     model_files.check_model(model_files.model_path(model_folder(config), card), card)
 
 
 def remove_model(config: Config, name: str) -> bool:
-    """Delete a model; False when it was not there."""
+    """Delete a model; False when it was not installed."""
     return model_files.remove_model(model_folder(config), model_files.model_named(name))
 
 

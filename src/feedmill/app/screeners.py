@@ -52,7 +52,7 @@ SCREEN_METHODS: Final[dict[ScreenMethod, tuple[Method, ...]]] = {
 
 
 class LiveScreener:
-    """The screeners of standing screens: made when they are first asked, closed with the world."""
+    """The screeners of live screens: opened on first use, closed with the services."""
 
     def __init__(self, config: Config, stack: AsyncExitStack) -> None:
         self._config, self._stack = config, stack
@@ -62,13 +62,13 @@ class LiveScreener:
     async def __call__(
         self, texts: Sequence[ScreenText], topics: TopicSet, method: StandingMethod
     ) -> tuple[Screening, ...]:
-        """What the method says of these texts; a part that is missing makes it degraded."""
+        """Screen these texts; a missing part makes the result degraded."""
         async with self._making:
             if method not in self._opened:
                 opening = open_screeners(self._config, method)
                 self._opened[method] = await self._stack.enter_async_context(opening)
                 for warning in self._opened[method].warnings:
-                    log.logger("standing").warning("new entries will wait", reason=warning)
+                    log.logger("standing").warning("new entries are held", reason=warning)
         opened = self._opened[method]
         return await screen_texts(
             texts, topics, opened.screeners, self._config.screen, asked=opened.asked
@@ -76,7 +76,7 @@ class LiveScreener:
 
 
 class OpenScreeners(NamedTuple):
-    """The methods that are there, those that were asked for, and why one is not there."""
+    """The available screeners, the requested methods, and warnings about missing ones."""
 
     screeners: tuple[Screener, ...]
     asked: tuple[Method, ...]
@@ -87,7 +87,7 @@ class OpenScreeners(NamedTuple):
 async def open_screeners(
     config: Config, method: ScreenMethod = "hybrid", judgements: Sequence[Judgement] = ()
 ) -> AsyncIterator[OpenScreeners]:
-    """The screeners of a method; without the embedding model, hybrid and llm go on degraded."""
+    """Open the screeners of a method; without the embedding model hybrid and llm are degraded."""
     asked = SCREEN_METHODS[method]
     warnings: list[str] = []
     async with AsyncExitStack() as stack:
@@ -105,7 +105,7 @@ async def open_screeners(
             except (MissingExtraError, ScreenerError) as problem:
                 if method == "embedding":
                     raise
-                warnings.append(f"screening goes on without meaning: {problem}; {problem.hint}")
+                warnings.append(f"screening without embeddings: {problem}; {problem.hint}")
         if "llm" in asked:
             screeners.append(_llm(config, memory, stack))
         if judgements:
@@ -121,7 +121,7 @@ def default_topics() -> TopicSet:
 
 
 def background() -> tuple[str, ...]:
-    """Sentences about anything else, for topic sets that do not extend the bundled one."""
+    """Background sentences about other subjects, for topic sets without the bundled one."""
     return bundled_data.bundled_background()
 
 
@@ -137,7 +137,7 @@ def _embedding(config: Config, memory: ScreeningCache) -> Screener:
             EmbeddingScreener,
         )
     except ImportError as problem:
-        extra, part = "semantic", "screening by meaning"
+        extra, part = "semantic", "embedding-based screening"
         raise MissingExtraError(extra, part) from problem
     model_files.check_model(path, model_files.USE_M)
     return EmbeddingScreener(
@@ -148,7 +148,7 @@ def _embedding(config: Config, memory: ScreeningCache) -> Screener:
 def _llm(config: Config, memory: ScreeningCache, stack: AsyncExitStack) -> Screener:
     if not config.screen.llm_url:
         mistake = (
-            "there is no language model to ask; set llm_url under [screen], or "
+            "no language model is configured; set llm_url under [screen], or "
             "FEEDMILL_SCREEN_LLM_URL, to an endpoint like http://127.0.0.1:8080/v1"
         )
         raise ConfigError([mistake])
@@ -164,7 +164,7 @@ def _llm(config: Config, memory: ScreeningCache, stack: AsyncExitStack) -> Scree
 
 
 def _llm_key() -> str | None:
-    """The key from the environment or from the file that it names; never from settings."""
+    """The API key from the environment or the file it names; never from the settings file."""
     named = os.environ.get("FEEDMILL_LLM_KEY_FILE")
     key = Path(named).read_text("utf-8") if named else os.environ.get("FEEDMILL_LLM_KEY", "")
     return key.strip() or None

@@ -61,10 +61,10 @@ async def open_services(
     clock: Clock | None = None,
     schema: Schema = "check",
 ) -> AsyncIterator[Services]:
-    """Store, raw bytes and fetcher where the settings say, closed again whatever happens.
+    """Open store, raw store and fetcher as configured; all are closed at the end of the block.
 
-    With `memory` nothing outlives the world: the degraded mode of seed 000. `schema` says what
-    becomes of a PostgreSQL that is not at this version; SQLite is always brought to it.
+    With `memory` nothing is kept: the degraded mode of seed 000. `schema` is the policy for a
+    PostgreSQL of another version; SQLite is always migrated.
     """
     home = Path(config.store.home)
     async with AsyncExitStack() as stack:
@@ -90,7 +90,7 @@ async def open_services(
 async def open_blobs(
     config: Config, clock: Clock, *, url: str | None = None, home: Path | None = None
 ) -> Blobs:
-    """The raw store: at `url`, in `home`, or where the settings say; the caller closes it."""
+    """Open the raw store: at `url`, in `home`, or as configured; the caller closes it."""
     url = url or (None if home else config.blobs.url)
     if url is None:
         folder = home or Path(config.store.home)
@@ -100,7 +100,7 @@ async def open_blobs(
 
 @asynccontextmanager
 async def open_fetcher(config: Config) -> AsyncIterator[tuple[Fetcher, Clock]]:
-    """The network alone, for what needs no store."""
+    """Open the fetcher alone, for commands without a store."""
     clock = SystemClock()
     fetcher = CurlFetcher(config.fetch, clock)
     try:
@@ -110,20 +110,21 @@ async def open_fetcher(config: Config) -> AsyncIterator[tuple[Fetcher, Clock]]:
 
 
 def systemd_notifier() -> SystemdNotifier:
-    """The line to systemd, silent where it does not listen."""
+    """The systemd notifier; it does nothing without systemd."""
     return SystemdNotifier(os.environ, os.getpid())
 
 
 def announce_egress(config: Config) -> None:
-    """Private addresses are open only by configuration, and whoever fetches says it loudly (D27)."""
+    """Log a warning when private networks are allowed (D27)."""
     if config.fetch.allow_cidrs:
         log.logger("egress").warning(
-            "private networks are open to feeds", allow_cidrs=",".join(config.fetch.allow_cidrs)
+            "feeds may be fetched from private networks",
+            allow_cidrs=",".join(config.fetch.allow_cidrs),
         )
 
 
 def file_sinks(services: Services) -> tuple[Sink, ...]:
-    """The file taps of 002 §9.3: events, and the raw documents they speak of when that is wanted."""
+    """The file sinks of 002 §9.3: events, and raw documents when configured."""
     folder = Path(services.config.store.home) / OUT_FOLDER
     events = NdjsonSink(folder, line=_line_of(services.config))
     if not services.config.store.raw_copies:
@@ -136,12 +137,12 @@ def file_sinks(services: Services) -> tuple[Sink, ...]:
 
 
 def stdout_sink(config: Config | None = None) -> Sink:
-    """Events on standard output, in the form that the settings choose."""
+    """The sink that writes events to standard output in the configured format."""
     return StdoutSink(line=_line_of(config or Config()))
 
 
 def make_bus(config: Config) -> Bus:
-    """The bus that the settings name, not yet connected; whoever takes it closes it."""
+    """The configured bus, not yet connected; the caller closes it."""
     address = parse_bus_address(config.bus.url)
     check_bus_files(config.bus)
     try:

@@ -17,7 +17,7 @@ _LEVELS: Final = {-1: "error", 0: "warning", 1: "info", 2: "debug"}
 
 
 def load_config(path: Path | None = None, home: str | None = None) -> Config:
-    """The settings in force; `home` from the command line wins over file and environment."""
+    """Load the settings; `home` from the command line overrides file and environment."""
     own = {} if home is None else {"FEEDMILL_HOME": home}
     return settings.load_config(path, os.environ | own)
 
@@ -30,7 +30,7 @@ def set_up_logging(verbose: int, *, as_json: bool) -> None:
 
 
 def config_reference() -> list[dict[str, str]]:
-    """Every setting with its variable and default, for people and for the reference."""
+    """Every setting with its variable and default."""
     return [
         {
             "part": part,
@@ -44,7 +44,7 @@ def config_reference() -> list[dict[str, str]]:
 
 
 def owner_name() -> str:
-    """Who holds a lane: this process on this machine, and no other of that number.
+    """The name under which this process leases lanes: host, random part and process id.
 
     Containers number their processes from 1 and may share the name of their machine.
     """
@@ -52,5 +52,5 @@ def owner_name() -> str:
 
 
 def current_time() -> datetime:
-    """What time it is, for doors that open no world."""
+    """The current time, for commands without services."""
     return SystemClock().now()

@@ -21,7 +21,7 @@ BATCH_ROWS: Final = 5_000  # of one transaction, when a store moves
 
 
 async def migrate_store(config: Config) -> tuple[str, ...]:
-    """Bring the store to this version; the names of what was applied now."""
+    """Migrate the store to this version; the names of the applied migrations."""
     home = Path(config.store.home)
     if config.store.url is None:
         make_home(home)
@@ -29,7 +29,7 @@ async def migrate_store(config: Config) -> tuple[str, ...]:
 
 
 async def missing_migrations(config: Config) -> tuple[str, ...]:
-    """The names of what the store lacks; nothing is changed."""
+    """The names of missing migrations; nothing is changed."""
     return await opening.missing_migrations(config, Path(config.store.home) / DATABASE_NAME)
 
 
@@ -43,9 +43,9 @@ async def transfer_store(
     restart: bool = False,
     batch_rows: int = BATCH_ROWS,
 ) -> Transfer:
-    """Move a SQLite store into a PostgreSQL one, or say what would move; Conflict when it is refused.
+    """Copy a SQLite store into a PostgreSQL one, or plan it; ConflictError when it is refused.
 
-    With `restart` what a move that was cut short has carried is thrown away first.
+    With `restart` the rows of an interrupted transfer are discarded first.
     """
     own = replace(config, store=replace(config.store, url=target, migrate_wait_sec=0.0))
     async with _move(own, source, target, batch_rows) as move:
@@ -61,7 +61,7 @@ async def transfer_store(
 async def compare_stores(
     config: Config, source: str, target: str, progress: "Progress", *, batch_rows: int = BATCH_ROWS
 ) -> Transfer:
-    """What differs between a SQLite store and a PostgreSQL one; nothing is written."""
+    """Compare a SQLite store with a PostgreSQL one; nothing is written."""
     own = replace(config, store=replace(config.store, url=target))
     async with _move(own, source, target, batch_rows) as move:
         return await move.compare(progress)

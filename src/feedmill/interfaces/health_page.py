@@ -10,8 +10,12 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from feedmill.config import ServeConfig
+from feedmill.engine.run.liveness import Liveness
 from feedmill.interfaces.http_server import BadRequestAnswer, abort_connection, http_server, listen
+from feedmill.model.readiness import Readiness
 from feedmill.observe.metrics import Metrics
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4"
@@ -62,6 +66,29 @@ def metrics_route(metrics: Metrics) -> Route:
 async def alive_route() -> PageResponse:
     """The process answers."""
     return PageResponse(HTTPStatus.OK, _TEXT, b"ok\n")
+
+
+def role_routes(
+    metrics: Metrics, liveness: Liveness, check: Callable[[], Awaitable[Readiness]]
+) -> dict[str, Route]:
+    """The routes of a long-running role."""
+
+    async def livez() -> PageResponse:
+        if liveness.is_alive():
+            return await alive_route()
+        return PageResponse(HTTPStatus.SERVICE_UNAVAILABLE, _TEXT, b"stalled\n")
+
+    async def readyz() -> PageResponse:
+        found = await check()
+        status = HTTPStatus.OK if found.ready else HTTPStatus.SERVICE_UNAVAILABLE
+        return PageResponse(status, "application/json", msgspec.json.encode(found))
+
+    return {
+        "/livez": livez,
+        "/readyz": readyz,
+        "/metrics": metrics_route(metrics),
+        "/healthz": alive_route,
+    }
 
 
 class _HealthPage:

@@ -1,6 +1,6 @@
-"""The `feedmill` command. Subcommands are imported when they are called, so that help is instant.
+"""The `feedmill` command. Subcommands are imported when they are called, so that help is quick.
 
-0 is success, 1 a failure, 2 wrong usage, 130 an interrupt.
+Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupt.
 """
 
 import builtins
@@ -24,7 +24,7 @@ COMMANDS: Final = {
     "import": "Subscribe to every feed of a list.",
     "export": "Write all subscriptions as OPML.",
     "list": "List subscriptions and their state.",
-    "show": "Show everything known about one feed.",
+    "show": "Show one feed.",
     "remove": "Delete subscriptions and their entries.",
     "pause": "Stop polling feeds.",
     "resume": "Poll paused feeds again.",
@@ -55,7 +55,7 @@ COMMANDS: Final = {
     "purge": "Delete what retention no longer keeps.",
     "verify": "Check that the store and the raw documents agree.",
     "blobs": "Move raw documents to another raw store.",
-    "store": "Move everything to another database.",
+    "store": "Transfer the store to another database.",
     "doctor": "Check the environment and the configuration.",
     "config": "Show the settings.",
     "token": "Create and revoke API tokens.",
@@ -69,7 +69,7 @@ COMMANDS: Final = {
 
 
 class LazyGroup(click.Group):
-    """A group that knows the names and one-line helps of its commands without importing them."""
+    """A group that lists its commands with their short help without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -83,7 +83,7 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own type
-        """Run the command; a reader that has seen enough (`| head -1`) is no failure."""
+        """Run the command; a closed pipe (`| head -1`) is not a failure."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -101,12 +101,12 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="feedmill", message="%(prog)s %(version)s")
 @click.option(
-    "--home", metavar="DIR", help="Where everything is kept [FEEDMILL_HOME, feedmill-data]."
+    "--home", metavar="DIR", help="Home folder with all data [FEEDMILL_HOME, feedmill-data]."
 )
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A settings file [FEEDMILL_CONFIG, ./feedmill.toml].",
+    help="Settings file [FEEDMILL_CONFIG, ./feedmill.toml].",
 )
 @click.option("-v", "--verbose", count=True, help="Log each refresh; -vv logs everything.")
 @click.option("--log-json", is_flag=True, help="Log JSON lines.")
@@ -114,7 +114,7 @@ class LazyGroup(click.Group):
 def cli(
     ctx: click.Context, home: str | None, config: Path | None, verbose: int, *, log_json: bool
 ) -> None:
-    """Take in the web's feeds; give programs clean, deduplicated, replayable entries.
+    """Poll web feeds and serve clean, deduplicated, replayable entries.
 
     \b
     Examples:
@@ -127,7 +127,7 @@ def cli(
 
 
 def main() -> None:
-    """Run the command line and leave with 0, 1, 2 or 130, whatever happens."""
+    """Run the command line and exit with 0, 1, 2 or 130."""
     status = _status(lambda: cli.main(standalone_mode=False), as_json="--json" in sys.argv)
     try:
         sys.stdout.flush()
@@ -161,7 +161,7 @@ def _status(command: Callable[[], Any], *, as_json: bool) -> Any:  # noqa: ANN40
         if as_json:
             words = f"{type(problem).__name__}: {problem}"
             exit_with_error(
-                "surprise", words, "this is a fault in feedmill; please report it", as_json=True
+                "surprise", words, "this is a bug in feedmill; please report it", as_json=True
             )
         raise
     return result if isinstance(result, int) else 0
@@ -170,7 +170,7 @@ def _status(command: Callable[[], Any], *, as_json: bool) -> Any:  # noqa: ANN40
 def _refuse(problem: click.ClickException, *, as_json: bool) -> NoReturn:
     if as_json:
         command = getattr(getattr(problem, "ctx", None), "command_path", "feedmill")
-        hint = f"{command} --help explains it"
+        hint = f"see {command} --help"
         exit_with_error(
             "usage", problem.format_message(), hint, as_json=True, status=problem.exit_code
         )

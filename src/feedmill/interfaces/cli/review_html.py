@@ -1,4 +1,4 @@
-"""A window as one page of HTML that works offline and asks nobody for anything.
+"""A window of candidates as one HTML page that works offline.
 
 The page has no outside asset and may not load one: its policy names its own script and style by
 their hashes and forbids the rest. Candidates lie in it as data; what a feed wrote is set as text.
@@ -34,7 +34,7 @@ def review_page(
     *,
     save_as: str,
 ) -> str:
-    """The whole page for these candidates of a file; `save_as` names what it lets one download."""
+    """The page for these candidates; `save_as` is the file name of the downloaded selection."""
     style, script = _asset("review.css"), _asset("review.js")
     data = {
         "digest": file.digest,

@@ -1,6 +1,6 @@
-"""A review in the terminal, line by line: what a line does to the choice, and what is said to it.
+"""Interactive review in the terminal: one command per line.
 
-No line inserts anything: `confirm` ends the review with a choice that somebody stands for.
+No command inserts anything: `confirm` ends the review with the confirmed selection.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ HELP: Final = (
 
 
 class ReviewReply(Value):
-    """What to print, and what else to do."""
+    """The output of a command, and the action that follows."""
 
     lines: tuple[str, ...] = ()
     open_url: str | None = None
@@ -47,7 +47,7 @@ class ReviewSession:
         self.chosen: set[int] = set()
 
     def answer(self, line: str) -> ReviewReply:
-        """What a line does; a line that means nothing says what would."""
+        """Run one command; an unknown one prints the help."""
         word, _, rest = line.strip().partition(" ")
         rest = rest.strip()
         match word.lower():
@@ -83,7 +83,7 @@ class ReviewSession:
         rest = len(self._shown) - self._at
         if not part:
             self._at = 0
-            return ReviewReply(lines=("that was all; `list` begins again", self._count()))
+            return ReviewReply(lines=("end of the list; `list` starts again", self._count()))
         more = (f"{rest} more: Enter",) if rest else ()
         return ReviewReply(lines=(*self._lines(part), *more, self._count()))
 
@@ -137,7 +137,7 @@ class ReviewSession:
             if said.evidence:
                 lines.append("evidence: " + shorten(" · ".join(said.evidence), 300))
             if said.is_suspicious:
-                lines.append("CAREFUL: this text tries to steer whoever reads it")
+                lines.append("WARNING: this text tries to influence the reader or a model")
         return ReviewReply(lines=tuple(line for line in lines if line))
 
     def _narrow(self, word: str, rest: str) -> ReviewReply:
@@ -193,7 +193,7 @@ class ReviewSession:
 
     def _confirm(self) -> ReviewReply:
         if not self.chosen:
-            return ReviewReply(lines=("nothing is chosen yet", HELP))
+            return ReviewReply(lines=("nothing is selected yet", HELP))
         return ReviewReply(is_confirmed=True, is_over=True)
 
     def _count(self) -> str:

@@ -43,16 +43,18 @@ def listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options --host, --port and --grpc."""
     for option in (
         click.option(
-            "--grpc", "grpc_port", type=_PORT, metavar="PORT", help="Answer gRPC there as well."
+            "--grpc", "grpc_port", type=_PORT, metavar="PORT", help="Also serve gRPC on this port."
         ),
         click.option(
             "--port",
             type=_PORT,
             metavar="PORT",
-            help="And on this port [FEEDMILL_SERVE_PORT, 8642].",
+            help="Port to listen on [FEEDMILL_SERVE_PORT, 8642].",
         ),
         click.option(
-            "--host", metavar="ADDRESS", help="Listen here [FEEDMILL_SERVE_HOST, 127.0.0.1]."
+            "--host",
+            metavar="ADDRESS",
+            help="Address to listen on [FEEDMILL_SERVE_HOST, 127.0.0.1].",
         ),
     ):
         command = option(command)
@@ -82,7 +84,7 @@ def serve_until_stopped(
 
     stopping = run_async(body, as_json=as_json)
     if stopping.by == signal.SIGINT:
-        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
+        exit_interrupted("interrupted; running work was finished", as_json=as_json)
 
 
 async def _open(

@@ -1,4 +1,4 @@
-"""Subscribing at the terminal: several addresses, questions where a page has several feeds."""
+"""Subscribes to several addresses; on a terminal it asks which feed of a page to take."""
 
 import sys
 from collections.abc import Sequence
@@ -18,18 +18,18 @@ from feedmill.model.feed import FeedOverrides
 from feedmill.publish.to_json import feed_wire
 
 _WHY = {
-    "response_url": "where its server answers",
-    "redirect_verified": "where its other addresses redirect to",
-    "content_verified": "the same bytes under a better address",
-    "signature_verified": "the same feed under a better address",
-    "upgrade_https": "the same feed by https",
-    "exists_in_db": "known by another address",
-    "fallback": "no cleaner address was proven",
+    "response_url": "the address at which the server answers",
+    "redirect_verified": "other addresses of the feed redirect there",
+    "content_verified": "the same bytes at a cleaner address",
+    "signature_verified": "the same feed at a cleaner address",
+    "upgrade_https": "the same feed over https",
+    "exists_in_db": "already known by another address",
+    "fallback": "kept the address as given: no cleaner spelling served the same feed",
 }
 
 
 class AddOptions(NamedTuple):
-    """What is wanted of every feed of one command."""
+    """The options that apply to every address of one command."""
 
     title: str | None
     tags: tuple[str, ...]
@@ -38,7 +38,7 @@ class AddOptions(NamedTuple):
 
 
 class RejectedAddress(NamedTuple):
-    """An address that did not become a subscription."""
+    """An address that could not be subscribed to."""
 
     address: str
     problem: FeedmillError
@@ -50,7 +50,7 @@ AddAnswer = Subscribed | FeedChoices | RejectedAddress
 async def subscribe_all(
     urls: Sequence[str], options: AddOptions, services: Services, *, as_is: bool, asks: bool
 ) -> list[AddAnswer]:
-    """One answer per address; what is wrong with one is no trouble of the others."""
+    """One answer per address; an error of one does not affect the others."""
     subscriber = Subscriber(services)
     answers: list[AddAnswer] = []
     with progress(len(urls), "asking", hide=as_is or len(urls) == 1) as step:
@@ -66,7 +66,7 @@ async def subscribe_all(
 
 
 def answer_shape(answer: AddAnswer, schedule: ScheduleConfig) -> dict[str, Any]:
-    """An answer for programs."""
+    """An answer as JSON."""
     if isinstance(answer, RejectedAddress):
         problem = answer.problem
         error = {"code": problem.reason, "message": str(problem), "hint": problem.hint}
@@ -81,13 +81,13 @@ def answer_shape(answer: AddAnswer, schedule: ScheduleConfig) -> dict[str, Any]:
 
 
 def print_answers(answers: Sequence[AddAnswer]) -> None:
-    """The answers for a person."""
+    """Print the answers."""
     for answer in answers:
         match answer:
             case Subscribed():
                 _say_subscribed(answer)
             case FeedChoices():
-                click.echo(f"{answer.page_url} has several feeds; add --choose N, URL or best:")
+                click.echo(f"{answer.page_url} has several feeds; pass --choose N, URL or best:")
                 _show_choices(answer.feeds)
             case RejectedAddress(_, problem):
                 click.echo(f"feedmill: {shorten(str(problem), 400)}", err=True)
@@ -127,7 +127,7 @@ async def _met(
 
 
 async def _decided(answer: AddAnswer, options: AddOptions, subscriber: Subscriber) -> AddAnswer:
-    """What the person at the terminal says to a page with several feeds."""
+    """Ask which feed of a page with several to subscribe to."""
     if not isinstance(answer, FeedChoices):
         return answer
     click.echo(f"{answer.page_url} has several feeds:")
@@ -141,7 +141,7 @@ async def _decided(answer: AddAnswer, options: AddOptions, subscriber: Subscribe
 
 
 def _say_subscribed(done: Subscribed) -> None:
-    word = style_text("added", fg="green") if done.created else "already here as"
+    word = style_text("added", fg="green") if done.created else "already subscribed as"
     click.echo(f"{word} {done.feed.id}  {done.feed.url}")
     found = done.canonical
     if found is not None and done.requests:

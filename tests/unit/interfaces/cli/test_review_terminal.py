@@ -99,13 +99,13 @@ def test_details_tell_the_methods_the_evidence_and_a_text_that_steers(desk: Revi
     steering, scored = desk.answer("show 3").lines, desk.answer("show 4").lines
 
     assert any("steel flows" in line for line in steering)
-    assert any("steer" in line for line in steering)
+    assert any("influence" in line for line in steering)
     assert any("lexical lca 0.90 words" in line for line in scored)
     assert "categories: news" in scored
 
 
 def test_nothing_is_confirmed_before_something_is_chosen(desk: ReviewSession) -> None:
-    assert desk.answer("confirm").lines == ("nothing is chosen yet", HELP)
+    assert desk.answer("confirm").lines == ("nothing is selected yet", HELP)
     desk.answer("1")
 
     reply = desk.answer("confirm")
@@ -131,4 +131,4 @@ def test_long_lists_are_shown_page_by_page() -> None:
     assert "60 more: Enter" in first.lines
     assert "20 more: Enter" in second.lines
     assert sum("[ ]" in line for line in third.lines) == 20
-    assert end.lines[0].startswith("that was all")
+    assert end.lines[0].startswith("end of the list")

@@ -29,23 +29,35 @@ _SECONDS = click.IntRange(min=1)
 
 @click.command()
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag the feed; repeatable.")
+@click.option("--title", metavar="TEXT", help="Title to use until the feed has been fetched.")
+@click.option("--min-interval", type=_SECONDS, metavar="SEC", help="Minimum polling interval.")
+@click.option("--max-interval", type=_SECONDS, metavar="SEC", help="Maximum polling interval.")
 @click.option(
-    "--tag", "tags", multiple=True, metavar="TAG", help="File it under a tag; repeatable."
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME:VALUE",
+    help="Send this request header; repeatable.",
 )
-@click.option("--title", metavar="TEXT", help="A title until the feed says its own.")
-@click.option("--min-interval", type=_SECONDS, metavar="SEC", help="Never poll more often.")
-@click.option("--max-interval", type=_SECONDS, metavar="SEC", help="Poll at least this often.")
-@click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Send this header.")
-@click.option("--user-agent", metavar="TEXT", help="Another User-Agent for this feed.")
-@click.option("--username", metavar="NAME", help="Basic credentials; the password is asked for.")
+@click.option("--user-agent", metavar="TEXT", help="User-Agent for this feed.")
+@click.option(
+    "--username",
+    metavar="NAME",
+    help="User name for Basic authentication; prompts for the password.",
+)
 @click.option("--proxy", metavar="URL", help="Fetch through this proxy.")
-@click.option("--insecure", is_flag=True, help="Do not verify TLS; shown in every listing.")
+@click.option(
+    "--insecure", is_flag=True, help="Do not verify the TLS certificate; shown in every listing."
+)
 @click.option(
     "--choose",
     metavar="N|URL|best",
-    help="Which feed of a page with several; asked on a terminal otherwise.",
+    help="Which feed to take when a page has several; on a terminal you are asked.",
 )
-@click.option("--as-is", is_flag=True, help="Subscribe to the address as it is; ask nobody.")
+@click.option(
+    "--as-is", is_flag=True, help="Subscribe to the address unchecked, without any request."
+)
 @json_option
 @click.pass_context
 def add(
@@ -60,10 +72,10 @@ def add(
     as_json: bool,
     **own: Any,  # noqa: ANN401
 ) -> None:
-    """Subscribe to the feeds that addresses lead to: of a feed, a page, a channel, a repository.
+    """Subscribe to feeds. An address may be a feed, a web page, a channel or a repository.
 
-    The feed is fetched and gets its best address; a page is searched for its feeds. An address
-    under which a feed is known already costs no request.
+    The feed is fetched and stored under its canonical address; a page is searched for its feeds. An
+    address that is already known needs no request.
 
     \b
     Examples:
@@ -88,7 +100,7 @@ def add(
 
 
 def _refuse_bad(urls: tuple[str, ...], allow_cidrs: tuple[str, ...], *, as_json: bool) -> None:
-    """Leave when an address cannot be subscribed to, with all that are wrong; nothing is added."""
+    """Exit with an error that lists every invalid address; nothing is added."""
     problems: list[AddressError] = []
     for url in urls:
         try:

@@ -19,10 +19,10 @@ def api(
     *,
     as_json: bool,
 ) -> None:
-    """Answer other programs beside workers and relays: `serve` that never polls.
+    """Serve the REST and gRPC APIs beside workers and relays, without polling.
 
-    It waits for `feedmill migrate`. As many as you like answer from one store; webhooks and the
-    bus are told by `feedmill relay`.
+    It waits for `feedmill migrate`. Any number of API processes can share one store; `feedmill relay`
+    delivers to webhooks and to the bus.
 
     \b
     Examples:

@@ -17,11 +17,11 @@ from feedmill.observe.masking import mask_all_secrets
 
 @click.group()
 def config() -> None:
-    """Look at the settings."""
+    """Show the settings."""
 
 
 @config.command("show")
-@click.option("--reference", is_flag=True, help="Show every variable and default instead.")
+@click.option("--reference", is_flag=True, help="List every setting with its variable and default.")
 @json_option
 @click.pass_context
 def show_config(ctx: click.Context, *, reference: bool, as_json: bool) -> None:

@@ -1,7 +1,7 @@
-"""`feedmill demo`: the engine and a village of living feeds on loopback, side by side.
+"""`feedmill demo`: the engine and sixty demonstration feeds on loopback, side by side.
 
-Nothing is asked of the internet. Time is compressed: where a real feed is polled every quarter of
-an hour, one of the village is polled every few seconds.
+No request leaves this machine. Time is compressed: a real feed is polled every 15 minutes, a
+demonstration feed every few seconds.
 """
 
 import signal
@@ -47,18 +47,18 @@ _HOST = HostConfig(min_gap_ms=50, rps=0, incident_base_sec=2.0, incident_cap_sec
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Keep the demonstration's home folder.",
+    help="Keep the home folder of the demonstration here.",
 )
 @json_option
 @click.pass_context
 def demo(ctx: click.Context, duration: float, keep: Path | None, *, as_json: bool) -> None:
-    """Watch feedmill poll sixty living feeds on this machine, without the internet.
+    """Poll sixty demonstration feeds on this machine, without the internet.
 
-    Busy and quiet ones, moved, broken, rate-limited and re-keyed ones, a podcast, Chinese in GBK:
-    each line is one refresh, what it brought, when the next one is due and why.
+    They include busy and quiet feeds, moved, broken, rate-limited and re-keyed ones, a podcast and
+    Chinese in GBK. Each line is one refresh: the result, the time of the next poll and its reason.
     """
     if keep is not None and any(keep.glob("*")):
-        message = f"{keep} is not empty; the demonstration wants a folder of its own"
+        message = f"{keep} is not empty; choose an empty folder"
         raise click.BadParameter(message, param_hint="--keep")
     config = config_of(ctx, as_json=as_json)
     set_up_logging(-1, as_json=False)  # each refresh is shown below; the log would say it twice
@@ -82,11 +82,11 @@ async def _show_village(
     addresses = village.addresses()
     if not as_json:
         click.echo(
-            style_text(f"A village of {len(addresses)} feeds opens on 127.0.0.1.", bold=True)
+            style_text(f"Serving {len(addresses)} demonstration feeds on 127.0.0.1.", bold=True)
         )
         click.echo(
-            f"For {duration:.0f} s, each line is one refresh: what came, when the next one is due, "
-            "and why.\n"
+            f"For {duration:.0f} s, each line is one refresh: the result, the time of the next poll and "
+            "its reason.\n"
         )
     for address in addresses.values():
         await subscribe(address, services)
@@ -112,7 +112,7 @@ async def _show_village(
 
 
 async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], services: Services) -> None:
-    click.echo(style_text("\nThe village, feed by feed", bold=True))
+    click.echo(style_text("\nResults per feed", bold=True))
     for name, feed in feeds:
         click.echo(f"  {name:<18}{feed.last_result or 'not polled':<18}{about[name]}")
     counts = await services.store.counts()
@@ -121,7 +121,7 @@ async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], services
         style_text("\nIn the store: ", bold=True)
         + f"{counts['entries']:,} entries, {counts['articles']:,} articles, "
         f"{counts['fetches']:,} fetches, {counts['events']:,} events; "
-        f"{well} feeds are well, {len(feeds) - well} are in trouble on purpose."
+        f"{well} feeds are healthy, {len(feeds) - well} fail on purpose."
     )
     told = next((feed for _, feed in feeds if feed.schedule.cadence is not None), None)
     decisions = await services.store.decisions(told.id, limit=1) if told is not None else ()
@@ -134,8 +134,8 @@ async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], services
 
 def _say_goodbye(kept: Path | None) -> None:
     if kept is not None:
-        click.echo(f"\nEverything is kept in {kept}; look at it: feedmill --home {kept} entries")
-    click.echo("\nNow with real feeds:  feedmill add https://example.com/feed && feedmill sync")
+        click.echo(f"\nThe home folder is {kept}; list its entries: feedmill --home {kept} entries")
+    click.echo("\nNext, with real feeds:  feedmill add https://example.com/feed && feedmill sync")
 
 
 def _demo_config(config: Config, home: str) -> Config:

@@ -18,7 +18,7 @@ from feedmill.interfaces.cli.run_command import (
 @json_option
 @click.pass_context
 def doctor(ctx: click.Context, *, as_json: bool) -> None:
-    """Look at configuration, clock, disk, name resolution, TLS, permissions and the store."""
+    """Check configuration, clock, disk, name resolution, TLS, permissions and the store."""
     config = config_of(ctx, as_json=as_json)
 
     async def action() -> list[dict[str, Any]]:

@@ -19,15 +19,17 @@ from feedmill.publish.to_json import entry_wire
 @click.option("--feed", metavar="FEED", help="Only this feed.")
 @click.option("--tag", metavar="TAG", help="Only feeds with this tag.")
 @click.option("--category", metavar="NAME", help="Only entries with this category.")
-@click.option("--since", metavar="TIME", help="First seen at or after this moment.")
-@click.option("--until", metavar="TIME", help="First seen before this moment.")
-@click.option("--text", metavar="WORD", help="A word of the title begins like this.")
+@click.option("--since", metavar="TIME", help="First seen at or after this time.")
+@click.option("--until", metavar="TIME", help="First seen before this time.")
+@click.option(
+    "--text", metavar="WORD", help="Only entries with a title word that starts with this."
+)
 @limit_option(50)
 @after_option
 @json_option
 @click.pass_context
 def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
-    """List entries, the latest arrivals first."""
+    """List entries, newest arrivals first."""
     since = _moment(chosen["since"], "--since")
     until = _moment(chosen["until"], "--until")
 
@@ -49,7 +51,7 @@ def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # 
         show_json({"items": [entry_wire(entry) for entry in found], "next": following})
         return
     if not found:
-        click.echo("no entries that fit; `feedmill sync` polls what is due")
+        click.echo("no matching entries; `feedmill sync` polls all due feeds")
         return
     rows = [
         (
@@ -66,7 +68,7 @@ def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # 
     else:
         show_table(("published", "title", "link", "entry_uid"), rows)
     if following is not None:
-        click.echo(f"more with --after {following}")
+        click.echo(f"next page: --after {following}")
 
 
 def _moment(text: str | None, option: str) -> Any:  # noqa: ANN401
@@ -74,7 +76,7 @@ def _moment(text: str | None, option: str) -> Any:  # noqa: ANN401
         return None
     moment = parse_date(text)
     if moment is None:
-        message = f"{text!r} is no time; write one like 2025-10-14 or 2025-10-14T09:30:00Z"
+        message = f"{text!r} is not a time; use a format like 2025-10-14 or 2025-10-14T09:30:00Z"
         raise click.BadParameter(message, param_hint=option)
     return moment
 

@@ -14,7 +14,7 @@ from feedmill.publish.to_json import entry_wire, revision_wire
 
 @click.command()
 @click.argument("entry_uid")
-@click.option("--revisions", is_flag=True, help="Show earlier states too.")
+@click.option("--revisions", is_flag=True, help="Show earlier revisions too.")
 @json_option
 @click.pass_context
 def entry(ctx: click.Context, entry_uid: str, *, revisions: bool, as_json: bool) -> None:
@@ -39,4 +39,4 @@ def entry(ctx: click.Context, entry_uid: str, *, revisions: bool, as_json: bool)
     show_facts(result)
     for number, one in enumerate(earlier, 1):
         click.echo()
-        show_facts({f"earlier state {number}": one})
+        show_facts({f"revision {number}": one})

@@ -27,7 +27,7 @@ from feedmill.schedule.explain import explain_decision
 @json_option
 @click.pass_context
 def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> None:
-    """Say why a feed is polled when it is: what happened, which rule, what next."""
+    """Explain the schedule of a feed: the last result, the rules applied and the next poll."""
 
     config = config_of(ctx, as_json=as_json)
 

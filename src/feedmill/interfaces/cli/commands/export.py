@@ -18,9 +18,9 @@ from feedmill.model.feed import Feed
 @json_option
 @click.pass_context
 def export(ctx: click.Context, output: Path | None, tag: str | None, *, as_json: bool) -> None:
-    """Write all subscriptions as OPML 2.0, or as JSON that `feedmill import` takes back.
+    """Write all subscriptions as OPML 2.0, or as JSON that `feedmill import` can read.
 
-    Credentials stay here.
+    Credentials are not exported.
     """
 
     async def action(services: Services) -> list[Feed]:

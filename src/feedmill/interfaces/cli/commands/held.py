@@ -20,16 +20,16 @@ from feedmill.model.feed import Feed
 from feedmill.model.live_screen import HeldEntry
 
 _feed_option = click.option(
-    "--feed", "names", multiple=True, metavar="FEED", help="Only of this feed; repeatable."
+    "--feed", "names", multiple=True, metavar="FEED", help="Only entries of this feed; repeatable."
 )
 
 
-_tag_option = click.option("--tag", metavar="TAG", help="Only of feeds with this tag.")
+_tag_option = click.option("--tag", metavar="TAG", help="Only entries of feeds with this tag.")
 
 
 @click.group()
 def held() -> None:
-    """Look at what standing screens hold, export it for review, or drop it."""
+    """List, export or drop entries held for review."""
 
 
 @held.command("list")
@@ -40,7 +40,7 @@ def held() -> None:
 def list_held_command(
     ctx: click.Context, names: tuple[str, ...], tag: str | None, *, as_json: bool
 ) -> None:
-    """List what waits, the oldest first."""
+    """List held entries, oldest first."""
 
     async def action(services: Services) -> list[HeldEntry]:
         return await held_entries(services, feeds=await _chosen(names, tag, services))
@@ -51,7 +51,7 @@ def list_held_command(
         return
     rows = [(f"{one.held_at:%Y-%m-%d %H:%M}", one.title or "-", one.entry_uid) for one in found]
     if not rows:
-        click.echo("nothing waits for a word")
+        click.echo("no held entries")
         return
     show_table(("since", "title", "entry"), rows)
 
@@ -65,14 +65,14 @@ def list_held_command(
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("held.json"),
     show_default=True,
-    help="Where the candidates are written.",
+    help="Output file for the candidates.",
 )
 @json_option
 @click.pass_context
 def export_held_command(
     ctx: click.Context, names: tuple[str, ...], tag: str | None, out: Path, *, as_json: bool
 ) -> None:
-    """Write what waits as a candidate file, for review and insert-selected."""
+    """Write held entries as a candidate file, for review and insert-selected."""
 
     async def action(services: Services) -> HeldWindow:
         window = await held_window(services, feeds=await _chosen(names, tag, services))
@@ -96,7 +96,7 @@ def export_held_command(
 @click.argument("entries", nargs=-1, metavar="[ENTRY]...")
 @_feed_option
 @_tag_option
-@click.option("--all", "everything", is_flag=True, help="All that waits.")
+@click.option("--all", "everything", is_flag=True, help="Every held entry.")
 @json_option
 @click.pass_context
 def drop_held_command(
@@ -108,9 +108,9 @@ def drop_held_command(
     everything: bool,
     as_json: bool,
 ) -> None:
-    """Want entries no longer: they never wait again, and polling goes on leaving them out."""
+    """Drop held entries for good: later polls skip them too."""
     if not (entries or names or tag or everything):
-        message = "name entries or feeds, or give --all"
+        message = "name entries or feeds, or pass --all"
         raise click.UsageError(message)
 
     async def action(services: Services) -> int:
@@ -124,7 +124,7 @@ def drop_held_command(
 
 
 async def _chosen(names: tuple[str, ...], tag: str | None, services: Services) -> list[Feed] | None:
-    """The feeds that were asked for; None: all of them."""
+    """The selected feeds; None: all feeds."""
     if not names and tag is None:
         return None
     tagged = [] if tag is None else await all_feeds(services, tag)

@@ -29,9 +29,13 @@ _SHOWN: Final = 10  # of one kind of problem
 @click.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag every imported feed.")
-@click.option("--as-is", is_flag=True, help="Subscribe to the addresses as they are; ask nobody.")
 @click.option(
-    "--report", type=click.Path(path_type=Path), help="Write what became of each, a JSON line each."
+    "--as-is", is_flag=True, help="Subscribe to the addresses unchecked, without any request."
+)
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    help="Write the outcome of each address as a JSON line.",
 )
 @json_option
 @click.pass_context
@@ -46,10 +50,15 @@ def import_(
 ) -> None:
     """Subscribe to every feed of a list: OPML, feeds.json or one address per line.
 
-    FILE may be - for standard input. Every address is looked at as `feedmill add` does, many hosts
-    at a time and each of them gently; folders become tags. An import that was interrupted goes on
-    where it was when it is started again; importing the same list again adds nothing. A bad address
-    costs that address only, and a server that does not answer is subscribed to as listed.
+    FILE may be - for standard input. Every address is checked as by `feedmill add`, many hosts in
+    parallel, each within its rate limit; folders become tags. An interrupted import resumes when
+    it is started again; importing the same list again adds nothing. A bad address does not affect
+    the others; an address whose server does not answer is added as listed.
+
+    \b
+    Examples:
+      feedmill import subscriptions.opml
+      feedmill import --tag news --report report.jsonl urls.txt
     """
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
@@ -93,20 +102,20 @@ def _say(done: ImportReport) -> None:
     unproven = done.count(UNPROVEN)
     click.echo(
         f"{done.total} listed: {done.count(ADDED) + unproven} added, "
-        f"{done.count(EXISTING)} already here, {len(done.failed)} refused"
+        f"{done.count(EXISTING)} already subscribed, {len(done.failed)} rejected"
     )
     if done.resumed:
-        click.echo(f"{done.resumed} of them by a run that was interrupted")
+        click.echo(f"{done.resumed} of them by an earlier, interrupted run")
     if unproven:
-        click.echo(f"{unproven} did not answer and were taken as listed; polling goes on asking:")
+        click.echo(f"{unproven} did not answer and were added as listed; polling will retry:")
         _say_reasons(item for item in done.items if item.outcome == UNPROVEN)
     if done.failed:
-        click.echo("refused:")
+        click.echo("rejected:")
         _say_reasons(done.failed)
 
 
 def _say_reasons(items: Iterable[ImportedOutline]) -> None:
-    """Grouped by what is wrong; the first few of each, with a count of the rest."""
+    """Print problems grouped by reason: the first few of each, and the number of the others."""
     groups: dict[str, list[ImportedOutline]] = {}
     for item in items:
         groups.setdefault(item.reason, []).append(item)

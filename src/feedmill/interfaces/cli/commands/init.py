@@ -17,7 +17,7 @@ from feedmill.interfaces.cli.run_command import (
 @json_option
 @click.pass_context
 def init(ctx: click.Context, *, as_json: bool) -> None:
-    """Create the home folder and its store; harmless when they exist."""
+    """Create the home folder and its store; does nothing when they exist."""
     config = config_of(ctx, as_json=as_json)
 
     async def action(services: Services) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""`feedmill insert-selected`: store what somebody confirmed, and nothing else."""
+"""`feedmill insert-selected`: store confirmed candidates as entries."""
 
 import getpass
 import sys
@@ -33,18 +33,24 @@ _SHOWN = 50
     required=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What `collect-window` wrote.",
+    help="A candidate file written by `collect-window`.",
 )
-@click.option("--selected-ids", metavar="IDS", help="The chosen ones, as 3,7,12 or 3-9.")
+@click.option(
+    "--selected-ids", metavar="IDS", help="Ids of the selected candidates, such as 3,7,12 or 3-9."
+)
 @click.option(
     "--selected-ids-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The same in a file: what `review` or its page wrote, or one id a line.",
+    help="A file of ids: written by `review` or its page, or one id per line.",
 )
 @click.option("--select-all", is_flag=True, help="Every candidate of the file.")
-@click.option("--confirm", is_flag=True, help="Yes, insert them; else a terminal is asked.")
-@click.option("--confirmed-by", metavar="NAME", help="Who says so [the user's name].")
+@click.option(
+    "--confirm", is_flag=True, help="Confirm without asking; otherwise the terminal is asked."
+)
+@click.option(
+    "--confirmed-by", metavar="NAME", help="Name of the person who confirms [the current user]."
+)
 @json_option
 @click.pass_context
 def insert_selected(
@@ -58,7 +64,7 @@ def insert_selected(
     confirm: bool,
     as_json: bool,
 ) -> None:
-    """Store the candidates that somebody chose and confirmed, exactly as polling would.
+    """Store selected and confirmed candidates, exactly as polling would.
 
     Everything is checked before anything is written: the file, every id and every document.
     Running it again inserts nothing. Who confirmed what is recorded beside the file.
@@ -106,12 +112,12 @@ def insert_selected(
     )
     if done.feeds_added:
         click.echo(
-            f"{format_count(done.feeds_added, 'feed')} added, paused; `feedmill resume` lets it be polled"
+            f"{format_count(done.feeds_added, 'feed')} added as paused; `feedmill resume` starts polling"
         )
 
 
 def user_name() -> str:
-    """Who sits here, as far as the machine knows."""
+    """The name of the current user."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # a user without a name, in a container say
@@ -119,11 +125,11 @@ def user_name() -> str:
 
 
 def _ask(wanted: tuple[WindowCandidate, ...], *, as_json: bool) -> None:
-    """Ask whoever sits at the terminal; nobody there is a no."""
+    """Ask on the terminal; without a terminal the answer is no."""
     if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        hint = "add --confirm once a person has looked at them; `feedmill review` shows them"
+        hint = "pass --confirm after a person has reviewed them; see `feedmill review`"
         exit_with_error(
-            "not-confirmed", "nobody confirmed; nothing was written", hint, as_json=as_json
+            "not-confirmed", "not confirmed: nothing was written", hint, as_json=as_json
         )
     for one in wanted[:_SHOWN]:
         day = "undated   " if one.published_at is None else f"{one.published_at:%Y-%m-%d}"

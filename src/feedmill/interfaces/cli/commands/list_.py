@@ -45,11 +45,11 @@ def list_(
         return
     show_table(*_fitting([_row(feed) for feed in feeds]))
     if following is not None:
-        click.echo(f"more with --after {following}")
+        click.echo(f"next page: --after {following}")
 
 
 def _fitting(rows: list[tuple[str, ...]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The head and the rows of a list; where both do not fit, a feed has a title or an address."""
+    """Header and rows of the table; on a narrow terminal a feed shows its title or its address."""
     head = ("id", "state", "every", "last", "next poll", "title", "url")
     if not sys.stdout.isatty() or shutil.get_terminal_size().columns >= _WIDE:
         return head, rows

@@ -1,4 +1,4 @@
-"""`feedmill mcp`: the door for agents, over the standard streams or over HTTP."""
+"""`feedmill mcp`: serve MCP tools for agents on standard streams or over HTTP."""
 
 import asyncio
 import os
@@ -23,10 +23,10 @@ _INTERRUPTED = 130
 
 
 def parse_listen_address(text: str) -> tuple[str, int]:
-    """Where to listen: an address and a port, or a port alone on loopback."""
+    """Host and port to listen on; a port alone means loopback."""
     host, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > _MOST_PORT:
-        message = f"{text!r} has no port; write 127.0.0.1:8643"
+        message = f"{text!r} has no port; use a format like 127.0.0.1:8643"
         raise click.BadParameter(message)
     return host or "127.0.0.1", int(port)
 
@@ -37,16 +37,16 @@ def parse_listen_address(text: str) -> tuple[str, int]:
     "place",
     type=parse_listen_address,
     metavar="HOST:PORT",
-    help="Answer over streamable HTTP there, instead of over standard input and output.",
+    help="Serve streamable HTTP on this address instead of standard input and output.",
 )
 @json_option
 @click.pass_context
 def mcp(ctx: click.Context, place: tuple[str, int] | None, *, as_json: bool) -> None:
-    """Let agents collect, screen and look, and insert what a person has confirmed.
+    """Serve MCP tools: agents collect, screen and read, and insert what a person confirmed.
 
     Without --http it speaks the Model Context Protocol on standard input and output, and ends
-    when the program that started it closes them. An address that others reach wants a token
-    first: `feedmill token create`.
+    when the program that started it closes them. An address reachable from other machines needs a
+    token first: `feedmill token create`.
 
     \b
     Examples:
@@ -70,11 +70,11 @@ def mcp(ctx: click.Context, place: tuple[str, int] | None, *, as_json: bool) -> 
         return by
 
     if run_async(action, as_json=as_json) == signal.SIGINT:
-        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
+        exit_interrupted("interrupted; running work was finished", as_json=as_json)
 
 
 async def _over_stdio(services: Services) -> signal.Signals | None:
-    """Serve until the stream ends, or until a signal, which is told."""
+    """Serve until the stream ends or a signal arrives; the signal is returned."""
     speaking = asyncio.ensure_future(load_mcp_transports().serve_stdio(services))
     loop, told = asyncio.get_running_loop(), list[signal.Signals]()
 
@@ -105,7 +105,7 @@ async def _over_http(
         if as_json:
             show_json_line({"mcp": address})
         else:
-            click.echo(f"agents are answered at {address}")
+            click.echo(f"serving MCP at {address}")
         while not watch.is_stopping():
             await watch.sleep_unless_stopping(3600)
     return stopping.by

@@ -1,4 +1,4 @@
-"""`feedmill migrate`: bring the store to this version; a job of its own, before workers start."""
+"""`feedmill migrate`: migrate the store to this version, before workers start."""
 
 import sys
 
@@ -12,15 +12,15 @@ from feedmill.interfaces.cli.run_command import config_of, run_async
 
 @click.command()
 @click.option(
-    "--check", is_flag=True, help="Change nothing; leave with 1 when something is missing."
+    "--check", is_flag=True, help="Change nothing; exit with 1 when migrations are missing."
 )
 @json_option
 @click.pass_context
 def migrate(ctx: click.Context, *, check: bool, as_json: bool) -> None:
-    """Bring the store to this version of feedmill; harmless when it is there already.
+    """Migrate the store to this version of feedmill; does nothing when it is up to date.
 
-    Each step is one transaction and is taken once, also by two jobs at the same time. Workers, API
-    and relays wait for it. On SQLite every command does it by itself.
+    Each migration is one transaction and is applied once, even by two jobs at the same time.
+    Workers, APIs and relays wait for it. On SQLite every command migrates by itself.
 
     \b
     Examples:
@@ -39,5 +39,5 @@ def migrate(ctx: click.Context, *, check: bool, as_json: bool) -> None:
         for name in names:
             click.echo(f"{'missing' if check else 'applied'}  {name}")
         if not names:
-            click.echo("the store is at this version")
+            click.echo("the store is up to date")
     sys.exit(1 if check and names else 0)

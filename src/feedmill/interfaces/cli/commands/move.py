@@ -1,4 +1,4 @@
-"""Where a feed lives: look at it, move it, move it back."""
+"""`feedmill move`: show, change or undo the address of a feed."""
 
 from typing import Any
 
@@ -25,17 +25,17 @@ _WIDTH = 4_000  # characters of a line; an address may be long
 @click.command()
 @click.argument("feed")
 @click.argument("url", required=False)
-@click.option("--force", is_flag=True, help="Move without a proof that it is the same feed.")
-@click.option("--undo", is_flag=True, help="Set the last address back, for good.")
+@click.option("--force", is_flag=True, help="Move without verifying that it is the same feed.")
+@click.option("--undo", is_flag=True, help="Go back to the previous address permanently.")
 @json_option
 @click.pass_context
 def move(
     ctx: click.Context, feed: str, url: str | None, *, force: bool, undo: bool, as_json: bool
 ) -> None:
-    """Show where a feed lives and may have moved to; with URL, move it there.
+    """Show the address of a feed and a possible new one; with URL, move the feed there.
 
-    The new address has to serve the same feed, unless --force is given. The old one stays an alias,
-    and --undo goes back to it: the address that was left is then never adopted again by itself.
+    The new address must serve the same feed, unless --force is given. The old one stays an alias,
+    and --undo goes back to it; the abandoned address is then never adopted automatically again.
 
     \b
     Examples:
@@ -44,7 +44,7 @@ def move(
       feedmill move paper --undo
     """
     if (url is not None and undo) or (force and url is None):
-        message = "give a URL, or --undo, or neither; --force belongs to a URL"
+        message = "give a URL, or --undo, or neither; --force needs a URL"
         raise click.UsageError(message, ctx)
     if url is None and not undo:
         _show(ctx, feed, as_json=as_json)
@@ -62,7 +62,7 @@ def move(
     if as_json:
         show_json({"feed_id": followed.into or found.id, **msgspec.to_builtins(followed)})
     elif followed.outcome == "merged":
-        _say(f"merged into {followed.into}, which lives at {followed.url}")
+        _say(f"merged into {followed.into} at {followed.url}")
     else:
         _say(f"{'back at' if undo else 'moved to'} {followed.url}")
 
@@ -78,7 +78,7 @@ def _show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
             "candidate": None if candidate is None else candidate_shape(candidate, config),
             "moves": history,
         }
-        words = [f"It lives at {found.url}."]
+        words = [f"The address is {found.url}."]
         words += () if candidate is None else candidate_in_words(candidate, config)
         return shape, [*words, *map(move_in_words, history)]
 
@@ -93,15 +93,17 @@ def _show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
 
 def _refuse(followed: MoveResult, *, as_json: bool) -> None:
     resting = followed.outcome == "put-off"
-    why = "its host asked for a pause" if resting else refusal_in_words(followed.reason)
+    why = "the host asked for a pause" if resting else refusal_in_words(followed.reason)
     hints = {
         "host-resting": "try again later",
-        "not-the-same-feed": "if you are sure, give --force",
-        "has-credentials": "add it anew at the new address, with the credentials for it",
+        "not-the-same-feed": "to move anyway, pass --force",
+        "has-credentials": "add the new address as a new feed, with its credentials",
         "taken": "remove one of the two feeds first",
     }
     hint = hints.get(followed.reason, "")
-    exit_with_error(followed.reason, f"{followed.url} is not adopted: {why}", hint, as_json=as_json)
+    exit_with_error(
+        followed.reason, f"{followed.url} was not adopted: {why}", hint, as_json=as_json
+    )
 
 
 def _say(sentence: str) -> None:

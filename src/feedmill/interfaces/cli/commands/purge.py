@@ -15,7 +15,7 @@ from feedmill.interfaces.cli.run_command import (
 @json_option
 @click.pass_context
 def purge(ctx: click.Context, *, as_json: bool) -> None:
-    """Let go of what retention no longer keeps; entries still in a feed's document stay."""
+    """Delete what retention no longer keeps; entries still in a feed's document stay."""
 
     async def action(services: Services) -> dict[str, int]:
         return await purge_old(services)

@@ -20,7 +20,7 @@ from feedmill.publish.to_json import fetch_wire
 @json_option
 @click.pass_context
 def raw(ctx: click.Context, what: str, *, headers: bool, as_json: bool) -> None:
-    """Write raw bytes to standard output: of a fetch, or the exact slice of an entry.
+    """Write raw bytes to standard output: a whole document, or the exact slice of an entry.
 
     WHAT is a fetch_id or an entry_uid.
     """
@@ -30,7 +30,7 @@ def raw(ctx: click.Context, what: str, *, headers: bool, as_json: bool) -> None:
         ref = found.raw_refs[0] if found is not None and found.raw_refs else None
         fetch = await services.store.fetch(ref.fetch_id if ref else what)
         if fetch is None or fetch.body_sha256 is None:
-            message = f"there is no raw document for {what!r}"
+            message = f"no raw document for {what!r}"
             raise NotFoundError(message, "give a fetch_id or an entry_uid")
         if headers or as_json:
             return fetch_wire(fetch)

@@ -1,4 +1,4 @@
-"""`feedmill relay`: from the log to the bus and to webhooks."""
+"""`feedmill relay`: deliver the event log to the bus and to webhooks."""
 
 import asyncio
 import signal
@@ -31,7 +31,7 @@ from feedmill.observe.metrics import Metrics
     "after",
     type=click.IntRange(min=0),
     metavar="SEQ",
-    help="Fill the bus again: every event after this number.",
+    help="First publish every event after this sequence number again.",
 )
 @webhooks_option
 @duration_option
@@ -40,15 +40,15 @@ from feedmill.observe.metrics import Metrics
 def relay(
     ctx: click.Context, after: int | None, duration: float | None, *, webhooks: bool, as_json: bool
 ) -> None:
-    """Hand every event of the log to the bus and to webhooks, until SIGTERM or Ctrl-C.
+    """Deliver every event of the log to the bus and to webhooks, until SIGTERM or Ctrl-C.
 
-    The log stays where it is, so a bus that was lost can be filled again from any number. Several
-    relays are safe: a webhook is told by one of them, and a bus drops what it was given twice.
+    The log is kept, so a lost bus can be filled again from any sequence number. Several relays are
+    safe: one of them delivers to a webhook, and the bus drops duplicates.
 
     \b
     Examples:
       FEEDMILL_BUS_URL=nats://bus:4222 feedmill relay
-      feedmill relay --from 0          # everything that the log still holds, once more
+      feedmill relay --from 0          # publish everything in the log again
     """
     config = config_of(ctx, as_json=as_json)
     _check(config, after, webhooks=webhooks)
@@ -68,7 +68,7 @@ def relay(
 
     stopping = run_async(action, as_json=as_json)
     if stopping.by == signal.SIGINT:
-        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
+        exit_interrupted("interrupted; running work was finished", as_json=as_json)
 
 
 async def _relay(
@@ -100,7 +100,7 @@ async def _relay(
 async def run_bus_relay(
     services: Services, bus: Bus, watch: Lifecycle, report: RefreshReport
 ) -> None:
-    """Relay to the bus until the run ends; each window is a sign of life, and a loss is told."""
+    """Relay to the bus until the lifecycle stops; records liveness and reports lost events."""
 
     def relayed(told: Relayed) -> None:
         watch.on_poll_loop("bus")
@@ -113,7 +113,7 @@ def _check(config: Config, after: int | None, *, webhooks: bool) -> None:
     if config.bus.url is not None:
         return
     if after is not None or not webhooks:
-        message = "there is no bus; set FEEDMILL_BUS_URL, such as nats://127.0.0.1:4222"
+        message = "no bus is configured; set FEEDMILL_BUS_URL, such as nats://127.0.0.1:4222"
         raise click.UsageError(message)
 
 
@@ -121,7 +121,7 @@ def _say_filled(bus: Bus, events: int, *, as_json: bool) -> None:
     if as_json:
         show_json_line({"filled": bus.name, "events": events})
     else:
-        click.echo(f"{format_count(events, 'event')} given to {bus.name} again")
+        click.echo(f"{format_count(events, 'event')} published to {bus.name} again")
 
 
 def _say(bus: Bus | None, *, webhooks: bool, as_json: bool) -> None:
@@ -129,5 +129,5 @@ def _say(bus: Bus | None, *, webhooks: bool, as_json: bool) -> None:
     if as_json:
         show_json_line({"relaying_to": told})
     else:
-        rest = "" if bus else "; there is no bus (FEEDMILL_BUS_URL)"
+        rest = "" if bus else "; no bus is configured (FEEDMILL_BUS_URL)"
         click.echo(f"relaying to {' and '.join(told)}{rest}")

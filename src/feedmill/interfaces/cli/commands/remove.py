@@ -18,15 +18,13 @@ from feedmill.publish.events import event_of_removed_feed
 
 @click.command()
 @click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
 @click.pass_context
 def remove(ctx: click.Context, feeds: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
-    """Give up subscriptions; their entries go with them, their raw bytes by retention."""
+    """Delete subscriptions and their entries; raw documents are deleted by retention."""
     if not (yes or as_json or sys.stdin.isatty()):
-        exit_with_error(
-            "usage", "nobody is here to be asked", "give --yes", as_json=as_json, status=2
-        )
+        exit_with_error("usage", "not a terminal: pass --yes to confirm", as_json=as_json, status=2)
 
     async def action(services: Services) -> list[str]:
         chosen = await resolve_feeds(feeds, services)

@@ -23,15 +23,15 @@ from feedmill.interfaces.cli.run_command import (
 def replay(
     ctx: click.Context, feeds: tuple[str, ...], *, everything: bool, write: bool, as_json: bool
 ) -> None:
-    """Read stored raw documents again with today's parser and show what would change."""
+    """Parse stored raw documents again with the current parser and show what would change."""
     if not feeds and not everything:
-        message = "name feeds, or give --all"
+        message = "name feeds or pass --all"
         raise click.UsageError(message)
 
     async def action(services: Services) -> list[Replayed]:
         chosen = await (all_feeds(services) if everything else resolve_feeds(feeds, services))
         results = []
-        with progress(len(chosen), "reading again", hide=as_json) as step:
+        with progress(len(chosen), "parsing", hide=as_json) as step:
             for feed in chosen:
                 results.append(await replay_feed(feed, services, write=write))
                 step()
@@ -46,11 +46,11 @@ def replay(
     total = sum(len(one.differences) for one in results)
     same = sum(one.unchanged for one in results)
     read = sum(one.outcome == "read" for one in results)
-    click.echo(f"{read} documents read again: {total} entries differ, {same} are the same")
+    click.echo(f"{read} documents parsed again: {total} entries differ, {same} are unchanged")
     if read < len(results):
-        click.echo(f"{len(results) - read} feeds have no document that can be read")
+        click.echo(f"{len(results) - read} feeds have no readable document")
     if total and not write:
-        click.echo("nothing was written; --write commits it")
+        click.echo("nothing was written; pass --write to commit")
 
 
 def _say_replayed(one: Replayed) -> None:

@@ -1,4 +1,4 @@
-"""`feedmill review`: candidates for a person, in the terminal or as a page."""
+"""`feedmill review`: review candidates in the terminal or as an HTML page."""
 
 import sys
 import webbrowser
@@ -33,11 +33,16 @@ ScreeningById = dict[int, Screening]
     "--html",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="OUT",
-    help="Write a page instead, to be opened in any browser.",
+    help="Write an HTML page instead.",
 )
-@click.option("--min-score", type=click.FloatRange(0, 1), default=0.0, help="Only from this on.")
-@click.option("--topic", metavar="TOPIC", help="Only what is suggested for this topic.")
-@click.option("--all", "everything", is_flag=True, help="Dropped and stored ones as well.")
+@click.option(
+    "--min-score",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    help="Only candidates with at least this score.",
+)
+@click.option("--topic", metavar="TOPIC", help="Only candidates suggested for this topic.")
+@click.option("--all", "everything", is_flag=True, help="Include dropped and stored candidates.")
 @json_option
 def review(
     candidates: Path,
@@ -48,10 +53,10 @@ def review(
     everything: bool,
     as_json: bool,
 ) -> None:
-    """Look through candidates with their scores and reasons, choose and confirm.
+    """Review candidates with their scores and reasons, select and confirm.
 
-    On a terminal it asks; anywhere else it lists. Nothing is inserted: what was confirmed is
-    recorded beside the file, and `feedmill insert-selected` takes the selection.
+    On a terminal it is interactive, otherwise it prints a list. Nothing is inserted: the confirmed
+    selection is recorded beside the file, for `feedmill insert-selected`.
 
     \b
     Examples:
@@ -95,15 +100,17 @@ def _show(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
 def _hint(
     file: CandidateFile, shown: Sequence[WindowCandidate], said: ScreeningById, path: Path
 ) -> None:
-    """What explains a list without suggestions, or an empty one."""
+    """A note for a list without suggestions or an empty one."""
     if not file.candidates:
         click.echo("the window has no candidates", err=True)
     elif not said:
-        words = f"not screened yet; `feedmill screen {path}` suggests what to keep"
+        words = f"not screened yet; run `feedmill screen {path}`"
         click.echo(words, err=True)
     if file.candidates and not shown:
         count = len(file.candidates)
-        click.echo(f"none of {count} is shown; --all shows dropped and stored ones too", err=True)
+        click.echo(
+            f"none of {count} is shown; pass --all to include dropped and stored ones", err=True
+        )
 
 
 def _converse(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
@@ -146,6 +153,6 @@ def _fits(said: Screening | None, min_score: float, topic: str | None) -> bool:
 
 
 def _is_open(one: WindowCandidate, said: ScreeningById) -> bool:
-    """Whether somebody still has to decide: not stored, and not suggested to be dropped."""
+    """True when it still has to be decided: not stored, and not suggested to be dropped."""
     screening = said.get(one.candidate_id)
     return not one.is_known and (screening is None or screening.suggestion != "drop")

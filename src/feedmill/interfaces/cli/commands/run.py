@@ -1,4 +1,4 @@
-"""`feedmill run`: all in one. Polls, taps, webhooks, the bus and housekeeping in one process."""
+"""`feedmill run`: polling, sinks, webhooks, bus and maintenance in one process."""
 
 import asyncio
 import shutil
@@ -48,16 +48,16 @@ _BESIDE = 65  # columns of a line beside the name: time, outcome, news, wait, re
 @json_option
 @click.pass_context
 def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
-    """Poll for ever, all in one process. SIGTERM and Ctrl-C drain and leave; twice, at once.
+    """Poll continuously in one process, until SIGTERM or Ctrl-C; a second signal stops at once.
 
-    Several of these may share one home folder or one PostgreSQL; a host is worked by one of them
+    Several processes may share one home folder or one PostgreSQL; each host is polled by one of them
     at a time. With --json each refresh is printed as one line of JSON.
 
     \b
     Examples:
       feedmill run
       feedmill run --quiet --metrics-port 9464
-      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill run    # migrates by itself
+      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill run    # migrates automatically
     """
     if chosen["to_stdout"] and as_json:
         message = "--stdout prints events and --json prints refreshes; choose one"
@@ -80,7 +80,7 @@ def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa
 
     stopping = run_async(action, as_json=as_json)
     if stopping.by == signal.SIGINT:
-        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
+        exit_interrupted("interrupted; running work was finished", as_json=as_json)
 
 
 async def run_engine(
@@ -93,7 +93,7 @@ async def run_engine(
     show: tuple[RefreshListener, ...],
     webhooks: bool = False,
 ) -> SignalHandler:
-    """Work until a signal or the time is up, with everything beside it; who asked for the end."""
+    """Run until a signal or the end of `duration`; the handler tells which signal it was."""
     metrics = Metrics()
     report = RefreshReport(logger("engine"), metrics, shown=bool(show))
     watch = Lifecycle(
@@ -133,14 +133,14 @@ async def run_engine(
 
 
 def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:
-    """One line a person can follow for each refresh."""
+    """Print one line per refresh."""
     fetch = result.fetch
     good = fetch.outcome in SUCCESSFUL_OUTCOMES
     news = f"+{fetch.entries_new}" if fetch.entries_new else ""
     if fetch.entries_updated:
         news += f" ~{fetch.entries_updated}"
     wait = result.feed.next_poll_at - fetch.fetched_at
-    mended = f" mended: {', '.join(fetch.repairs)}" if fetch.repairs else ""
+    mended = f" repaired: {', '.join(fetch.repairs)}" if fetch.repairs else ""
     room = _room()
     name = shorten(result.feed.title or _end_of(before.url, room), room)
     click.echo(
@@ -150,17 +150,17 @@ def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:
 
 
 def _end_of(url: str, room: int) -> str:
-    """An address, or its end: addresses that begin alike end differently."""
+    """An address, or its end when it is too long: similar addresses differ at the end."""
     return url if len(url) <= room else f"…{url[1 - room :]}"
 
 
 def _room() -> int:
-    """How long a name may be for a line to fit on the terminal; 44 where there is none."""
+    """Width available for a name on the terminal; 44 without a terminal."""
     if not sys.stdout.isatty():
         return 44
     return min(44, max(14, shutil.get_terminal_size().columns - _BESIDE))
 
 
 def show_refresh_json(_: Feed, result: Refresh, __: Committed) -> None:
-    """The same as one line of JSON."""
+    """Print one line of JSON per refresh."""
     show_json_line(refresh_wire(result.feed, result.fetch))

@@ -1,4 +1,4 @@
-"""`feedmill screen`: suggestions for the candidates of a file, and how good the methods are."""
+"""`feedmill screen`: score candidates by topics, and evaluate the methods."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -77,39 +77,46 @@ class _Screened(NamedTuple):
 
 @click.command()
 @click.argument("candidates", type=_path, required=False)
-@click.option("--topics", "topic_file", type=_path, help="Topics that extend or override ours.")
+@click.option(
+    "--topics",
+    "topic_file",
+    type=_path,
+    help="A file with topics that extend or override the bundled ones.",
+)
 @click.option("--no-defaults", is_flag=True, help="Only the topics of --topics.")
-@click.option("--topic", "names", multiple=True, metavar="NAME", help="Only this topic; repeat it.")
+@click.option(
+    "--topic", "names", multiple=True, metavar="NAME", help="Only this topic; repeatable."
+)
 @click.option(
     "--method",
     type=click.Choice(("lexical", "embedding", "hybrid", "llm")),
     default="hybrid",
     show_default=True,
-    help="How to judge; llm asks about what is unclear.",
+    help="Screening method; llm asks a language model about unclear candidates.",
 )
 @click.option(
     "--learn-from",
     "reviewed",
     type=_path,
     multiple=True,
-    help="A candidate file that was screened and confirmed before; repeat it.",
+    help="A screened and confirmed candidate file to learn from; repeatable.",
 )
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to write the suggestions [beside the candidate file].",
+    help="Output file for the suggestions [beside the candidate file].",
 )
 @click.option(
     "--evaluate",
     "is_evaluation",
     is_flag=True,
-    help="Measure the methods on a set whose topics are known [ours].",
+    help="Evaluate the methods on a labelled set [the bundled one].",
 )
 @click.option(
     "--set",
     "set_name",
     type=click.Choice(get_args(EvaluationSet)),
-    help="Which of our own sets to evaluate on [sustainability].",
+    help="Which bundled set to evaluate on [sustainability].",
 )
 @json_option
 @click.pass_context
@@ -141,13 +148,13 @@ def screen(
     async def action() -> _Screened | Evaluation:
         topics = _topics(topic_file, no_defaults=no_defaults)
         if set_name is not None and (candidates is not None or not is_evaluation):
-            message = "--set goes with --evaluate, and without a set of your own"
+            message = "--set needs --evaluate without a file"
             raise UsageError(message)
         if is_evaluation:
             text = evaluation_set(chosen) if candidates is None else _text(candidates)
             return await _evaluate(text, topics, names, method, config, as_json)
         if candidates is None:
-            message = "name the candidate file that `feedmill collect-window` wrote"
+            message = "give a candidate file written by `feedmill collect-window`"
             raise UsageError(message)
         return await _screen(candidates, topics, names, method, reviewed, out, config, as_json)
 
@@ -178,7 +185,9 @@ async def _screen(
             methods = [one.name for one in opened.screeners]
             learnt = learn(_labels(reviewed), methods, topics.version)
             if reviewed and learnt is None:
-                warnings.append("too few confirmations to learn from; twenty of this topic set do")
+                warnings.append(
+                    "too few confirmations to learn from: at least 20 of this topic set are needed"
+                )
             screenings = await screen_texts(
                 texts,
                 topics,
@@ -231,7 +240,7 @@ def _advance(step: Callable[[], None], done: int) -> None:
 def _topics(path: Path | None, *, no_defaults: bool) -> TopicSet:
     if path is None:
         if no_defaults:
-            raise TopicError(["--no-defaults leaves no topic; name a file with --topics"])
+            raise TopicError(["--no-defaults needs a topic file: pass --topics"])
         return default_topics()
     own = read_topics(_text(path))
     if not no_defaults:
@@ -249,20 +258,19 @@ def _text(path: Path) -> str:
 def _chosen(
     topics: TopicSet, names: Sequence[str], file: CandidateFile
 ) -> tuple[TopicSet, list[str]]:
-    """The topics that were named here, else those that the window was collected for."""
+    """The topics given as options, else those that the window was collected for."""
     if names or not file.topics:
         return choose_topics(topics, names), []
     known = [name for name in file.topics if topic_named(topics, name) is not None]
     unknown = sorted(set(file.topics) - set(known))
     warnings = [
-        f"the window was collected for {name!r} too, and no topic here is called that"
-        for name in unknown
+        f"the window was collected for {name!r} , which is not a known topic" for name in unknown
     ]
     return choose_topics(topics, known), warnings
 
 
 def _labels(paths: Sequence[Path]) -> list[Label]:
-    """What reviews said: whoever confirmed some saw all that were not dropped."""
+    """Training examples from reviews: the reviewer saw every candidate not suggested as drop."""
     found: list[Label] = []
     for path in paths:
         file = read_candidates(path)

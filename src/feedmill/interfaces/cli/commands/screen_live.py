@@ -21,7 +21,7 @@ from feedmill.screen.topics import choose_topics, merge_topics, read_topics
 
 @click.group("screen-live")
 def screen_live() -> None:
-    """Hold new entries of some feeds back until somebody has confirmed them."""
+    """Hold new entries of selected feeds for review."""
 
 
 @screen_live.command("add")
@@ -31,14 +31,14 @@ def screen_live() -> None:
     "--keep-at",
     type=click.FloatRange(0, 1),
     metavar="SCORE",
-    help="Let through what is suggested as keep and scores so much; else everything waits.",
+    help="Pass entries suggested as keep with at least this score; default: hold everything.",
 )
 @click.option(
     "--method",
     type=click.Choice(("lexical", "embedding", "hybrid")),
     default="hybrid",
     show_default=True,
-    help="How to score.",
+    help="Screening method.",
 )
 @topics_option
 @topic_option
@@ -55,7 +55,7 @@ def add_screen_command(
     *,
     as_json: bool,
 ) -> None:
-    """Let new entries of a feed, or of every feed with a tag, wait for somebody's word.
+    """Hold new entries of a feed, or of every feed with a tag, for review.
 
     \b
     Examples:
@@ -91,7 +91,7 @@ def add_screen_command(
 @json_option
 @click.pass_context
 def list_screens_command(ctx: click.Context, *, as_json: bool) -> None:
-    """List standing screens."""
+    """List live screens."""
 
     async def action(services: Services) -> tuple[StandingScreen, ...]:
         return await services.store.screens()
@@ -108,16 +108,16 @@ def list_screens_command(ctx: click.Context, *, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def remove_screen_command(ctx: click.Context, screen_id: str, *, as_json: bool) -> None:
-    """End a standing screen; what it holds goes on waiting."""
+    """Remove a live screen; entries it holds stay held."""
 
     async def action(services: Services) -> str:
         fitting = [one.id for one in await services.store.screens() if one.id.startswith(screen_id)]
         if len(fitting) > 1:
-            message = f"{screen_id!r} fits {len(fitting)} screens; use more of the id"
+            message = f"{screen_id!r} matches {len(fitting)} screens; use more of the id"
             raise UsageError(message)
         if not fitting or not await services.store.remove_screen(fitting[0]):
-            message = f"there is no standing screen {screen_id!r}"
-            raise NotFoundError(message, "`feedmill screen-live list` shows all of them")
+            message = f"no live screen {screen_id!r}"
+            raise NotFoundError(message, "`feedmill screen-live list` lists them")
         return fitting[0]
 
     removed = with_services(ctx, action, as_json=as_json)
@@ -137,9 +137,9 @@ def _whose(screen: StandingScreen) -> str:
 
 def _rule(screen: StandingScreen) -> str:
     if screen.keep_at is None or screen.topics is None:
-        return "wait"
+        return "are held"
     topics = ", ".join(topic.id for topic in screen.topics.topics)
-    return f"pass from {screen.keep_at:g} ({screen.method}: {shorten(topics, 80)}), others wait"
+    return f"pass from {screen.keep_at:g} ({screen.method}: {shorten(topics, 80)}), others are held"
 
 
 def _screen_shape(screen: StandingScreen) -> dict[str, Any]:

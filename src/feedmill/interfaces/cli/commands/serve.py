@@ -9,7 +9,9 @@ from feedmill.interfaces.cli.serving import ListenOptions, listen_options, serve
 
 @click.command()
 @listen_options
-@click.option("--with-mill", is_flag=True, help="Poll, deliver and tidy up in the same process.")
+@click.option(
+    "--with-mill", is_flag=True, help="Poll, deliver and run maintenance in the same process."
+)
 @json_option
 @click.pass_context
 def serve(
@@ -21,10 +23,10 @@ def serve(
     with_mill: bool,
     as_json: bool,
 ) -> None:
-    """Answer other programs over HTTP until SIGTERM or Ctrl-C; what is under way is finished.
+    """Serve the REST API, and gRPC with --grpc, until SIGTERM or Ctrl-C; running requests are finished.
 
-    Without any token only this machine is answered. An address that others reach wants a token
-    first: `feedmill token create`.
+    Without any token only clients on this machine are served. An address reachable from other
+    machines needs a token first: `feedmill token create`.
 
     \b
     Examples:

@@ -19,7 +19,7 @@ from feedmill.publish.to_json import feed_wire
 @json_option
 @click.pass_context
 def show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
-    """Show everything known about one feed (FEED is an id, its start, an address or a title)."""
+    """Show one feed (FEED is an id, the start of an id, an address or a title)."""
 
     async def action(services: Services) -> dict[str, Any]:
         found = await resolve_feed(feed, services)

@@ -1,4 +1,4 @@
-"""Tokens for the API: create, list, rotate, revoke. A secret is printed once, when it is made."""
+"""`feedmill token`: create, list, rotate and revoke API tokens. A secret is printed only once."""
 
 from datetime import timedelta
 from typing import Any
@@ -18,7 +18,7 @@ from feedmill.publish.to_json import format_instant, token_wire
 
 @click.group()
 def token() -> None:
-    """Make and revoke tokens for the API."""
+    """Create, list, rotate and revoke API tokens."""
 
 
 @token.command("create")
@@ -30,10 +30,13 @@ def token() -> None:
     multiple=True,
     default=("read",),
     show_default="read",
-    help="What it allows: write includes read, admin includes both.",
+    help="Permission: write includes read, admin includes both; repeatable.",
 )
 @click.option(
-    "--expires", type=parse_duration, metavar="SPAN", help="Good for this long, as in 90d."
+    "--expires",
+    type=parse_duration,
+    metavar="SPAN",
+    help="Validity, such as 90d; default: unlimited.",
 )
 @json_option
 @click.pass_context
@@ -45,7 +48,7 @@ def create_token_command(
     *,
     as_json: bool,
 ) -> None:
-    """Make a token and print its secret, which is shown now and never again."""
+    """Create a token and print its secret, which is shown only once."""
 
     async def action(services: Services) -> IssuedToken:
         return await issue_token(name, scopes, services, expires_in=expires)
@@ -57,7 +60,7 @@ def create_token_command(
 @json_option
 @click.pass_context
 def list_tokens_command(ctx: click.Context, *, as_json: bool) -> None:
-    """List tokens, with those that have expired or were revoked."""
+    """List tokens, including expired and revoked ones."""
 
     async def action(services: Services) -> tuple[list[Token], list[str]]:
         tokens = list(await services.store.tokens())
@@ -81,7 +84,7 @@ def list_tokens_command(ctx: click.Context, *, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def revoke_token_command(ctx: click.Context, token: str, *, as_json: bool) -> None:
-    """End a token at once (TOKEN is an id, its start, or a name)."""
+    """Revoke a token at once (TOKEN is an id, the start of an id, or a name)."""
 
     async def action(services: Services) -> Token:
         return await revoke_token((await _named(token, services)).id, services)
@@ -95,13 +98,13 @@ def revoke_token_command(ctx: click.Context, token: str, *, as_json: bool) -> No
 
 @token.command("rotate")
 @click.argument("token", metavar="TOKEN")
-@overlap_option("How long the secret before is still good; 0 ends it now.")
+@overlap_option("How long the old secret stays valid; 0 revokes it now.")
 @json_option
 @click.pass_context
 def rotate_token_command(
     ctx: click.Context, token: str, overlap: timedelta, *, as_json: bool
 ) -> None:
-    """Give a token another secret and print it, once."""
+    """Replace the secret of a token and print the new one, once."""
 
     async def action(services: Services) -> IssuedToken:
         return await rotate_token((await _named(token, services)).id, overlap, services)
@@ -114,7 +117,7 @@ def _show_secret(issued: IssuedToken, *, as_json: bool) -> None:
         show_json({**token_wire(issued.token), "secret": issued.secret})
         return
     click.echo(f"token {issued.token.id}  {issued.token.name}", err=True)
-    click.echo("keep the secret below; it is not shown again", err=True)
+    click.echo("the secret is shown only once:", err=True)
     click.echo(issued.secret)
 
 
@@ -128,7 +131,7 @@ async def _named(name: str, services: Services) -> Token:
         message = f"there is no token {name!r}"
         raise NotFoundError(message, "`feedmill token list` shows all")
     if len(found) > 1:
-        message = f"{name!r} fits {len(found)} tokens; use more of the id"
+        message = f"{name!r} matches {len(found)} tokens; use more of the id"
         raise UsageError(message)
     return found[0]
 

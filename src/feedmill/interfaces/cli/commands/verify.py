@@ -18,7 +18,7 @@ from feedmill.interfaces.cli.run_command import (
 @json_option
 @click.pass_context
 def verify(ctx: click.Context, *, as_json: bool) -> None:
-    """Prove that the index and the raw bytes agree, and that the store is sound."""
+    """Check that the store is intact and that every raw document matches its hash."""
 
     async def action(services: Services) -> dict[str, Any]:
         return await verify_all(services)

@@ -1,4 +1,4 @@
-"""Webhooks: add, list, remove, pause, resume, replay, rotate, dead, test."""
+"""`feedmill webhook`: add, list, remove, pause, resume, replay, rotate, dead, test."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ _THE_WEBHOOK = click.argument("webhook", metavar="WEBHOOK")
 
 @click.group()
 def webhook() -> None:
-    """Tell other programs of every event (WEBHOOK is an id or its start)."""
+    """Send events to other programs (WEBHOOK is an id or the start of an id)."""
 
 
 @webhook.command("add")
@@ -30,14 +30,18 @@ def webhook() -> None:
 @click.option("--types", metavar="TYPE,...", help="Only these types of events.")
 @click.option("--feed", metavar="FEED", help="Only events of this feed.")
 @click.option("--tag", metavar="TAG", help="Only events of feeds with this tag.")
-@click.option("--cloudevents", is_flag=True, help="In the envelope of CloudEvents 1.0.")
+@click.option("--cloudevents", is_flag=True, help="Send events as CloudEvents 1.0.")
 @click.option(
-    "--from", "from_seq", type=click.IntRange(min=1), metavar="SEQ", help="Begin with this event."
+    "--from",
+    "from_seq",
+    type=click.IntRange(min=1),
+    metavar="SEQ",
+    help="Start with this sequence number.",
 )
 @json_option
 @click.pass_context
 def add_webhook_command(ctx: click.Context, /, url: str, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
-    """Tell an endpoint of what happens from now on; its secret is printed once.
+    """Add a webhook that receives events from now on; its secret is printed once.
 
     \b
     Examples:
@@ -65,7 +69,7 @@ def add_webhook_command(ctx: click.Context, /, url: str, *, as_json: bool, **cho
 @json_option
 @click.pass_context
 def list_webhooks_command(ctx: click.Context, *, as_json: bool) -> None:
-    """List webhooks, how far each has been told, and how it fares."""
+    """List webhooks with cursor, state and last result."""
 
     async def action(services: Services) -> tuple[tuple[Webhook, ...], int]:
         return await services.store.webhooks(), await services.store.last_seq()
@@ -86,7 +90,7 @@ def list_webhooks_command(ctx: click.Context, *, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def remove_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
-    """Forget a webhook, its cursor and its dead letters."""
+    """Delete a webhook, its cursor and its dead letters."""
 
     async def action(services: Services) -> Webhook:
         found = await _named(webhook, services)
@@ -101,7 +105,7 @@ def remove_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -
 @json_option
 @click.pass_context
 def pause_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
-    """Tell a webhook nothing for now; it goes on where it was."""
+    """Pause delivery; `resume` continues where it stopped."""
     _change(ctx, webhook, "paused", engine.pause_webhook, as_json=as_json)
 
 
@@ -110,7 +114,7 @@ def pause_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) ->
 @json_option
 @click.pass_context
 def resume_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
-    """Tell a paused webhook again, or one that waits after failures at once."""
+    """Resume a paused webhook, or retry a failing one at once."""
     _change(ctx, webhook, "resumed", engine.resume_webhook, as_json=as_json)
 
 
@@ -122,14 +126,14 @@ def resume_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -
     type=click.IntRange(min=1),
     required=True,
     metavar="SEQ",
-    help="The number of the first event to tell again.",
+    help="Sequence number of the first event to deliver again.",
 )
 @json_option
 @click.pass_context
 def replay_webhook_command(
     ctx: click.Context, webhook: str, from_seq: int, *, as_json: bool
 ) -> None:
-    """Tell a webhook again everything from an event on."""
+    """Deliver again, starting with an event."""
 
     async def again(webhook_id: str, services: Services) -> Webhook:
         return await engine.replay_webhook(webhook_id, from_seq, services)
@@ -139,13 +143,13 @@ def replay_webhook_command(
 
 @webhook.command("rotate")
 @_THE_WEBHOOK
-@overlap_option("How long deliveries are signed with the secret before as well.")
+@overlap_option("How long deliveries are also signed with the old secret.")
 @json_option
 @click.pass_context
 def rotate_webhook_secret_command(
     ctx: click.Context, webhook: str, overlap: timedelta, *, as_json: bool
 ) -> None:
-    """Sign with a new secret and print it, once."""
+    """Replace the signing secret and print the new one, once."""
 
     async def action(services: Services) -> Webhook:
         found = await _named(webhook, services)
@@ -156,7 +160,7 @@ def rotate_webhook_secret_command(
 
 @webhook.command("dead")
 @_THE_WEBHOOK
-@click.option("--resend", is_flag=True, help="Send them once more, the oldest first.")
+@click.option("--resend", is_flag=True, help="Send them again, oldest first.")
 @limit_option(100)
 @after_option
 @json_option
@@ -164,7 +168,7 @@ def rotate_webhook_secret_command(
 def list_dead_letters_command(
     ctx: click.Context, webhook: str, limit: int, after: str | None, *, resend: bool, as_json: bool
 ) -> None:
-    """List the batches that were given up after all attempts, or send them again."""
+    """List batches that failed after all attempts (dead letters), or send them again."""
     if resend:
         _resend(ctx, webhook, as_json=as_json)
         return
@@ -178,7 +182,7 @@ def list_dead_letters_command(
     if as_json:
         show_json({"items": [dead_letter_wire(one) for one in letters], "next": following})
     elif not letters:
-        click.echo("nothing was given up")
+        click.echo("no dead letters")
     else:
         show_table(("id", "died", "events", "attempts", "reason"), [_dead(one) for one in letters])
 
@@ -188,7 +192,7 @@ def list_dead_letters_command(
 @json_option
 @click.pass_context
 def test_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
-    """Send an empty, signed batch now and say what came back; the cursor stays."""
+    """Send an empty, signed batch now and print the response; the cursor does not move."""
 
     async def action(services: Services) -> Delivery:
         return await engine.send_test_delivery((await _named(webhook, services)).id, services)
@@ -244,7 +248,7 @@ def _show_secret(found: Webhook, *, as_json: bool) -> None:
         show_json({**webhook_wire(found), "secret": secret})
         return
     click.echo(f"webhook {found.id}  {shorten(found.url, 200)}", err=True)
-    click.echo("verify deliveries with the secret below; it is not shown again", err=True)
+    click.echo("the secret for verifying deliveries is shown only once:", err=True)
     click.echo(secret)
 
 
@@ -255,7 +259,7 @@ async def _named(name: str, services: Services) -> Webhook:
         message = f"there is no webhook {name!r}"
         raise NotFoundError(message, "`feedmill webhook list` shows all")
     if len(found) > 1:
-        message = f"{name!r} fits {len(found)} webhooks; use more of the id"
+        message = f"{name!r} matches {len(found)} webhooks; use more of the id"
         raise UsageError(message)
     return found[0]
 
@@ -266,7 +270,7 @@ def _row(one: Webhook, last_seq: int) -> tuple[str, ...]:
         one.id,
         state,
         str(last_seq - one.cursor),
-        one.last_result or "never told",
+        one.last_result or "never",
         format_instant(one.next_attempt_at) or "",
         one.url,
     )

@@ -1,4 +1,4 @@
-"""`feedmill worker`: polls and housekeeping, one of as many as you like on one store."""
+"""`feedmill worker`: polling and maintenance, any number of processes on one store."""
 
 import asyncio
 import signal
@@ -27,11 +27,11 @@ from feedmill.observe.metrics import Metrics
 @json_option
 @click.pass_context
 def worker(ctx: click.Context, duration: float | None, *, as_json: bool) -> None:
-    """Poll for ever beside other workers, on one PostgreSQL or one home folder.
+    """Poll continuously beside other workers, on one PostgreSQL or one home folder.
 
-    It waits for `feedmill migrate`, tells nobody but the store, and tidies up when no other worker
-    does. SIGTERM hands back every host at once, finishes the fetches under way and leaves; a second
-    one leaves at once. With --json each refresh is printed as one line of JSON.
+    It waits for `feedmill migrate`, delivers nothing, and runs maintenance when no other worker does.
+    SIGTERM releases every host at once and finishes running fetches; a second one exits at once.
+    With --json each refresh is printed as one line of JSON.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def worker(ctx: click.Context, duration: float | None, *, as_json: bool) -> None
 
     stopping = run_async(action, as_json=as_json)
     if stopping.by == signal.SIGINT:
-        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
+        exit_interrupted("interrupted; running work was finished", as_json=as_json)
 
 
 async def _work(
@@ -62,7 +62,9 @@ async def _work(
     stopping = stop_on_signals(watch)
     role_tasks = role_services(services, watch, "worker", report.metrics, parts=("polls",))
     if not show:
-        click.echo(f"polling as {watch.owner}; `feedmill workers` shows all, -v each refresh")
+        click.echo(
+            f"polling as {watch.owner}; `feedmill workers` lists all workers, -v logs each refresh"
+        )
     async with role_tasks, asyncio.TaskGroup() as group:
         group.create_task(run_maintenance(services, watch))
         if duration is not None:

@@ -54,7 +54,7 @@ async def collect_window_(
     topics: Annotated[
         list[str] | None, Field(description="Ids of topics that it is collected for.")
     ] = None,
-    prompt: Annotated[str, Field(description="What is looked for, in words.")] = "",
+    prompt: Annotated[str, Field(description="Description of what you are looking for.")] = "",
 ) -> CollectedWindow:
     """Step 1: fetch everything that sources published in a span of time, as candidates.
 
