@@ -21,13 +21,15 @@ class Publisher:
     def __init__(self, *arguments: str, scheme: str = "http") -> None:
         self._scheme = scheme
         self._command = [
-            *(sys.executable, "-m", "feedmill_demo.server.server", "--load"),
+            *(sys.executable, "-m", "benchmarks.load_site"),
             *("--addresses", str(HOSTS), "--seconds", str(_LONGEST_SEC)),
             *arguments,
         ]
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            self._command, stdout=subprocess.PIPE, text=True, cwd=_ROOT
+        )
         os.sched_setaffinity(self._process.pid, {CORES[-1]})
         assert self._process.stdout is not None
         self._port = json.loads(self._process.stdout.readline())["port"]

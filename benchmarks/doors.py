@@ -32,7 +32,8 @@ from benchmarks.contestants import CORES, Publisher, mill
 from benchmarks.many_entries import fill
 from benchmarks.mill import Line, _print
 
-from feedmill.app.services import DATABASE_NAME, load_config, open_services
+from feedmill.app.services import DATABASE_NAME, open_services
+from feedmill.app.settings import load_config
 from feedmill.engine.service.auth import issue_token
 
 _COMMAND: Final = str(Path(sys.executable).with_name("feedmill"))

@@ -22,7 +22,8 @@ from typing import Any, Final
 import uvloop
 from msgspec.structs import replace
 
-from feedmill.app.services import open_services, owner_name, set_up_logging
+from feedmill.app.services import open_services
+from feedmill.app.settings import owner_name, set_up_logging
 from feedmill.config import Config, FetchConfig, HostConfig, RunConfig, StoreConfig
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.run.lifecycle import Lifecycle

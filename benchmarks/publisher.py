@@ -79,8 +79,7 @@ def measure(
     command = [
         sys.executable,
         "-m",
-        "feedmill_demo.server.server",
-        "--load",
+        "benchmarks.load_site",
         "--seconds",
         "120",
         *options,

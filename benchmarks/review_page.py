@@ -18,9 +18,9 @@ from typing import Final
 
 from benchmarks.browser import Browser
 
-from feedmill.app import services as app
+from feedmill.app.screeners import default_topics, evaluation_set
 from feedmill.engine.two_phase.sidecar_files import read_selection
-from feedmill.interfaces.cli.commands.review_html import review_page
+from feedmill.interfaces.cli.review_html import review_page
 from feedmill.model.candidate import SCHEMA, CandidateFile, Window, WindowCandidate
 from feedmill.model.screening import Screening
 from feedmill.screen.evaluate import read_gold
@@ -40,7 +40,7 @@ _END: Final = """(async () => {
 
 def window_of(count: int) -> tuple[CandidateFile, dict[int, Screening]]:
     """So many candidates, a third of them dropped, with what was said of them."""
-    gold = [one.text for one in read_gold(app.evaluation_set(), app.default_topics())]
+    gold = [one.text for one in read_gold(evaluation_set(), default_topics())]
     candidates = tuple(
         WindowCandidate(
             candidate_id=number,

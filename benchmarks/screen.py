@@ -16,7 +16,8 @@ from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
-from feedmill.app import services as app
+from feedmill.app.models import install_model
+from feedmill.app.screeners import default_topics, evaluation_set, open_screeners
 from feedmill.config import Config, ScreenConfig, StoreConfig
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.model.screening import ScreenText
@@ -27,7 +28,7 @@ DEFAULT_MODELS = Path(sys.prefix) / ".feedmill-models"
 
 def texts_for(count: int) -> list[ScreenText]:
     """So many different texts: entries of the set, shuffled together in pairs."""
-    gold = [one.text for one in read_gold(app.evaluation_set(), app.default_topics())]
+    gold = [one.text for one in read_gold(evaluation_set(), default_topics())]
     found = []
     for number in range(count):
         one = gold[number % len(gold)]
@@ -47,12 +48,12 @@ async def measure(count: int, models: Path) -> None:
             config = Config(
                 store=StoreConfig(home=home), screen=ScreenConfig(model_dir=str(models))
             )
-            await app.install_model(config, "use-m")
-            async with app.open_screeners(config, method) as opened:
+            await install_model(config, "use-m")
+            async with open_screeners(config, method) as opened:
                 began, cpu = time.perf_counter(), time.process_time()
                 done = await screen_texts(
                     texts,
-                    app.default_topics(),
+                    default_topics(),
                     opened.screeners,
                     config.screen,
                     asked=opened.asked,

@@ -12,7 +12,7 @@ from tests.support.populated_home import config_of, database
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.adapters.store.transfer.compare import Step
-from feedmill.app.services import compare_stores, transfer_store
+from feedmill.app.store_moves import compare_stores, transfer_store
 from feedmill.model.store_transfer import Transfer
 
 COMMAND = Path(sys.executable).with_name("feedmill")

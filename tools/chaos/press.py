@@ -26,7 +26,7 @@ from typing import Final
 import uvloop
 from tools.chaos.plan import Plan
 
-from feedmill_demo.server.listening import listening_sockets
+from feedmill_demo.server.server import listening_sockets
 
 SHOWN: Final = 40  # items of a document: more than anybody can miss between two polls
 _LONGEST_SEC: Final = 600.0

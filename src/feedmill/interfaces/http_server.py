@@ -1,7 +1,8 @@
-"""Listening: a socket, the server on it, and its end.
+"""The HTTP server of REST, MCP and the health page: uvicorn, and the limits that it lacks.
 
-uvicorn speaks HTTP; what it leaves out is added here: a limit on the time that a request's head may
-take, and a way to end a connection whose reader has gone silent.
+uvicorn speaks HTTP. Added here: a limit on the time that the head of a request may take (on a
+kept-alive connection too), a limit on the time of its body, a maximum number of connections, and a
+way for an application to abort the connection of a client that reads nothing.
 """
 
 import asyncio
@@ -9,72 +10,111 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, cast
+from typing import Any, Final, NamedTuple, cast
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from feedmill.config import ServeConfig
-from feedmill.engine.deliver.log_notifier import LogNotifier
-from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.services import Services
-from feedmill.engine.service.auth import check_binding
 from feedmill.errors import UsageError
-from feedmill.interfaces.rest.app import make_app, open_app_state
-from feedmill.interfaces.rest.middleware import ABORT, CROWDED
-from feedmill.interfaces.rest.problems import MEDIA_TYPE, problem_bytes
-from feedmill.observe.metrics import Metrics
 
-_MOST_HEADER_BYTES = 32_768
+# In a scope's extensions:
+ABORT: Final = "feedmill.cut"  # ends the connection at once
+CROWDED: Final = "feedmill.crowded"  # true when there are too many connections
+
+_MAX_HEAD_BYTES: Final = 32_768
+_BACKLOG: Final = 512
+
+
+class BadRequestAnswer(NamedTuple):
+    """The answer to something that is not HTTP."""
+
+    media_type: str
+    body: bytes
+
+
+def listen(host: str, port: int, hint: str = "choose another") -> socket.socket:
+    """A bound socket; UsageError, which ends with the hint, when the address cannot be had."""
+    bare = host.removeprefix("[").removesuffix("]")
+    family = socket.AF_INET6 if ":" in bare else socket.AF_INET
+    try:
+        listening = socket.create_server((bare, port), family=family, backlog=_BACKLOG)
+    except OSError as problem:
+        # Python adds the address a second time: "… (while attempting to bind on …)".
+        words = (problem.strerror or str(problem)).partition(" (while")[0]
+        message = f"cannot listen on {host} port {port} ({words}); {hint}"
+        raise UsageError(message) from problem
+    # asyncio does this only for sockets whose protocol is named; without it every answer in two
+    # pieces waits 40 ms for an acknowledgement. Accepted connections inherit it.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 @asynccontextmanager
-async def rest_server(
-    services: Services,
-    watch: Lifecycle,
+async def http_server(
+    app: Any,  # noqa: ANN401  # ASGI's own type
+    listening: socket.socket,
+    limits: ServeConfig,
     *,
-    host: str | None = None,
-    port: int | None = None,
-    metrics: Metrics | None = None,
-    bell: LogNotifier | None = None,
+    drain_sec: float,
+    bad_request: BadRequestAnswer,
 ) -> AsyncIterator[str]:
-    """Serve while the block runs; its base address. Whoever is answered at the end is answered.
+    """Serve an ASGI application while the block runs; its base URL.
 
-    UsageError when the address is open to others and no token was made (D30), or when it cannot
-    be had. The watch has to be stopping by the end of the block: streams end with it.
+    At the end of the block requests under way get `drain_sec`; streams have to end by themselves.
     """
-    config = services.config.serve
-    name = config.host if host is None else host
-    await check_binding(name, services)
-    listening = _listen(name, config.port if port is None else port)
-    own_bell = bell or LogNotifier(services, watch, every_sec=config.look_ms / 1000)
-    doorway = open_app_state(services, watch, own_bell, metrics=metrics, host=name)
-    server = _Server(_uvicorn_config(make_app(doorway), config, services.config.run.drain_sec))
+    server = _Server(_uvicorn_config(app, limits, drain_sec, bad_request))
     async with asyncio.TaskGroup() as group:
         serving = group.create_task(server.serve(sockets=[listening]))
-        if bell is None:
-            group.create_task(own_bell.run())
         try:
-            yield _address(listening)
+            yield _base_url(listening)
         finally:
-            watch.stop()
             server.should_exit = True
             await asyncio.wait({serving})
 
 
+def abort_connection(scope: Any) -> None:  # noqa: ANN401  # ASGI's own type
+    """Close the connection of a request at once; nothing happens under another server."""
+    abort = scope.get("extensions", {}).get(ABORT)
+    if abort is not None:
+        abort()
+
+
+def is_crowded(scope: Any) -> bool:  # noqa: ANN401  # ASGI's own type
+    """True when more connections are open than the settings allow."""
+    return bool(scope.get("extensions", {}).get(CROWDED))
+
+
+class TimedBody:
+    """The body of a request, with one deadline for the whole of it."""
+
+    def __init__(self, receive: Any, limit_sec: float) -> None:  # noqa: ANN401  # ASGI's own type
+        self._receive, self._deadline = receive, asyncio.get_running_loop().time() + limit_sec
+        self._is_complete = False
+
+    async def receive(self) -> Any:  # noqa: ANN401  # ASGI's own type
+        """The next piece; TimeoutError when the body does not arrive in time."""
+        if self._is_complete:
+            return await self._receive()  # only waits for the client to disconnect
+        async with asyncio.timeout_at(self._deadline):
+            message = await self._receive()
+        self._is_complete = not message.get("more_body", False)
+        return message
+
+
 class _Server(uvicorn.Server):
-    """uvicorn's server, which leaves signals to whoever started it."""
+    """uvicorn's server, which leaves signals to the caller."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
 
-class _Joined:
-    """A transport that sends the head of an answer with what follows it: one packet, one call.
+class _JoiningTransport:
+    """A transport that sends the head of an answer together with what follows: one packet, one call.
 
-    Whoever writes a head always writes once more, if only the end of an empty body.
+    A head is always followed by another write, if only by the end of an empty body.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
@@ -94,24 +134,25 @@ class _Joined:
             self._transport.write(data)
 
     def close(self) -> None:
-        """End the connection after what was written."""
+        """Close the connection after everything written has been sent."""
         self.write(b"")
         self._transport.close()
 
 
 class _Connection(H11Protocol):
-    """A connection that is ended when the head of a request takes too long, or when it is cut."""
+    """A connection that is aborted when the head of any of its requests takes too long."""
 
     head_timeout_sec = 10.0
-    most = 1_000
+    max_connections = 1_000
+    bad_request = BadRequestAnswer("text/plain", b"bad request\n")
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        super().connection_made(cast("asyncio.Transport", _Joined(transport)))
+        super().connection_made(cast("asyncio.Transport", _JoiningTransport(transport)))
         inner = self.app
 
         async def app(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401  # ASGI's own types
-            is_crowded = len(self.connections) > self.most
-            scope["extensions"] = {ABORT: transport.abort, CROWDED: is_crowded}
+            crowded = len(self.connections) > self.max_connections
+            scope["extensions"] = {ABORT: transport.abort, CROWDED: crowded}
             await inner(scope, receive, send)
 
         self.app = app
@@ -123,6 +164,7 @@ class _Connection(H11Protocol):
         if self.cycle is not before:
             self._head.cancel()
         elif self._head.cancelled() and self.cycle.response_complete:
+            # The first piece of the next request: uvicorn has just ended its keep-alive limit.
             self._head = self.loop.call_later(self.head_timeout_sec, self._too_slow)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -130,15 +172,14 @@ class _Connection(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002  # of the protocol
-        """What is no HTTP is answered like everything else, and then left."""
-        body = problem_bytes("bad-request", "this is no HTTP request")
+        """Answer what is not HTTP in the application's own format, and close."""
         headers = [
-            (b"content-type", MEDIA_TYPE.encode()),
-            (b"content-length", str(len(body)).encode()),
+            (b"content-type", self.bad_request.media_type.encode()),
+            (b"content-length", str(len(self.bad_request.body)).encode()),
             (b"connection", b"close"),
         ]
         answer = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
-        for event in (answer, h11.Data(data=body), h11.EndOfMessage()):
+        for event in (answer, h11.Data(data=self.bad_request.body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
 
@@ -147,38 +188,35 @@ class _Connection(H11Protocol):
         self.transport.abort()
 
 
-def _uvicorn_config(app: Any, config: ServeConfig, drain_sec: float) -> uvicorn.Config:  # noqa: ANN401
-    limits = {"head_timeout_sec": config.header_timeout_sec, "most": config.max_connections}
-    for name in ("uvicorn.error", "uvicorn.access"):  # what it would say is said by the shell
+def _uvicorn_config(
+    app: Any,  # noqa: ANN401  # ASGI's own type
+    limits: ServeConfig,
+    drain_sec: float,
+    bad_request: BadRequestAnswer,
+) -> uvicorn.Config:
+    own = {
+        "head_timeout_sec": limits.header_timeout_sec,
+        "max_connections": limits.max_connections,
+        "bad_request": bad_request,
+    }
+    for name in ("uvicorn.error", "uvicorn.access"):  # the applications log requests themselves
         logging.getLogger(name).addHandler(logging.NullHandler())
         logging.getLogger(name).propagate = False
     return uvicorn.Config(
         app,
-        http=type("_Connection", (_Connection,), limits),
+        http=type("_Connection", (_Connection,), own),
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=int(config.keep_alive_sec),
-        timeout_graceful_shutdown=max(1, int(drain_sec)),
-        h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
+        timeout_keep_alive=int(limits.keep_alive_sec),
+        timeout_graceful_shutdown=int(drain_sec),
+        h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
     )
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    bare = host.removeprefix("[").removesuffix("]")
-    family = socket.AF_INET6 if ":" in bare else socket.AF_INET
-    try:
-        return socket.create_server((bare, port), family=family, backlog=512)
-    except OSError as problem:
-        # Python adds the address a second time: "… (while attempting to bind on …)".
-        words = (problem.strerror or str(problem)).partition(" (while")[0]
-        message = f"nothing can listen at {host} on port {port} ({words}); choose another"
-        raise UsageError(message) from problem
-
-
-def _address(listening: socket.socket) -> str:
+def _base_url(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,4 +1,4 @@
-"""The door for Python programs: what the library does that touches the network.
+"""The Python library: the functions that use the network.
 
     >>> import asyncio, feedmill
     >>> found = asyncio.run(feedmill.canonicalize("https://www.example.com/feed/?utm_source=x"))
@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
-from feedmill.app.services import load_config, open_fetcher
+from feedmill.app.services import open_fetcher
+from feedmill.app.settings import load_config
 from feedmill.canonicalise.policies import FEED_PRESETS, PRESET_LEVELS, UrlPolicy
 from feedmill.canonicalise.rewrites import (
     ProbeRule,
@@ -68,7 +69,7 @@ async def canonicalize(
     on_exists: Callable[[Existing], object] | None = None,
     config: Config | None = None,
 ) -> Canonical | NotCanonical:
-    """The one right address of the feed at `url`, proven by fetching it, or why there is none.
+    """The canonical address of the feed at `url`, verified by fetching it, or why there is none.
 
     `budget` is how many requests may follow the first one. `presets` (or `levels`, as seed 004
     numbers them) choose the spellings that are tried. `rewrites` and `probes` take the names
@@ -119,9 +120,9 @@ async def canonicalize_each(
     urls: Iterable[str],
     options: CanonicalOptions,
     config: Config,
-    tell: Callable[[Canonical | NotCanonical], object],
+    action: Callable[[Canonical | NotCanonical], object],
 ) -> None:
-    """Canonicalise one address after the other, with one memory of every host's pace."""
+    """Canonicalise one address after the other, with a shared rate limit per host."""
     async with open_fetcher(config) as (fetcher, clock):
         manners = HostQueue(clock, config.host)
         for url in urls:
@@ -129,11 +130,11 @@ async def canonicalize_each(
             prober = Prober(
                 fetcher, clock, config, manners, given_url=given_url, overrides=overrides
             )
-            tell(await canonicalise_with(prober.probe, url, options))
+            action(await canonicalise_with(prober.probe, url, options))
 
 
 def _is_open(url: str, *, given_url: str, config: Config) -> bool:
-    """Whether an address that a stranger named may be handed to the caller's own fetcher."""
+    """True when an address found in a feed may be passed to the caller's own fetcher."""
     href = http_url(url)
     if href is None:
         return False
@@ -150,7 +151,7 @@ def _presets(
     names = {level: name for name, level in PRESET_LEVELS.items()}
     unknown = [level for level in levels if level not in (*names, 0, 1)]
     if unknown:
-        message = f"there is no level {unknown[0]}; choose among 0 to 5"
+        message = f"unknown level {unknown[0]}; choose from 0 to 5"
         raise UsageError(message)
     # Levels 0 and 1 are the address itself, which is always there.
     return tuple(names[level] for level in levels if level in names)
@@ -160,6 +161,6 @@ def _named(one: str | T, known: dict[str, T]) -> T:
     if not isinstance(one, str):
         return one
     if one not in known:
-        message = f"{one!r} is not known; choose among: {', '.join(known)}"
+        message = f"{one!r} is unknown; choose from: {', '.join(known)}"
         raise UsageError(message)
     return known[one]

@@ -39,12 +39,12 @@ def set_up(level: str = "warning", *, as_json: bool = False) -> None:
 
 
 def logger(component: str) -> Any:  # noqa: ANN401  # structlog's own type
-    """A logger that names the part of the program it speaks for."""
+    """A logger with the name of a component."""
     return structlog.get_logger(component=component)
 
 
 class _Stderr:
-    """Standard error that never fails: a line that a full disk refuses must not end a run."""
+    """Standard error that never raises: a full disk must not end a run."""
 
     def write(self, text: str) -> None:
         with suppress(OSError):

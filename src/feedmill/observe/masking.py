@@ -1,7 +1,8 @@
-"""Addresses as they may be shown: whom to ask, and never by which secret."""
+"""Masks passwords, tokens and keys in addresses, for logs, messages and `config show`."""
 
 import re
 from typing import Any, Final
+from urllib.parse import unquote
 
 HIDDEN: Final = "***"
 
@@ -17,14 +18,27 @@ _PARAMETER: Final = re.compile(
 
 
 def mask_secrets(text: str) -> str:
-    """The text with every password and token of the addresses in it hidden."""
+    """The text with every password and token in its addresses replaced by ***."""
     text = _PASSWORD.sub(rf"\1{HIDDEN}", text)
     text = _TOKEN.sub(rf"\1{HIDDEN}", text)
     return _PARAMETER.sub(rf"\1{HIDDEN}", text)
 
 
+def database_address(url: str) -> str:
+    """Scheme, user, host and database of a URL, without its password and parameters.
+
+    A password may hold anything, also an unescaped "/" or "@": what is in doubt is left out.
+    """
+    scheme, found, rest = url.partition("://")
+    if not found:
+        return "the database"
+    who, at, where = rest.rpartition("@")
+    name = unquote(re.split("[:/?#@]", who, maxsplit=1)[0])
+    return f"{scheme}://{name}{at}{re.split('[?#]', where, maxsplit=1)[0]}"
+
+
 def mask_all_secrets(shape: Any) -> Any:  # noqa: ANN401  # whatever JSON can say
-    """The same for every text in lists and mappings."""
+    """The same for every string in nested lists and mappings."""
     if isinstance(shape, str):
         return mask_secrets(shape) if "://" in shape else shape
     if isinstance(shape, dict):

@@ -16,7 +16,7 @@ _INTERVALS: Final = (300, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
 class Metrics:
-    """The numbers of one process; each instance has a registry of its own, so tests do not meet."""
+    """The metrics of one process; each instance has its own registry."""
 
     def __init__(self) -> None:
         # One line in two would be the moment at which a counter began.

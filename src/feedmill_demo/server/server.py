@@ -6,21 +6,23 @@
         assert publisher.requests_to("/feed")[0].header("user-agent") == "..."
 
 It listens on 127.0.0.1 and, for load tests that need many hosts, on 127.0.1.1 and following;
-never anywhere else. It is also a process: `python -m feedmill_demo.server.server --help`.
+never anywhere else. It is also a process: `python -m feedmill_demo.server --help`.
 """
 
 import asyncio
+import contextlib
+import socket
 import ssl
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import Final, Self
 
 import msgspec
 
+from feedmill.errors import UsageError
 from feedmill_demo.server.connection import PublisherConnection
 from feedmill_demo.server.http1 import parse_request_head
-from feedmill_demo.server.listening import listening_sockets
 from feedmill_demo.server.script import Answer, Answering, Request, Script
 from feedmill_demo.server.site import FixedAnswer, ScriptedSite, Site
 
@@ -29,6 +31,7 @@ _NOT_FOUND: Final = Answer(status=404, headers=_TEXT, body=b"not here\n")
 _BROKEN: Final = Answer(status=500, headers=_TEXT, body=b"the script is broken\n")
 _BACKLOG: Final = 4096
 _LONGEST_FAREWELL_SEC: Final = 5.0
+_BIND_TRIES: Final = 20
 
 Hot = tuple[float, int, str, bytes]  # offset, connection, address and the head, not yet read
 
@@ -210,7 +213,29 @@ def _placed(request: Request, offset_sec: float, connection: int, address: str) 
     )
 
 
-if __name__ == "__main__":  # pragma: no cover  # the tests run it as a process
-    from feedmill_demo.server.__main__ import main
+def listening_sockets(addresses: Sequence[str], port: int) -> tuple[list[socket.socket], int]:
+    """One bound socket per address, all on the same port, and that port (0: any that is free)."""
+    if not all(address.startswith("127.") for address in addresses):
+        msg = f"the publisher listens on loopback only, not on {', '.join(addresses)}"
+        raise UsageError(msg)
+    # A port that is free on the first address may be taken on another one: then try the next.
+    for _ in range(_BIND_TRIES if port == 0 else 1):
+        with contextlib.suppress(OSError):
+            return _bind_all(addresses, port)
+    msg = (
+        f"port {port or '0 (any)'} cannot be had on {addresses[0]}: choose another one with --port"
+    )
+    raise UsageError(msg)
 
-    main()
+
+def _bind_all(addresses: Sequence[str], port: int) -> tuple[list[socket.socket], int]:
+    with contextlib.ExitStack() as unwinding:
+        sockets: list[socket.socket] = []
+        for address in addresses:
+            sock = unwinding.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind((address, port))
+            port = sock.getsockname()[1]
+            sockets.append(sock)
+        unwinding.pop_all()
+    return sockets, port

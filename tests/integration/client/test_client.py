@@ -20,7 +20,7 @@ from feedmill.engine.ports.store import Store
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.auth import issue_token
 from feedmill.errors import MissingError, RefusedError, TokenError
-from feedmill.interfaces.http_server import rest_server
+from feedmill.interfaces.rest.server import rest_server
 from feedmill.model.event import NewEvent
 from feedmill.publish.shapes import FeedChange
 from feedmill_demo.server.script import document

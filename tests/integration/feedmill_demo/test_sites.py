@@ -18,15 +18,17 @@ import brotli
 import pytest
 import trustme
 import zstandard
+from benchmarks import load_site
+from benchmarks.load_site import LoadSite
 from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.api import parse
 from feedmill.model.parsed import ParsedFeed
-from feedmill_demo.load import LoadSite
 from feedmill_demo.server.__main__ import main
 from feedmill_demo.server.server import Publisher
 from feedmill_demo.sites import DemoWeb
 
+ROOT: Final = Path(__file__).parents[3]
 DECODERS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "": bytes,
     "gzip": gzip.decompress,
@@ -131,13 +133,18 @@ def test_load_feeds_can_stand_still_and_closing_clients_are_served_too() -> None
     assert asyncio.run(story()) == [304, 304, 404]
 
 
-@pytest.mark.parametrize("arguments", [["--load"], ["--addresses", "3", "--pace", "20"]])
-def test_the_process_serves_until_it_is_told_to_stop(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "feedmill_demo.server.server", "--seconds", "60", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+PROCESSES = [
+    (["benchmarks.load_site"], "/load/5"),
+    (["feedmill_demo.server", "--addresses", "3", "--pace", "20"], "/village.opml"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "path"), PROCESSES)
+def test_publisher_process_serves_until_sigterm(arguments: list[str], path: str) -> None:
+    command = [sys.executable, "-m", *arguments, "--seconds", "60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
         origin = json.loads(process.stdout.readline())["origin"]
-        path = "/load/5" if "--load" in arguments else "/village.opml"
 
         status, _, body = get(origin + path)
         process.send_signal(signal.SIGTERM)
@@ -154,7 +161,7 @@ def test_the_process_stops_by_itself(capsys: pytest.CaptureFixture[str], tmp_pat
     )
 
     main(["--seconds", "0.01", "--start", "2026-02-03T04:05:06", "--cert", str(certificate)])
-    main(["--seconds", "0.01", "--start", "2026-02-03T04:05:06Z", "--load"])
+    load_site.main(["--seconds", "0.01"])
 
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["origin"].partition(":")[0] for line in lines] == ["https", "http"]

@@ -25,7 +25,7 @@ from tests.support.waiting import HANG_GUARD_SEC
 from feedmill.canonicalise.urls import split_url
 from feedmill.config import AccessConfig
 from feedmill.interfaces.grpc.server import grpc_server
-from feedmill.interfaces.http_server import rest_server
+from feedmill.interfaces.rest.server import rest_server
 from feedmill_demo.server.script import document
 
 HINTED = (

@@ -51,7 +51,7 @@ def test_a_migration_is_applied_once_by_however_many_jobs(
         assert [code for code, _ in jobs] == [0, 0, 0]
         applied = [name for _, said in jobs for name in json.loads(said)["applied"]]
         assert sorted(applied) == missing
-        assert await mill.command("migrate") == (0, b"the store is at this version\n")
+        assert await mill.command("migrate") == (0, b"the store is up to date\n")
         assert (await mill.command("migrate", "--check"))[0] == 0
         assert (await mill.command("list"))[0] == 0
         made = ledger_of(mill.home, postgres_dsn).number(
@@ -72,7 +72,7 @@ def test_a_file_is_migrated_by_the_same_command(tmp_path: Path) -> None:
 
         assert code == 0
         assert printed.startswith(b"applied  0001_first_store\n")
-        assert await mill.command("migrate", "--check") == (0, b"the store is at this version\n")
+        assert await mill.command("migrate", "--check") == (0, b"the store is up to date\n")
 
     asyncio.run(story())
 

@@ -13,7 +13,8 @@ from tests.support.servers.databases import migrated_database
 from tests.support.servers.free_port import free_port
 from tests.support.servers.postgres import PostgresServer
 
-from feedmill.app.services import open_services, readiness_checks_for
+from feedmill.app.doctor import readiness_checks_for
+from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.liveness import Liveness

@@ -3,7 +3,8 @@
 import asyncio
 import signal
 
-from feedmill.app.services import load_config, make_bus, open_services
+from feedmill.app.services import make_bus, open_services
+from feedmill.app.settings import load_config
 from feedmill.engine.deliver.to_bus import run_relay
 from feedmill.engine.run.lifecycle import Lifecycle
 

@@ -14,7 +14,7 @@ from tests.support.waiting import HANG_GUARD_SEC
 from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.interfaces.http_server import rest_server
+from feedmill.interfaces.rest.server import rest_server
 from feedmill.observe import log
 
 _TEXT = "word " * 180

@@ -6,7 +6,7 @@ import sys
 from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.interfaces.http_server import rest_server
+from feedmill.interfaces.rest.server import rest_server
 
 
 async def serve(home: str, port: int) -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import sys
 
-from feedmill.app.services import load_config, open_services
+from feedmill.app.services import open_services
+from feedmill.app.settings import load_config
 from feedmill.engine.subscribe.add_feed import Subscribed
 from feedmill.engine.subscribe.subscriber import Subscriber
 

@@ -8,19 +8,12 @@ import click
 from tests.unit.docs.test_reference import commands
 
 from feedmill.interfaces.cli.main import cli
+from feedmill.interfaces.mcp import server
 from feedmill.interfaces.mcp.server import INSTRUCTIONS
-from feedmill.interfaces.mcp.tools.candidates import CANDIDATE_TOOLS
-from feedmill.interfaces.mcp.tools.collect_window import COLLECT_TOOLS
-from feedmill.interfaces.mcp.tools.confirm_insert import CONFIRM_TOOLS
-from feedmill.interfaces.mcp.tools.feeds_entries import READ_TOOLS
-from feedmill.interfaces.mcp.tools.screen import SCREEN_TOOLS
 
 AGENTS = Path(__file__).parents[3] / "docs" / "agents"
 SKILL = (AGENTS / "SKILL.md").read_text("utf-8")
-TOOLS = {
-    one.run.__name__.rstrip("_"): one
-    for one in (*COLLECT_TOOLS, *SCREEN_TOOLS, *CANDIDATE_TOOLS, *CONFIRM_TOOLS, *READ_TOOLS)
-}
+TOOLS = {one.run.__name__.rstrip("_"): one for one in server.TOOLS}
 FLOW = ("collect_window", "screen", "record_decisions", "confirm", "insert_selected")
 SECTIONS = (
     "Core Goal",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.observe.masking import mask_all_secrets, mask_secrets
+from feedmill.observe.masking import database_address, mask_all_secrets, mask_secrets
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,16 @@ def test_every_text_of_a_shape_is_masked_and_everything_else_stays() -> None:
         "many": ["redis://:***@h", None],
         "plain": "pw@h",
     }
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://u:pw@h:5432/db?password=x", "postgresql://u@h:5432/db"),
+        ("postgresql://u:p/w@x@h/db", "postgresql://u@h/db"),
+        ("postgresql://u/pw@h/db", "postgresql://u@h/db"),
+        ("password=pw host=h", "the database"),
+    ],
+)
+def test_database_address_has_neither_password_nor_parameters(url: str, shown: str) -> None:
+    assert database_address(url) == shown

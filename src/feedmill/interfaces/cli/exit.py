@@ -1,4 +1,4 @@
-"""How a command leaves early: with an error that helps, on an interrupt, or because nobody reads."""
+"""Early exits of a command: with an error, on an interrupt, or on a closed pipe."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import click
 def exit_with_error(
     code: str, message: str, hint: str = "", *, as_json: bool, status: int = 1
 ) -> NoReturn:
-    """Say what went wrong, where and what to do about it, on standard error, and leave."""
+    """Print an error with a hint on standard error and exit."""
     if as_json:
         error = {"code": code, "message": message, "hint": hint or None}
         click.echo(json.dumps({"error": error}), err=True)
@@ -21,12 +21,12 @@ def exit_with_error(
 
 
 def exit_interrupted(words: str = "interrupted", *, as_json: bool) -> NoReturn:
-    """Leave as shells expect it after Ctrl-C."""
+    """Exit with 130, as shells expect after Ctrl-C."""
     exit_with_error("interrupted", words, as_json=as_json, status=130)
 
 
 def mute_stdout() -> None:
-    """Let nothing more be written to a standard output that nobody reads."""
+    """Redirect standard output to /dev/null once its reader is gone."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

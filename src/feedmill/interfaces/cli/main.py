@@ -1,12 +1,14 @@
-"""The `feedmill` command. Subcommands are imported when they are called, so that help is instant.
+"""The `feedmill` command. Subcommands are imported when they are called, so that help is quick.
 
-0 is success, 1 a failure, 2 wrong usage, 130 an interrupt.
+Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupt.
 """
 
+import builtins
 import gc
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -16,206 +18,54 @@ from feedmill.interfaces.cli.early_signals import remember_signals
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error, mute_stdout
 from feedmill.version import __version__
 
-# name: (module, function, one line of help)
+# Name and short help. The module and the function are called like the command, see `_identifier`.
 COMMANDS: Final = {
-    "init": (
-        "feedmill.interfaces.cli.commands.care",
-        "init",
-        "Create the home folder and its store.",
-    ),
-    "add": (
-        "feedmill.interfaces.cli.commands.feeds",
-        "add",
-        "Subscribe to feeds by their addresses.",
-    ),
-    "import": (
-        "feedmill.interfaces.cli.commands.import_export",
-        "import_",
-        "Subscribe to every feed of a list.",
-    ),
-    "export": (
-        "feedmill.interfaces.cli.commands.import_export",
-        "export",
-        "Write all subscriptions as OPML.",
-    ),
-    "list": (
-        "feedmill.interfaces.cli.commands.feeds",
-        "list_feeds_command",
-        "List subscriptions and their state.",
-    ),
-    "show": (
-        "feedmill.interfaces.cli.commands.feeds",
-        "show",
-        "Show everything known about one feed.",
-    ),
-    "remove": ("feedmill.interfaces.cli.commands.feeds", "remove", "Give up subscriptions."),
-    "pause": ("feedmill.interfaces.cli.commands.feeds", "pause", "Stop polling feeds."),
-    "resume": ("feedmill.interfaces.cli.commands.feeds", "resume", "Poll paused feeds again."),
-    "move": (
-        "feedmill.interfaces.cli.commands.move",
-        "move",
-        "Show, change or undo where a feed lives.",
-    ),
-    "sync": ("feedmill.interfaces.cli.commands.sync", "sync", "Poll once what is due."),
-    "run": ("feedmill.interfaces.cli.commands.run", "run", "Poll for ever."),
-    "serve": (
-        "feedmill.interfaces.cli.commands.serve",
-        "serve",
-        "Answer other programs over HTTP.",
-    ),
-    "worker": (
-        "feedmill.interfaces.cli.commands.worker",
-        "worker",
-        "Poll beside other workers on one store.",
-    ),
-    "api": (
-        "feedmill.interfaces.cli.commands.serve",
-        "api",
-        "Answer other programs, and never poll.",
-    ),
-    "relay": (
-        "feedmill.interfaces.cli.commands.relay",
-        "relay",
-        "Hand the log to the bus and to webhooks.",
-    ),
-    "migrate": (
-        "feedmill.interfaces.cli.commands.migrate",
-        "migrate",
-        "Bring the store to this version.",
-    ),
-    "workers": (
-        "feedmill.interfaces.cli.commands.workers",
-        "workers",
-        "Show who works on the store.",
-    ),
-    "healthcheck": (
-        "feedmill.interfaces.cli.commands.healthcheck",
-        "healthcheck",
-        "Ask a role on this machine whether it is ready.",
-    ),
-    "demo": (
-        "feedmill.interfaces.cli.commands.demo",
-        "demo",
-        "Watch feedmill at work, without the internet.",
-    ),
-    "ingest-one": (
-        "feedmill.interfaces.cli.commands.ingest_one",
-        "ingest_one",
-        "Take in one feed once and count.",
-    ),
-    "collect-window": (
-        "feedmill.interfaces.cli.commands.collect_window",
-        "collect",
-        "Collect a span of time as candidates, before anything is stored.",
-    ),
-    "screen": (
-        "feedmill.interfaces.cli.commands.screen",
-        "screen",
-        "Suggest which candidates fit topics.",
-    ),
-    "review": (
-        "feedmill.interfaces.cli.commands.review",
-        "review",
-        "Look through candidates, choose and confirm.",
-    ),
-    "insert-selected": (
-        "feedmill.interfaces.cli.commands.insert_selected",
-        "insert",
-        "Store the candidates that somebody confirmed.",
-    ),
-    "screen-live": (
-        "feedmill.interfaces.cli.commands.screen_live",
-        "screen_live",
-        "Let new entries of some feeds wait for a person.",
-    ),
-    "held": (
-        "feedmill.interfaces.cli.commands.screen_live",
-        "held",
-        "Look at what waits, export it or drop it.",
-    ),
-    "entries": (
-        "feedmill.interfaces.cli.commands.look",
-        "entries",
-        "List entries, the latest arrivals first.",
-    ),
-    "entry": ("feedmill.interfaces.cli.commands.look", "entry", "Show one entry."),
-    "raw": (
-        "feedmill.interfaces.cli.commands.look",
-        "raw",
-        "Write raw bytes of a fetch or an entry.",
-    ),
-    "explain": (
-        "feedmill.interfaces.cli.commands.look",
-        "explain",
-        "Say why a feed is polled when it is.",
-    ),
-    "stats": (
-        "feedmill.interfaces.cli.commands.look",
-        "stats",
-        "Count feeds, entries, fetches and events.",
-    ),
-    "replay": (
-        "feedmill.interfaces.cli.commands.care",
-        "replay",
-        "Read stored raw documents again.",
-    ),
-    "purge": (
-        "feedmill.interfaces.cli.commands.care",
-        "purge",
-        "Let go of what is no longer kept.",
-    ),
-    "verify": (
-        "feedmill.interfaces.cli.commands.care",
-        "verify_command",
-        "Prove that index and raw bytes agree.",
-    ),
-    "blobs": (
-        "feedmill.interfaces.cli.commands.blobs",
-        "blobs",
-        "Move the raw documents to another store.",
-    ),
-    "store": (
-        "feedmill.interfaces.cli.commands.store",
-        "store",
-        "Move everything to another database.",
-    ),
-    "doctor": (
-        "feedmill.interfaces.cli.commands.care",
-        "doctor",
-        "Look for trouble in the surroundings.",
-    ),
-    "config": ("feedmill.interfaces.cli.commands.care", "config", "Look at the settings."),
-    "token": (
-        "feedmill.interfaces.cli.commands.token",
-        "token",
-        "Make and revoke tokens for the API.",
-    ),
-    "webhook": (
-        "feedmill.interfaces.cli.commands.webhook",
-        "webhook",
-        "Tell other programs of every event.",
-    ),
-    "mcp": ("feedmill.interfaces.cli.commands.mcp", "mcp", "Let agents collect, screen and look."),
-    "confirm": (
-        "feedmill.interfaces.cli.commands.confirm",
-        "confirm",
-        "Answer what agents ask of you.",
-    ),
-    "canonicalize": (
-        "feedmill.interfaces.cli.commands.canonicalize",
-        "canonicalize",
-        "Find and prove the one right address of a feed.",
-    ),
-    "models": (
-        "feedmill.interfaces.cli.commands.models",
-        "models",
-        "Install models for screening by meaning.",
-    ),
-    "parse": (
-        "feedmill.interfaces.cli.commands.parse",
-        "parse",
-        "Read feed documents and say what they hold.",
-    ),
+    "init": "Create the home folder and its store.",
+    "add": "Subscribe to feeds by their addresses.",
+    "import": "Subscribe to every feed of a list.",
+    "export": "Write all subscriptions as OPML.",
+    "list": "List subscriptions and their state.",
+    "show": "Show one feed.",
+    "remove": "Delete subscriptions and their entries.",
+    "pause": "Stop polling feeds.",
+    "resume": "Poll paused feeds again.",
+    "move": "Show, change or undo the address of a feed.",
+    "sync": "Poll all due feeds once.",
+    "run": "Poll continuously.",
+    "serve": "Serve the REST and gRPC APIs.",
+    "worker": "Poll beside other workers on one store.",
+    "api": "Serve the APIs without polling.",
+    "relay": "Deliver events to the bus and to webhooks.",
+    "migrate": "Migrate the store to this version.",
+    "workers": "List the running processes of the store.",
+    "healthcheck": "Check whether a role on this machine is ready.",
+    "demo": "Run a demonstration without the internet.",
+    "ingest-one": "Poll one feed once and print the counts.",
+    "collect-window": "Collect the entries of a time window as candidates, without storing them.",
+    "screen": "Score candidates by topics and suggest which to keep.",
+    "review": "Review candidates, select and confirm.",
+    "insert-selected": "Store confirmed candidates as entries.",
+    "screen-live": "Hold new entries of selected feeds for review.",
+    "held": "List, export or drop entries held for review.",
+    "entries": "List entries, newest arrivals first.",
+    "entry": "Show one entry.",
+    "raw": "Write the raw bytes of a fetch or an entry.",
+    "explain": "Explain when and why a feed is polled.",
+    "stats": "Count feeds, entries, fetches and events.",
+    "replay": "Parse stored raw documents again.",
+    "purge": "Delete what retention no longer keeps.",
+    "verify": "Check that the store and the raw documents agree.",
+    "blobs": "Move raw documents to another raw store.",
+    "store": "Transfer the store to another database.",
+    "doctor": "Check the environment and the configuration.",
+    "config": "Show the settings.",
+    "token": "Create and revoke API tokens.",
+    "webhook": "Send events to other programs.",
+    "mcp": "Serve MCP tools for agents.",
+    "confirm": "Confirm or decline what agents want to insert.",
+    "canonicalize": "Find and verify the canonical address of a feed.",
+    "models": "Install models for embedding-based screening.",
+    "parse": "Parse feed documents and show their content.",
 }
 
 # Commands that run until a signal stops them; their imports take longer than those of the others.
@@ -223,7 +73,7 @@ LONG_RUNNING: Final = frozenset({"run", "serve", "worker", "api", "relay"})
 
 
 class LazyGroup(click.Group):
-    """A group that knows the names and one-line helps of its commands without importing them."""
+    """A group that lists its commands with their short help without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -239,12 +89,13 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        module, function, _ = COMMANDS[cmd_name]
-        command: click.Command = getattr(import_module(module), function)
+        name = _identifier(cmd_name)
+        module = import_module(f"feedmill.interfaces.cli.commands.{name}")
+        command: click.Command = getattr(module, name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own type
-        """Run the command; a reader that has seen enough (`| head -1`) is no failure."""
+        """Run the command; a closed pipe (`| head -1`) is not a failure."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -253,7 +104,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(
@@ -262,12 +113,12 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="feedmill", message="%(prog)s %(version)s")
 @click.option(
-    "--home", metavar="DIR", help="Where everything is kept [FEEDMILL_HOME, feedmill-data]."
+    "--home", metavar="DIR", help="Home folder with all data [FEEDMILL_HOME, feedmill-data]."
 )
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A settings file [FEEDMILL_CONFIG, ./feedmill.toml].",
+    help="Settings file [FEEDMILL_CONFIG, ./feedmill.toml].",
 )
 @click.option("-v", "--verbose", count=True, help="Log each refresh; -vv logs everything.")
 @click.option("--log-json", is_flag=True, help="Log JSON lines.")
@@ -275,7 +126,7 @@ class LazyGroup(click.Group):
 def cli(
     ctx: click.Context, home: str | None, config: Path | None, verbose: int, *, log_json: bool
 ) -> None:
-    """Take in the web's feeds; give programs clean, deduplicated, replayable entries.
+    """Poll web feeds and serve clean, deduplicated, replayable entries.
 
     \b
     Examples:
@@ -288,7 +139,7 @@ def cli(
 
 
 def main() -> None:
-    """Run the command line and leave with 0, 1, 2 or 130, whatever happens."""
+    """Run the command line and exit with 0, 1, 2 or 130."""
     status = _status(lambda: cli.main(standalone_mode=False), as_json="--json" in sys.argv)
     try:
         sys.stdout.flush()
@@ -298,6 +149,12 @@ def main() -> None:
     # once more, which takes longer than to let go of a host (a third of a second against 60 ms).
     gc.freeze()
     sys.exit(status)
+
+
+def _identifier(command: str) -> str:
+    """`collect-window` is `collect_window`, `list` is `list_`."""
+    name = command.replace("-", "_")
+    return f"{name}_" if iskeyword(name) or hasattr(builtins, name) else name
 
 
 def _status(command: Callable[[], Any], *, as_json: bool) -> Any:  # noqa: ANN401  # as sys.exit
@@ -316,7 +173,7 @@ def _status(command: Callable[[], Any], *, as_json: bool) -> Any:  # noqa: ANN40
         if as_json:
             words = f"{type(problem).__name__}: {problem}"
             exit_with_error(
-                "surprise", words, "this is a fault in feedmill; please report it", as_json=True
+                "surprise", words, "this is a bug in feedmill; please report it", as_json=True
             )
         raise
     return result if isinstance(result, int) else 0
@@ -325,7 +182,7 @@ def _status(command: Callable[[], Any], *, as_json: bool) -> Any:  # noqa: ANN40
 def _refuse(problem: click.ClickException, *, as_json: bool) -> NoReturn:
     if as_json:
         command = getattr(getattr(problem, "ctx", None), "command_path", "feedmill")
-        hint = f"{command} --help explains it"
+        hint = f"see {command} --help"
         exit_with_error(
             "usage", problem.format_message(), hint, as_json=True, status=problem.exit_code
         )

@@ -1,7 +1,7 @@
-"""How every command speaks: colour for people on a terminal, JSON for programs.
+"""Output of commands: colours and tables on a terminal, JSON for programs.
 
-Whatever a stranger wrote goes through `shorten` before it reaches a terminal: no control
-character, no line end and no reversal of the writing direction survives.
+Text from feeds goes through `shorten` before it reaches a terminal: no control character, no line
+end and no reversal of the writing direction survives.
 """
 
 import os
@@ -18,12 +18,9 @@ _NARROW: Final = 24  # columns up to here are shown whole on a terminal
 
 
 class ProgressStep(Protocol):
-    """Tell that one thing was done, or several."""
+    """Advance a progress bar."""
 
     def __call__(self, count: int = 1) -> None: ...
-
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
 
 def style_text(text: str, *, bold: bool | None = None, fg: str | None = None) -> str:
@@ -40,7 +37,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def format_duration(wait: timedelta) -> str:
-    """A duration as a person says it: 40 s, 15 min, 12.5 h, 3 d."""
+    """A duration as text: 40 s, 15 min, 12.5 h, 3 d."""
     seconds = max(wait.total_seconds(), 0.0)
     if seconds < 120:
         return f"{seconds:.0f} s"
@@ -50,7 +47,7 @@ def format_duration(wait: timedelta) -> str:
 
 
 def format_count(number: int, noun: str, many: str | None = None) -> str:
-    """A number of things as a person says it: 1 feed, 2 feeds."""
+    """A number with its noun: 1 feed, 2 feeds."""
     return f"{number} {noun}" if number == 1 else f"{number} {many or noun + 's'}"
 
 
@@ -74,7 +71,7 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wrap: bool
         for row in rows:
             click.echo("\t".join(shorten(cell, 400) for cell in row))
         return
-    from rich.console import Console  # noqa: PLC0415  # only where somebody looks
+    from rich.console import Console  # noqa: PLC0415  # only on a terminal
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
@@ -128,7 +125,7 @@ def progress(total: int | None, what: str, *, hide: bool = False) -> Iterator[Pr
 
 
 def _no_step(count: int = 1) -> None:
-    """Nobody looks."""
+    """Do nothing: standard error is not a terminal."""
 
 
 def _plain(value: object) -> str:

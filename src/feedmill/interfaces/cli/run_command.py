@@ -1,4 +1,4 @@
-"""From a command to the engine and back: settings, the world, and errors as exit codes."""
+"""Runs a command against the engine: settings, services, and errors as exit codes."""
 
 import asyncio
 import signal
@@ -9,7 +9,8 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from feedmill.app.services import Schema, load_config, open_services, set_up_logging
+from feedmill.app.services import Schema, open_services
+from feedmill.app.settings import load_config, set_up_logging
 from feedmill.config import Config
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConfigError, FeedmillError, NotFoundError, UsageError
@@ -30,32 +31,32 @@ def config_of(ctx: click.Context, *, as_json: bool) -> Config:
         if as_json:
             hint = "`feedmill config show --reference` lists every setting"
             exit_with_error(problem.reason, str(problem), hint, as_json=True, status=2)
-        words = "\n  ".join(("the settings cannot be used", *problem.mistakes))
+        words = "\n  ".join(("invalid settings", *problem.mistakes))
         exit_with_error(problem.reason, words, as_json=False, status=2)
 
 
 def with_services(
     ctx: click.Context,
-    story: Callable[[Services], Awaitable[T]],
+    action: Callable[[Services], Awaitable[T]],
     *,
     as_json: bool,
     config: Config | None = None,
     schema: Schema = "check",
 ) -> T:
-    """Open the world, run the story in it, close the world; failures become exit codes."""
+    """Open the services, run the action with them, close them; errors become exit codes."""
     settings = config or config_of(ctx, as_json=as_json)
 
-    async def tell() -> T:
+    async def run() -> T:
         async with open_services(settings, schema=schema) as services:
-            return await story(services)
+            return await action(services)
 
-    return run_async(tell, as_json=as_json)
+    return run_async(run, as_json=as_json)
 
 
-def run_async(story: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
-    """Run a coroutine on the fastest event loop there is; what it cannot do is said and left."""
+def run_async(action: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
+    """Run a coroutine on uvloop where available; errors become exit codes."""
     try:
-        return _loop(story)
+        return _loop(action)
     except (KeyboardInterrupt, asyncio.CancelledError):
         if early_signal() == signal.SIGTERM:
             sys.exit(0)  # told to stop before it began: nothing is left undone
@@ -70,18 +71,18 @@ def run_async(story: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
 
 
 async def resolve_feed(name: str, services: Services) -> Feed:
-    """The feed with this id, the start of an id, any address it was met at, or its title."""
+    """The feed with this id, start of an id, address, alias or title."""
     feed = await services.store.feed(name) or await services.store.find_feed((name,))
     if feed is None and name.strip():  # an empty name is how every id begins
         feed = await _by_beginning(name, services)
     if feed is None:
         message = f"there is no feed {name!r}"
-        raise NotFoundError(message, "`feedmill list` shows all of them")
+        raise NotFoundError(message, "`feedmill list` lists them")
     return feed
 
 
 async def resolve_feeds(names: tuple[str, ...], services: Services) -> list[Feed]:
-    """The feeds of these names, each once; nothing happens to any when one is unknown."""
+    """The feeds of these names, each once; NotFoundError when one is unknown."""
     found = [await resolve_feed(name, services) for name in names]
     return list({feed.id: feed for feed in found}.values())
 
@@ -99,15 +100,15 @@ async def all_feeds(services: Services, tag: str | None = None) -> list[Feed]:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     partial = path.with_name(path.name + ".part")
     partial.write_bytes(data)
     partial.replace(path)
 
 
-def _loop(story: Callable[[], Awaitable[T]]) -> T:
+def _loop(action: Callable[[], Awaitable[T]]) -> T:
     async def main() -> T:
-        return await story()
+        return await action()
 
     try:
         import uvloop  # noqa: PLC0415  # not on every platform
@@ -118,7 +119,7 @@ def _loop(story: Callable[[], Awaitable[T]]) -> T:
 
 
 def _cause(problem: BaseException) -> BaseException:
-    """The first of the problems that a group of tasks ended with."""
+    """The first exception of an exception group."""
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
     return problem
@@ -137,6 +138,6 @@ async def _by_beginning(name: str, services: Services) -> Feed | None:
         if feed.id.startswith(wanted) or (feed.title or "").casefold() == wanted
     ]
     if len(found) > 1:
-        message = f"{name!r} fits {len(found)} feeds; use more of the id"
+        message = f"{name!r} matches {len(found)} feeds; use more of the id"
         raise UsageError(message)
     return found[0] if found else None

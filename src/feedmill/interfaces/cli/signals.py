@@ -1,7 +1,7 @@
-"""Signals: the first asks a run to end and finish what is under way, the second ends it at once.
+"""Graceful shutdown on SIGTERM and Ctrl-C; a second signal stops at once.
 
-Whoever watches over a process may send the same signal twice in a row, once to it and once to its
-group, as `timeout` does: that is one wish.
+A supervisor may send the same signal twice in a row, once to the process and once to its group, as
+`timeout` does: that counts as one.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ _ONE_WISH_SEC: Final = 0.1  # a person who presses Ctrl-C again is slower
 
 
 class SignalHandler:
-    """Which signal asked for the end, if any."""
+    """Stops a lifecycle on signals and remembers the signal."""
 
     def __init__(self, watch: Lifecycle) -> None:
         self.by: signal.Signals | None = None
@@ -24,7 +24,7 @@ class SignalHandler:
         self._asked_sec = 0.0
 
     def ask(self, number: signal.Signals) -> None:
-        """Stop after what is under way; asked again, stop now."""
+        """Stop gracefully; at the second signal, cancel the task."""
         now_sec = asyncio.get_running_loop().time()
         is_new = self.by is None
         if not is_new and self._task is not None and now_sec - self._asked_sec > _ONE_WISH_SEC:
@@ -36,7 +36,7 @@ class SignalHandler:
 
 
 def stop_on_signals(watch: Lifecycle) -> SignalHandler:
-    """Let SIGTERM and Ctrl-C end the run of this task."""
+    """Install the handlers of SIGTERM and Ctrl-C for this task."""
     stopping = SignalHandler(watch)
     loop = asyncio.get_running_loop()
     for number in SIGNALS:

@@ -1,8 +1,4 @@
-"""Who may call what: every method but health asks for a token, and each token has its pace.
-
-A wide address always needs one (D30). On loopback, as long as no token was ever made, everybody on
-the machine may do everything; the first token closes that.
-"""
+"""Authorisation of gRPC calls: a token and its scope for every method but health, and a rate limit."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
@@ -10,25 +6,23 @@ from typing import Any, Final, TypeAlias
 import grpc
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.auth import RateLimiter, authenticate, is_loopback, require_scope
-from feedmill.errors import CrowdedError, FeedmillError
+from feedmill.engine.service.auth import RateLimiter, is_loopback, require_scope
+from feedmill.errors import FeedmillError
 from feedmill.interfaces.grpc.errors import RpcRefusal, refusal_of
+from feedmill.interfaces.request_auth import bearer_token, check_rate, identify_caller
 from feedmill.model.token import Caller, Scope
 
 Metadata: TypeAlias = Iterable[tuple[str, str | bytes]]
 
 _OPEN: Final = "/grpc.health.v1.Health/"
-_SCHEME: Final = "bearer "
 _UNLISTED: Final[Scope] = "read"  # reflection
-_LOOPBACK: Final = "loopback"
-_NEIGHBOUR: Final = Caller(token_id=_LOOPBACK, name=_LOOPBACK, scopes=("admin",))
 
 
 class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpcio has no types
-    """Stands before every service on the server, those that came with grpcio included."""
+    """Checks every call of every service on the server, those of grpcio included."""
 
     def __init__(self, services: Services, host: str, scopes: Mapping[str, Scope]) -> None:
-        self._world = services
+        self._services = services
         self._is_local = is_loopback(host)
         self._scopes = scopes
         self._limiter = RateLimiter(services.config.access, services.clock)
@@ -38,14 +32,14 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc
         continuation: Callable[[Any], Awaitable[Any]],
         handler_call_details: Any,  # noqa: ANN401  # grpcio has no types
     ) -> Any:  # noqa: ANN401
-        """The method itself, or one that only says no."""
+        """The method itself, or one that refuses the call."""
         handler = await continuation(handler_call_details)
         method = handler_call_details.method
         if handler is None or method.startswith(_OPEN):
             return handler
         try:
             caller = await self._caller(handler_call_details.invocation_metadata)
-            self._pace(caller)
+            check_rate(self._limiter, caller, "")
             require_scope(caller, self._scope(method))
         except FeedmillError as problem:
             return _refusing(refusal_of(problem))
@@ -56,36 +50,20 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc
         require_scope(await self._caller(metadata), self._scope(method))
 
     async def _caller(self, metadata: Metadata) -> Caller | None:
-        caller = await authenticate(_presented(metadata), self._world)
-        if caller is None and self._is_local and not await self._world.store.tokens():
-            return _NEIGHBOUR
-        return caller
-
-    def _pace(self, caller: Caller | None) -> None:
-        """CrowdedError for whoever asks too often; those without a token share one pace."""
-        wait = self._limiter.admit("unknown" if caller is None else caller.token_id)
-        if wait > 0:
-            message = f"too many calls; try again in {wait:.1f} s"
-            raise CrowdedError(message, reason="rate-limited", retry_after_sec=wait)
+        given = [value for name, value in metadata if name == "authorization"]
+        # One field alone, and as text: two are none.
+        token = bearer_token([str(given[0])] if len(given) == 1 else [])
+        return await identify_caller(token, self._services, is_local=self._is_local)
 
     def _scope(self, method: str) -> Scope:
         return self._scopes.get(method, _UNLISTED)
 
 
-def _presented(metadata: Metadata) -> str | None:
-    """The secret of the one `authorization` field; two of them are none."""
-    found = [value for name, value in metadata if name == "authorization"]
-    if len(found) != 1 or not isinstance(found[0], str):
-        return None
-    scheme, secret = found[0][: len(_SCHEME)], found[0][len(_SCHEME) :]
-    return secret.strip() if scheme.lower() == _SCHEME else None
-
-
 def _refusing(refusal: RpcRefusal) -> Any:  # noqa: ANN401  # grpcio has no types
-    """A method that says no before it has read a word.
+    """A method that refuses before it has read a message.
 
     Every kind of method begins alike on the wire, but only one that takes a stream is called
-    before its first message: a stranger who sends none would hold a place for ever.
+    before its first message: a client that sends none would hold its place for ever.
     """
 
     async def refuse(_: object, context: Any) -> None:  # noqa: ANN401

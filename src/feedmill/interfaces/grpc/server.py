@@ -96,7 +96,7 @@ def _bind(server: Any, host: str, port: int) -> int:  # noqa: ANN401  # grpcio h
     except RuntimeError:
         bound = 0
     if not bound:
-        message = f"nothing can listen at {host} on port {port}; choose another"
+        message = f"cannot listen on {host} port {port}; choose another"
         raise UsageError(message)
     return bound
 

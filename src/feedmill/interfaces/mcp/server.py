@@ -14,15 +14,34 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.interfaces.mcp.shapes import NOTICE
 from feedmill.interfaces.mcp.state import McpState
-from feedmill.interfaces.mcp.tools.candidates import CANDIDATE_TOOLS
-from feedmill.interfaces.mcp.tools.collect_window import COLLECT_TOOLS
-from feedmill.interfaces.mcp.tools.confirm_insert import CONFIRM_TOOLS
-from feedmill.interfaces.mcp.tools.feeds_entries import READ_TOOLS
-from feedmill.interfaces.mcp.tools.screen import SCREEN_TOOLS
+from feedmill.interfaces.mcp.tools.candidates import explain_candidate, list_candidates
+from feedmill.interfaces.mcp.tools.collect_window import collect_window_
+from feedmill.interfaces.mcp.tools.confirm import confirm
+from feedmill.interfaces.mcp.tools.entries import get_entry, list_entries
+from feedmill.interfaces.mcp.tools.feeds import explain_feed, get_feed, list_feeds
+from feedmill.interfaces.mcp.tools.insert_selected import insert_selected_
+from feedmill.interfaces.mcp.tools.list_topics import list_topics
+from feedmill.interfaces.mcp.tools.record_decisions import record_decisions
+from feedmill.interfaces.mcp.tools.screen import screen_
 from feedmill.observe.log import logger
 from feedmill.version import __version__
 
 NAME: Final = "feedmill"
+TOOLS: Final = (
+    collect_window_,
+    list_topics,
+    screen_,
+    list_candidates,
+    explain_candidate,
+    record_decisions,
+    confirm,
+    insert_selected_,
+    list_feeds,
+    get_feed,
+    explain_feed,
+    list_entries,
+    get_entry,
+)
 INSTRUCTIONS: Final = f"""feedmill takes in web feeds. New entries come in by two phases.
 
 1. collect_window fetches what sources published in a span of time; nothing is stored as an entry.
@@ -43,11 +62,11 @@ _TIMEOUT: Final = "timeout: the call took more than {sec:.0f} s; nothing more of
 
 def make_server(services: Services) -> MCPServer[McpState]:
     """The server with all its tools; it speaks through whatever transport it is given."""
-    doorway = McpState(services=services, window_library=WindowLibrary(services))
+    state = McpState(services=services, window_library=WindowLibrary(services))
 
     @asynccontextmanager
     async def lifespan(_: MCPServer[McpState]) -> AsyncIterator[McpState]:
-        yield doorway
+        yield state
 
     _keep_quiet()
     server = MCPServer(
@@ -60,7 +79,7 @@ def make_server(services: Services) -> MCPServer[McpState]:
         subscriptions=False,
         middleware=(_Clerk(services),),
     )
-    for listed in (*COLLECT_TOOLS, *SCREEN_TOOLS, *CANDIDATE_TOOLS, *CONFIRM_TOOLS, *READ_TOOLS):
+    for listed in TOOLS:
         name = listed.run.__name__.rstrip("_")
         title = listed.annotations.title
         server.add_tool(listed.run, name=name, title=title, annotations=listed.annotations)

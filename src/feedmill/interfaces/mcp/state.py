@@ -29,7 +29,7 @@ Call = Context[McpState, Any]
 
 
 def mcp_state_of(call: Call) -> McpState:
-    """The doorway that a call came through."""
+    """The state that a call came through."""
     return call.request_context.lifespan_context
 
 

@@ -31,7 +31,7 @@ from feedmill.version import __version__
 def open_app_state(
     services: Services,
     watch: Lifecycle,
-    bell: LogNotifier,
+    notifier: LogNotifier,
     *,
     metrics: Metrics | None = None,
     host: str | None = None,
@@ -41,7 +41,7 @@ def open_app_state(
     return AppState(
         services=services,
         watch=watch,
-        notifier=bell,
+        notifier=notifier,
         limiter=RateLimiter(config.access, services.clock),
         metrics=metrics or Metrics(),
         streams=StreamLimit(config.serve.max_streams),
@@ -50,26 +50,26 @@ def open_app_state(
     )
 
 
-def make_app(doorway: AppState) -> ASGIApp:
+def make_app(state: AppState) -> ASGIApp:
     """The ASGI application: the shell with the routes in it."""
-    routes = make_routes(doorway)
-    return Middleware(routes, doorway)
+    routes = make_routes(state)
+    return Middleware(routes, state)
 
 
-def make_routes(doorway: AppState) -> Litestar:
+def make_routes(state: AppState) -> Litestar:
     """The routes with their document and its page, made once."""
     # The framework would serve the document too, on pages that load their parts from elsewhere;
     # so it describes the routes without serving them, and serves them without describing them.
     shown = OpenAPIConfig(title="feedmill", version=__version__, create_examples=False)
-    document = openapi_document(_routes(doorway, shown))
-    app = _routes(doorway, None)
+    document = openapi_document(_routes(state, shown))
+    app = _routes(state, None)
     app.state.document = msgspec.json.encode(document)
     app.state.page = openapi_page.render_openapi_page(document)
     app.state.page_policy = openapi_page.POLICY
     return app
 
 
-def _routes(doorway: AppState, shown: OpenAPIConfig | None) -> Litestar:
+def _routes(state: AppState, shown: OpenAPIConfig | None) -> Litestar:
     return Litestar(
         route_handlers=[
             feed_routes,
@@ -82,8 +82,8 @@ def _routes(doorway: AppState, shown: OpenAPIConfig | None) -> Litestar:
         ],
         guards=[authorise],
         exception_handlers=HANDLERS,
-        state=State({"doorway": doorway}),
-        request_max_body_size=max(doorway.config.body_bytes, doorway.config.import_bytes) + 1,
+        state=State({"app_state": state}),
+        request_max_body_size=max(state.config.body_bytes, state.config.import_bytes) + 1,
         openapi_config=shown,
         logging_config=None,
         debug=False,

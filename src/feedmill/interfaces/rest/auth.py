@@ -1,31 +1,23 @@
-"""Who may come in: a token in every request, its scope for each route, and a pace for each caller.
+"""Authorisation of REST requests: a token, its scope for each route, and a rate limit per caller.
 
-On loopback, as long as no token was ever made, everybody on the machine may do everything; the
-first token closes that. A token comes as `Authorization: Bearer`; where a route says so, also as
-the password of Basic, because that is all a feed reader can send. Never in a URL.
+A token comes as `Authorization: Bearer`; where a route says so, also as the password of Basic,
+because that is all a feed reader can send. Never in a URL.
 """
 
 import binascii
-import math
 from base64 import b64decode
 from typing import Any, Final, cast
 
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from feedmill.engine.service.auth import authenticate, require_scope
-from feedmill.errors import CrowdedError
+from feedmill.engine.service.auth import require_scope
+from feedmill.interfaces.request_auth import bearer_token, check_rate, identify_caller
 from feedmill.interfaces.rest.state import AppState, app_state_of
 from feedmill.model.token import Caller, Scope
 
 SCOPE: Final = "scope"  # in a route's `opt`: read, write or admin; a route without one is open
 BASIC: Final = "basic"  # in a route's `opt`: the token may also come as a password
-
-_NEIGHBOUR: Final = Caller(
-    token_id="loopback",  # noqa: S106  # a name, no secret
-    name="loopback",
-    scopes=("admin",),
-)
 
 
 async def authorise(
@@ -35,12 +27,10 @@ async def authorise(
     scope = cast("Scope | None", handler.opt.get(SCOPE))
     if scope is None:
         return
-    doorway = app_state_of(connection)
-    caller = await _caller(connection, doorway, basic=bool(handler.opt.get(BASIC)))
-    # Whoever guesses, or asks for more than the token allows, is slowed down like everybody else.
-    client = connection.client
-    unknown = f"unknown {client.host if client else ''}"
-    _pace(doorway, unknown if caller is None else caller.token_id)
+    state = app_state_of(connection)
+    caller = await _caller(connection, state, basic=bool(handler.opt.get(BASIC)))
+    # The limit holds for wrong tokens and missing scopes too.
+    check_rate(state.limiter, caller, connection.client.host if connection.client else "")
     connection.scope["state"]["caller"] = require_scope(caller, scope).token_id
 
 
@@ -55,10 +45,8 @@ async def is_still_authorised(
 def presented_token(authorization: str | None, *, basic: bool) -> str | None:
     """The token in an Authorization field; None when there is none that is read here."""
     scheme, _, rest = (authorization or "").strip().partition(" ")
-    if scheme.lower() == "bearer":
-        return rest.strip() or None
     if not basic or scheme.lower() != "basic":
-        return None
+        return bearer_token([authorization or ""])
     try:
         pair = b64decode(rest.strip(), validate=True).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError, ValueError):
@@ -67,19 +55,9 @@ def presented_token(authorization: str | None, *, basic: bool) -> str | None:
 
 
 async def _caller(
-    connection: ASGIConnection[Any, Any, Any, Any], doorway: AppState, *, basic: bool
+    connection: ASGIConnection[Any, Any, Any, Any], state: AppState, *, basic: bool
 ) -> Caller | None:
     given = connection.headers.getall("authorization", [])
-    # Two of them are none: whoever stands in between may have looked at the other one.
+    # Two of them are none: a proxy in between may have looked at the other one.
     token = presented_token(given[0] if len(given) == 1 else None, basic=basic)
-    caller = await authenticate(token, doorway.services)
-    if caller is None and doorway.is_local and not await doorway.services.store.tokens():
-        return _NEIGHBOUR
-    return caller
-
-
-def _pace(doorway: AppState, caller_id: str) -> None:
-    wait = doorway.limiter.admit(caller_id)
-    if wait > 0:
-        message = f"try again in {math.ceil(wait)} s"
-        raise CrowdedError(message, reason="rate-limited", retry_after_sec=wait)
+    return await identify_caller(token, state.services, is_local=state.is_local)

@@ -15,8 +15,8 @@ import msgspec
 from litestar import Request, Response
 from litestar.response import Stream
 
+from feedmill.interfaces.http_server import abort_connection
 from feedmill.interfaces.rest.auth import SCOPE, is_still_authorised
-from feedmill.interfaces.rest.middleware import abort_connection
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.rest.state import app_state_of
 from feedmill.publish.ndjson import json_lines
@@ -109,12 +109,12 @@ def wants_ndjson(request: AnyRequest) -> bool:
 
 
 async def list_response(
-    request: AnyRequest, turn: FetchPage, cursor: str | None
+    request: AnyRequest, fetch_page: FetchPage, cursor: str | None
 ) -> Response[bytes] | Stream:
     """One page as JSON, or every page from the cursor on as lines."""
-    first = await turn(cursor)  # a bad cursor is a problem, not a stream that ends too early
+    first = await fetch_page(cursor)  # a bad cursor is a problem, not a stream that ends too early
     if wants_ndjson(request):
-        return stream_response(until_revoked(request, _lines(first, turn)), NDJSON)
+        return stream_response(until_revoked(request, _lines(first, fetch_page)), NDJSON)
     return json_response(request, first)
 
 
@@ -126,8 +126,8 @@ def stream_response(chunks: AsyncIterator[bytes], media_type: str) -> Stream:
 
 async def until_revoked(request: AnyRequest, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The chunks; broken off, not ended, once the token does not hold: this was not all of them."""
-    doorway = app_state_of(request)
-    clock, every = doorway.services.clock, doorway.config.heartbeat_sec
+    state = app_state_of(request)
+    clock, every = state.services.clock, state.config.heartbeat_sec
     checked = clock.monotonic()
     async for chunk in chunks:
         yield chunk
@@ -177,10 +177,10 @@ def check_content_type(request: AnyRequest, known: tuple[str, ...]) -> None:
         raise RequestError(code="unsupported-media-type", detail=detail)
 
 
-async def _lines(page: ListPage, turn: FetchPage) -> AsyncIterator[bytes]:
+async def _lines(page: ListPage, fetch_page: FetchPage) -> AsyncIterator[bytes]:
     while True:
         if page.items:
             yield json_lines(page.items)
         if page.next is None:
             return
-        page = await turn(page.next)
+        page = await fetch_page(page.next)

@@ -52,8 +52,8 @@ class AppState(NamedTuple):
 
 
 def app_state_of(connection: ASGIConnection[Any, Any, Any, Any]) -> AppState:
-    """The doorway that a request came through."""
-    return cast("AppState", connection.app.state.doorway)
+    """The state that a request came through."""
+    return cast("AppState", connection.app.state.app_state)
 
 
 def services_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Services:

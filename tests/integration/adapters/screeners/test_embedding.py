@@ -13,7 +13,7 @@ from feedmill.adapters.screeners import bundled_data
 from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.embedding import EmbeddingScreener
 from feedmill.adapters.screeners.model_files import model_path
-from feedmill.app import services as app
+from feedmill.app.screeners import default_topics, evaluation_set, open_screeners
 from feedmill.config import Config, ScreenConfig, StoreConfig
 from feedmill.engine.two_phase.evaluate_screeners import Evaluation, evaluate
 from feedmill.engine.two_phase.screen import screen_texts
@@ -35,7 +35,7 @@ def screened(
     texts: Sequence[ScreenText], topics: TopicSet, config: Config
 ) -> tuple[Screening, ...]:
     async def story() -> tuple[Screening, ...]:
-        async with app.open_screeners(config) as opened:
+        async with open_screeners(config) as opened:
             assert opened.warnings == ()
             return await screen_texts(
                 texts, topics, opened.screeners, config.screen, asked=opened.asked
@@ -48,11 +48,11 @@ def test_the_hybrid_beats_words_and_reaches_its_mark_on_texts_it_was_not_tuned_o
     tmp_path: Path, models: Path
 ) -> None:
     config = config_in(tmp_path, models)
-    topics = app.default_topics()
-    gold = read_gold(app.evaluation_set(), topics)
+    topics = default_topics()
+    gold = read_gold(evaluation_set(), topics)
 
     async def story() -> Evaluation:
-        async with app.open_screeners(config) as opened:
+        async with open_screeners(config) as opened:
             return await evaluate(gold, topics, opened.screeners, config.screen)
 
     found = asyncio.run(story())
@@ -68,11 +68,11 @@ def test_the_hybrid_beats_words_and_reaches_its_mark_on_texts_it_was_not_tuned_o
 
 def test_the_hybrid_reaches_its_mark_on_texts_by_another_hand(tmp_path: Path, models: Path) -> None:
     config = config_in(tmp_path, models)
-    topics = app.default_topics()
-    gold = read_gold(app.evaluation_set("independent"), topics)
+    topics = default_topics()
+    gold = read_gold(evaluation_set("independent"), topics)
 
     async def story() -> Evaluation:
-        async with app.open_screeners(config) as opened:
+        async with open_screeners(config) as opened:
             return await evaluate(gold, topics, opened.screeners, config.screen)
 
     found = asyncio.run(story())
@@ -88,8 +88,8 @@ def test_the_hybrid_reaches_its_mark_on_texts_by_another_hand(tmp_path: Path, mo
 def test_the_evaluation_sets_are_half_chinese_and_free_of_false_alarms(
     name: EvaluationSet,
 ) -> None:
-    topics = app.default_topics()
-    gold = read_gold(app.evaluation_set(name), topics)
+    topics = default_topics()
+    gold = read_gold(evaluation_set(name), topics)
 
     chinese = sum(one.lang == "zh" for one in gold)
 
@@ -100,7 +100,7 @@ def test_the_evaluation_sets_are_half_chinese_and_free_of_false_alarms(
 
 def test_a_topic_in_chinese_finds_texts_in_english(tmp_path: Path, models: Path) -> None:
     """Words cannot do that: they have no score here at all."""
-    ours = app.default_topics()
+    ours = default_topics()
     only_chinese = with_digest(
         TopicSet(
             name="zh",
@@ -128,8 +128,8 @@ def test_a_topic_in_chinese_finds_texts_in_english(tmp_path: Path, models: Path)
 
 
 def test_a_window_of_three_is_scored_like_a_window_of_many(tmp_path: Path, models: Path) -> None:
-    topics = app.default_topics()
-    texts = [one.text for one in read_gold(app.evaluation_set(), topics)][:40]
+    topics = default_topics()
+    texts = [one.text for one in read_gold(evaluation_set(), topics)][:40]
     config = config_in(tmp_path, models)
 
     many = screened(texts, topics, config)
@@ -144,7 +144,7 @@ def test_a_window_of_three_is_scored_like_a_window_of_many(tmp_path: Path, model
 def test_vectors_are_remembered_so_that_a_second_run_encodes_nothing(
     tmp_path: Path, models: Path
 ) -> None:
-    topics = app.default_topics()
+    topics = default_topics()
     encoded: list[int] = []
 
     class Counting(EmbeddingScreener):
@@ -174,11 +174,11 @@ def test_without_the_model_the_hybrid_goes_on_degraded_and_says_so(tmp_path: Pat
     config = config_in(tmp_path, tmp_path / "nowhere")
 
     async def story() -> tuple[tuple[str, ...], tuple[Screening, ...]]:
-        async with app.open_screeners(config) as opened:
+        async with open_screeners(config) as opened:
             texts = [ScreenText(ref=1, title="绿电交易", summary="企业购买可再生能源电力。")]
             found = await screen_texts(
                 texts,
-                app.default_topics(),
+                default_topics(),
                 opened.screeners,
                 config.screen,
                 asked=opened.asked,
@@ -194,7 +194,7 @@ def test_without_the_model_the_hybrid_goes_on_degraded_and_says_so(tmp_path: Pat
 
 def test_meaning_alone_cannot_be_asked_for_without_the_model(tmp_path: Path) -> None:
     async def story() -> None:
-        async with app.open_screeners(config_in(tmp_path, tmp_path), "embedding"):
+        async with open_screeners(config_in(tmp_path, tmp_path), "embedding"):
             pass
 
     with pytest.raises(ScreenerError) as caught:
@@ -209,7 +209,7 @@ def test_a_file_that_is_not_the_model_is_never_loaded(tmp_path: Path) -> None:
     screener = EmbeddingScreener(model_path(tmp_path), memory, bundled_data.reference_texts())
 
     with pytest.raises(ScreenerError) as caught:
-        asyncio.run(screener.score([ScreenText(ref=1, title="x")], app.default_topics()))
+        asyncio.run(screener.score([ScreenText(ref=1, title="x")], default_topics()))
 
     assert caught.value.reason == "model-damaged"
 
@@ -221,7 +221,7 @@ def test_without_the_extra_the_way_to_install_it_is_said(
     monkeypatch.delitem(sys.modules, "feedmill.adapters.screeners.embedding")
 
     async def story() -> tuple[str, ...]:
-        async with app.open_screeners(config_in(tmp_path, models)) as opened:
+        async with open_screeners(config_in(tmp_path, models)) as opened:
             return opened.warnings
 
     assert "pip install 'feedmill[semantic]'" in asyncio.run(story())[0]

@@ -26,7 +26,7 @@ from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.lexical import LexicalScreener
 from feedmill.adapters.screeners.llm import LlmScreener
-from feedmill.app.services import open_screeners
+from feedmill.app.screeners import open_screeners
 from feedmill.config import Config, FetchConfig, ScreenConfig, StoreConfig
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.errors import ConfigError, ScreenerError

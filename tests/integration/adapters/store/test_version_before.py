@@ -19,7 +19,9 @@ import pytest
 from msgspec.structs import replace
 from tests.support.scripted_fetcher import ScriptedFetcher, said
 
-from feedmill.app.services import load_config, migrate_store, open_services
+from feedmill.app.services import open_services
+from feedmill.app.settings import load_config
+from feedmill.app.store_moves import migrate_store
 from feedmill.config import Config
 from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.maintain.retention import verify_integrity

@@ -27,7 +27,8 @@ from tests.support.servers.seaweedfs import S3Server
 from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
-from feedmill.app.services import open_services, run_doctor
+from feedmill.app.doctor import run_doctor
+from feedmill.app.services import open_services
 from feedmill.config import BlobsConfig, Config, StoreConfig
 from feedmill.engine.maintain.move_blobs import delete_moved, move_blobs
 from feedmill.engine.maintain.raw_documents import load_body

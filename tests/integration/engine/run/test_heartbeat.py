@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_for_answer
 
-from feedmill.app.services import open_services, owner_name, warn_if_raw_not_shared
+from feedmill.app.doctor import warn_if_raw_not_shared
+from feedmill.app.services import open_services
+from feedmill.app.settings import owner_name
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.maintain import retention
 from feedmill.engine.run.heartbeat import heartbeat, machine_of

@@ -8,9 +8,8 @@ import pytest
 import trustme
 
 from feedmill.errors import UsageError
-from feedmill_demo.server.listening import listening_sockets
 from feedmill_demo.server.script import Answer
-from feedmill_demo.server.server import Publisher
+from feedmill_demo.server.server import Publisher, listening_sockets
 
 Ask = Callable[..., Coroutine[None, None, bytes]]
 

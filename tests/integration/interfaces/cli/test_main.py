@@ -19,7 +19,16 @@ from feedmill.interfaces.cli.main import COMMANDS, cli
 from feedmill_demo.server.script import Answer, document, no_answer
 from feedmill_demo.server.server import Publisher
 
-SLOW_TO_LOAD = ("lxml", "rich", "pycurl", "sqlite3", "asyncio", "msgspec", "feedmill.app.services")
+SLOW_TO_LOAD = (
+    "lxml",
+    "rich",
+    "pycurl",
+    "sqlite3",
+    "asyncio",
+    "msgspec",
+    "feedmill.app.services",
+    "feedmill.app.settings",
+)
 
 
 def on_a_terminal(*words: str, typed: str = "", **environment: str) -> tuple[int, str]:

@@ -125,7 +125,7 @@ def test_a_health_port_that_is_taken_is_told_with_the_setting(
 
     said = mill(role, "--for", "0")
 
-    refused(said, f"on port {taken}", "in use)", "FEEDMILL_HEALTH_PORT", status=2)
+    refused(said, f"port {taken}", "in use)", "FEEDMILL_HEALTH_PORT", status=2)
     assert "('127" not in said.err
 
 
@@ -165,7 +165,9 @@ def test_a_worker_says_under_which_name_it_polls(mill: Mill) -> None:
 
 
 def test_a_relay_without_a_bus_says_so(mill: Mill) -> None:
-    assert "webhooks; there is no bus (FEEDMILL_BUS_URL)" in mill.ok("relay", "--for", "0").text
+    assert (
+        "webhooks; no bus is configured (FEEDMILL_BUS_URL)" in mill.ok("relay", "--for", "0").text
+    )
 
 
 def test_a_bus_of_an_unknown_kind_is_a_mistake_in_the_settings(mill: Mill) -> None:

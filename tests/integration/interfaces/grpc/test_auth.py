@@ -254,7 +254,7 @@ def test_a_port_that_is_taken_is_an_error_and_not_shared(tmp_path: Path) -> None
             opened(tmp_path) as stage,
             grpc_server(stage.services) as bound,
         ):
-            with pytest.raises(UsageError, match="nothing can listen"):
+            with pytest.raises(UsageError, match="cannot listen"):
                 async with grpc_server(stage.services, port=bound.port):
                     pass
 

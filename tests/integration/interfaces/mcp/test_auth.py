@@ -168,6 +168,32 @@ def test_a_request_that_never_ends_is_ended(tmp_path: Path, half: bytes) -> None
     asyncio.run(story())
 
 
+def test_slow_second_head_on_kept_alive_connection_is_closed(tmp_path: Path) -> None:
+    async def story() -> None:
+        hasty = ServeConfig(header_timeout_sec=0.2, keep_alive_sec=600.0)
+        async with (
+            opened(tmp_path, serve=hasty) as stage,
+            mcp_http_server(stage.services, "127.0.0.1", 0) as url,
+        ):
+            port = int(url.removesuffix("/mcp").rpartition(":")[2])
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            async with hang_guard():
+                writer.write(b"GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                head = (await reader.readuntil(b"\r\n\r\n")).lower()
+                await reader.readexactly(int(head.partition(b"content-length: ")[2].split()[0]))
+                writer.write(b"GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+                try:
+                    rest = await reader.read()
+                except ConnectionResetError:
+                    rest = b""
+            writer.close()
+
+            assert b"connection: close" not in head
+            assert rest == b""
+
+    asyncio.run(story())
+
+
 def test_an_address_that_others_reach_needs_a_token_first(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path) as stage:
@@ -185,7 +211,7 @@ def test_a_place_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
             mcp_http_server(stage.services, "127.0.0.1", 0) as url,
         ):
             port = int(url.removesuffix("/mcp").rpartition(":")[2])
-            with pytest.raises(UsageError, match="nothing can listen"):
+            with pytest.raises(UsageError, match="cannot listen"):
                 async with mcp_http_server(stage.services, "127.0.0.1", port):
                     pass
 

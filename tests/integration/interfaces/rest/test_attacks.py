@@ -26,7 +26,7 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.canonicalise.urls import split_url
 from feedmill.config import FetchConfig, ServeConfig
-from feedmill.interfaces.http_server import rest_server
+from feedmill.interfaces.rest.server import rest_server
 from feedmill_demo.server.script import document
 
 VECTORS = Path(__file__).parents[3] / "vectors"

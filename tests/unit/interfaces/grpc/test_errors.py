@@ -18,8 +18,8 @@ from feedmill.errors import (
     StoreError,
     UsageError,
 )
+from feedmill.interfaces.grpc import load_grpc_server
 from feedmill.interfaces.grpc.errors import refusal_of
-from feedmill.interfaces.grpc.opening import load_grpc_server
 from feedmill.interfaces.grpc.server import grpc_server
 
 
@@ -77,9 +77,7 @@ def test_the_door_opens_when_its_packages_are_there() -> None:
 def test_a_door_whose_packages_are_missing_says_how_to_get_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        "feedmill.interfaces.grpc.opening.GRPC_PACKAGES", ("a_package_that_is_not_there",)
-    )
+    monkeypatch.setattr("feedmill.interfaces.grpc.GRPC_PACKAGES", ("a_package_that_is_not_there",))
 
     with pytest.raises(MissingExtraError) as caught:
         load_grpc_server()

@@ -6,7 +6,7 @@ import pytest
 
 from feedmill.errors import MissingExtraError
 from feedmill.interfaces.cli.commands.mcp import parse_listen_address
-from feedmill.interfaces.mcp.opening import load_mcp_transports
+from feedmill.interfaces.mcp import load_mcp_transports
 
 
 def test_without_the_extra_one_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,13 +15,13 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final, Self, TypeAlias, TypeVar
-from urllib.parse import unquote
 
 import asyncpg
 from asyncpg.connect_utils import SessionAttribute
 from asyncpg.pool import Pool, PoolConnectionProxy
 
 from feedmill.errors import StoreError
+from feedmill.observe.masking import database_address
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ class Database:
         pooled: bool = False,
     ) -> Self:
         """Connect, and say clearly why not; a statement has the same time unless told otherwise."""
-        name = without_password(url)
+        name = database_address(url)
         if _is_torn(url):
             message = f"{name}: this address cannot be read; {_ESCAPES}"
             raise StoreError(message, reason="bad-address")
@@ -178,19 +178,6 @@ def store_error(error: BaseException, name: str) -> StoreError:
     reason, advice = _reason_of(error)
     said = ": ".join(filter(None, (type(error).__name__, _words_of(error))))
     return StoreError(f"{name}: {advice} ({said})", reason=reason)
-
-
-def without_password(url: str) -> str:
-    """The address of a database as it may be told.
-
-    A password may hold anything, also an unescaped "/" or "@": what is in doubt is left out.
-    """
-    scheme, found, rest = url.partition("://")
-    if not found:
-        return "the database"
-    who, at, where = rest.rpartition("@")
-    name = unquote(re.split("[:/?#@]", who, maxsplit=1)[0])
-    return f"{scheme}://{name}{at}{re.split('[?#]', where, maxsplit=1)[0]}"
 
 
 def _is_torn(url: str) -> bool:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.postgres.migrate import check_schema
-from feedmill.adapters.store.postgres.pool import Database, without_password
+from feedmill.adapters.store.postgres.pool import Database
 from feedmill.adapters.store.transfer.compare import Step, compare_table
 from feedmill.adapters.store.transfer.postgres_target import Target
 from feedmill.adapters.store.transfer.sqlite_source import Source, Survey
@@ -22,6 +22,7 @@ from feedmill.adapters.store.transfer.tables import TABLES, Key, Table
 from feedmill.config import StoreConfig
 from feedmill.errors import ConflictError, UsageError
 from feedmill.model.store_transfer import CarriedTable, Transfer
+from feedmill.observe.masking import database_address
 
 _FILE: Final = "sqlite:"
 _SERVERS: Final = ("postgresql://", "postgres://")
@@ -44,7 +45,7 @@ class Places(NamedTuple):
     @property
     def target(self) -> str:
         """The new store as it may be shown, without its password."""
-        return without_password(self.url)
+        return database_address(self.url)
 
 
 def read_places(source: str, target: str, database: str) -> Places:
@@ -224,4 +225,4 @@ def _changed(source: str, begun: str) -> ConflictError:
 
 
 def _shown(place: str) -> str:
-    return repr(without_password(place) if "://" in place else place)
+    return repr(database_address(place) if "://" in place else place)

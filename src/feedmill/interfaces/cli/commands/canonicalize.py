@@ -1,4 +1,4 @@
-"""`feedmill canonicalize`: the one right address of a feed, and how it was found and proven."""
+"""`feedmill canonicalize`: find and verify the canonical address of a feed."""
 
 import sys
 from typing import Any, Final
@@ -9,7 +9,8 @@ import msgspec
 from feedmill.canonicalise.policies import FEED_PRESETS, PRESET_LEVELS
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import json_option, shorten, show_json, show_table, style_text
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.library import PROBES, REWRITES, canonicalize_each
 from feedmill.model.canonical import Asked, Candidate, Canonical, CanonicalReason, NotCanonical
@@ -17,19 +18,19 @@ from feedmill.model.canonical import Asked, Candidate, Canonical, CanonicalReaso
 CanonicalVerdict = Canonical | NotCanonical
 
 _BECAUSE: Final[dict[CanonicalReason, str]] = {
-    "response_url": "the server answered there, and no cleaner spelling was left to try",
+    "response_url": "the server answered at this address, and no cleaner spelling was left to try",
     "redirect_verified": "another of its addresses redirects there",
-    "content_verified": "asked for separately, it served the same bytes",
-    "signature_verified": "asked for separately, it served the same feed in other bytes",
+    "content_verified": "fetched separately, it served the same bytes",
+    "signature_verified": "fetched separately, it served the same feed in other bytes",
     "upgrade_https": "the same feed is served there by https",
-    "exists_in_db": "it is known by this address already",
-    "fallback": "cleaner spellings were thought of, but none was proven",
+    "exists_in_db": "the feed is already known by this address",
+    "fallback": "kept the address as given: cleaner spellings were tried, none served the same feed",
 }
 _ROLES: Final = {
     "input": "as given",
     "bare": "no credentials",
     "rewrite": "platform",
-    "self": "own word",
+    "self": "self link",
     "probe": "probe",
     "variant": "cleaner",
     "upgrade": "https",
@@ -37,15 +38,15 @@ _ROLES: Final = {
 _SOURCES: Final = {
     "input": "the given address",
     "response": "where the server answered",
-    "self": "what the feed calls itself",
+    "self": "the feed's own self link",
 }
 _HINTS: Final = {
     "malformed-url": "write an address like https://example.com/feed",
     "not-a-feed": "`feedmill add` looks for the feeds that a page names",
     "html-page": "a page, not a feed; `feedmill add` looks for the feeds that a page names",
-    "private-address": "private networks are opened by FEEDMILL_EGRESS_ALLOW_CIDRS only",
+    "private-address": "to allow a private network: FEEDMILL_EGRESS_ALLOW_CIDRS=192.168.1.0/24",
     "dns-failure": "check the spelling of the host",
-    "rate-limited": "the host wants to be left alone; try again later",
+    "rate-limited": "the host asked for a pause; try again later",
 }
 
 
@@ -57,7 +58,7 @@ _HINTS: Final = {
     default=3,
     show_default=True,
     metavar="N",
-    help="Requests that may follow the first one.",
+    help="Maximum number of requests after the first one.",
 )
 @click.option("--explain", is_flag=True, help="Show every candidate, every request and the reason.")
 @click.option(
@@ -65,16 +66,20 @@ _HINTS: Final = {
     "rewrites",
     type=click.Choice(tuple(REWRITES)),
     multiple=True,
-    help="Prefer a platform's own name for a feed; repeatable.",
+    help="Rewrite the address as this platform recommends; repeatable.",
 )
 @click.option(
     "--probe",
     "probes",
     type=click.Choice(tuple(PROBES)),
     multiple=True,
-    help="Try the addresses that a platform is known for; repeatable.",
+    help="Also try the usual feed addresses of this platform; repeatable.",
 )
-@click.option("--no-signature", is_flag=True, help="Only the same bytes prove the same feed.")
+@click.option(
+    "--no-signature",
+    is_flag=True,
+    help="Accept another address only when it serves the same bytes.",
+)
 @click.option(
     "--preset",
     "presets",
@@ -82,7 +87,7 @@ _HINTS: Final = {
     multiple=True,
     help="Try only the spellings of this preset; repeatable [all but feed-bare].",
 )
-@click.option("--keep-www", is_flag=True, help="Do not try to do without www.")
+@click.option("--keep-www", is_flag=True, help="Do not try the address without www.")
 @click.option("--keep-http", is_flag=True, help="Do not try https where http answers.")
 @json_option
 @click.pass_context
@@ -95,9 +100,9 @@ def canonicalize(
     as_json: bool,
     **chosen: Any,  # noqa: ANN401
 ) -> None:
-    """Find the one right address of a feed and prove it; nothing is stored.
+    """Find and verify the canonical address of a feed; nothing is stored.
 
-    Exits with 1 when an address leads to no feed.
+    Exits with 1 when there is no feed at an address.
 
     \b
     Examples:
@@ -109,12 +114,12 @@ def canonicalize(
     options = _options(chosen)
     verdicts: list[CanonicalVerdict] = []
 
-    def tell(verdict: CanonicalVerdict) -> None:
+    def action(verdict: CanonicalVerdict) -> None:
         verdicts.append(verdict)
         if not as_json:
             _show(verdict, explain=explain)
 
-    run_async(lambda: canonicalize_each(urls, options, config, tell), as_json=as_json)
+    run_async(lambda: canonicalize_each(urls, options, config, action), as_json=as_json)
     if as_json:
         _show_json(verdicts, explain=explain)
     if any(isinstance(verdict, NotCanonical) for verdict in verdicts):
@@ -145,7 +150,7 @@ def _show_json(verdicts: list[CanonicalVerdict], *, explain: bool) -> None:
 
 
 def _shape(verdict: CanonicalVerdict, *, explain: bool) -> dict[str, Any]:
-    """The verdict for programs; without its candidates and requests unless they are wanted."""
+    """The verdict as JSON, with candidates and requests when --explain is given."""
     if isinstance(verdict, NotCanonical):
         error = {"code": verdict.reason, "message": _words(verdict)}
         hint = _HINTS.get(verdict.reason)
@@ -181,7 +186,7 @@ def _show_candidates(verdict: Canonical) -> None:
         (f"{one.cleanliness:.1f}", one.url, _proposed_by(one), one.verdict)
         for one in verdict.candidates
     ]
-    show_table(("score", "candidate", "proposed by", "what became of it"), rows, wrap=True)
+    show_table(("score", "candidate", "proposed by", "result"), rows, wrap=True)
 
 
 def _show_requests(verdict: CanonicalVerdict) -> None:
@@ -198,7 +203,7 @@ def _show_requests(verdict: CanonicalVerdict) -> None:
         )
         for number, one in enumerate(verdict.asked, 1)
     ]
-    show_table(("", "why", "request", "status", *ended, "what it meant"), rows, wrap=True)
+    show_table(("", "why", "request", "status", *ended, "result"), rows, wrap=True)
 
 
 def _show_failure(verdict: NotCanonical) -> None:
@@ -221,8 +226,8 @@ def _words(verdict: NotCanonical) -> str:
 
 
 def _origin(verdict: Canonical) -> str:
-    """One sentence: what the address was made of, and at which price."""
+    """One sentence: the source of the address and the number of requests."""
     spelt = f", spelt by {verdict.preset}" if verdict.preset else ""
     more = "1 request" if verdict.requests == 1 else f"{verdict.requests} requests"
-    first = "nothing was asked" if not verdict.asked else f"{more} after the first"
+    first = "no request was made" if not verdict.asked else f"{more} after the first"
     return f"it comes from {_SOURCES[verdict.source]}{spelt}; {first}"

@@ -1,4 +1,4 @@
-"""`feedmill collect-window`: everything that sources published in a span of time, as candidates."""
+"""`feedmill collect-window`: collect the entries of a time window as candidates."""
 
 import sys
 from contextlib import AsyncExitStack
@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from feedmill.app.services import announce_egress, default_topics, open_services
+from feedmill.app.screeners import default_topics
+from feedmill.app.services import announce_egress, open_services
 from feedmill.config import Config
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.list_formats import read_list
@@ -16,23 +17,19 @@ from feedmill.engine.two_phase.candidate_file import write_candidates
 from feedmill.engine.two_phase.collect_window import (
     DEFAULT_PAGES,
     WindowSource,
-    collect_window,
     is_insert_only,
     source_from_address,
     source_from_feed,
+)
+from feedmill.engine.two_phase.collect_window import (
+    collect_window as collect_candidates,
 )
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path
 from feedmill.engine.two_phase.window import window_between, window_of_last
 from feedmill.errors import BlobError, ListError, StoreError, UsageError
 from feedmill.interfaces.cli.durations import parse_duration
-from feedmill.interfaces.cli.output import (
-    format_count,
-    json_option,
-    progress,
-    shorten,
-    show_json,
-    style_text,
-)
+from feedmill.interfaces.cli.options import json_option, topic_option, topics_option
+from feedmill.interfaces.cli.output import format_count, progress, shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import all_feeds, config_of, run_async
 from feedmill.model.candidate import CandidateFile, SourceReport, Window
 from feedmill.screen.topics import choose_topics, merge_topics, read_topics
@@ -41,7 +38,7 @@ _SHOWN = 20
 
 
 class _Wanted(NamedTuple):
-    """What to collect, as it was asked for."""
+    """The options of the command."""
 
     start: str | None
     end: str | None
@@ -57,14 +54,18 @@ class _Wanted(NamedTuple):
 @click.command("collect-window")
 @click.option("--start", metavar="TIME", help="The first day or instant, in UTC.")
 @click.option(
-    "--end", metavar="TIME", help="The last day, or the first instant after it; else now."
+    "--end",
+    metavar="TIME",
+    help="The last day, or the instant at which the window ends; default: now.",
 )
-@click.option("--last", metavar="SPAN", help="Instead: the time up to now, as 7d or 12h.")
+@click.option(
+    "--last", metavar="SPAN", help="Instead of --start: a duration up to now, such as 7d or 12h."
+)
 @click.option(
     "--feeds",
     multiple=True,
     metavar="URL|FILE",
-    help="An address, or a file with some; repeatable. More may follow as arguments.",
+    help="An address, or a file of addresses; repeatable. More may follow as arguments.",
 )
 @click.option(
     "--opml",
@@ -76,17 +77,16 @@ class _Wanted(NamedTuple):
     "--all",
     "everything",
     is_flag=True,
-    help="Every subscription but paused ones that have the tag collected.",
+    help="Every subscription, except paused ones with the tag collected.",
 )
+@topics_option
+@topic_option
 @click.option(
-    "--topics",
-    "topic_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Topics of your own, in addition to the bundled ones.",
-)
-@click.option("--topic", "topic_names", multiple=True, metavar="NAME", help="Only this topic.")
-@click.option(
-    "--prompt", "--topic-prompt", default="", metavar="TEXT", help="What is looked for, in words."
+    "--prompt",
+    "--topic-prompt",
+    default="",
+    metavar="TEXT",
+    help="Description of what you are looking for.",
 )
 @click.option(
     "--pages",
@@ -94,7 +94,7 @@ class _Wanted(NamedTuple):
     default=DEFAULT_PAGES,
     show_default=True,
     metavar="N",
-    help="Documents of one source at most, when it has older pages.",
+    help="Maximum number of archive pages per source.",
 )
 @click.option(
     "--out",
@@ -102,12 +102,12 @@ class _Wanted(NamedTuple):
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("candidates.json"),
     show_default=True,
-    help="Where the candidates are written.",
+    help="Output file for the candidates.",
 )
 @click.argument("more", nargs=-1, metavar="[URL|FILE]...")
 @json_option
 @click.pass_context
-def collect(
+def collect_window(
     ctx: click.Context,
     start: str | None,
     end: str | None,
@@ -125,10 +125,10 @@ def collect(
     everything: bool,
     as_json: bool,
 ) -> None:
-    """Collect everything that sources published in a span of time, as candidates in a file.
+    """Collect everything that sources published in a time window, as candidates in a file.
 
-    Nothing is stored as an entry, and no feed has to be subscribed to. The window is half-open; a
-    day as its end is included. A source that fails is reported, and the rest goes on.
+    Nothing is stored as an entry, and no subscription is needed. The window is half-open; an end
+    given as a day is included. A failing source is reported and the others continue.
 
     \b
     Examples:
@@ -139,7 +139,7 @@ def collect(
     config = config_of(ctx, as_json=as_json)
     announce_egress(config)
 
-    async def tell() -> CandidateFile:
+    async def action() -> CandidateFile:
         wanted = _Wanted(
             start=start,
             end=end,
@@ -155,7 +155,7 @@ def collect(
             services = await _world(config, stack)
             return await _collect(wanted, services, hide=as_json)
 
-    file = run_async(tell, as_json=as_json)
+    file = run_async(action, as_json=as_json)
     write_candidates(out, file)
     for stale in (screening_path(out), selection_path(out)):  # of the window that was there before
         stale.unlink(missing_ok=True)
@@ -167,13 +167,11 @@ def collect(
 
 
 async def _world(config: Config, stack: AsyncExitStack) -> Services:
-    """The world; in memory when the store cannot be opened (000), for the file holds everything."""
+    """Open the services; in memory when the store cannot be opened (000)."""
     try:
         return await stack.enter_async_context(open_services(config))
     except (StoreError, BlobError) as problem:
-        warning = (
-            f"{problem}. What is known already cannot be told; raw bytes are in the file only."
-        )
+        warning = f"{problem}. Stored entries cannot be marked as known; raw bytes are kept in the file only."
         click.echo(f"feedmill: WARNING: {warning}", err=True)
         return await stack.enter_async_context(open_services(config, memory=True))
 
@@ -182,7 +180,7 @@ async def _collect(wanted: _Wanted, services: Services, *, hide: bool) -> Candid
     window = _window(wanted, services)
     sources = await _sources(wanted, services)
     with progress(len(sources), "collecting", hide=hide) as step:
-        return await collect_window(
+        return await collect_candidates(
             sources,
             window,
             services,
@@ -217,17 +215,17 @@ async def _sources(wanted: _Wanted, services: Services) -> list[WindowSource]:
 
 def _nowhere(wanted: _Wanted) -> str:
     if wanted.tag is not None:
-        return f"no subscription has the tag {wanted.tag!r}; `feedmill list` shows what there is"
+        return f"no subscription has the tag {wanted.tag!r}; see `feedmill list`"
     if wanted.everything:
         return (
-            "there is no subscription yet, or none but paused ones with the tag 'collected'; "
+            "no subscriptions, or only paused ones with the tag 'collected'; "
             "name sources with --feeds, --opml or --tag"
         )
-    return "there is no source to collect from; give --feeds, --opml, --tag or --all"
+    return "no sources: give --feeds, --opml, --tag or --all"
 
 
 def _addresses(given: tuple[str, ...], opml: Path | None) -> tuple[str, ...]:
-    """Every address, those that stand in files included."""
+    """Every address, including those listed in files."""
     found: list[str] = []
     for one in given:
         is_file = "://" not in one and Path(one).is_file()

@@ -1,9 +1,9 @@
-"""`feedmill confirm`: the person's side of the door for agents.
+"""`feedmill confirm`: a person confirms or declines what agents want to insert.
 
-Whoever answers here has to sit at a terminal. There is no option that says yes, and neither the
-question nor the ticket goes through standard input or output of another program: a pipe is
-refused. (A program that runs under the same account and makes a terminal of its own can press
-keys like anybody else; keep agents that must not do that under an account of their own.)
+It needs a terminal: there is no option that says yes, and neither the question nor the ticket goes
+through standard input or output of another program; a pipe is refused. (A program under the same
+account can open a pseudo-terminal and press keys; run agents that must not do that under an
+account of their own.)
 """
 
 import getpass
@@ -24,10 +24,10 @@ from feedmill.engine.two_phase.confirmation import (
 from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.errors import ConflictError, FeedmillError
 from feedmill.interfaces.cli.exit import exit_with_error
+from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import (
     format_count,
     format_duration,
-    json_option,
     shorten,
     show_json,
     style_text,
@@ -48,15 +48,15 @@ class PendingQuestion(NamedTuple):
 
 
 @click.command()
-@click.option("--code", metavar="CODE", help="Answer this question and no other.")
-@click.option("--list", "only_list", is_flag=True, help="Show what waits, and ask nothing.")
+@click.option("--code", metavar="CODE", help="Answer only this question.")
+@click.option("--list", "only_list", is_flag=True, help="List open questions without asking.")
 @json_option
 @click.pass_context
 def confirm(ctx: click.Context, code: str | None, *, only_list: bool, as_json: bool) -> None:
-    """Answer what agents ask: may these candidates be inserted?
+    """Confirm or decline the insertion of candidates that agents selected.
 
-    Each yes shows a ticket that is good once, for that selection, for some minutes. Give it to
-    the agent that asked.
+    Each confirmation shows a ticket that is valid once, for that selection, for a few minutes. Give
+    it to the agent that asked.
 
     \b
     Examples:
@@ -73,10 +73,10 @@ def confirm(ctx: click.Context, code: str | None, *, only_list: bool, as_json: b
         _show(found, as_json=as_json)
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        words = "only a person at a terminal can confirm"
-        exit_with_error("no-terminal", words, "run it in a terminal of your own", as_json=False)
+        words = "not a terminal: only a person at a terminal can confirm"
+        exit_with_error("no-terminal", words, "run it in an interactive terminal", as_json=False)
     if not found:
-        click.echo("nobody asks for anything")
+        click.echo("no open questions")
     for asked in found:
         _answer(ctx, asked)
 
@@ -88,8 +88,8 @@ async def _asked(code: str | None, services: Services) -> list[PendingQuestion]:
     else:
         question = await get_question(code, services)
         if question.state != "pending" or now >= question.expires_at:
-            message = f"the question {question.code} was answered before, or is too old"
-            raise ConflictError(message, reason="not-open", hint="let the agent ask again")
+            message = f"the question {question.code} was already answered or has expired"
+            raise ConflictError(message, reason="not-open", hint="have the agent ask again")
         questions = [question]
     shelf = WindowLibrary(services)
     return [await _with_candidates(one, shelf) for one in questions]
@@ -99,7 +99,7 @@ async def _with_candidates(question: Question, shelf: WindowLibrary) -> PendingQ
     try:
         kept = await shelf.window(question.window_id, checked=True)
         if kept.file.digest != question.file_digest:
-            return PendingQuestion(question, (), "the window is another one by now")
+            return PendingQuestion(question, (), "the window has changed since")
         return PendingQuestion(question, select_candidates(kept.file, question.candidate_ids))
     except FeedmillError as problem:
         return PendingQuestion(question, (), str(problem))
@@ -110,7 +110,7 @@ def _show(found: list[PendingQuestion], *, as_json: bool) -> None:
         show_json({"items": [_wire(asked) for asked in found], "next": None})
         return
     if not found:
-        click.echo("nobody asks for anything")
+        click.echo("no open questions")
     for asked in found:
         _describe(asked)
 
@@ -126,11 +126,11 @@ def _describe(asked: PendingQuestion) -> None:
         click.echo(f"  {one.candidate_id:>5}  {day}  {title}{known}")
         click.echo(f"         {shorten(one.feed_title or '', 60)}  {shorten(one.url or '', 200)}")
     if asked.problem:
-        click.echo(f"  it cannot be confirmed: {shorten(asked.problem, 300)}")
+        click.echo(f"  cannot be confirmed: {shorten(asked.problem, 300)}")
 
 
 def _answer(ctx: click.Context, asked: PendingQuestion) -> None:
-    """Ask the person, and tell the ticket of a yes to nobody else."""
+    """Ask on the terminal; the ticket is shown there and nowhere else."""
     _describe(asked)
     if asked.problem:
         return
@@ -154,11 +154,11 @@ def _answer(ctx: click.Context, asked: PendingQuestion) -> None:
     assert made.question.answered_at is not None
     click.echo(f"give this ticket to {shorten(made.question.asked_by, 80)}:")
     click.echo(f"  {style_text(made.ticket, bold=True)}")
-    click.echo(f"it is good once, within {format_duration(until - made.question.answered_at)}")
+    click.echo(f"valid once, within {format_duration(until - made.question.answered_at)}")
 
 
 def _wire(asked: PendingQuestion) -> dict[str, Any]:
-    """A question for programs; there is no ticket in it."""
+    """A question as JSON, without its ticket."""
     rows = [
         {
             "candidate_id": one.candidate_id,

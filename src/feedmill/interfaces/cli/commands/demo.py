@@ -1,7 +1,7 @@
-"""`feedmill demo`: the engine and a village of living feeds on loopback, side by side.
+"""`feedmill demo`: the engine and sixty demonstration feeds on loopback, side by side.
 
-Nothing is asked of the internet. Time is compressed: where a real feed is polled every quarter of
-an hour, one of the village is polled every few seconds.
+No request leaves this machine. Time is compressed: a real feed is polled every 15 minutes, a
+demonstration feed every few seconds.
 """
 
 import signal
@@ -11,14 +11,17 @@ from tempfile import TemporaryDirectory
 import click
 from msgspec.structs import replace
 
-from feedmill.app.services import DemoOnLoopback, open_demo, open_services, set_up_logging
+from feedmill.app.demo import DemoOnLoopback, open_demo
+from feedmill.app.services import open_services
+from feedmill.app.settings import set_up_logging
 from feedmill.config import Config, HostConfig, RunConfig, ScheduleConfig
 from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.interfaces.cli.commands.run import run_engine, show_refresh, show_refresh_json
 from feedmill.interfaces.cli.exit import exit_interrupted
-from feedmill.interfaces.cli.output import json_option, shorten, show_json_line, style_text
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.signals import SignalHandler
 from feedmill.model.feed import Feed
@@ -44,29 +47,29 @@ _HOST = HostConfig(min_gap_ms=50, rps=0, incident_base_sec=2.0, incident_cap_sec
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Keep the demonstration's home folder.",
+    help="Keep the home folder of the demonstration here.",
 )
 @json_option
 @click.pass_context
 def demo(ctx: click.Context, duration: float, keep: Path | None, *, as_json: bool) -> None:
-    """Watch feedmill poll sixty living feeds on this machine, without the internet.
+    """Poll sixty demonstration feeds on this machine, without the internet.
 
-    Busy and quiet ones, moved, broken, rate-limited and re-keyed ones, a podcast, Chinese in GBK:
-    each line is one refresh, what it brought, when the next one is due and why.
+    They include busy and quiet feeds, moved, broken, rate-limited and re-keyed ones, a podcast and
+    Chinese in GBK. Each line is one refresh: the result, the time of the next poll and its reason.
     """
     if keep is not None and any(keep.glob("*")):
-        message = f"{keep} is not empty; the demonstration wants a folder of its own"
+        message = f"{keep} is not empty; choose an empty folder"
         raise click.BadParameter(message, param_hint="--keep")
     config = config_of(ctx, as_json=as_json)
     set_up_logging(-1, as_json=False)  # each refresh is shown below; the log would say it twice
 
-    async def tell() -> SignalHandler:
+    async def action() -> SignalHandler:
         with TemporaryDirectory(prefix="feedmill-demo-") as folder:
             settings = _demo_config(config, str(keep or Path(folder)))
             async with open_demo() as village, open_services(settings) as services:
                 return await _show_village(village, services, duration, as_json=as_json)
 
-    stopping = run_async(tell, as_json=as_json)
+    stopping = run_async(action, as_json=as_json)
     if not as_json:
         _say_goodbye(keep)
     if stopping.by == signal.SIGINT:
@@ -79,11 +82,11 @@ async def _show_village(
     addresses = village.addresses()
     if not as_json:
         click.echo(
-            style_text(f"A village of {len(addresses)} feeds opens on 127.0.0.1.", bold=True)
+            style_text(f"Serving {len(addresses)} demonstration feeds on 127.0.0.1.", bold=True)
         )
         click.echo(
-            f"For {duration:.0f} s, each line is one refresh: what came, when the next one is due, "
-            "and why.\n"
+            f"For {duration:.0f} s, each line is one refresh: the result, the time of the next poll and "
+            "its reason.\n"
         )
     for address in addresses.values():
         await subscribe(address, services)
@@ -109,7 +112,7 @@ async def _show_village(
 
 
 async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], services: Services) -> None:
-    click.echo(style_text("\nThe village, feed by feed", bold=True))
+    click.echo(style_text("\nResults per feed", bold=True))
     for name, feed in feeds:
         click.echo(f"  {name:<18}{feed.last_result or 'not polled':<18}{about[name]}")
     counts = await services.store.counts()
@@ -118,7 +121,7 @@ async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], services
         style_text("\nIn the store: ", bold=True)
         + f"{counts['entries']:,} entries, {counts['articles']:,} articles, "
         f"{counts['fetches']:,} fetches, {counts['events']:,} events; "
-        f"{well} feeds are well, {len(feeds) - well} are in trouble on purpose."
+        f"{well} feeds are healthy, {len(feeds) - well} fail on purpose."
     )
     told = next((feed for _, feed in feeds if feed.schedule.cadence is not None), None)
     decisions = await services.store.decisions(told.id, limit=1) if told is not None else ()
@@ -131,8 +134,8 @@ async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], services
 
 def _say_goodbye(kept: Path | None) -> None:
     if kept is not None:
-        click.echo(f"\nEverything is kept in {kept}; look at it: feedmill --home {kept} entries")
-    click.echo("\nNow with real feeds:  feedmill add https://example.com/feed && feedmill sync")
+        click.echo(f"\nThe home folder is {kept}; list its entries: feedmill --home {kept} entries")
+    click.echo("\nNext, with real feeds:  feedmill add https://example.com/feed && feedmill sync")
 
 
 def _demo_config(config: Config, home: str) -> Config:

@@ -1,4 +1,4 @@
-"""`feedmill healthcheck`: is the role on this machine ready? For containers, which ask by a command."""
+"""`feedmill healthcheck`: check whether a role on this machine is ready, for containers."""
 
 import http.client
 from typing import Any, NamedTuple
@@ -10,7 +10,8 @@ import msgspec
 
 from feedmill.config import Config
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import json_option, shorten, show_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json
 from feedmill.interfaces.cli.run_command import config_of
 
 _MOST_BYTES = 65_536
@@ -23,7 +24,7 @@ class _Answer(NamedTuple):
 
 
 @click.command()
-@click.option("--url", metavar="URL", help="Ask there instead of where the settings say.")
+@click.option("--url", metavar="URL", help="URL to check instead of the configured one.")
 @click.option(
     "--timeout",
     "timeout_sec",
@@ -31,14 +32,14 @@ class _Answer(NamedTuple):
     default=5.0,
     show_default=True,
     metavar="SEC",
-    help="How long an answer may take.",
+    help="Timeout in seconds.",
 )
 @json_option
 @click.pass_context
 def healthcheck(ctx: click.Context, url: str | None, timeout_sec: float, *, as_json: bool) -> None:
-    """Leave with 0 when the role is ready and with 1 when it is not, saying why.
+    """Exit with 0 when the role is ready, else with 1 and the reasons.
 
-    It asks /readyz at FEEDMILL_HEALTH_PORT, or at the door of `serve` and `api` where none is set.
+    It requests /readyz on FEEDMILL_HEALTH_PORT or, when that is not set, on the REST port.
 
     \b
     Examples:
@@ -47,13 +48,13 @@ def healthcheck(ctx: click.Context, url: str | None, timeout_sec: float, *, as_j
     """
     address = url or health_url_of(config_of(ctx, as_json=as_json))
     if not address.startswith(("http://", "https://")):
-        message = f"{address!r} is no address; it begins with http:// or https://"
+        message = f"{address!r} is not a URL; it must begin with http:// or https://"
         raise click.UsageError(message)
     try:
         answer = _ask(address, timeout_sec)
     except (OSError, http.client.HTTPException) as problem:
         words = getattr(problem, "reason", problem)  # urllib puts what happened into its own
-        hint = "is the role started, and FEEDMILL_HEALTH_PORT or --url the same as there?"
+        hint = "check that the role is running and that FEEDMILL_HEALTH_PORT or --url match its settings"
         exit_with_error(
             "unreachable", f"{address} does not answer ({words})", hint, as_json=as_json
         )
@@ -68,7 +69,7 @@ def healthcheck(ctx: click.Context, url: str | None, timeout_sec: float, *, as_j
 
 
 def health_url_of(config: Config) -> str:
-    """Where the role of these settings can be asked."""
+    """The /readyz URL according to the settings."""
     port = config.health.port or config.serve.port
     host = config.health.host if config.health.port else config.serve.host
     return f"http://{_ITSELF.get(host, host)}:{port}/readyz"
@@ -93,7 +94,7 @@ def _decoded(body: bytes) -> Any:  # noqa: ANN401  # whatever somebody answers t
 
 
 def _reasons(said: Any) -> str:  # noqa: ANN401
-    """The reasons of a role's page, or the detail of a door's problem."""
+    """The reasons on a health page, or the detail of a REST problem."""
     if not isinstance(said, dict):
         return "no reason was given"
     reasons = said.get("reasons") or [{"part": "door", "reason": said.get("detail", "unknown")}]

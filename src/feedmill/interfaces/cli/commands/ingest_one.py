@@ -1,4 +1,4 @@
-"""`feedmill ingest-one`: one document, once, with the counters of seed 003."""
+"""`feedmill ingest-one`: ingest one document once and print the counters of seed 003."""
 
 import asyncio
 import sys
@@ -13,25 +13,26 @@ from feedmill.engine.poll.ingest_one import Ingested, ingest_document, ingest_fe
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import json_option, shorten, show_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json
 from feedmill.interfaces.cli.run_command import config_of, resolve_feed, with_services
 from feedmill.model.fetch import RawDocument
 
 
 @click.command("ingest-one")
-@click.option("--feed-url", metavar="URL", help="Fetch this address and take it in.")
+@click.option("--feed-url", metavar="URL", help="Fetch and ingest this address.")
 @click.option(
     "--file",
     "file",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help="Take in a file instead; - is standard input.",
+    help="Ingest a file; - is standard input.",
 )
 @click.option("--feed-id", metavar="FEED", help="Fetch this subscription now.")
 @click.option(
     "--normalize/--no-normalize",
     default=None,
-    help="Store texts cleaned (the default) or as published.",
+    help="Store normalised texts (default) or texts as published.",
 )
 @json_option
 @click.pass_context
@@ -44,10 +45,15 @@ def ingest_one(
     normalize: bool | None,
     as_json: bool,
 ) -> None:
-    """Take in one feed once and count what happened.
+    """Ingest one feed once and print the counts.
 
-    A file becomes a feed of its own that is never polled. With --no-normalize titles and
-    summaries are stored as published, markup and all; content is sanitised either way.
+    A file becomes a separate feed that is never polled. With --no-normalize titles and summaries are
+    stored as published, including markup; content is always sanitised.
+
+    \b
+    Examples:
+      feedmill ingest-one --feed-url https://example.com/feed
+      feedmill ingest-one --file feed.xml --json
     """
     if sum(given is not None for given in (feed_url, file, feed_id)) != 1:
         message = "give exactly one of --feed-url, --file and --feed-id"
@@ -57,14 +63,14 @@ def ingest_one(
     if normalize is not None:
         config = replace(config, normalise=replace(config.normalise, enabled=normalize))
 
-    async def story(services: Services) -> Ingested:
+    async def action(services: Services) -> Ingested:
         if file is not None:
             return await _ingest_file(file, services)
         if feed_id is not None:
             return await ingest_feed(await resolve_feed(feed_id, services), services)
         return await ingest_feed((await subscribe(feed_url or "", services)).feed, services)
 
-    result = with_services(ctx, story, as_json=as_json, config=config)
+    result = with_services(ctx, action, as_json=as_json, config=config)
     if as_json:
         show_json(result)
     else:
@@ -81,7 +87,7 @@ def ingest_one(
 
 
 async def _ingest_file(file: str, services: Services) -> Ingested:
-    """Take in a file under an address that can never be fetched, so that it can be named again."""
+    """Ingest a file under an address that is never fetched, so that it can be named again."""
     name = "stdin" if file == "-" else Path(file).name
     body = await asyncio.to_thread(_read, file)
     feed = (await subscribe(f"https://file.invalid/{quote(name)}", services, title=name)).feed

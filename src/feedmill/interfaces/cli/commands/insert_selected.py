@@ -1,4 +1,4 @@
-"""`feedmill insert-selected`: store what somebody confirmed, and nothing else."""
+"""`feedmill insert-selected`: store confirmed candidates as entries."""
 
 import getpass
 import sys
@@ -8,7 +8,8 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.candidate_file import read_candidates, select_candidates
-from feedmill.engine.two_phase.insert_selected import InsertResult, insert_selected
+from feedmill.engine.two_phase.insert_selected import InsertResult
+from feedmill.engine.two_phase.insert_selected import insert_selected as insert_candidates
 from feedmill.engine.two_phase.sidecar_files import (
     SelectionShownIn,
     parse_ids,
@@ -16,7 +17,8 @@ from feedmill.engine.two_phase.sidecar_files import (
     record_confirmation,
 )
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import format_count, json_option, shorten, show_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import format_count, shorten, show_json
 from feedmill.interfaces.cli.run_command import run_async, with_services
 from feedmill.model.candidate import CandidateFile, WindowCandidate
 from feedmill.model.screening import Confirmation
@@ -31,21 +33,27 @@ _SHOWN = 50
     required=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What `collect-window` wrote.",
+    help="A candidate file written by `collect-window`.",
 )
-@click.option("--selected-ids", metavar="IDS", help="The chosen ones, as 3,7,12 or 3-9.")
+@click.option(
+    "--selected-ids", metavar="IDS", help="Ids of the selected candidates, such as 3,7,12 or 3-9."
+)
 @click.option(
     "--selected-ids-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The same in a file: what `review` or its page wrote, or one id a line.",
+    help="A file of ids: written by `review` or its page, or one id per line.",
 )
 @click.option("--select-all", is_flag=True, help="Every candidate of the file.")
-@click.option("--confirm", is_flag=True, help="Yes, insert them; else a terminal is asked.")
-@click.option("--confirmed-by", metavar="NAME", help="Who says so [the user's name].")
+@click.option(
+    "--confirm", is_flag=True, help="Confirm without asking; otherwise the terminal is asked."
+)
+@click.option(
+    "--confirmed-by", metavar="NAME", help="Name of the person who confirms [the current user]."
+)
 @json_option
 @click.pass_context
-def insert(
+def insert_selected(
     ctx: click.Context,
     path: Path,
     selected_ids: str | None,
@@ -56,7 +64,7 @@ def insert(
     confirm: bool,
     as_json: bool,
 ) -> None:
-    """Store the candidates that somebody chose and confirmed, exactly as polling would.
+    """Store selected and confirmed candidates, exactly as polling would.
 
     Everything is checked before anything is written: the file, every id and every document.
     Running it again inserts nothing. Who confirmed what is recorded beside the file.
@@ -83,7 +91,7 @@ def insert(
     if not confirm:
         _ask(wanted, as_json=as_json)
 
-    async def story(services: Services) -> InsertResult:
+    async def action(services: Services) -> InsertResult:
         confirmation = Confirmation(
             confirmed_by=confirmed_by or user_name(),
             confirmed_at=services.clock.now(),
@@ -92,9 +100,9 @@ def insert(
             shown=shown,
         )
         record_confirmation(path, confirmation)
-        return await insert_selected(file, confirmation.candidate_ids, confirmation, services)
+        return await insert_candidates(file, confirmation.candidate_ids, confirmation, services)
 
-    done = with_services(ctx, story, as_json=as_json)
+    done = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(done)
         return
@@ -104,12 +112,12 @@ def insert(
     )
     if done.feeds_added:
         click.echo(
-            f"{format_count(done.feeds_added, 'feed')} added, paused; `feedmill resume` lets it be polled"
+            f"{format_count(done.feeds_added, 'feed')} added as paused; `feedmill resume` starts polling"
         )
 
 
 def user_name() -> str:
-    """Who sits here, as far as the machine knows."""
+    """The name of the current user."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # a user without a name, in a container say
@@ -117,11 +125,11 @@ def user_name() -> str:
 
 
 def _ask(wanted: tuple[WindowCandidate, ...], *, as_json: bool) -> None:
-    """Ask whoever sits at the terminal; nobody there is a no."""
+    """Ask on the terminal; without a terminal the answer is no."""
     if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        hint = "add --confirm once a person has looked at them; `feedmill review` shows them"
+        hint = "pass --confirm after a person has reviewed them; see `feedmill review`"
         exit_with_error(
-            "not-confirmed", "nobody confirmed; nothing was written", hint, as_json=as_json
+            "not-confirmed", "not confirmed: nothing was written", hint, as_json=as_json
         )
     for one in wanted[:_SHOWN]:
         day = "undated   " if one.published_at is None else f"{one.published_at:%Y-%m-%d}"

@@ -1,4 +1,4 @@
-"""`feedmill mcp`: the door for agents, over the standard streams or over HTTP."""
+"""`feedmill mcp`: serve MCP tools for agents on standard streams or over HTTP."""
 
 import asyncio
 import os
@@ -6,15 +6,17 @@ import signal
 
 import click
 
-from feedmill.app.services import announce_egress, open_services, owner_name
+from feedmill.app.services import announce_egress, open_services
+from feedmill.app.settings import owner_name
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.early_signals import SIGNALS
 from feedmill.interfaces.cli.exit import exit_interrupted
-from feedmill.interfaces.cli.output import json_option, show_json_line
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json_line
 from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.interfaces.cli.servers import load_mcp_transports
 from feedmill.interfaces.cli.signals import stop_on_signals
-from feedmill.interfaces.mcp.opening import load_mcp_transports
 
 _MOST_PORT = 65_535
 _LEAVING_SEC = 1.0  # for calls under way, once they are cancelled
@@ -22,10 +24,10 @@ _INTERRUPTED = 130
 
 
 def parse_listen_address(text: str) -> tuple[str, int]:
-    """Where to listen: an address and a port, or a port alone on loopback."""
+    """Host and port to listen on; a port alone means loopback."""
     host, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > _MOST_PORT:
-        message = f"{text!r} has no port; write 127.0.0.1:8643"
+        message = f"{text!r} has no port; use a format like 127.0.0.1:8643"
         raise click.BadParameter(message)
     return host or "127.0.0.1", int(port)
 
@@ -36,16 +38,16 @@ def parse_listen_address(text: str) -> tuple[str, int]:
     "place",
     type=parse_listen_address,
     metavar="HOST:PORT",
-    help="Answer over streamable HTTP there, instead of over standard input and output.",
+    help="Serve streamable HTTP on this address instead of standard input and output.",
 )
 @json_option
 @click.pass_context
 def mcp(ctx: click.Context, place: tuple[str, int] | None, *, as_json: bool) -> None:
-    """Let agents collect, screen and look, and insert what a person has confirmed.
+    """Serve MCP tools: agents collect, screen and read, and insert what a person confirmed.
 
     Without --http it speaks the Model Context Protocol on standard input and output, and ends
-    when the program that started it closes them. An address that others reach wants a token
-    first: `feedmill token create`.
+    when the program that started it closes them. An address reachable from other machines needs a
+    token first: `feedmill token create`.
 
     \b
     Examples:
@@ -55,7 +57,7 @@ def mcp(ctx: click.Context, place: tuple[str, int] | None, *, as_json: bool) -> 
     config = config_of(ctx, as_json=as_json)
     announce_egress(config)
 
-    async def tell() -> signal.Signals | None:
+    async def action() -> signal.Signals | None:
         load_mcp_transports()  # what is missing is said before the store is opened
         async with open_services(config) as services:
             if place is None:
@@ -68,12 +70,12 @@ def mcp(ctx: click.Context, place: tuple[str, int] | None, *, as_json: bool) -> 
             os._exit(_INTERRUPTED if by == signal.SIGINT else 0)
         return by
 
-    if run_async(tell, as_json=as_json) == signal.SIGINT:
-        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
+    if run_async(action, as_json=as_json) == signal.SIGINT:
+        exit_interrupted("interrupted; running work was finished", as_json=as_json)
 
 
 async def _over_stdio(services: Services) -> signal.Signals | None:
-    """Serve until the stream ends, or until a signal, which is told."""
+    """Serve until the stream ends or a signal arrives; the signal is returned."""
     speaking = asyncio.ensure_future(load_mcp_transports().serve_stdio(services))
     loop, told = asyncio.get_running_loop(), list[signal.Signals]()
 
@@ -104,7 +106,7 @@ async def _over_http(
         if as_json:
             show_json_line({"mcp": address})
         else:
-            click.echo(f"agents are answered at {address}")
+            click.echo(f"serving MCP at {address}")
         while not watch.is_stopping():
             await watch.sleep_unless_stopping(3600)
     return stopping.by

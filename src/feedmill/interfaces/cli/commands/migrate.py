@@ -1,25 +1,26 @@
-"""`feedmill migrate`: bring the store to this version; a job of its own, before workers start."""
+"""`feedmill migrate`: migrate the store to this version, before workers start."""
 
 import sys
 
 import click
 
-from feedmill.app.services import migrate_store, missing_migrations
-from feedmill.interfaces.cli.output import json_option, show_json
+from feedmill.app.store_moves import migrate_store, missing_migrations
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json
 from feedmill.interfaces.cli.run_command import config_of, run_async
 
 
 @click.command()
 @click.option(
-    "--check", is_flag=True, help="Change nothing; leave with 1 when something is missing."
+    "--check", is_flag=True, help="Change nothing; exit with 1 when migrations are missing."
 )
 @json_option
 @click.pass_context
 def migrate(ctx: click.Context, *, check: bool, as_json: bool) -> None:
-    """Bring the store to this version of feedmill; harmless when it is there already.
+    """Migrate the store to this version of feedmill; does nothing when it is up to date.
 
-    Each step is one transaction and is taken once, also by two jobs at the same time. Workers, API
-    and relays wait for it. On SQLite every command does it by itself.
+    Each migration is one transaction and is applied once, even by two jobs at the same time.
+    Workers, APIs and relays wait for it. On SQLite every command migrates by itself.
 
     \b
     Examples:
@@ -28,15 +29,15 @@ def migrate(ctx: click.Context, *, check: bool, as_json: bool) -> None:
     """
     config = config_of(ctx, as_json=as_json)
 
-    async def tell() -> tuple[str, ...]:
+    async def action() -> tuple[str, ...]:
         return await (missing_migrations(config) if check else migrate_store(config))
 
-    names = run_async(tell, as_json=as_json)
+    names = run_async(action, as_json=as_json)
     if as_json:
         show_json({"missing" if check else "applied": names})
     else:
         for name in names:
             click.echo(f"{'missing' if check else 'applied'}  {name}")
         if not names:
-            click.echo("the store is at this version")
+            click.echo("the store is up to date")
     sys.exit(1 if check and names else 0)

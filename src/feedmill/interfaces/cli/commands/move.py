@@ -1,4 +1,4 @@
-"""Where a feed lives: look at it, move it, move it back."""
+"""`feedmill move`: show, change or undo the address of a feed."""
 
 from typing import Any
 
@@ -8,7 +8,8 @@ import msgspec
 from feedmill.engine.moves.follow import MoveResult, move_feed, undo_move
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import json_option, shorten, show_json, style_text
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import resolve_feed, with_services
 from feedmill.model.feed import Feed
 from feedmill.publish.move_shapes import (
@@ -24,17 +25,17 @@ _WIDTH = 4_000  # characters of a line; an address may be long
 @click.command()
 @click.argument("feed")
 @click.argument("url", required=False)
-@click.option("--force", is_flag=True, help="Move without a proof that it is the same feed.")
-@click.option("--undo", is_flag=True, help="Set the last address back, for good.")
+@click.option("--force", is_flag=True, help="Move without verifying that it is the same feed.")
+@click.option("--undo", is_flag=True, help="Go back to the previous address permanently.")
 @json_option
 @click.pass_context
 def move(
     ctx: click.Context, feed: str, url: str | None, *, force: bool, undo: bool, as_json: bool
 ) -> None:
-    """Show where a feed lives and may have moved to; with URL, move it there.
+    """Show the address of a feed and a possible new one; with URL, move the feed there.
 
-    The new address has to serve the same feed, unless --force is given. The old one stays an alias,
-    and --undo goes back to it: the address that was left is then never adopted again by itself.
+    The new address must serve the same feed, unless --force is given. The old one stays an alias,
+    and --undo goes back to it; the abandoned address is then never adopted automatically again.
 
     \b
     Examples:
@@ -43,31 +44,31 @@ def move(
       feedmill move paper --undo
     """
     if (url is not None and undo) or (force and url is None):
-        message = "give a URL, or --undo, or neither; --force belongs to a URL"
+        message = "give a URL, or --undo, or neither; --force needs a URL"
         raise click.UsageError(message, ctx)
     if url is None and not undo:
         _show(ctx, feed, as_json=as_json)
         return
 
-    async def story(services: Services) -> tuple[Feed, MoveResult]:
+    async def action(services: Services) -> tuple[Feed, MoveResult]:
         found = await resolve_feed(feed, services)
         if url is None:
             return found, await undo_move(found, services)
         return found, await move_feed(found, url, services, force=force)
 
-    found, followed = with_services(ctx, story, as_json=as_json)
+    found, followed = with_services(ctx, action, as_json=as_json)
     if followed.outcome in ("held", "put-off"):
         _refuse(followed, as_json=as_json)
     if as_json:
         show_json({"feed_id": followed.into or found.id, **msgspec.to_builtins(followed)})
     elif followed.outcome == "merged":
-        _say(f"merged into {followed.into}, which lives at {followed.url}")
+        _say(f"merged into {followed.into} at {followed.url}")
     else:
         _say(f"{'back at' if undo else 'moved to'} {followed.url}")
 
 
 def _show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
-    async def story(services: Services) -> tuple[dict[str, Any], list[str]]:
+    async def action(services: Services) -> tuple[dict[str, Any], list[str]]:
         found = await resolve_feed(feed, services)
         history = await services.store.moves(found.id)
         config, candidate = services.config.moves, found.move
@@ -77,11 +78,11 @@ def _show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
             "candidate": None if candidate is None else candidate_shape(candidate, config),
             "moves": history,
         }
-        words = [f"It lives at {found.url}."]
+        words = [f"The address is {found.url}."]
         words += () if candidate is None else candidate_in_words(candidate, config)
         return shape, [*words, *map(move_in_words, history)]
 
-    shape, words = with_services(ctx, story, as_json=as_json)
+    shape, words = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(shape)
         return
@@ -92,15 +93,17 @@ def _show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
 
 def _refuse(followed: MoveResult, *, as_json: bool) -> None:
     resting = followed.outcome == "put-off"
-    why = "its host asked for a pause" if resting else refusal_in_words(followed.reason)
+    why = "the host asked for a pause" if resting else refusal_in_words(followed.reason)
     hints = {
         "host-resting": "try again later",
-        "not-the-same-feed": "if you are sure, give --force",
-        "has-credentials": "add it anew at the new address, with the credentials for it",
+        "not-the-same-feed": "to move anyway, pass --force",
+        "has-credentials": "add the new address as a new feed, with its credentials",
         "taken": "remove one of the two feeds first",
     }
     hint = hints.get(followed.reason, "")
-    exit_with_error(followed.reason, f"{followed.url} is not adopted: {why}", hint, as_json=as_json)
+    exit_with_error(
+        followed.reason, f"{followed.url} was not adopted: {why}", hint, as_json=as_json
+    )
 
 
 def _say(sentence: str) -> None:

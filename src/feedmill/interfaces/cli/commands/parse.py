@@ -1,4 +1,4 @@
-"""`feedmill parse`: what a document says, and what had to be mended to read it."""
+"""`feedmill parse`: parse feed documents and show content and repairs."""
 
 import sys
 from pathlib import Path
@@ -9,25 +9,26 @@ import msgspec
 from feedmill.api import normalise, parse_date
 from feedmill.api import parse as parse_feed
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.output import json_option, shorten, show_json, style_text
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.model.entry import NormalisedFeed
 from feedmill.model.parsed import ParsedEntry, ParsedFeed, Repair, Unreadable
 
 _HINTS = {
-    "html-page": "find the feed's own address in the page: <link rel=alternate>",
-    "login-page": "the server wants credentials before it shows the feed",
-    "bot-wall": "the server refuses programs; ask the publisher to let feeds through",
+    "html-page": "look for the feed address in the page: <link rel=alternate>",
+    "login-page": "the server requires credentials",
+    "bot-wall": "the server blocks automated clients; ask the publisher to allow feed readers",
     "error-document": "the server answered with an error message; try again later",
-    "opml": "a list of feeds; take it in with `feedmill import`",
+    "opml": "a list of feeds; import it with `feedmill import`",
     "empty": "the server sent no bytes",
-    "too-large": "raise ParseLimits.max_bytes if the document is really wanted",
+    "too-large": "raise ParseLimits.max_bytes to parse it anyway",
 }
 
 
-@click.command(short_help="Read feed documents and say what they hold.")
+@click.command(short_help="Parse feed documents and show their content.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--url", metavar="URL", help="Where the document came from; resolves relative links.")
-@click.option("--content-type", metavar="TYPE", help="The Content-Type header it came with.")
+@click.option("--url", metavar="URL", help="URL of the document; resolves relative links.")
+@click.option("--content-type", metavar="TYPE", help="Its Content-Type header.")
 @click.option("--clean", is_flag=True, help="Show normalised entries: clean text, sanitised HTML.")
 @json_option
 def parse(
@@ -38,10 +39,10 @@ def parse(
     clean: bool,
     as_json: bool,
 ) -> None:
-    """Read feed documents (RSS, Atom, JSON Feed) and say what they hold.
+    """Parse feed documents (RSS, Atom, JSON Feed) and show their content.
 
-    FILE may be - for standard input. Exits with 1 when a document is no feed, and says what it is
-    instead.
+    FILE may be - for standard input. Exits with 1 when a document is not a feed, and prints what it
+    is instead.
 
     \b
     Examples:
@@ -116,7 +117,7 @@ def _print(name: str, result: ParsedFeed | Unreadable, *, clean: bool) -> None:
 
 def _print_feed(feed: ParsedFeed) -> None:
     count = f"{len(feed.entries)} {'entry' if len(feed.entries) == 1 else 'entries'}"
-    how = {"bom": "by its mark", "http": "by the header", "declaration": "declared"}
+    how = {"bom": "by byte order mark", "http": "by the header", "declaration": "declared"}
     known = how.get(feed.encoding_source, feed.encoding_source)
     encoding = feed.encoding if known == feed.encoding else f"{feed.encoding}, {known}"
     click.echo(f"  {feed.format} · {encoding} · {count}")
@@ -136,18 +137,18 @@ def _print_feed(feed: ParsedFeed) -> None:
 
 
 def _asks(feed: ParsedFeed) -> str:
-    """What the publisher wants of those who poll, in words."""
+    """The publisher's polling hints as text."""
     hints = feed.hints
-    wishes: list[str] = []
+    options: list[str] = []
     if hints.ttl_minutes is not None:
-        wishes.append(f"at most every {hints.ttl_minutes} min")
+        options.append(f"at most every {hints.ttl_minutes} min")
     if hints.update_period is not None:
-        wishes.append(f"updates {hints.update_frequency or 1} × {hints.update_period}")
+        options.append(f"updates {hints.update_frequency or 1} × {hints.update_period}")
     if hints.skip_hours:
-        wishes.append("not in hours " + " ".join(map(str, hints.skip_hours)))
+        options.append("not in hours " + " ".join(map(str, hints.skip_hours)))
     if hints.skip_days:
-        wishes.append("not on " + " ".join(hints.skip_days))
-    return "; ".join(wishes)
+        options.append("not on " + " ".join(hints.skip_days))
+    return "; ".join(options)
 
 
 def _print_entry(entry: ParsedEntry) -> None:

@@ -1,4 +1,4 @@
-"""`feedmill relay`: from the log to the bus and to webhooks."""
+"""`feedmill relay`: deliver the event log to the bus and to webhooks."""
 
 import asyncio
 import signal
@@ -6,7 +6,8 @@ from contextlib import AsyncExitStack
 
 import click
 
-from feedmill.app.services import announce_egress, make_bus, owner_name
+from feedmill.app.services import announce_egress, make_bus
+from feedmill.app.settings import owner_name
 from feedmill.config import Config
 from feedmill.engine.deliver.to_bus import Relayed, relay_after, run_relay
 from feedmill.engine.deliver.to_webhooks import run_webhooks
@@ -16,7 +17,8 @@ from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services, stop_after
-from feedmill.interfaces.cli.output import format_count, json_option, show_json_line
+from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
+from feedmill.interfaces.cli.output import format_count, show_json_line
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
 from feedmill.observe.log import logger
@@ -29,37 +31,31 @@ from feedmill.observe.metrics import Metrics
     "after",
     type=click.IntRange(min=0),
     metavar="SEQ",
-    help="Fill the bus again: every event after this number.",
+    help="First publish every event after this sequence number again.",
 )
-@click.option("--webhooks/--no-webhooks", default=True, show_default=True, help="Tell webhooks.")
-@click.option(
-    "--for",
-    "duration",
-    type=click.FloatRange(min=0),
-    metavar="SEC",
-    help="Stop after this long.",
-)
+@webhooks_option
+@duration_option
 @json_option
 @click.pass_context
 def relay(
     ctx: click.Context, after: int | None, duration: float | None, *, webhooks: bool, as_json: bool
 ) -> None:
-    """Hand every event of the log to the bus and to webhooks, until SIGTERM or Ctrl-C.
+    """Deliver every event of the log to the bus and to webhooks, until SIGTERM or Ctrl-C.
 
-    The log stays where it is, so a bus that was lost can be filled again from any number. Several
-    relays are safe: a webhook is told by one of them, and a bus drops what it was given twice.
+    The log is kept, so a lost bus can be filled again from any sequence number. Several relays are
+    safe: one of them delivers to a webhook, and the bus drops duplicates.
 
     \b
     Examples:
       FEEDMILL_BUS_URL=nats://bus:4222 feedmill relay
-      feedmill relay --from 0          # everything that the log still holds, once more
+      feedmill relay --from 0          # publish everything in the log again
     """
     config = config_of(ctx, as_json=as_json)
     _check(config, after, webhooks=webhooks)
     if webhooks:
         announce_egress(config)
 
-    async def tell() -> SignalHandler:
+    async def action() -> SignalHandler:
         async with open_services_when_ready(config, "await") as services, AsyncExitStack() as stack:
             bus = None
             if config.bus.url is not None:
@@ -70,9 +66,9 @@ def relay(
             _say(bus, webhooks=webhooks, as_json=as_json)
             return await _relay(services, bus, duration, webhooks=webhooks)
 
-    stopping = run_async(tell, as_json=as_json)
+    stopping = run_async(action, as_json=as_json)
     if stopping.by == signal.SIGINT:
-        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
+        exit_interrupted("interrupted; running work was finished", as_json=as_json)
 
 
 async def _relay(
@@ -83,8 +79,10 @@ async def _relay(
     stopping = stop_on_signals(watch)
     parts = [*(["bus"] if bus else []), *(["webhooks"] if webhooks else [])]
     consumers = [bus.name] if bus else []
-    duty = role_services(services, watch, "relay", report.metrics, parts=parts, consumers=consumers)
-    async with duty, asyncio.TaskGroup() as group:
+    role_tasks = role_services(
+        services, watch, "relay", report.metrics, parts=parts, consumers=consumers
+    )
+    async with role_tasks, asyncio.TaskGroup() as group:
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
         if webhooks:
@@ -102,7 +100,7 @@ async def _relay(
 async def run_bus_relay(
     services: Services, bus: Bus, watch: Lifecycle, report: RefreshReport
 ) -> None:
-    """Relay to the bus until the run ends; each window is a sign of life, and a loss is told."""
+    """Relay to the bus until the lifecycle stops; records liveness and reports lost events."""
 
     def relayed(told: Relayed) -> None:
         watch.on_poll_loop("bus")
@@ -115,7 +113,7 @@ def _check(config: Config, after: int | None, *, webhooks: bool) -> None:
     if config.bus.url is not None:
         return
     if after is not None or not webhooks:
-        message = "there is no bus; set FEEDMILL_BUS_URL, such as nats://127.0.0.1:4222"
+        message = "no bus is configured; set FEEDMILL_BUS_URL, such as nats://127.0.0.1:4222"
         raise click.UsageError(message)
 
 
@@ -123,7 +121,7 @@ def _say_filled(bus: Bus, events: int, *, as_json: bool) -> None:
     if as_json:
         show_json_line({"filled": bus.name, "events": events})
     else:
-        click.echo(f"{format_count(events, 'event')} given to {bus.name} again")
+        click.echo(f"{format_count(events, 'event')} published to {bus.name} again")
 
 
 def _say(bus: Bus | None, *, webhooks: bool, as_json: bool) -> None:
@@ -131,5 +129,5 @@ def _say(bus: Bus | None, *, webhooks: bool, as_json: bool) -> None:
     if as_json:
         show_json_line({"relaying_to": told})
     else:
-        rest = "" if bus else "; there is no bus (FEEDMILL_BUS_URL)"
+        rest = "" if bus else "; no bus is configured (FEEDMILL_BUS_URL)"
         click.echo(f"relaying to {' and '.join(told)}{rest}")

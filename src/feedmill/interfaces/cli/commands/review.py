@@ -1,4 +1,4 @@
-"""`feedmill review`: candidates for a person, in the terminal or as a page."""
+"""`feedmill review`: review candidates in the terminal or as an HTML page."""
 
 import sys
 import webbrowser
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from feedmill.app.services import current_time
+from feedmill.app.settings import current_time
 from feedmill.engine.two_phase.candidate_file import read_candidates, summarise_candidate
 from feedmill.engine.two_phase.sidecar_files import (
     encode_selection,
@@ -16,9 +16,10 @@ from feedmill.engine.two_phase.sidecar_files import (
     selection_path,
 )
 from feedmill.interfaces.cli.commands.insert_selected import user_name
-from feedmill.interfaces.cli.commands.review_html import review_page
-from feedmill.interfaces.cli.commands.review_terminal import HELP, ReviewSession
-from feedmill.interfaces.cli.output import json_option, show_json, style_text
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json, style_text
+from feedmill.interfaces.cli.review_html import review_page
+from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
 from feedmill.interfaces.cli.run_command import run_async, write_file
 from feedmill.model.candidate import CandidateFile, WindowCandidate
 from feedmill.model.screening import Confirmation, Screening
@@ -32,11 +33,16 @@ ScreeningById = dict[int, Screening]
     "--html",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="OUT",
-    help="Write a page instead, to be opened in any browser.",
+    help="Write an HTML page instead.",
 )
-@click.option("--min-score", type=click.FloatRange(0, 1), default=0.0, help="Only from this on.")
-@click.option("--topic", metavar="TOPIC", help="Only what is suggested for this topic.")
-@click.option("--all", "everything", is_flag=True, help="Dropped and stored ones as well.")
+@click.option(
+    "--min-score",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    help="Only candidates with at least this score.",
+)
+@click.option("--topic", metavar="TOPIC", help="Only candidates suggested for this topic.")
+@click.option("--all", "everything", is_flag=True, help="Include dropped and stored candidates.")
 @json_option
 def review(
     candidates: Path,
@@ -47,10 +53,10 @@ def review(
     everything: bool,
     as_json: bool,
 ) -> None:
-    """Look through candidates with their scores and reasons, choose and confirm.
+    """Review candidates with their scores and reasons, select and confirm.
 
-    On a terminal it asks; anywhere else it lists. Nothing is inserted: what was confirmed is
-    recorded beside the file, and `feedmill insert-selected` takes the selection.
+    On a terminal it is interactive, otherwise it prints a list. Nothing is inserted: the confirmed
+    selection is recorded beside the file, for `feedmill insert-selected`.
 
     \b
     Examples:
@@ -83,31 +89,33 @@ def review(
         _show(ReviewSession(shown, said), file, candidates)
 
 
-def _show(desk: ReviewSession, file: CandidateFile, path: Path) -> None:
+def _show(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
     if sys.stdin.isatty() and sys.stdout.isatty():
-        _converse(desk, file, path)
+        _converse(subscriber, file, path)
     else:
-        for line in desk.listing():
+        for line in subscriber.listing():
             click.echo(line)
 
 
 def _hint(
     file: CandidateFile, shown: Sequence[WindowCandidate], said: ScreeningById, path: Path
 ) -> None:
-    """What explains a list without suggestions, or an empty one."""
+    """A note for a list without suggestions or an empty one."""
     if not file.candidates:
         click.echo("the window has no candidates", err=True)
     elif not said:
-        words = f"not screened yet; `feedmill screen {path}` suggests what to keep"
+        words = f"not screened yet; run `feedmill screen {path}`"
         click.echo(words, err=True)
     if file.candidates and not shown:
         count = len(file.candidates)
-        click.echo(f"none of {count} is shown; --all shows dropped and stored ones too", err=True)
+        click.echo(
+            f"none of {count} is shown; pass --all to include dropped and stored ones", err=True
+        )
 
 
-def _converse(desk: ReviewSession, file: CandidateFile, path: Path) -> None:
+def _converse(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
     click.echo(HELP)
-    reply = desk.answer("list")
+    reply = subscriber.answer("list")
     while True:
         for line in reply.lines:
             click.echo(style_text(line, bold=line.startswith("== ")))
@@ -115,13 +123,13 @@ def _converse(desk: ReviewSession, file: CandidateFile, path: Path) -> None:
             webbrowser.open(reply.open_url)
         if reply.is_over:
             break
-        reply = desk.answer(click.prompt("review", default="", show_default=False))
+        reply = subscriber.answer(click.prompt("review", default="", show_default=False))
     if reply.is_confirmed:
-        _confirmed(desk, file, path)
+        _confirmed(subscriber, file, path)
 
 
-def _confirmed(desk: ReviewSession, file: CandidateFile, path: Path) -> None:
-    ids = tuple(sorted(desk.chosen))
+def _confirmed(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
+    ids = tuple(sorted(subscriber.chosen))
     confirmation = Confirmation(
         confirmed_by=user_name(),
         confirmed_at=current_time(),
@@ -145,6 +153,6 @@ def _fits(said: Screening | None, min_score: float, topic: str | None) -> bool:
 
 
 def _is_open(one: WindowCandidate, said: ScreeningById) -> bool:
-    """Whether somebody still has to decide: not stored, and not suggested to be dropped."""
+    """True when it still has to be decided: not stored, and not suggested to be dropped."""
     screening = said.get(one.candidate_id)
     return not one.is_known and (screening is None or screening.suggestion != "drop")

@@ -1,4 +1,4 @@
-"""`feedmill run`: all in one. Polls, taps, webhooks, the bus and housekeeping in one process."""
+"""`feedmill run`: polling, sinks, webhooks, bus and maintenance in one process."""
 
 import asyncio
 import shutil
@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from feedmill.app.services import announce_egress, file_sinks, make_bus, owner_name, stdout_sink
+from feedmill.app.services import announce_egress, file_sinks, make_bus, stdout_sink
+from feedmill.app.settings import owner_name
 from feedmill.engine.deliver.to_sinks import run_delivery
 from feedmill.engine.deliver.to_webhooks import run_webhooks
 from feedmill.engine.maintain.retention import run_maintenance
@@ -19,13 +20,8 @@ from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.commands.relay import run_bus_relay
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services, stop_after
-from feedmill.interfaces.cli.output import (
-    format_duration,
-    json_option,
-    shorten,
-    show_json_line,
-    style_text,
-)
+from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
+from feedmill.interfaces.cli.output import format_duration, shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
 from feedmill.model.feed import Feed
@@ -46,28 +42,22 @@ _BESIDE = 65  # columns of a line beside the name: time, outcome, news, wait, re
 )
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print events as NDJSON.")
 @click.option("--taps/--no-taps", default=True, show_default=True, help="Write NDJSON files.")
-@click.option("--webhooks/--no-webhooks", default=True, show_default=True, help="Tell webhooks.")
-@click.option(
-    "--for",
-    "duration",
-    type=click.FloatRange(min=0),
-    metavar="SEC",
-    help="Stop after this long.",
-)
+@webhooks_option
+@duration_option
 @click.option("--quiet", is_flag=True, help="Do not print each refresh.")
 @json_option
 @click.pass_context
 def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
-    """Poll for ever, all in one process. SIGTERM and Ctrl-C drain and leave; twice, at once.
+    """Poll continuously in one process, until SIGTERM or Ctrl-C; a second signal stops at once.
 
-    Several of these may share one home folder or one PostgreSQL; a host is worked by one of them
+    Several processes may share one home folder or one PostgreSQL; each host is polled by one of them
     at a time. With --json each refresh is printed as one line of JSON.
 
     \b
     Examples:
       feedmill run
       feedmill run --quiet --metrics-port 9464
-      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill run    # migrates by itself
+      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill run    # migrates automatically
     """
     if chosen["to_stdout"] and as_json:
         message = "--stdout prints events and --json prints refreshes; choose one"
@@ -76,7 +66,7 @@ def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa
     announce_egress(config)
     show: tuple[RefreshListener, ...] = (show_refresh_json,) if as_json else (show_refresh,)
 
-    async def tell() -> SignalHandler:
+    async def action() -> SignalHandler:
         async with open_services_when_ready(config, "apply") as services:
             return await run_engine(
                 services,
@@ -88,9 +78,9 @@ def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa
                 show=() if chosen["quiet"] or chosen["to_stdout"] else show,
             )
 
-    stopping = run_async(tell, as_json=as_json)
+    stopping = run_async(action, as_json=as_json)
     if stopping.by == signal.SIGINT:
-        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
+        exit_interrupted("interrupted; running work was finished", as_json=as_json)
 
 
 async def run_engine(
@@ -103,7 +93,7 @@ async def run_engine(
     show: tuple[RefreshListener, ...],
     webhooks: bool = False,
 ) -> SignalHandler:
-    """Work until a signal or the time is up, with everything beside it; who asked for the end."""
+    """Run until a signal or the end of `duration`; the handler tells which signal it was."""
     metrics = Metrics()
     report = RefreshReport(logger("engine"), metrics, shown=bool(show))
     watch = Lifecycle(
@@ -116,7 +106,7 @@ async def run_engine(
         *([stdout_sink(services.config)] if to_stdout else []),
     ]
     bus = None if services.config.bus.url is None else make_bus(services.config)
-    duty = role_services(
+    role_tasks = role_services(
         services,
         watch,
         "run",
@@ -125,7 +115,7 @@ async def run_engine(
         consumers=() if bus is None else (bus.name,),
         metrics_port=metrics_port,
     )
-    async with duty, asyncio.TaskGroup() as group:
+    async with role_tasks, asyncio.TaskGroup() as group:
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
         for sink in sinks:
@@ -143,14 +133,14 @@ async def run_engine(
 
 
 def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:
-    """One line a person can follow for each refresh."""
+    """Print one line per refresh."""
     fetch = result.fetch
     good = fetch.outcome in SUCCESSFUL_OUTCOMES
     news = f"+{fetch.entries_new}" if fetch.entries_new else ""
     if fetch.entries_updated:
         news += f" ~{fetch.entries_updated}"
     wait = result.feed.next_poll_at - fetch.fetched_at
-    mended = f" mended: {', '.join(fetch.repairs)}" if fetch.repairs else ""
+    mended = f" repaired: {', '.join(fetch.repairs)}" if fetch.repairs else ""
     room = _room()
     name = shorten(result.feed.title or _end_of(before.url, room), room)
     click.echo(
@@ -160,17 +150,17 @@ def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:
 
 
 def _end_of(url: str, room: int) -> str:
-    """An address, or its end: addresses that begin alike end differently."""
+    """An address, or its end when it is too long: similar addresses differ at the end."""
     return url if len(url) <= room else f"…{url[1 - room :]}"
 
 
 def _room() -> int:
-    """How long a name may be for a line to fit on the terminal; 44 where there is none."""
+    """Width available for a name on the terminal; 44 without a terminal."""
     if not sys.stdout.isatty():
         return 44
     return min(44, max(14, shutil.get_terminal_size().columns - _BESIDE))
 
 
 def show_refresh_json(_: Feed, result: Refresh, __: Committed) -> None:
-    """The same as one line of JSON."""
+    """Print one line of JSON per refresh."""
     show_json_line(refresh_wire(result.feed, result.fetch))

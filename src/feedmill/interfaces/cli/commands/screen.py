@@ -1,4 +1,4 @@
-"""`feedmill screen`: suggestions for the candidates of a file, and how good the methods are."""
+"""`feedmill screen`: score candidates by topics, and evaluate the methods."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,8 +9,14 @@ from typing import Any, Final, NamedTuple, get_args
 import click
 import msgspec
 
-from feedmill.app import services as app
-from feedmill.app.services import ScreenMethod
+from feedmill.app.screeners import (
+    ScreenMethod,
+    background,
+    default_topics,
+    evaluation_set,
+    open_screeners,
+)
+from feedmill.app.settings import current_time
 from feedmill.config import Config
 from feedmill.engine.two_phase.candidate_file import (
     encode_canonical,
@@ -27,14 +33,8 @@ from feedmill.engine.two_phase.sidecar_files import (
     write_screenings,
 )
 from feedmill.errors import TopicError, UsageError
-from feedmill.interfaces.cli.output import (
-    json_option,
-    progress,
-    shorten,
-    show_json,
-    show_table,
-    style_text,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.candidate import CandidateFile
 from feedmill.model.screening import (
@@ -77,39 +77,46 @@ class _Screened(NamedTuple):
 
 @click.command()
 @click.argument("candidates", type=_path, required=False)
-@click.option("--topics", "topic_file", type=_path, help="Topics that extend or override ours.")
+@click.option(
+    "--topics",
+    "topic_file",
+    type=_path,
+    help="A file with topics that extend or override the bundled ones.",
+)
 @click.option("--no-defaults", is_flag=True, help="Only the topics of --topics.")
-@click.option("--topic", "names", multiple=True, metavar="NAME", help="Only this topic; repeat it.")
+@click.option(
+    "--topic", "names", multiple=True, metavar="NAME", help="Only this topic; repeatable."
+)
 @click.option(
     "--method",
     type=click.Choice(("lexical", "embedding", "hybrid", "llm")),
     default="hybrid",
     show_default=True,
-    help="How to judge; llm asks about what is unclear.",
+    help="Screening method; llm asks a language model about unclear candidates.",
 )
 @click.option(
     "--learn-from",
     "reviewed",
     type=_path,
     multiple=True,
-    help="A candidate file that was screened and confirmed before; repeat it.",
+    help="A screened and confirmed candidate file to learn from; repeatable.",
 )
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to write the suggestions [beside the candidate file].",
+    help="Output file for the suggestions [beside the candidate file].",
 )
 @click.option(
     "--evaluate",
     "is_evaluation",
     is_flag=True,
-    help="Measure the methods on a set whose topics are known [ours].",
+    help="Evaluate the methods on a labelled set [the bundled one].",
 )
 @click.option(
     "--set",
     "set_name",
     type=click.Choice(get_args(EvaluationSet)),
-    help="Which of our own sets to evaluate on [sustainability].",
+    help="Which bundled set to evaluate on [sustainability].",
 )
 @json_option
 @click.pass_context
@@ -138,20 +145,20 @@ def screen(
     config = config_of(ctx, as_json=as_json)
     chosen = set_name or "sustainability"
 
-    async def story() -> _Screened | Evaluation:
+    async def action() -> _Screened | Evaluation:
         topics = _topics(topic_file, no_defaults=no_defaults)
         if set_name is not None and (candidates is not None or not is_evaluation):
-            message = "--set goes with --evaluate, and without a set of your own"
+            message = "--set needs --evaluate without a file"
             raise UsageError(message)
         if is_evaluation:
-            text = app.evaluation_set(chosen) if candidates is None else _text(candidates)
+            text = evaluation_set(chosen) if candidates is None else _text(candidates)
             return await _evaluate(text, topics, names, method, config, as_json)
         if candidates is None:
-            message = "name the candidate file that `feedmill collect-window` wrote"
+            message = "give a candidate file written by `feedmill collect-window`"
             raise UsageError(message)
         return await _screen(candidates, topics, names, method, reviewed, out, config, as_json)
 
-    result = run_async(story, as_json=as_json)
+    result = run_async(action, as_json=as_json)
     if isinstance(result, Evaluation):
         _show_evaluation(result, chosen if candidates is None else None, as_json=as_json)
     else:
@@ -173,12 +180,14 @@ async def _screen(
     warnings += weaknesses(topics)
     texts = [screen_text_of(one) for one in file.candidates]
     with progress(len(texts), "screening", hide=as_json) as step:
-        async with app.open_screeners(config, method) as opened:
+        async with open_screeners(config, method) as opened:
             warnings += opened.warnings
             methods = [one.name for one in opened.screeners]
             learnt = learn(_labels(reviewed), methods, topics.version)
             if reviewed and learnt is None:
-                warnings.append("too few confirmations to learn from; twenty of this topic set do")
+                warnings.append(
+                    "too few confirmations to learn from: at least 20 of this topic set are needed"
+                )
             screenings = await screen_texts(
                 texts,
                 topics,
@@ -189,7 +198,7 @@ async def _screen(
                 progress=partial(_advance, step),
                 warn=warnings.append,
             )
-    at = app.current_time()
+    at = current_time()
     titles = {text.ref: text.title for text in texts}
     if out is None:
         beside = write_screenings(path, file, screenings, at=at)
@@ -212,7 +221,7 @@ async def _evaluate(
     topics = choose_topics(known, names)
     gold = about_only(read_gold(text, known), topics)
     with progress(None, "evaluating", hide=as_json) as step:
-        async with app.open_screeners(config, method) as opened:
+        async with open_screeners(config, method) as opened:
             return await evaluate(
                 gold,
                 topics,
@@ -231,14 +240,12 @@ def _advance(step: Callable[[], None], done: int) -> None:
 def _topics(path: Path | None, *, no_defaults: bool) -> TopicSet:
     if path is None:
         if no_defaults:
-            raise TopicError(["--no-defaults leaves no topic; name a file with --topics"])
-        return app.default_topics()
+            raise TopicError(["--no-defaults needs a topic file: pass --topics"])
+        return default_topics()
     own = read_topics(_text(path))
     if not no_defaults:
-        return merge_topics(app.default_topics(), own)
-    return with_digest(
-        msgspec.structs.replace(own, background=(*app.background(), *own.background))
-    )
+        return merge_topics(default_topics(), own)
+    return with_digest(msgspec.structs.replace(own, background=(*background(), *own.background)))
 
 
 def _text(path: Path) -> str:
@@ -251,20 +258,19 @@ def _text(path: Path) -> str:
 def _chosen(
     topics: TopicSet, names: Sequence[str], file: CandidateFile
 ) -> tuple[TopicSet, list[str]]:
-    """The topics that were named here, else those that the window was collected for."""
+    """The topics given as options, else those that the window was collected for."""
     if names or not file.topics:
         return choose_topics(topics, names), []
     known = [name for name in file.topics if topic_named(topics, name) is not None]
     unknown = sorted(set(file.topics) - set(known))
     warnings = [
-        f"the window was collected for {name!r} too, and no topic here is called that"
-        for name in unknown
+        f"the window was collected for {name!r} , which is not a known topic" for name in unknown
     ]
     return choose_topics(topics, known), warnings
 
 
 def _labels(paths: Sequence[Path]) -> list[Label]:
-    """What reviews said: whoever confirmed some saw all that were not dropped."""
+    """Training examples from reviews: the reviewer saw every candidate not suggested as drop."""
     found: list[Label] = []
     for path in paths:
         file = read_candidates(path)

@@ -1,20 +1,14 @@
-"""The store itself: `feedmill store migrate` and `feedmill store verify`."""
+"""`feedmill store`: transfer a SQLite store to PostgreSQL and compare the two."""
 
 import sys
 from functools import partial
 
 import click
 
-from feedmill.app import services as app
+from feedmill.app.store_moves import BATCH_ROWS, compare_stores, transfer_store
 from feedmill.config import Config
-from feedmill.interfaces.cli.output import (
-    json_option,
-    progress,
-    shorten,
-    show_json,
-    show_table,
-    style_text,
-)
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.store_transfer import ComparedTable, Transfer
 from feedmill.observe.masking import mask_secrets
@@ -22,25 +16,25 @@ from feedmill.observe.masking import mask_secrets
 _batch_option = click.option(
     "--batch-rows",
     type=click.IntRange(min=1),
-    default=app.BATCH_ROWS,
+    default=BATCH_ROWS,
     show_default=True,
-    help="Rows of one transaction.",
+    help="Rows per transaction.",
 )
 
 
 @click.group()
 def store() -> None:
-    """Move everything to another database."""
+    """Transfer the store to another database."""
 
 
-@store.command("migrate", short_help="Carry a SQLite store into an empty PostgreSQL.")
+@store.command("migrate", short_help="Copy a SQLite store into an empty PostgreSQL.")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="[TO]", required=False)
-@click.option("--dry-run", is_flag=True, help="Say what would be carried; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be copied; write nothing.")
 @click.option(
     "--restart",
     is_flag=True,
-    help="Throw away what a move that was cut short has carried, and begin again.",
+    help="Discard what an interrupted transfer has copied, and start again.",
 )
 @_batch_option
 @json_option
@@ -55,12 +49,11 @@ def transfer_store_command(
     restart: bool,
     as_json: bool,
 ) -> None:
-    """Carry a SQLite store into an empty PostgreSQL, and compare the two row by row.
+    """Copy a SQLite store into an empty PostgreSQL and compare the two row by row.
 
-    FROM is sqlite:PATH, the file or the home folder that it is in. TO is postgresql://…; without it,
-    where the settings say. Stop the mill first: a file that anybody has open is refused, and
-    nobody can open it meanwhile. Nothing changes in FROM. After a crash, run it again: it goes on
-    where it was.
+    FROM is sqlite:PATH, the file or its home folder. TO is postgresql://…; default: the configured
+    store. Stop feedmill first: a file that another process has open is refused, and it is locked
+    meanwhile. FROM is not changed. After a crash, run it again: it resumes.
 
     \b
     Examples:
@@ -71,8 +64,8 @@ def transfer_store_command(
     config = config_of(ctx, as_json=as_json)
     url = _target(target, config)
 
-    async def tell() -> Transfer:
-        return await app.transfer_store(
+    async def action() -> Transfer:
+        return await transfer_store(
             config,
             source,
             url,
@@ -82,7 +75,7 @@ def transfer_store_command(
             batch_rows=batch_rows,
         )
 
-    done = run_async(tell, as_json=as_json)
+    done = run_async(action, as_json=as_json)
     if as_json:
         show_json(done)
     elif dry_run:
@@ -103,7 +96,7 @@ def compare_stores_command(
 ) -> None:
     """Compare a SQLite store with a PostgreSQL one, row by row; nothing is written.
 
-    Both are the same right after a move. Once a mill works on the new one they part, as they should.
+    They are equal right after a transfer, and differ once feedmill works on the new store.
 
     \b
     Examples:
@@ -112,11 +105,11 @@ def compare_stores_command(
     config = config_of(ctx, as_json=as_json)
     url = _target(target, config)
 
-    async def tell() -> Transfer:
+    async def action() -> Transfer:
         bar = partial(progress, hide=as_json)
-        return await app.compare_stores(config, source, url, bar, batch_rows=batch_rows)
+        return await compare_stores(config, source, url, bar, batch_rows=batch_rows)
 
-    found = run_async(tell, as_json=as_json)
+    found = run_async(action, as_json=as_json)
     if as_json:
         show_json(found)
     else:
@@ -126,7 +119,7 @@ def compare_stores_command(
 
 def _target(target: str | None, config: Config) -> str:
     if (target or config.store.url) is None:
-        message = "name the PostgreSQL to move into, or set FEEDMILL_STORE_URL"
+        message = "give the PostgreSQL to copy into, or set FEEDMILL_STORE_URL"
         raise click.UsageError(message)
     return target or config.store.url or ""
 
@@ -136,7 +129,7 @@ def _say_plan(plan: Transfer) -> None:
         click.echo(f"would apply  {name}")
     show_table(("table", "rows"), [(table.name, f"{table.rows:,}") for table in plan.tables])
     total = sum(table.rows for table in plan.tables)
-    verb = "a move that was cut short would go on" if plan.resumed else "would be carried"
+    verb = "an interrupted transfer would resume" if plan.resumed else "would be copied"
     click.echo(f"{total:,} rows in all, {verb}: {plan.source} to {plan.target}")
 
 
@@ -145,14 +138,14 @@ def _say_carried(done: Transfer, url: str) -> None:
         click.echo(f"applied  {name}")
     total = sum(table.rows for table in done.tables)
     copied = sum(table.copied for table in done.tables)
-    rest = f", {total - copied:,} had been before" if done.resumed else ""
-    click.echo(f"{copied:,} rows carried{rest}")
+    rest = f", {total - copied:,} already copied" if done.resumed else ""
+    click.echo(f"{copied:,} rows copied{rest}")
     replaced = sum(table.replaced for table in done.tables)
     if replaced:
         click.echo(f"{replaced:,} NUL characters, which PostgreSQL cannot hold, became U+FFFD")
     folded = sum(table.folded for table in done.tables)
     if folded:
-        click.echo(f"{folded:,} keys were the same as another then, and are told by that one")
+        click.echo(f"{folded:,} keys became equal to another key and were merged with it")
     _say_compared(done)
     if not done.is_same:
         click.echo("nothing was changed in the old store; begin again with --restart")
@@ -160,9 +153,9 @@ def _say_carried(done: Transfer, url: str) -> None:
     click.echo(
         f"next: set FEEDMILL_STORE_URL={mask_secrets(url)}, keep the home folder (raw documents"
     )
-    click.echo("  stay in it until `feedmill blobs migrate` takes them elsewhere), start the mill,")
+    click.echo("  stay in it until `feedmill blobs migrate` moves them), start feedmill,")
     click.echo(
-        f"  and put {done.source.removeprefix('sqlite:')} away: no mill must poll from it again"
+        f"  and put {done.source.removeprefix('sqlite:')} away: feedmill must not poll from it again"
     )
 
 

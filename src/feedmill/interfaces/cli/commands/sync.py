@@ -1,4 +1,4 @@
-"""`feedmill sync`: one pass over what is due, at any cadence; in memory when it has to be."""
+"""`feedmill sync`: poll all due feeds once; in memory when the store cannot be opened."""
 
 import sys
 from collections import Counter
@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from feedmill.app.services import announce_egress, file_sinks, open_services, owner_name
+from feedmill.app.services import announce_egress, file_sinks, open_services
+from feedmill.app.settings import owner_name
 from feedmill.config import Config
 from feedmill.engine.deliver.to_sinks import deliver_pending
 from feedmill.engine.deliver.to_webhooks import deliver_once
@@ -19,10 +20,10 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import BlobError, FeedmillError, StoreError
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error
+from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import (
     format_count,
     format_duration,
-    json_option,
     progress,
     shorten,
     show_json,
@@ -39,17 +40,21 @@ from feedmill.publish.to_json import format_instant
 
 @click.command()
 @click.option("--feed", "feeds", multiple=True, metavar="FEED", help="Only this feed; repeatable.")
-@click.option("--force", is_flag=True, help="Now, whatever the schedule says; still polite.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Poll now, whatever the schedule says; host rate limits still apply.",
+)
 @click.option("--taps/--no-taps", default=True, show_default=True, help="Write NDJSON files.")
 @json_option
 @click.pass_context
 def sync(
     ctx: click.Context, feeds: tuple[str, ...], *, force: bool, taps: bool, as_json: bool
 ) -> None:
-    """Poll once what is due, at any cadence: by hand, by cron, by webhook.
+    """Poll all due feeds once: by hand, by cron or by webhook.
 
-    Feeds that are named with --feed are polled now. When the store cannot be opened, the run
-    works in memory on the addresses given with --feed, says so, and keeps nothing.
+    Feeds named with --feed are polled now. When the store cannot be opened, the addresses given with
+    --feed are polled in memory, with a warning, and nothing is kept.
 
     \b
     Examples:
@@ -60,7 +65,7 @@ def sync(
     config = config_of(ctx, as_json=as_json)
     announce_egress(config)
 
-    async def tell() -> dict[str, Any]:
+    async def action() -> dict[str, Any]:
         async with AsyncExitStack() as stack:
             try:
                 services = await stack.enter_async_context(open_services(config))
@@ -68,7 +73,7 @@ def sync(
                 return await _degraded(config, feeds, problem, hide=as_json)
             return await _sync(services, feeds, force=force, taps=taps, hide=as_json)
 
-    result = run_async(tell, as_json=as_json)
+    result = run_async(action, as_json=as_json)
     stopped = result.pop("interrupted")
     if as_json:
         show_json(result)
@@ -125,7 +130,7 @@ async def _degraded(
     if not addresses:
         hint = "`feedmill sync --feed ADDRESS` polls addresses in memory and keeps nothing"
         exit_with_error(problem.reason, str(problem), hint, as_json=hide)
-    warning = f"{problem}. This run works in memory; NOTHING is kept."
+    warning = f"{problem}. Polling in memory; NOTHING is kept."
     click.echo(f"feedmill: WARNING: {warning}", err=True)
     async with open_services(config, memory=True) as services:
         for address in addresses:
@@ -169,6 +174,6 @@ def _say(result: dict[str, Any]) -> None:
     for one in result["failures"]:
         words = shorten(f"{one['url']} {one['detail']}", 200)
         again = format_duration(timedelta(seconds=one["wait_sec"]))
-        click.echo(f"  {style_text(one['reason'], fg='red')} {words} (again in {again})")
+        click.echo(f"  {style_text(one['reason'], fg='red')} {words} (next poll in {again})")
     if not result["persisted"]:
         click.echo("nothing was kept: the store could not be opened")

@@ -1,4 +1,4 @@
-"""Tokens for the API: create, list, rotate, revoke. A secret is printed once, when it is made."""
+"""`feedmill token`: create, list, rotate and revoke API tokens. A secret is printed only once."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,7 +9,8 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import IssuedToken, issue_token, revoke_token, rotate_token
 from feedmill.errors import NotFoundError, UsageError
 from feedmill.interfaces.cli.durations import parse_duration
-from feedmill.interfaces.cli.output import json_option, show_json, show_table
+from feedmill.interfaces.cli.options import json_option, overlap_option
+from feedmill.interfaces.cli.output import show_json, show_table
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.token import Scope, Token
 from feedmill.publish.to_json import format_instant, token_wire
@@ -17,7 +18,7 @@ from feedmill.publish.to_json import format_instant, token_wire
 
 @click.group()
 def token() -> None:
-    """Make and revoke tokens for the API."""
+    """Create, list, rotate and revoke API tokens."""
 
 
 @token.command("create")
@@ -29,10 +30,13 @@ def token() -> None:
     multiple=True,
     default=("read",),
     show_default="read",
-    help="What it allows: write includes read, admin includes both.",
+    help="Permission: write includes read, admin includes both; repeatable.",
 )
 @click.option(
-    "--expires", type=parse_duration, metavar="SPAN", help="Good for this long, as in 90d."
+    "--expires",
+    type=parse_duration,
+    metavar="SPAN",
+    help="Validity, such as 90d; default: unlimited.",
 )
 @json_option
 @click.pass_context
@@ -44,25 +48,25 @@ def create_token_command(
     *,
     as_json: bool,
 ) -> None:
-    """Make a token and print its secret, which is shown now and never again."""
+    """Create a token and print its secret, which is shown only once."""
 
-    async def story(services: Services) -> IssuedToken:
+    async def action(services: Services) -> IssuedToken:
         return await issue_token(name, scopes, services, expires_in=expires)
 
-    _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
+    _show_secret(with_services(ctx, action, as_json=as_json), as_json=as_json)
 
 
 @token.command("list")
 @json_option
 @click.pass_context
 def list_tokens_command(ctx: click.Context, *, as_json: bool) -> None:
-    """List tokens, with those that have expired or were revoked."""
+    """List tokens, including expired and revoked ones."""
 
-    async def story(services: Services) -> tuple[list[Token], list[str]]:
+    async def action(services: Services) -> tuple[list[Token], list[str]]:
         tokens = list(await services.store.tokens())
         return tokens, [_state(one, services) for one in tokens]
 
-    tokens, states = with_services(ctx, story, as_json=as_json)
+    tokens, states = with_services(ctx, action, as_json=as_json)
     if as_json:
         items = [
             {**token_wire(one), "state": state} for one, state in zip(tokens, states, strict=True)
@@ -80,12 +84,12 @@ def list_tokens_command(ctx: click.Context, *, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def revoke_token_command(ctx: click.Context, token: str, *, as_json: bool) -> None:
-    """End a token at once (TOKEN is an id, its start, or a name)."""
+    """Revoke a token at once (TOKEN is an id, the start of an id, or a name)."""
 
-    async def story(services: Services) -> Token:
+    async def action(services: Services) -> Token:
         return await revoke_token((await _named(token, services)).id, services)
 
-    revoked = with_services(ctx, story, as_json=as_json)
+    revoked = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(token_wire(revoked))
     else:
@@ -94,25 +98,18 @@ def revoke_token_command(ctx: click.Context, token: str, *, as_json: bool) -> No
 
 @token.command("rotate")
 @click.argument("token", metavar="TOKEN")
-@click.option(
-    "--overlap",
-    type=parse_duration,
-    default="1d",
-    show_default=True,
-    metavar="SPAN",
-    help="How long the secret before is still good; 0 ends it now.",
-)
+@overlap_option("How long the old secret stays valid; 0 revokes it now.")
 @json_option
 @click.pass_context
 def rotate_token_command(
     ctx: click.Context, token: str, overlap: timedelta, *, as_json: bool
 ) -> None:
-    """Give a token another secret and print it, once."""
+    """Replace the secret of a token and print the new one, once."""
 
-    async def story(services: Services) -> IssuedToken:
+    async def action(services: Services) -> IssuedToken:
         return await rotate_token((await _named(token, services)).id, overlap, services)
 
-    _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
+    _show_secret(with_services(ctx, action, as_json=as_json), as_json=as_json)
 
 
 def _show_secret(issued: IssuedToken, *, as_json: bool) -> None:
@@ -120,7 +117,7 @@ def _show_secret(issued: IssuedToken, *, as_json: bool) -> None:
         show_json({**token_wire(issued.token), "secret": issued.secret})
         return
     click.echo(f"token {issued.token.id}  {issued.token.name}", err=True)
-    click.echo("keep the secret below; it is not shown again", err=True)
+    click.echo("the secret is shown only once:", err=True)
     click.echo(issued.secret)
 
 
@@ -134,7 +131,7 @@ async def _named(name: str, services: Services) -> Token:
         message = f"there is no token {name!r}"
         raise NotFoundError(message, "`feedmill token list` shows all")
     if len(found) > 1:
-        message = f"{name!r} fits {len(found)} tokens; use more of the id"
+        message = f"{name!r} matches {len(found)} tokens; use more of the id"
         raise UsageError(message)
     return found[0]
 

@@ -1,4 +1,4 @@
-"""Webhooks: add, list, remove, pause, resume, replay, rotate, dead, test."""
+"""`feedmill webhook`: add, list, remove, pause, resume, replay, rotate, dead, test."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -11,8 +11,8 @@ import msgspec
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import webhooks as engine
 from feedmill.errors import NotFoundError, UsageError
-from feedmill.interfaces.cli.durations import parse_duration
-from feedmill.interfaces.cli.output import json_option, shorten, show_json, show_table, style_text
+from feedmill.interfaces.cli.options import after_option, json_option, limit_option, overlap_option
+from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import resolve_feed, with_services
 from feedmill.model.webhook import DeadLetter, Delivery, Webhook
 from feedmill.publish.to_json import dead_letter_wire, format_instant, webhook_wire
@@ -22,7 +22,7 @@ _THE_WEBHOOK = click.argument("webhook", metavar="WEBHOOK")
 
 @click.group()
 def webhook() -> None:
-    """Tell other programs of every event (WEBHOOK is an id or its start)."""
+    """Send events to other programs (WEBHOOK is an id or the start of an id)."""
 
 
 @webhook.command("add")
@@ -30,14 +30,18 @@ def webhook() -> None:
 @click.option("--types", metavar="TYPE,...", help="Only these types of events.")
 @click.option("--feed", metavar="FEED", help="Only events of this feed.")
 @click.option("--tag", metavar="TAG", help="Only events of feeds with this tag.")
-@click.option("--cloudevents", is_flag=True, help="In the envelope of CloudEvents 1.0.")
+@click.option("--cloudevents", is_flag=True, help="Send events as CloudEvents 1.0.")
 @click.option(
-    "--from", "from_seq", type=click.IntRange(min=1), metavar="SEQ", help="Begin with this event."
+    "--from",
+    "from_seq",
+    type=click.IntRange(min=1),
+    metavar="SEQ",
+    help="Start with this sequence number.",
 )
 @json_option
 @click.pass_context
 def add_webhook_command(ctx: click.Context, /, url: str, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
-    """Tell an endpoint of what happens from now on; its secret is printed once.
+    """Add a webhook that receives events from now on; its secret is printed once.
 
     \b
     Examples:
@@ -46,7 +50,7 @@ def add_webhook_command(ctx: click.Context, /, url: str, *, as_json: bool, **cho
     """
     types = [kind.strip() for kind in (chosen["types"] or "").split(",") if kind.strip()]
 
-    async def story(services: Services) -> Webhook:
+    async def action(services: Services) -> Webhook:
         feed = await resolve_feed(chosen["feed"], services) if chosen["feed"] else None
         return await engine.add_webhook(
             url,
@@ -58,19 +62,19 @@ def add_webhook_command(ctx: click.Context, /, url: str, *, as_json: bool, **cho
             from_seq=chosen["from_seq"],
         )
 
-    _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
+    _show_secret(with_services(ctx, action, as_json=as_json), as_json=as_json)
 
 
 @webhook.command("list")
 @json_option
 @click.pass_context
 def list_webhooks_command(ctx: click.Context, *, as_json: bool) -> None:
-    """List webhooks, how far each has been told, and how it fares."""
+    """List webhooks with cursor, state and last result."""
 
-    async def story(services: Services) -> tuple[tuple[Webhook, ...], int]:
+    async def action(services: Services) -> tuple[tuple[Webhook, ...], int]:
         return await services.store.webhooks(), await services.store.last_seq()
 
-    found, last_seq = with_services(ctx, story, as_json=as_json)
+    found, last_seq = with_services(ctx, action, as_json=as_json)
     if as_json:
         items = [{**webhook_wire(one), "behind": last_seq - one.cursor} for one in found]
         show_json({"items": items, "next": None})
@@ -86,14 +90,14 @@ def list_webhooks_command(ctx: click.Context, *, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def remove_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
-    """Forget a webhook, its cursor and its dead letters."""
+    """Delete a webhook, its cursor and its dead letters."""
 
-    async def story(services: Services) -> Webhook:
+    async def action(services: Services) -> Webhook:
         found = await _named(webhook, services)
         await engine.remove_webhook(found.id, services)
         return found
 
-    _show("removed", with_services(ctx, story, as_json=as_json), as_json=as_json)
+    _show("removed", with_services(ctx, action, as_json=as_json), as_json=as_json)
 
 
 @webhook.command("pause")
@@ -101,7 +105,7 @@ def remove_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -
 @json_option
 @click.pass_context
 def pause_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
-    """Tell a webhook nothing for now; it goes on where it was."""
+    """Pause delivery; `resume` continues where it stopped."""
     _change(ctx, webhook, "paused", engine.pause_webhook, as_json=as_json)
 
 
@@ -110,7 +114,7 @@ def pause_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) ->
 @json_option
 @click.pass_context
 def resume_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
-    """Tell a paused webhook again, or one that waits after failures at once."""
+    """Resume a paused webhook, or retry a failing one at once."""
     _change(ctx, webhook, "resumed", engine.resume_webhook, as_json=as_json)
 
 
@@ -122,14 +126,14 @@ def resume_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -
     type=click.IntRange(min=1),
     required=True,
     metavar="SEQ",
-    help="The number of the first event to tell again.",
+    help="Sequence number of the first event to deliver again.",
 )
 @json_option
 @click.pass_context
 def replay_webhook_command(
     ctx: click.Context, webhook: str, from_seq: int, *, as_json: bool
 ) -> None:
-    """Tell a webhook again everything from an event on."""
+    """Deliver again, starting with an event."""
 
     async def again(webhook_id: str, services: Services) -> Webhook:
         return await engine.replay_webhook(webhook_id, from_seq, services)
@@ -139,59 +143,46 @@ def replay_webhook_command(
 
 @webhook.command("rotate")
 @_THE_WEBHOOK
-@click.option(
-    "--overlap",
-    type=parse_duration,
-    default="1d",
-    show_default=True,
-    metavar="SPAN",
-    help="How long deliveries are signed with the secret before as well.",
-)
+@overlap_option("How long deliveries are also signed with the old secret.")
 @json_option
 @click.pass_context
 def rotate_webhook_secret_command(
     ctx: click.Context, webhook: str, overlap: timedelta, *, as_json: bool
 ) -> None:
-    """Sign with a new secret and print it, once."""
+    """Replace the signing secret and print the new one, once."""
 
-    async def story(services: Services) -> Webhook:
+    async def action(services: Services) -> Webhook:
         found = await _named(webhook, services)
         return await engine.rotate_webhook_secret(found.id, overlap, services)
 
-    _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
+    _show_secret(with_services(ctx, action, as_json=as_json), as_json=as_json)
 
 
 @webhook.command("dead")
 @_THE_WEBHOOK
-@click.option("--resend", is_flag=True, help="Send them once more, the oldest first.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=100,
-    show_default=True,
-    help="At most this many.",
-)
-@click.option("--after", metavar="CURSOR", help="Go on after the last page.")
+@click.option("--resend", is_flag=True, help="Send them again, oldest first.")
+@limit_option(100)
+@after_option
 @json_option
 @click.pass_context
 def list_dead_letters_command(
     ctx: click.Context, webhook: str, limit: int, after: str | None, *, resend: bool, as_json: bool
 ) -> None:
-    """List the batches that were given up after all attempts, or send them again."""
+    """List batches that failed after all attempts (dead letters), or send them again."""
     if resend:
         _resend(ctx, webhook, as_json=as_json)
         return
 
-    async def story(services: Services) -> tuple[tuple[DeadLetter, ...], str | None]:
+    async def action(services: Services) -> tuple[tuple[DeadLetter, ...], str | None]:
         found = await _named(webhook, services)
         page = await services.store.dead_letters(found.id, after=after, limit=limit)
         return page.items, page.next
 
-    letters, following = with_services(ctx, story, as_json=as_json)
+    letters, following = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json({"items": [dead_letter_wire(one) for one in letters], "next": following})
     elif not letters:
-        click.echo("nothing was given up")
+        click.echo("no dead letters")
     else:
         show_table(("id", "died", "events", "attempts", "reason"), [_dead(one) for one in letters])
 
@@ -201,12 +192,12 @@ def list_dead_letters_command(
 @json_option
 @click.pass_context
 def test_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
-    """Send an empty, signed batch now and say what came back; the cursor stays."""
+    """Send an empty, signed batch now and print the response; the cursor does not move."""
 
-    async def story(services: Services) -> Delivery:
+    async def action(services: Services) -> Delivery:
         return await engine.send_test_delivery((await _named(webhook, services)).id, services)
 
-    delivery = with_services(ctx, story, as_json=as_json)
+    delivery = with_services(ctx, action, as_json=as_json)
     good = delivery.result == "delivered"
     if as_json:
         show_json(msgspec.to_builtins(delivery))
@@ -218,10 +209,10 @@ def test_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> 
 
 
 def _resend(ctx: click.Context, name: str, *, as_json: bool) -> None:
-    async def story(services: Services) -> engine.Resent:
+    async def action(services: Services) -> engine.Resent:
         return await engine.resend_dead_letters((await _named(name, services)).id, services)
 
-    resent = with_services(ctx, story, as_json=as_json)
+    resent = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(msgspec.to_builtins(resent))
     else:
@@ -238,10 +229,10 @@ def _change(
     *,
     as_json: bool,
 ) -> None:
-    async def story(services: Services) -> Webhook:
+    async def action(services: Services) -> Webhook:
         return await act((await _named(name, services)).id, services)
 
-    _show(word, with_services(ctx, story, as_json=as_json), as_json=as_json)
+    _show(word, with_services(ctx, action, as_json=as_json), as_json=as_json)
 
 
 def _show(word: str, found: Webhook, *, as_json: bool) -> None:
@@ -257,7 +248,7 @@ def _show_secret(found: Webhook, *, as_json: bool) -> None:
         show_json({**webhook_wire(found), "secret": secret})
         return
     click.echo(f"webhook {found.id}  {shorten(found.url, 200)}", err=True)
-    click.echo("verify deliveries with the secret below; it is not shown again", err=True)
+    click.echo("the secret for verifying deliveries is shown only once:", err=True)
     click.echo(secret)
 
 
@@ -268,7 +259,7 @@ async def _named(name: str, services: Services) -> Webhook:
         message = f"there is no webhook {name!r}"
         raise NotFoundError(message, "`feedmill webhook list` shows all")
     if len(found) > 1:
-        message = f"{name!r} fits {len(found)} webhooks; use more of the id"
+        message = f"{name!r} matches {len(found)} webhooks; use more of the id"
         raise UsageError(message)
     return found[0]
 
@@ -279,7 +270,7 @@ def _row(one: Webhook, last_seq: int) -> tuple[str, ...]:
         one.id,
         state,
         str(last_seq - one.cursor),
-        one.last_result or "never told",
+        one.last_result or "never",
         format_instant(one.next_attempt_at) or "",
         one.url,
     )

@@ -1,11 +1,12 @@
-"""`feedmill worker`: polls and housekeeping, one of as many as you like on one store."""
+"""`feedmill worker`: polling and maintenance, any number of processes on one store."""
 
 import asyncio
 import signal
 
 import click
 
-from feedmill.app.services import announce_egress, owner_name
+from feedmill.app.services import announce_egress
+from feedmill.app.settings import owner_name
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.poll.scheduler import run_forever
 from feedmill.engine.run.lifecycle import Lifecycle, RefreshListener
@@ -14,7 +15,7 @@ from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.commands.run import show_refresh_json
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services, stop_after
-from feedmill.interfaces.cli.output import json_option
+from feedmill.interfaces.cli.options import duration_option, json_option
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
 from feedmill.observe.log import logger
@@ -22,21 +23,15 @@ from feedmill.observe.metrics import Metrics
 
 
 @click.command()
-@click.option(
-    "--for",
-    "duration",
-    type=click.FloatRange(min=0),
-    metavar="SEC",
-    help="Stop after this long.",
-)
+@duration_option
 @json_option
 @click.pass_context
 def worker(ctx: click.Context, duration: float | None, *, as_json: bool) -> None:
-    """Poll for ever beside other workers, on one PostgreSQL or one home folder.
+    """Poll continuously beside other workers, on one PostgreSQL or one home folder.
 
-    It waits for `feedmill migrate`, tells nobody but the store, and tidies up when no other worker
-    does. SIGTERM hands back every host at once, finishes the fetches under way and leaves; a second
-    one leaves at once. With --json each refresh is printed as one line of JSON.
+    It waits for `feedmill migrate`, delivers nothing, and runs maintenance when no other worker does.
+    SIGTERM releases every host at once and finishes running fetches; a second one exits at once.
+    With --json each refresh is printed as one line of JSON.
 
     \b
     Examples:
@@ -47,13 +42,13 @@ def worker(ctx: click.Context, duration: float | None, *, as_json: bool) -> None
     announce_egress(config)
     show: tuple[RefreshListener, ...] = (show_refresh_json,) if as_json else ()
 
-    async def tell() -> SignalHandler:
+    async def action() -> SignalHandler:
         async with open_services_when_ready(config, "await") as services:
             return await _work(services, duration, show)
 
-    stopping = run_async(tell, as_json=as_json)
+    stopping = run_async(action, as_json=as_json)
     if stopping.by == signal.SIGINT:
-        exit_interrupted("interrupted; everything under way was finished", as_json=as_json)
+        exit_interrupted("interrupted; running work was finished", as_json=as_json)
 
 
 async def _work(
@@ -65,10 +60,12 @@ async def _work(
     )
     watch.lease_lost_listeners += (report.lost,)
     stopping = stop_on_signals(watch)
-    duty = role_services(services, watch, "worker", report.metrics, parts=("polls",))
+    role_tasks = role_services(services, watch, "worker", report.metrics, parts=("polls",))
     if not show:
-        click.echo(f"polling as {watch.owner}; `feedmill workers` shows all, -v each refresh")
-    async with duty, asyncio.TaskGroup() as group:
+        click.echo(
+            f"polling as {watch.owner}; `feedmill workers` lists all workers, -v logs each refresh"
+        )
+    async with role_tasks, asyncio.TaskGroup() as group:
         group.create_task(run_maintenance(services, watch))
         if duration is not None:
             group.create_task(stop_after(watch, duration))

@@ -1,4 +1,4 @@
-"""`feedmill workers`: who works on the store, and what each of them holds."""
+"""`feedmill workers`: list the processes that use the store, with heartbeat and leases."""
 
 from datetime import datetime, timedelta
 
@@ -6,7 +6,8 @@ import click
 
 from feedmill.engine.run.heartbeat import SILENT_AFTER_SEC
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.output import format_duration, json_option, show_json, show_table
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import format_duration, show_json, show_table
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.worker import WorkerView
 
@@ -14,14 +15,14 @@ _KEYS = 3  # hosts that a row names; the rest is counted
 
 
 @click.command()
-@click.option("--lanes", "each", is_flag=True, help="List every host that is held.")
+@click.option("--lanes", "each", is_flag=True, help="List every leased host.")
 @json_option
 @click.pass_context
 def workers(ctx: click.Context, *, each: bool, as_json: bool) -> None:
-    """Show who works on the store, when each gave its last sign of life, and what it holds.
+    """List the processes that use the store, with their last heartbeat and the hosts they lease.
 
-    A host is held by one process at a time. One that was killed is silent, and what it held is
-    free when the lease ends; nothing has to be done about it.
+    A host is leased by one process at a time. The hosts of a killed process are free again when
+    their leases end; no action is needed.
 
     \b
     Examples:
@@ -30,11 +31,11 @@ def workers(ctx: click.Context, *, each: bool, as_json: bool) -> None:
       feedmill workers --json | jq .due_lanes
     """
 
-    async def story(services: Services) -> tuple[tuple[WorkerView, ...], datetime, int]:
+    async def action(services: Services) -> tuple[tuple[WorkerView, ...], datetime, int]:
         now = services.clock.now()
         return await services.store.workers(), now, await services.store.due_lanes(now)
 
-    found, now, due = with_services(ctx, story, as_json=as_json)
+    found, now, due = with_services(ctx, action, as_json=as_json)
     if as_json:
         items = [{"state": worker_state(one, now), **_shape(one)} for one in found]
         show_json({"items": items, "next": None, "due_lanes": due})
@@ -43,18 +44,20 @@ def workers(ctx: click.Context, *, each: bool, as_json: bool) -> None:
         head = ("WORKER", "HOST", "LEASE ENDS IN", "FEEDS")
         show_table(head, [row for one in found for row in _lane_rows(one, now)])
     else:
-        columns = ("WORKER", "ROLE", "STATE", "LAST SIGN", "VERSION", "HOLDS")
+        columns = ("WORKER", "ROLE", "STATE", "LAST HEARTBEAT", "VERSION", "HOLDS")
         show_table(columns, [_row(one, now) for one in found])
     held = sum(len(one.lanes) for one in found)
     silent = sum(worker_state(one, now) in ("silent", "unknown") for one in found)
     gone = f", {silent} silent" if silent else ""
-    click.echo(f"{len(found) - silent} at work{gone}, {held} hosts held, {due} hosts due and free")
+    click.echo(
+        f"{len(found) - silent} working{gone}, {held} hosts leased, {due} hosts due and free"
+    )
     if not found:
-        click.echo("nobody works on this store; start one: feedmill worker, or feedmill run")
+        click.echo("no worker is running; start one: feedmill worker, or feedmill run")
 
 
 def worker_state(one: WorkerView, now: datetime) -> str:
-    """working, draining, silent (no sign of life for long), or unknown (lanes without a worker)."""
+    """working, draining, silent (heartbeat overdue), or unknown (lanes without a worker)."""
     if one.worker is None:
         return "unknown"
     if now - one.worker.seen_at > timedelta(seconds=SILENT_AFTER_SEC):

@@ -1,31 +1,29 @@
-"""Tools for the candidates of a window: look through them, and say what one thinks of them."""
+"""Tools list_candidates and explain_candidate."""
 
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from feedmill.app.services import default_topics
 from feedmill.engine.two_phase.candidate_file import select_candidates
-from feedmill.engine.two_phase.sidecar_files import read_screenings, write_screenings
+from feedmill.engine.two_phase.sidecar_files import read_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow
-from feedmill.errors import CursorError, UsageError
-from feedmill.interfaces.mcp.shapes import CandidateDetail, CandidateList, JudgementInput, Recorded
-from feedmill.interfaces.mcp.state import Call, mcp_state_of, program_of
+from feedmill.errors import CursorError
+from feedmill.interfaces.mcp.arguments import ToolCursor, ToolLimit, WindowId, page_size
+from feedmill.interfaces.mcp.shapes import CandidateDetail, CandidateList
+from feedmill.interfaces.mcp.state import Call, mcp_state_of
 from feedmill.interfaces.mcp.tool import tool
-from feedmill.interfaces.mcp.tools.feeds_entries import ToolCursor, ToolLimit
 from feedmill.interfaces.mcp.untrusted import candidate_row, score_row, source_row
-from feedmill.model.candidate import WindowCandidate
-from feedmill.model.screening import Score, Screening
+from feedmill.model.screening import Screening
 from feedmill.publish.cursors import read_cursor, write_cursor
-from feedmill.screen.injection_signs import signs_of
-from feedmill.screen.texts import clean_line, screen_text_of
+from feedmill.screen.texts import clean_line
 
-WindowId = Annotated[str, Field(min_length=1, max_length=64, description="From collect_window.")]
 DecisionFilter = Literal["keep", "unsure", "drop", "unscreened"]
 
+
 _CURSOR: Final = "candidates"
+
+
 _DETAIL_CHARS: Final = 4_000
-_USUAL: Final = {"keep": 0.9, "unsure": 0.5, "drop": 0.1}  # when the agent gives no figure
 
 
 @tool("List candidates", "read", reads=True)
@@ -43,9 +41,9 @@ async def list_candidates(
     limit: ToolLimit = None,
 ) -> CandidateList:
     """Look through the candidates of a window, page by page, with what screening suggests."""
-    doorway = mcp_state_of(call)
-    kept = await doorway.window_library.window(window_id)
-    said = _screenings(kept)
+    state = mcp_state_of(call)
+    kept = await state.window_library.window(window_id)
+    said = screenings_of(kept)
     rows = [
         one
         for one in kept.file.candidates
@@ -54,9 +52,8 @@ async def list_candidates(
     ]
     if order == "score":
         rows.sort(key=lambda one: -_score(said.get(one.candidate_id)))
-    most = doorway.services.config.mcp.page_items
-    at, size = _position(cursor), most if limit is None else min(limit, most)
-    shown, chars = rows[at : at + size], doorway.services.config.mcp.text_chars
+    at, size = _position(cursor), page_size(limit, state.services)
+    shown, chars = rows[at : at + size], state.services.config.mcp.text_chars
     after = str(at + size) if at + size < len(rows) else None
     return CandidateList(
         window_id=kept.id,
@@ -73,7 +70,7 @@ async def explain_candidate(call: Call, window_id: WindowId, candidate_id: int) 
     """Show one candidate whole: its text, its source, and what each method said and why."""
     kept = await mcp_state_of(call).window_library.window(window_id)
     (candidate,) = select_candidates(kept.file, (candidate_id,))
-    screening = _screenings(kept).get(candidate_id)
+    screening = screenings_of(kept).get(candidate_id)
     return CandidateDetail(
         window_id=kept.id,
         candidate=candidate_row(candidate, screening, max_chars=_DETAIL_CHARS),
@@ -83,43 +80,8 @@ async def explain_candidate(call: Call, window_id: WindowId, candidate_id: int) 
     )
 
 
-@tool("Record decisions", "write", repeats=True)
-async def record_decisions(
-    call: Call,
-    window_id: WindowId,
-    decisions: Annotated[list[JudgementInput], Field(min_length=1, max_length=500)],
-) -> Recorded:
-    """Step 3: record your own judgements with their reasons, under the method `agent`.
-
-    They replace earlier suggestions for the same candidates. They insert nothing.
-    """
-    doorway = mcp_state_of(call)
-    kept = await doorway.window_library.window(window_id)
-    ids = [one.candidate_id for one in decisions]
-    if len(set(ids)) < len(ids):
-        message = "each candidate can be judged once in one call"
-        raise UsageError(message)
-    candidates = {one.candidate_id: one for one in select_candidates(kept.file, ids)}
-    before, by = _screenings(kept), f"agent: {program_of(call)}"
-    made = [
-        _judged(candidates[one.candidate_id], one, before.get(one.candidate_id), by)
-        for one in decisions
-    ]
-    write_screenings(kept.path, kept.file, made, at=doorway.services.clock.now())
-    kinds = [one.suggestion for one in made]
-    return Recorded(
-        window_id=kept.id,
-        recorded=len(made),
-        keep=kinds.count("keep"),
-        unsure=kinds.count("unsure"),
-        drop=kinds.count("drop"),
-    )
-
-
-CANDIDATE_TOOLS: Final = (list_candidates, explain_candidate, record_decisions)
-
-
-def _screenings(kept: SavedWindow) -> dict[int, Screening]:
+def screenings_of(kept: SavedWindow) -> dict[int, Screening]:
+    """The screening of each candidate that has one."""
     return {one.candidate_id: one for one in read_screenings(kept.path, kept.file)}
 
 
@@ -147,38 +109,3 @@ def _position(cursor: str | None) -> int:
     if not found.isdecimal():
         raise CursorError(cursor or "")
     return int(found)
-
-
-def _judged(
-    candidate: WindowCandidate, judgement: JudgementInput, before: Screening | None, by: str
-) -> Screening:
-    """The agent's word, beside what others said; a text that steers is never better than unsure."""
-    ref, topic = candidate.candidate_id, judgement.topic
-    signs = signs_of(screen_text_of(candidate), default_topics())
-    is_suspicious = bool(signs) or (before is not None and before.is_suspicious)
-    suggestion = judgement.decision
-    score = _USUAL[suggestion] if judgement.score is None else judgement.score
-    if suggestion == "keep" and is_suspicious:
-        suggestion = "unsure"
-    own = Score(
-        ref=ref,
-        topic=topic or "",
-        method="agent",
-        score=score,
-        reason=judgement.reason,
-        model_id=by,
-    )
-    others = () if before is None else tuple(s for s in before.scores if s.method != "agent")
-    return Screening(
-        candidate_id=ref,
-        suggestion=suggestion,
-        topic=topic,
-        score=score,
-        methods=(*dict.fromkeys(one.method for one in others), "agent"),
-        reason=judgement.reason,
-        evidence=() if before is None else before.evidence,
-        scores=(*others, own),
-        is_suspicious=is_suspicious,
-        topic_set="" if before is None else before.topic_set,
-        decided_by=by,
-    )

@@ -1,4 +1,4 @@
-"""The first step: a window of candidates is collected and put on the shelf."""
+"""Tool collect_window: collect the candidates of a time window."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -54,29 +54,26 @@ async def collect_window_(
     topics: Annotated[
         list[str] | None, Field(description="Ids of topics that it is collected for.")
     ] = None,
-    prompt: Annotated[str, Field(description="What is looked for, in words.")] = "",
+    prompt: Annotated[str, Field(description="Description of what you are looking for.")] = "",
 ) -> CollectedWindow:
     """Step 1: fetch everything that sources published in a span of time, as candidates.
 
     Nothing is stored as an entry. Sources are asked politely, so this may take minutes. A source
     that fails is reported, and the rest goes on.
     """
-    doorway = mcp_state_of(call)
-    window = _window(start, end, last_days, doorway.services)
-    sources = await _sources(feeds, tag, doorway.services)
+    state = mcp_state_of(call)
+    window = _window(start, end, last_days, state.services)
+    sources = await _sources(feeds, tag, state.services)
     async with _progress(call, len(sources)) as done:
         file = await collect_window(
             sources,
             window,
-            doorway.services,
+            state.services,
             topics=tuple(topics or ()),
             prompt=prompt,
             step=done.append,
         )
-    return _collected(await doorway.window_library.save(file))
-
-
-COLLECT_TOOLS: Final = (collect_window_,)
+    return _collected(await state.window_library.save(file))
 
 
 def _window(
@@ -116,21 +113,21 @@ async def _sources(
 
 @asynccontextmanager
 async def _progress(call: Call, total: int) -> AsyncIterator[list[object]]:
-    """Tell the caller now and then how many sources are done; it may want to wait longer."""
+    """Report every second how many sources are done; the client may extend its timeout."""
     done: list[object] = []
 
-    async def tell() -> None:
+    async def report() -> None:
         while True:
             await asyncio.sleep(_PROGRESS_SEC)
             await call.report_progress(len(done), total)
 
-    telling = asyncio.create_task(tell())
+    reporting = asyncio.create_task(report())
     try:
         yield done
     finally:
-        telling.cancel()
+        reporting.cancel()
         with suppress(asyncio.CancelledError):
-            await telling
+            await reporting
 
 
 def _collected(kept: SavedWindow) -> CollectedWindow:

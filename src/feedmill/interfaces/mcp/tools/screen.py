@@ -1,25 +1,23 @@
-"""Tools for screening by meaning: what is looked for, and what the methods suggest."""
+"""Tool screen: score the candidates of a window by topics."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from pydantic import BaseModel, Field
 
-from feedmill.app.services import default_topics, open_screeners
+from feedmill.app.screeners import default_topics, open_screeners
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.engine.two_phase.sidecar_files import read_screenings, write_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow
-from feedmill.interfaces.mcp.shapes import ScreenResult, Topics, TopicShape
+from feedmill.interfaces.mcp.arguments import WindowId
+from feedmill.interfaces.mcp.shapes import ScreenResult
 from feedmill.interfaces.mcp.state import Call, mcp_state_of
 from feedmill.interfaces.mcp.tool import tool
-from feedmill.interfaces.mcp.tools.candidates import WindowId
 from feedmill.model.screening import Screening, TopicSet
 from feedmill.screen.texts import screen_text_of
 from feedmill.screen.topics import choose_topics, merge_topics, read_topics, weaknesses
 
 ShortLine = Annotated[str, Field(max_length=1_000)]
-
-_EXAMPLES_SHOWN: Final = 6
 
 
 class OwnTopic(BaseModel):
@@ -33,26 +31,6 @@ class OwnTopic(BaseModel):
     )
     not_examples: list[ShortLine] = Field(default=[], max_length=50)
     keywords: list[ShortLine] = Field(default=[], max_length=50)
-
-
-@tool("List topics", "read", reads=True)
-async def list_topics(call: Call) -> Topics:
-    """List the topics that come with feedmill; `screen` takes others as well."""
-    del call
-    topics = default_topics()
-    return Topics(
-        name=topics.name,
-        version=topics.version,
-        topics=[
-            TopicShape(
-                id=one.id,
-                name=one.name,
-                description=one.description,
-                examples=list(one.examples[:_EXAMPLES_SHOWN]),
-            )
-            for one in topics.topics
-        ],
-    )
 
 
 @tool("Screen a window", "write", repeats=True, open_world=True)
@@ -74,14 +52,14 @@ async def screen_(
 
     A suggestion inserts nothing. Candidates that record_decisions judged keep that judgement.
     """
-    doorway = mcp_state_of(call)
-    kept = await doorway.window_library.window(window_id)
+    state = mcp_state_of(call)
+    kept = await state.window_library.window(window_id)
     wanted = choose_topics(_topics(own_topics or []), topics or [])
     before = {one.candidate_id: one for one in read_screenings(kept.path, kept.file)}
     judged = {number for number, one in before.items() if "agent" in one.methods}
     texts = [screen_text_of(one) for one in kept.file.candidates if one.candidate_id not in judged]
     warnings = list(weaknesses(wanted))
-    config = doorway.services.config
+    config = state.services.config
     async with open_screeners(config, method) as opened:
         warnings += opened.warnings
         made = await screen_texts(
@@ -92,11 +70,8 @@ async def screen_(
             asked=opened.asked,
             warn=warnings.append,
         )
-    write_screenings(kept.path, kept.file, made, at=doorway.services.clock.now())
+    write_screenings(kept.path, kept.file, made, at=state.services.clock.now())
     return _screened(kept, [*made, *(before[one] for one in sorted(judged))], wanted, warnings)
-
-
-SCREEN_TOOLS: Final = (list_topics, screen_)
 
 
 def _topics(own: list[OwnTopic]) -> TopicSet:

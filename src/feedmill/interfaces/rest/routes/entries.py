@@ -5,7 +5,7 @@ from litestar.response import Stream
 
 from feedmill.engine.service import queries
 from feedmill.engine.service.queries import RawContent
-from feedmill.interfaces.rest.described import (
+from feedmill.interfaces.rest.openapi import (
     Cursor,
     EntryUid,
     FetchId,
@@ -73,10 +73,10 @@ async def list_entries(
         feeds=feed, tag=tag, category=category, since=since, until=until, text=text
     )
 
-    async def turn(after: str | None) -> ListPage:
+    async def fetch_page(after: str | None) -> ListPage:
         return await queries.entry_texts(where, services, cursor=after, limit=limit)
 
-    return await list_response(request, turn, cursor)
+    return await list_response(request, fetch_page, cursor)
 
 
 @get(
@@ -106,10 +106,10 @@ async def get_entry(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]
 async def list_revisions(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes] | Stream:
     services = services_of(request)
 
-    async def turn(_: str | None) -> ListPage:
+    async def fetch_page(_: str | None) -> ListPage:
         return await queries.revisions(entry_uid, services)
 
-    return await list_response(request, turn, None)
+    return await list_response(request, fetch_page, None)
 
 
 @get(
@@ -161,10 +161,10 @@ async def list_articles(
 ) -> Response[bytes] | Stream:
     services = services_of(request)
 
-    async def turn(after: str | None) -> ListPage:
+    async def fetch_page(after: str | None) -> ListPage:
         return await queries.articles(services, cursor=after, limit=limit)
 
-    return await list_response(request, turn, cursor)
+    return await list_response(request, fetch_page, cursor)
 
 
 def _bytes(request: AnyRequest, raw: RawContent, name: str) -> Response[bytes]:

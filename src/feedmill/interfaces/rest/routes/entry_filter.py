@@ -19,7 +19,10 @@ Until = Annotated[
     str | None, QueryParameter(description=f"First seen before this moment: {_MOMENT}")
 ]
 TextQuery = Annotated[
-    str | None, QueryParameter(description="A word of the title begins like this.", max_length=200)
+    str | None,
+    QueryParameter(
+        description="Only entries with a title word that starts with this.", max_length=200
+    ),
 ]
 CategoryQuery = Annotated[
     str | None, QueryParameter(description="Only entries with this category.", max_length=200)
@@ -57,6 +60,6 @@ def _moment(text: str | None, name: str) -> datetime | None:
         return None
     moment = parse_date(text[:100])
     if moment is None:
-        detail = f"{name}: {text[:100]!r} is no time; write one like 2025-10-14T09:30:00Z"
+        detail = f"{name}: {text[:100]!r} is not a time; use a format like 2025-10-14T09:30:00Z"
         raise RequestError(code="bad-parameter", detail=detail)
     return moment

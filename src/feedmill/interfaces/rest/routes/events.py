@@ -14,7 +14,7 @@ from litestar.response import Stream
 from feedmill.engine.service import queries
 from feedmill.errors import CrowdedError
 from feedmill.interfaces.rest.auth import is_still_authorised
-from feedmill.interfaces.rest.described import After, Limit, RouteDescription, route_options
+from feedmill.interfaces.rest.openapi import After, Limit, RouteDescription, route_options
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.rest.responses import (
     NDJSON,
@@ -62,11 +62,11 @@ async def list_events(
     wait: Wait = None,
     limit: Limit = None,
 ) -> Response[bytes] | Stream:
-    doorway, wanted = app_state_of(request), _types(types)
+    state, wanted = app_state_of(request), _types(types)
     choice = {"types": wanted, "feed_ids": tuple(feed or ())}
     if wants_ndjson(request):
-        return stream_response(until_revoked(request, _all(doorway, after, choice)), NDJSON)
-    page = await _first(doorway, after, choice, limit=limit, wait=_seconds(wait))
+        return stream_response(until_revoked(request, _all(state, after, choice)), NDJSON)
+    page = await _first(state, after, choice, limit=limit, wait=_seconds(wait))
     return json_response(request, page)
 
 
@@ -82,9 +82,9 @@ async def list_events(
 async def stream_events(
     request: AnyRequest, after: After = 0, types: Types = None, feed: FeedsQuery = None
 ) -> Stream:
-    doorway, wanted = app_state_of(request), _types(types)
+    state, wanted = app_state_of(request), _types(types)
     begin = _last_event_id(request.headers.get("last-event-id"), after)
-    if not doorway.streams.take(request):
+    if not state.streams.take(request):
         message = "as many streams are open as the settings allow"
         raise CrowdedError(message, reason="too-many-streams", retry_after_sec=10.0)
     choice = {"types": wanted, "feed_ids": tuple(feed or ())}
@@ -92,25 +92,25 @@ async def stream_events(
 
 
 async def _first(
-    doorway: AppState, after: int, choice: dict[str, Any], *, limit: int | None, wait: float
+    state: AppState, after: int, choice: dict[str, Any], *, limit: int | None, wait: float
 ) -> EventPage:
     """The first page that is not empty, or an empty one when time is up."""
-    services, clock = doorway.services, doorway.services.clock
+    services, clock = state.services, state.services.clock
     until = clock.monotonic() + wait
     while True:
         page = await queries.events(services, after=after, limit=limit, **choice)
         left = until - clock.monotonic()
-        if page.items or left <= 0 or doorway.watch.is_stopping():
+        if page.items or left <= 0 or state.watch.is_stopping():
             return page
         after = page.next
         if page.next >= page.last_seq:
-            await doorway.notifier.wait_past(after, timeout_sec=left)
+            await state.notifier.wait_past(after, timeout_sec=left)
 
 
-async def _all(doorway: AppState, after: int, choice: dict[str, Any]) -> AsyncIterator[bytes]:
+async def _all(state: AppState, after: int, choice: dict[str, Any]) -> AsyncIterator[bytes]:
     """Every event up to the end of the log, as lines."""
     while True:
-        page = await queries.events(doorway.services, after=after, limit=_BATCH, **choice)
+        page = await queries.events(state.services, after=after, limit=_BATCH, **choice)
         if page.items:
             yield b"".join(event_line(event) for event in page.items)
         if page.next >= page.last_seq or page.next == after:
@@ -120,12 +120,12 @@ async def _all(doorway: AppState, after: int, choice: dict[str, Any]) -> AsyncIt
 
 async def _follow(request: AnyRequest, after: int, choice: dict[str, Any]) -> AsyncIterator[bytes]:
     """The log from there on, for ever: a batch as one chunk, a sign of life when nothing happens."""
-    doorway = app_state_of(request)
-    clock, every = doorway.services.clock, doorway.config.heartbeat_sec
+    state = app_state_of(request)
+    clock, every = state.services.clock, state.config.heartbeat_sec
     checked = clock.monotonic()
     yield f"retry: {_RETRY_MS}\n\n".encode()
-    while not doorway.watch.is_stopping():
-        page = await queries.events(doorway.services, after=after, limit=_BATCH, **choice)
+    while not state.watch.is_stopping():
+        page = await queries.events(state.services, after=after, limit=_BATCH, **choice)
         if page.items:
             yield b"".join(map(_sse, page.items))
         after = page.next
@@ -134,8 +134,8 @@ async def _follow(request: AnyRequest, after: int, choice: dict[str, Any]) -> As
             if not await is_still_authorised(request):
                 return
         if after >= page.last_seq:
-            has_news = await doorway.notifier.wait_past(after, timeout_sec=every)
-            if not has_news and not doorway.watch.is_stopping():
+            has_news = await state.notifier.wait_past(after, timeout_sec=every)
+            if not has_news and not state.watch.is_stopping():
                 yield b": still here\n\n"
 
 

@@ -4,7 +4,7 @@ from litestar import Response, Router, delete, get, patch, post
 from litestar.response import Stream
 
 from feedmill.engine.service import queries, subscriptions
-from feedmill.interfaces.rest.described import (
+from feedmill.interfaces.rest.openapi import (
     Cursor,
     FeedId,
     Limit,
@@ -50,10 +50,10 @@ async def list_feeds(
 ) -> Response[bytes] | Stream:
     services = services_of(request)
 
-    async def turn(after: str | None) -> ListPage:
+    async def fetch_page(after: str | None) -> ListPage:
         return await queries.list_feeds(services, tag=tag, cursor=after, limit=limit)
 
-    return await list_response(request, turn, cursor)
+    return await list_response(request, fetch_page, cursor)
 
 
 @post(
@@ -151,10 +151,10 @@ async def list_entries(
 ) -> Response[bytes] | Stream:
     services, where = services_of(request), entry_filter(since=since, until=until, text=text)
 
-    async def turn(after: str | None) -> ListPage:
+    async def fetch_page(after: str | None) -> ListPage:
         return await queries.feed_entry_texts(feed_id, where, services, cursor=after, limit=limit)
 
-    return await list_response(request, turn, cursor)
+    return await list_response(request, fetch_page, cursor)
 
 
 @get(
@@ -170,10 +170,10 @@ async def schedule(
 ) -> Response[bytes] | Stream:
     services = services_of(request)
 
-    async def turn(_: str | None) -> ListPage:
+    async def fetch_page(_: str | None) -> ListPage:
         return await queries.schedule(feed_id, services, limit=limit)
 
-    return await list_response(request, turn, None)
+    return await list_response(request, fetch_page, None)
 
 
 @get(

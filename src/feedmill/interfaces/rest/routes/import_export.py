@@ -6,7 +6,7 @@ from litestar import Response, Router, get, post
 from litestar.params import QueryParameter
 
 from feedmill.engine.service import subscriptions
-from feedmill.interfaces.rest.described import RouteDescription, TagIs, route_options
+from feedmill.interfaces.rest.openapi import RouteDescription, TagIs, route_options
 from feedmill.interfaces.rest.responses import (
     JSON,
     AnyRequest,
@@ -42,9 +42,9 @@ TagsQuery = Annotated[
 )
 async def import_list(request: AnyRequest, tag: TagsQuery = None) -> Response[bytes]:
     check_content_type(request, _LISTS)
-    doorway = app_state_of(request)
-    data = await read_body(request, doorway.config.import_bytes)
-    done = await subscriptions.import_list(data, doorway.services, tags=tag or ())
+    state = app_state_of(request)
+    data = await read_body(request, state.config.import_bytes)
+    done = await subscriptions.import_list(data, state.services, tags=tag or ())
     return json_response(request, done)
 
 
@@ -76,8 +76,8 @@ async def export_list(request: AnyRequest, tag: TagIs = None) -> Response[bytes]
 )
 async def canonicalize(request: AnyRequest) -> Response[bytes]:
     wish = await read_json_body(request, CanonicalWish)
-    doorway = app_state_of(request)
-    found = await subscriptions.canonicalize(wish.url, doorway.services, doorway.subscriber)
+    state = app_state_of(request)
+    found = await subscriptions.canonicalize(wish.url, state.services, state.subscriber)
     return json_response(request, found)
 
 

@@ -7,7 +7,7 @@ the password of Basic, never in the address.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Annotated, Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
@@ -25,8 +25,7 @@ from feedmill.engine.service.collections import (
 from feedmill.engine.service.queries import require_feed
 from feedmill.errors import AccessError
 from feedmill.interfaces.rest.auth import BASIC
-from feedmill.interfaces.rest.described import RouteDescription, TagIs
-from feedmill.interfaces.rest.described import route_options as described_route
+from feedmill.interfaces.rest.openapi import RouteDescription, TagIs, route_options
 from feedmill.interfaces.rest.problems import RequestError, on_error
 from feedmill.interfaces.rest.responses import AnyRequest, bytes_response
 from feedmill.interfaces.rest.routes.entry_filter import (
@@ -37,7 +36,6 @@ from feedmill.interfaces.rest.routes.entry_filter import (
     Until,
     entry_filter,
 )
-from feedmill.interfaces.rest.routes.noticed import ChangeTimes
 from feedmill.interfaces.rest.state import services_of
 from feedmill.publish.metafeeds import FORMATS, MetaFeed, MetaFeedFormat
 from feedmill.publish.metafeeds.items import public_http_url
@@ -46,7 +44,8 @@ RouteHandler = Callable[..., Awaitable[Response[bytes]]]
 
 MOST_ENTRIES: Final = 200
 _CHALLENGE: Final = 'Bearer realm="feedmill", Basic realm="feedmill", charset="UTF-8"'
-_NOTICED: Final = "metafeeds_noticed"
+_CHANGE_TIMES: Final = "metafeed_change_times"
+_SECOND: Final = timedelta(seconds=1)
 
 MetaFeedLimit = Annotated[
     int | None, QueryParameter(description="Entries of a page; clamped to 1 to 200. Left out: 50.")
@@ -70,6 +69,36 @@ class MetaFeedRequest(NamedTuple):
     limit: int
 
 
+class ChangeTimes:
+    """The moment at which the answer of each URL last changed, for a bounded number of URLs.
+
+    No column says when a collection changed: entries leave it, feeds are renamed, texts are
+    revised. So the digest of what was served and its moment are kept; a URL that was forgotten
+    counts as changed just now, which costs its reader one answer.
+    """
+
+    def __init__(self, most: int = 4_096) -> None:
+        self._most = most
+        self._last: dict[str, tuple[str, datetime]] = {}
+
+    def since(self, address: str, tag: str, now: datetime) -> datetime | None:
+        """What Last-Modified may say; None when two answers of one second cannot be told apart.
+
+        A date has no fractions, so every other answer gets a second of its own: a reader that was
+        given one never takes a later answer for it (RFC 9110 8.8.2.2).
+        """
+        now = now.replace(microsecond=0)
+        before = self._last.pop(address, None)
+        if before is not None and before[0] == tag:
+            moment = before[1]
+        else:
+            moment = max(now - _SECOND, before[1] + _SECOND) if before else now - _SECOND
+        self._last[address] = (tag, moment)
+        if len(self._last) > self._most:
+            del self._last[next(iter(self._last))]
+        return moment if moment <= now else None
+
+
 async def serve_metafeed(request: AnyRequest, wanted: MetaFeedRequest) -> Response[bytes]:
     """The page, or 304 when the reader has it already."""
     services = services_of(request)
@@ -82,8 +111,8 @@ async def serve_metafeed(request: AnyRequest, wanted: MetaFeedRequest) -> Respon
     form = FORMATS[wanted.kind]
     body = await asyncio.to_thread(form.write, feed, found.entries, found.sources)
     tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
-    noticed = request.app.state.setdefault(_NOTICED, ChangeTimes())
-    modified = noticed.since(feed.self_url, tag, services.clock.now().astimezone(UTC))
+    change_times = request.app.state.setdefault(_CHANGE_TIMES, ChangeTimes())
+    modified = change_times.since(feed.self_url, tag, services.clock.now().astimezone(UTC))
     headers = {
         "Link": _links(feed, form.media_type),
         "Cache-Control": f"private, max-age={config.max_age_sec}",
@@ -249,7 +278,7 @@ def _opt(media_type: str, gives: type[object]) -> dict[str, Any]:
     described = RouteDescription(
         gives=gives, media_type=media_type, conditional=True, problems=problems
     )
-    return described_route("read", described) | {BASIC: True}
+    return route_options("read", described) | {BASIC: True}
 
 
 metafeed_routes: Final = Router(

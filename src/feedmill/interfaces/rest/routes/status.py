@@ -5,7 +5,7 @@ import asyncio
 from litestar import Response, Router, get
 
 from feedmill.engine.service import queries
-from feedmill.interfaces.rest.described import ProblemCode, RouteDescription, route_options
+from feedmill.interfaces.rest.openapi import ProblemCode, RouteDescription, route_options
 from feedmill.interfaces.rest.problems import PROBLEM_KINDS, RequestError
 from feedmill.interfaces.rest.responses import AnyRequest, bytes_response, json_response
 from feedmill.interfaces.rest.state import app_state_of, services_of

@@ -5,7 +5,7 @@ from litestar.response import Stream
 
 from feedmill.engine.service import webhooks
 from feedmill.engine.service.queries import clamp_limit
-from feedmill.interfaces.rest.described import (
+from feedmill.interfaces.rest.openapi import (
     Cursor,
     Limit,
     RouteDescription,
@@ -43,11 +43,11 @@ _ONE = ("not-found",)
 async def list_webhooks(request: AnyRequest) -> Response[bytes] | Stream:
     services = services_of(request)
 
-    async def turn(_: str | None) -> ListPage:
+    async def fetch_page(_: str | None) -> ListPage:
         found = await services.store.webhooks()
         return WebhookPage(items=tuple(webhook_shape(one) for one in found))
 
-    return await list_response(request, turn, None)
+    return await list_response(request, fetch_page, None)
 
 
 @post(
@@ -139,13 +139,13 @@ async def list_dead(
     services = services_of(request)
     await webhooks.load_webhook(webhook_id, services)
 
-    async def turn(after: str | None) -> ListPage:
+    async def fetch_page(after: str | None) -> ListPage:
         page = await services.store.dead_letters(
             webhook_id, after=read_cursor("dead", after), limit=clamp_limit(limit)
         )
         return DeadLetterPage(items=page.items, next=write_cursor("dead", page.next))
 
-    return await list_response(request, turn, cursor)
+    return await list_response(request, fetch_page, cursor)
 
 
 webhook_routes = Router(

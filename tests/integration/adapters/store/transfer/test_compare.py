@@ -10,7 +10,8 @@ from tests.support.sample_refreshes import new_feed
 from tests.support.servers.postgres import PostgresServer
 from tests.support.store_transfer import carried, command, compared, silent
 
-from feedmill.app.services import open_services, transfer_store
+from feedmill.app.services import open_services
+from feedmill.app.store_moves import transfer_store
 from feedmill.errors import ConflictError, MigrationError, StoreError, UsageError
 from feedmill.model.store_transfer import ComparedTable, Difference
 

@@ -29,7 +29,7 @@ def test_the_right_address_is_printed_with_the_reason(mill: Mill, publisher: Pub
 
     assert said.text.splitlines() == [
         clean,
-        "  asked for separately, it served the same bytes (content_verified)",
+        "  fetched separately, it served the same bytes (content_verified)",
     ]
     assert not mill.home.exists()
 
@@ -105,7 +105,7 @@ def test_the_explanation_follows_the_search_step_by_step(mill: Mill, publisher: 
     assert [row[:2] for row in rows[3:]] == [["1", "as given"], ["2", "cleaner"], ["3", "https"]]
     assert lines[-4:-1] == [
         clean,
-        "  asked for separately, it served the same bytes (content_verified)",
+        "  fetched separately, it served the same bytes (content_verified)",
         "  it comes from where the server answered, spelt by feed-aggressive; 2 requests after the first",
     ]
 

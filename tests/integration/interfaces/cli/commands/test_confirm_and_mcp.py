@@ -105,7 +105,7 @@ def test_a_person_at_a_terminal_confirms_and_the_agent_inserts_with_the_ticket(h
             assert [one["candidate_id"] for one in waiting["candidates"]] == [1, 2]
             assert "ticket" not in {key for key, value in waiting.items() if value}
             assert piped[0] == 1
-            assert "only a person at a terminal can confirm" in piped[2]
+            assert "not a terminal: only a person at a terminal can confirm" in piped[2]
             assert TICKET.search(piped[1]) is None
             assert all(one["title"] in " ".join(seen.split()) for one in waiting["candidates"])
             assert (done["new"], done["confirmed_by"]) == (2, getpass.getuser())

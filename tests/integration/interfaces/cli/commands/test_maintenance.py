@@ -123,7 +123,7 @@ def test_the_demonstration_shows_living_feeds_and_comes_to_an_end(mill: Mill) ->
 
     assert said.status == 0
     assert "A village of" in said.text
-    assert "The village, feed by feed" in said.text
+    assert "Results per feed" in said.text
     assert "Why is" in said.text
     assert "Now with real feeds" in said.text
     assert mill.json("stats")["entries"] > 300

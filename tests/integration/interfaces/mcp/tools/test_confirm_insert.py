@@ -204,7 +204,7 @@ def test_a_yes_without_a_question_is_no_yes(tmp_path: Path) -> None:
             answer = await _confirm(
                 ask,
                 {"window_id": window, "candidate_ids": [1], "insert": True, "answer": "yes"},
-                {"feedmill.interfaces.mcp.tools.confirm_insert:answer_of_person": YES},
+                {"feedmill.interfaces.mcp.tools.confirm:answer_of_person": YES},
             )
 
             assert isinstance(answer, InputRequiredResult)

@@ -20,7 +20,7 @@ from tests.support.waiting import hang_guard
 from feedmill.config import MetaFeedConfig
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.auth import issue_token
-from feedmill.interfaces.http_server import rest_server
+from feedmill.interfaces.rest.server import rest_server
 from feedmill.model.feed import Feed
 from feedmill_demo.server.script import document
 

@@ -1,0 +1,93 @@
+"""`feedmill doctor` and the readiness checks of a role."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from msgspec import to_builtins
+
+from feedmill.adapters import doctor
+from feedmill.adapters.blobs.errors import blob_error
+from feedmill.adapters.clock import SystemClock
+from feedmill.app.services import RAW_FOLDER, open_bucket_blobs
+from feedmill.app.store_moves import missing_migrations
+from feedmill.config import Config
+from feedmill.engine.run.heartbeat import wait_for_other_machines
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.readiness import ReadinessCheck, cached_check
+from feedmill.engine.run.services import Services
+from feedmill.errors import (
+    FeedmillError,
+)
+from feedmill.model.worker import WorkerRole
+from feedmill.observe import log
+from feedmill.observe.masking import mask_secrets
+
+
+async def run_doctor(config: Config) -> list[dict[str, Any]]:
+    """The checks of `feedmill doctor`; an invalid configuration has been rejected before."""
+    checks = await doctor.run_checks(Path(config.store.home), now=SystemClock().now())
+    first = {"name": "configuration", "ok": True, "detail": "all settings are valid"}
+    raw = [] if config.blobs.url is None else [await _examine_objects(config, config.blobs.url)]
+    raw += [] if config.store.url is None else [await _examine_store(config, config.store.url)]
+    return [first, *(to_builtins(check) for check in checks), *raw]
+
+
+def readiness_checks_for(services: Services, role: WorkerRole) -> dict[str, ReadinessCheck]:
+    """Further readiness checks of a role: processes that poll need a writable raw store."""
+    if role not in ("run", "worker"):
+        return {}
+    return {"raw": cached_check(_raw_probe(services), services.clock)}
+
+
+async def warn_if_raw_not_shared(services: Services, watch: Lifecycle) -> None:
+    """Log a warning once when machines share a store but not the raw documents."""
+    config = services.config
+    if config.store.url is None or config.blobs.url is not None:
+        return
+    machines = await wait_for_other_machines(services, watch)
+    if machines:
+        log.logger("raw").warning(
+            "raw documents are not shared: each machine keeps its own; set FEEDMILL_BLOBS_URL on all",
+            machines=",".join(sorted(machines)),
+        )
+
+
+async def _examine_store(config: Config, url: str) -> dict[str, Any]:
+    try:
+        missing = await missing_migrations(config)
+    except FeedmillError as problem:
+        return {"name": "store", "ok": False, "detail": f"{problem} {problem.hint}".strip()}
+    detail = f"{mask_secrets(url)} is reachable"
+    if missing:
+        detail += f"; {len(missing)} migrations are missing, run `feedmill migrate`"
+    return {"name": "store", "ok": not missing, "detail": detail}
+
+
+async def _examine_objects(config: Config, url: str) -> dict[str, Any]:
+    try:
+        blobs = open_bucket_blobs(config, SystemClock(), url)
+        try:
+            await blobs.check()
+        finally:
+            await blobs.close()
+    except FeedmillError as problem:
+        return {"name": "raw store", "ok": False, "detail": f"{problem} {problem.hint}".strip()}
+    return {"name": "raw store", "ok": True, "detail": f"{url} is reachable"}
+
+
+def _raw_probe(services: Services) -> ReadinessCheck:
+    """Check that the raw store is writable: a file in the folder, a request to the bucket."""
+
+    async def ask() -> None:
+        check = getattr(services.blobs, "check", None)
+        if check is not None:
+            await check()
+            return
+        folder = Path(services.config.store.home) / RAW_FOLDER
+        try:
+            await asyncio.to_thread(doctor.prove_writable, folder)
+        except OSError as problem:
+            raise blob_error(problem, str(folder)) from problem
+
+    return ask

@@ -1,0 +1,170 @@
+"""Screeners with their concrete adapters, and the bundled topics and evaluation sets."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from msgspec.structs import replace
+
+from feedmill.adapters.clock import SystemClock
+from feedmill.adapters.http.fetcher import CurlFetcher
+from feedmill.adapters.screeners import bundled_data, model_files
+from feedmill.adapters.screeners.agent import AgentScreener
+from feedmill.adapters.screeners.cache import ScreeningCache
+from feedmill.adapters.screeners.lexical import LexicalScreener
+from feedmill.adapters.screeners.llm import LlmScreener
+from feedmill.app.models import model_folder
+from feedmill.config import Config
+from feedmill.engine.ports.screener import Screener
+from feedmill.engine.two_phase.screen import screen_texts
+from feedmill.errors import (
+    ConfigError,
+    MissingExtraError,
+    ScreenerError,
+)
+from feedmill.model.live_screen import StandingMethod
+from feedmill.model.screening import (
+    EvaluationSet,
+    Judgement,
+    Method,
+    Screening,
+    ScreenText,
+    TopicSet,
+)
+from feedmill.observe import log
+
+SCREENING_CACHE_NAME: Final = "screening.db"
+
+
+ScreenMethod = Literal["lexical", "embedding", "hybrid", "llm", "agent"]
+
+
+SCREEN_METHODS: Final[dict[ScreenMethod, tuple[Method, ...]]] = {
+    "lexical": ("lexical",),
+    "embedding": ("embedding",),
+    "hybrid": ("lexical", "embedding"),
+    "llm": ("lexical", "embedding", "llm"),
+    "agent": ("agent",),
+}
+
+
+class LiveScreener:
+    """The screeners of live screens: opened on first use, closed with the services."""
+
+    def __init__(self, config: Config, stack: AsyncExitStack) -> None:
+        self._config, self._stack = config, stack
+        self._opened: dict[StandingMethod, OpenScreeners] = {}
+        self._making = asyncio.Lock()
+
+    async def __call__(
+        self, texts: Sequence[ScreenText], topics: TopicSet, method: StandingMethod
+    ) -> tuple[Screening, ...]:
+        """Screen these texts; a missing part makes the result degraded."""
+        async with self._making:
+            if method not in self._opened:
+                opening = open_screeners(self._config, method)
+                self._opened[method] = await self._stack.enter_async_context(opening)
+                for warning in self._opened[method].warnings:
+                    log.logger("standing").warning("new entries are held", reason=warning)
+        opened = self._opened[method]
+        return await screen_texts(
+            texts, topics, opened.screeners, self._config.screen, asked=opened.asked
+        )
+
+
+class OpenScreeners(NamedTuple):
+    """The available screeners, the requested methods, and warnings about missing ones."""
+
+    screeners: tuple[Screener, ...]
+    asked: tuple[Method, ...]
+    warnings: tuple[str, ...]
+
+
+@asynccontextmanager
+async def open_screeners(
+    config: Config, method: ScreenMethod = "hybrid", judgements: Sequence[Judgement] = ()
+) -> AsyncIterator[OpenScreeners]:
+    """Open the screeners of a method; without the embedding model hybrid and llm are degraded."""
+    asked = SCREEN_METHODS[method]
+    warnings: list[str] = []
+    async with AsyncExitStack() as stack:
+        is_lasting = bool({"embedding", "llm"} & set(asked))
+        memory = ScreeningCache(
+            Path(config.store.home) / SCREENING_CACHE_NAME if is_lasting else None
+        )
+        stack.push_async_callback(memory.close)
+        screeners: list[Screener] = []
+        if "lexical" in asked:
+            screeners.append(LexicalScreener(bundled_data.reference_texts()))
+        if "embedding" in asked:
+            try:
+                screeners.append(_embedding(config, memory))
+            except (MissingExtraError, ScreenerError) as problem:
+                if method == "embedding":
+                    raise
+                warnings.append(f"screening without embeddings: {problem}; {problem.hint}")
+        if "llm" in asked:
+            screeners.append(_llm(config, memory, stack))
+        if judgements:
+            screeners.append(AgentScreener(judgements))
+        for screener in screeners:
+            stack.push_async_callback(screener.close)
+        yield OpenScreeners(tuple(screeners), asked, tuple(warnings))
+
+
+def default_topics() -> TopicSet:
+    """The bundled topics of seed 001."""
+    return bundled_data.default_topics()
+
+
+def background() -> tuple[str, ...]:
+    """Background sentences about other subjects, for topic sets without the bundled one."""
+    return bundled_data.bundled_background()
+
+
+def evaluation_set(name: EvaluationSet = "sustainability") -> str:
+    """A bundled evaluation set, as JSON lines."""
+    return bundled_data.evaluation_set(name)
+
+
+def _embedding(config: Config, memory: ScreeningCache) -> Screener:
+    path = model_files.model_path(model_folder(config))
+    try:
+        from feedmill.adapters.screeners.embedding import (  # noqa: PLC0415  # an extra
+            EmbeddingScreener,
+        )
+    except ImportError as problem:
+        extra, part = "semantic", "embedding-based screening"
+        raise MissingExtraError(extra, part) from problem
+    model_files.check_model(path, model_files.USE_M)
+    return EmbeddingScreener(
+        path, memory, bundled_data.reference_texts(), threads=config.screen.threads
+    )
+
+
+def _llm(config: Config, memory: ScreeningCache, stack: AsyncExitStack) -> Screener:
+    if not config.screen.llm_url:
+        mistake = (
+            "no language model is configured; set llm_url under [screen], or "
+            "FEEDMILL_SCREEN_LLM_URL, to an endpoint like http://127.0.0.1:8080/v1"
+        )
+        raise ConfigError([mistake])
+    clock = SystemClock()
+    own = replace(
+        config.fetch,
+        allow_cidrs=config.screen.llm_allow_cidrs,
+        read_timeout_ms=config.screen.llm_timeout_ms,
+    )
+    fetcher = CurlFetcher(own, clock)
+    stack.push_async_callback(fetcher.close)
+    return LlmScreener(config.screen, fetcher, clock, memory, key=_llm_key())
+
+
+def _llm_key() -> str | None:
+    """The API key from the environment or the file it names; never from the settings file."""
+    named = os.environ.get("FEEDMILL_LLM_KEY_FILE")
+    key = Path(named).read_text("utf-8") if named else os.environ.get("FEEDMILL_LLM_KEY", "")
+    return key.strip() or None

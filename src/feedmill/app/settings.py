@@ -1,0 +1,56 @@
+"""Settings and logging of a process, read from the environment."""
+
+import os
+import socket
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from msgspec import json
+
+from feedmill.adapters import settings
+from feedmill.adapters.clock import SystemClock
+from feedmill.config import Config
+from feedmill.observe import log
+
+_LEVELS: Final = {-1: "error", 0: "warning", 1: "info", 2: "debug"}
+
+
+def load_config(path: Path | None = None, home: str | None = None) -> Config:
+    """Load the settings; `home` from the command line overrides file and environment."""
+    own = {} if home is None else {"FEEDMILL_HOME": home}
+    return settings.load_config(path, os.environ | own)
+
+
+def set_up_logging(verbose: int, *, as_json: bool) -> None:
+    """Warnings by default, one line per refresh with -v, everything with -vv, errors with -1."""
+    named = os.environ.get("FEEDMILL_LOG", "")
+    level = named if named in log.LOG_LEVELS else _LEVELS[min(verbose, 2)]
+    log.set_up(level, as_json=as_json or os.environ.get("FEEDMILL_LOG_JSON") == "1")
+
+
+def config_reference() -> list[dict[str, str]]:
+    """Every setting with its variable and default."""
+    return [
+        {
+            "part": part,
+            "field": field.name,
+            "variable": settings.environment_name(part, field.name),
+            "default": json.encode(field.default).decode(),
+        }
+        for part in settings.section_names()
+        for field in settings.fields_of(part)
+    ]
+
+
+def owner_name() -> str:
+    """The name under which this process leases lanes: host, random part and process id.
+
+    Containers number their processes from 1 and may share the name of their machine.
+    """
+    return f"{socket.gethostname()}/{SystemClock().new_secret()[:4]}:{os.getpid()}"
+
+
+def current_time() -> datetime:
+    """The current time, for commands without services."""
+    return SystemClock().now()

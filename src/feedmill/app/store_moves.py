@@ -1,0 +1,79 @@
+"""Migrations, and transfer and comparison of a SQLite and a PostgreSQL store."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from feedmill.adapters.clock import SystemClock
+from feedmill.adapters.store import open as opening
+from feedmill.config import Config
+from feedmill.model.store_transfer import Transfer
+
+if TYPE_CHECKING:
+    from feedmill.adapters.store.transfer.copy import Move as StoreMove
+    from feedmill.adapters.store.transfer.copy import Progress
+from feedmill.app.services import DATABASE_NAME, make_home
+
+BATCH_ROWS: Final = 5_000  # of one transaction, when a store moves
+
+
+async def migrate_store(config: Config) -> tuple[str, ...]:
+    """Migrate the store to this version; the names of the applied migrations."""
+    home = Path(config.store.home)
+    if config.store.url is None:
+        make_home(home)
+    return await opening.apply_migrations(config, home / DATABASE_NAME, SystemClock().now())
+
+
+async def missing_migrations(config: Config) -> tuple[str, ...]:
+    """The names of missing migrations; nothing is changed."""
+    return await opening.missing_migrations(config, Path(config.store.home) / DATABASE_NAME)
+
+
+async def transfer_store(
+    config: Config,
+    source: str,
+    target: str,
+    progress: "Progress",
+    *,
+    dry_run: bool = False,
+    restart: bool = False,
+    batch_rows: int = BATCH_ROWS,
+) -> Transfer:
+    """Copy a SQLite store into a PostgreSQL one, or plan it; ConflictError when it is refused.
+
+    With `restart` the rows of an interrupted transfer are discarded first.
+    """
+    own = replace(config, store=replace(config.store, url=target, migrate_wait_sec=0.0))
+    async with _move(own, source, target, batch_rows) as move:
+        missing = await opening.missing_migrations(own, Path())
+        if dry_run:
+            return replace(await move.plan(), migrations=missing)
+        if missing:
+            await opening.apply_migrations(own, Path(), SystemClock().now())
+        done = await move.carry(progress, restart=restart)
+        return replace(done, migrations=missing)
+
+
+async def compare_stores(
+    config: Config, source: str, target: str, progress: "Progress", *, batch_rows: int = BATCH_ROWS
+) -> Transfer:
+    """Compare a SQLite store with a PostgreSQL one; nothing is written."""
+    own = replace(config, store=replace(config.store, url=target))
+    async with _move(own, source, target, batch_rows) as move:
+        return await move.compare(progress)
+
+
+@asynccontextmanager
+async def _move(
+    config: Config, source: str, target: str, batch_rows: int
+) -> AsyncIterator["StoreMove"]:
+    opening.check_postgres()
+    from feedmill.adapters.store.transfer import copy  # noqa: PLC0415  # an extra
+
+    two = copy.read_places(source, target, DATABASE_NAME)
+    async with copy.opened(two, config.store, batch_rows=batch_rows) as move:
+        yield move

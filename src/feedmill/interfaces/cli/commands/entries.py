@@ -1,0 +1,88 @@
+"""`feedmill entries`: list entries."""
+
+import sys
+from typing import Any
+
+import click
+
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.options import after_option, json_option, limit_option
+from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
+from feedmill.interfaces.cli.run_command import resolve_feed, with_services
+from feedmill.model.entry import EntryFilter
+from feedmill.model.event import StoredEntry
+from feedmill.normalise.dates.parse import parse_date
+from feedmill.publish.to_json import entry_wire
+
+
+@click.command()
+@click.option("--feed", metavar="FEED", help="Only this feed.")
+@click.option("--tag", metavar="TAG", help="Only feeds with this tag.")
+@click.option("--category", metavar="NAME", help="Only entries with this category.")
+@click.option("--since", metavar="TIME", help="First seen at or after this time.")
+@click.option("--until", metavar="TIME", help="First seen before this time.")
+@click.option(
+    "--text", metavar="WORD", help="Only entries with a title word that starts with this."
+)
+@limit_option(50)
+@after_option
+@json_option
+@click.pass_context
+def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
+    """List entries, newest arrivals first."""
+    since = _moment(chosen["since"], "--since")
+    until = _moment(chosen["until"], "--until")
+
+    async def action(services: Services) -> tuple[list[StoredEntry], str | None]:
+        feed = await resolve_feed(chosen["feed"], services) if chosen["feed"] else None
+        where = EntryFilter(
+            feed_id=feed.id if feed else None,
+            tag=chosen["tag"],
+            category=chosen["category"],
+            since=since,
+            until=until,
+            text=chosen["text"],
+        )
+        page = await services.store.entries(where, after=chosen["after"], limit=chosen["limit"])
+        return list(page.items), page.next
+
+    found, following = with_services(ctx, action, as_json=as_json)
+    if as_json:
+        show_json({"items": [entry_wire(entry) for entry in found], "next": following})
+        return
+    if not found:
+        click.echo("no matching entries; `feedmill sync` polls all due feeds")
+        return
+    rows = [
+        (
+            f"{(e.published_effective or e.first_seen):%Y-%m-%d %H:%M}",
+            e.title or "-",
+            e.canonical_link or "-",
+            e.entry_uid,
+        )
+        for e in found
+    ]
+    if sys.stdout.isatty():
+        for row in rows:
+            _show_row(*row)
+    else:
+        show_table(("published", "title", "link", "entry_uid"), rows)
+    if following is not None:
+        click.echo(f"next page: --after {following}")
+
+
+def _moment(text: str | None, option: str) -> Any:  # noqa: ANN401
+    if text is None:
+        return None
+    moment = parse_date(text)
+    if moment is None:
+        message = f"{text!r} is not a time; use a format like 2025-10-14 or 2025-10-14T09:30:00Z"
+        raise click.BadParameter(message, param_hint=option)
+    return moment
+
+
+def _show_row(published: str, title: str, link: str, uid: str) -> None:
+    """An entry on lines of its own: a uid that was cut to fit a column would be of no use."""
+    click.echo(f"{published}  {style_text(shorten(title, 120), bold=True)}")
+    click.echo(f"  {shorten(link, 400)}")
+    click.echo(f"  {uid}")

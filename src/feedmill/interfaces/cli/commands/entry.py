@@ -1,0 +1,42 @@
+"""`feedmill entry`: show one entry."""
+
+from typing import Any
+
+import click
+
+from feedmill.engine.run.services import Services
+from feedmill.errors import NotFoundError
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_facts, show_json
+from feedmill.interfaces.cli.run_command import with_services
+from feedmill.publish.to_json import entry_wire, revision_wire
+
+
+@click.command()
+@click.argument("entry_uid")
+@click.option("--revisions", is_flag=True, help="Show earlier revisions too.")
+@json_option
+@click.pass_context
+def entry(ctx: click.Context, entry_uid: str, *, revisions: bool, as_json: bool) -> None:
+    """Show one entry."""
+
+    async def action(services: Services) -> dict[str, Any]:
+        found = await services.store.entry(entry_uid)
+        if found is None:
+            message = f"there is no entry {entry_uid!r}"
+            raise NotFoundError(message, "`feedmill entries` lists them")
+        shape = entry_wire(found)
+        if revisions:
+            earlier = await services.store.revisions(entry_uid)
+            shape["history"] = [revision_wire(one) for one in earlier]
+        return shape
+
+    result = with_services(ctx, action, as_json=as_json)
+    if as_json:
+        show_json(result)
+        return
+    earlier = result.pop("history", ())
+    show_facts(result)
+    for number, one in enumerate(earlier, 1):
+        click.echo()
+        show_facts({f"revision {number}": one})

@@ -1,0 +1,55 @@
+"""`feedmill explain`: explain when and why a feed is polled."""
+
+from typing import Any
+
+import click
+
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json, style_text
+from feedmill.interfaces.cli.run_command import config_of, resolve_feed, with_services
+from feedmill.model.feed import Feed
+from feedmill.publish.move_shapes import candidate_in_words, candidate_shape
+from feedmill.publish.to_json import decision_wire
+from feedmill.schedule.explain import explain_decision
+
+
+@click.command()
+@click.argument("feed")
+@click.option(
+    "--history",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Decisions to explain.",
+)
+@json_option
+@click.pass_context
+def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> None:
+    """Explain the schedule of a feed: the last result, the rules applied and the next poll."""
+
+    config = config_of(ctx, as_json=as_json)
+
+    async def action(
+        services: Services,
+    ) -> tuple[Feed, list[tuple[dict[str, Any], tuple[str, ...]]]]:
+        found = await resolve_feed(feed, services)
+        decisions = await services.store.decisions(found.id, limit=history)
+        told = [(decision_wire(one, words := explain_decision(one)), words) for one in decisions]
+        return found, told
+
+    found, decisions = with_services(ctx, action, as_json=as_json, config=config)
+    title, candidate = found.title or found.url, found.move
+    if as_json:
+        move = None if candidate is None else candidate_shape(candidate, config.moves)
+        show_json({"items": [shape for shape, _ in decisions], "next": None, "move": move})
+        return
+    if not decisions:
+        click.echo(f"{title}: not polled yet")
+    for shape, words in decisions:
+        click.echo(style_text(f"{title}, decided {shape['decided_at']}", bold=True))
+        for sentence in words:
+            click.echo(f"  {sentence}")
+    for sentence in () if candidate is None else candidate_in_words(candidate, config.moves):
+        click.echo(f"  {shorten(sentence, 4_000)}")

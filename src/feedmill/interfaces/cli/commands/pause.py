@@ -1,0 +1,44 @@
+"""`feedmill pause`: stop polling feeds."""
+
+from typing import Any
+
+import click
+from msgspec.structs import replace
+
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json
+from feedmill.interfaces.cli.run_command import (
+    resolve_feeds,
+    with_services,
+)
+from feedmill.publish.to_json import feed_wire
+
+
+@click.command()
+@click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
+@json_option
+@click.pass_context
+def pause(ctx: click.Context, feeds: tuple[str, ...], *, as_json: bool) -> None:
+    """Stop polling feeds until they are resumed."""
+    set_paused(ctx, feeds, paused=True, as_json=as_json)
+
+
+def set_paused(ctx: click.Context, feeds: tuple[str, ...], *, paused: bool, as_json: bool) -> None:
+    """Pause or resume feeds and print the result."""
+
+    async def action(services: Services) -> list[dict[str, Any]]:
+        changed = []
+        for found in await resolve_feeds(feeds, services):
+            feed = replace(found, paused=paused)
+            await services.store.change_feed(feed)
+            if not paused:
+                await services.store.make_due([feed.id], services.clock.now())
+            changed.append(feed_wire(feed, services.config.schedule))
+        return changed
+
+    changed = with_services(ctx, action, as_json=as_json)
+    if as_json:
+        show_json({"items": changed, "next": None})
+    else:
+        click.echo(f"{'paused' if paused else 'resumed'} {len(changed)}")

@@ -1,0 +1,48 @@
+"""`feedmill remove`: delete subscriptions."""
+
+import sys
+
+import click
+
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.exit import exit_with_error
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import format_count, shorten, show_json
+from feedmill.interfaces.cli.run_command import (
+    resolve_feeds,
+    with_services,
+)
+from feedmill.model.feed import Feed
+from feedmill.publish.events import event_of_removed_feed
+
+
+@click.command()
+@click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@json_option
+@click.pass_context
+def remove(ctx: click.Context, feeds: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
+    """Delete subscriptions and their entries; raw documents are deleted by retention."""
+    if not (yes or as_json or sys.stdin.isatty()):
+        exit_with_error("usage", "not a terminal: pass --yes to confirm", as_json=as_json, status=2)
+
+    async def action(services: Services) -> list[str]:
+        chosen = await resolve_feeds(feeds, services)
+        if not (yes or as_json) and not _agreed(chosen):
+            return []
+        for feed in chosen:
+            event = event_of_removed_feed(feed, now=services.clock.now())
+            await services.store.remove_feed(feed.id, (event,))
+        return [feed.id for feed in chosen]
+
+    gone = with_services(ctx, action, as_json=as_json)
+    if as_json:
+        show_json({"items": gone, "next": None})
+    else:
+        click.echo(f"removed {len(gone)}")
+
+
+def _agreed(feeds: list[Feed]) -> bool:
+    for feed in feeds:
+        click.echo(f"  {shorten(feed.title or '-', 200)}  {feed.url}")
+    return click.confirm(f"remove {format_count(len(feeds), 'feed')} with all entries?")

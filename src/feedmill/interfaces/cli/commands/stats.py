@@ -1,0 +1,25 @@
+"""`feedmill stats`: count feeds, entries, fetches and events."""
+
+import click
+
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json
+from feedmill.interfaces.cli.run_command import with_services
+
+
+@click.command()
+@json_option
+@click.pass_context
+def stats(ctx: click.Context, *, as_json: bool) -> None:
+    """Count feeds, entries, fetches and events."""
+
+    async def action(services: Services) -> dict[str, int]:
+        return await services.store.counts()
+
+    result = with_services(ctx, action, as_json=as_json)
+    if as_json:
+        show_json(result)
+        return
+    for key, value in result.items():
+        click.echo(f"{key:<28}{value:>12,}")

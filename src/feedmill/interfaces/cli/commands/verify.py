@@ -1,0 +1,34 @@
+"""`feedmill verify`: check the store and the raw documents."""
+
+import sys
+from typing import Any
+
+import click
+
+from feedmill.engine.maintain.retention import verify_integrity as verify_all
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json, style_text
+from feedmill.interfaces.cli.run_command import (
+    with_services,
+)
+
+
+@click.command("verify")
+@json_option
+@click.pass_context
+def verify(ctx: click.Context, *, as_json: bool) -> None:
+    """Check that the store is intact and that every raw document matches its hash."""
+
+    async def action(services: Services) -> dict[str, Any]:
+        return await verify_all(services)
+
+    result = with_services(ctx, action, as_json=as_json)
+    if as_json:
+        show_json(result)
+    else:
+        click.echo(f"{result['documents']:,} raw documents read and hashed")
+        for problem in result["problems"]:
+            click.echo(f"  {style_text('problem', fg='red')} {problem}")
+        click.echo("sound" if not result["problems"] else f"{len(result['problems'])} problems")
+    sys.exit(1 if result["problems"] else 0)

@@ -1,0 +1,175 @@
+"""Subscribes to several addresses; on a terminal it asks which feed of a page to take."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import click
+from msgspec.structs import replace
+
+from feedmill.config import ScheduleConfig
+from feedmill.engine.run.services import Services
+from feedmill.engine.subscribe.add_feed import Subscribed, add_tags, subscribe
+from feedmill.engine.subscribe.subscriber import FeedChoices, Subscriber
+from feedmill.errors import FeedmillError, NoFeedError, UsageError
+from feedmill.interfaces.cli.output import progress, shorten, show_table, style_text
+from feedmill.model.canonical import Canonical, FoundFeed
+from feedmill.model.feed import FeedOverrides
+from feedmill.publish.to_json import feed_wire
+
+_WHY = {
+    "response_url": "the address at which the server answers",
+    "redirect_verified": "other addresses of the feed redirect there",
+    "content_verified": "the same bytes at a cleaner address",
+    "signature_verified": "the same feed at a cleaner address",
+    "upgrade_https": "the same feed over https",
+    "exists_in_db": "already known by another address",
+    "fallback": "kept the address as given: no cleaner spelling served the same feed",
+}
+
+
+class AddOptions(NamedTuple):
+    """The options that apply to every address of one command."""
+
+    title: str | None
+    tags: tuple[str, ...]
+    overrides: FeedOverrides
+    choose: str | None = None
+
+
+class RejectedAddress(NamedTuple):
+    """An address that could not be subscribed to."""
+
+    address: str
+    problem: FeedmillError
+
+
+AddAnswer = Subscribed | FeedChoices | RejectedAddress
+
+
+async def subscribe_all(
+    urls: Sequence[str], options: AddOptions, services: Services, *, as_is: bool, asks: bool
+) -> list[AddAnswer]:
+    """One answer per address; an error of one does not affect the others."""
+    subscriber = Subscriber(services)
+    answers: list[AddAnswer] = []
+    with progress(len(urls), "asking", hide=as_is or len(urls) == 1) as step:
+        for url in urls:
+            try:
+                answers.append(await _join(url, options, subscriber, as_is=as_is))
+            except (NoFeedError, UsageError) as problem:
+                answers.append(RejectedAddress(url, problem))
+            step()
+    if asks and sys.stdin.isatty() and sys.stdout.isatty():
+        answers = [await _decided(answer, options, subscriber) for answer in answers]
+    return answers
+
+
+def answer_shape(answer: AddAnswer, schedule: ScheduleConfig) -> dict[str, Any]:
+    """An answer as JSON."""
+    if isinstance(answer, RejectedAddress):
+        problem = answer.problem
+        error = {"code": problem.reason, "message": str(problem), "hint": problem.hint}
+        return {"created": False, "address": answer.address, "error": error}
+    if isinstance(answer, FeedChoices):
+        feeds = [_found_shape(feed) for feed in answer.feeds]
+        return {"created": False, "page_url": answer.page_url, "choices": feeds}
+    shape = {"created": answer.created, **feed_wire(answer.feed, schedule)}
+    if answer.canonical is not None:
+        shape["canonical"] = {"reason": answer.canonical.reason, "requests": answer.requests}
+    return shape
+
+
+def print_answers(answers: Sequence[AddAnswer]) -> None:
+    """Print the answers."""
+    for answer in answers:
+        match answer:
+            case Subscribed():
+                _say_subscribed(answer)
+            case FeedChoices():
+                click.echo(f"{answer.page_url} has several feeds; pass --choose N, URL or best:")
+                _show_choices(answer.feeds)
+            case RejectedAddress(_, problem):
+                click.echo(f"feedmill: {shorten(str(problem), 400)}", err=True)
+                if problem.hint:
+                    click.echo(f"  {problem.hint}", err=True)
+    if any(isinstance(answer, Subscribed) and answer.created for answer in answers):
+        click.echo("next: feedmill sync")
+
+
+async def _join(
+    url: str, options: AddOptions, subscriber: Subscriber, *, as_is: bool
+) -> Subscribed | FeedChoices:
+    done = await _met(url, options, subscriber, as_is=as_is)
+    if isinstance(done, FeedChoices) or done.created:
+        return done
+    return replace(done, feed=await add_tags(done.feed, options.tags, subscriber.services))
+
+
+async def _met(
+    url: str, options: AddOptions, subscriber: Subscriber, *, as_is: bool
+) -> Subscribed | FeedChoices:
+    if as_is:
+        return await subscribe(
+            url,
+            subscriber.services,
+            title=options.title,
+            tags=options.tags,
+            overrides=options.overrides,
+        )
+    return await subscriber.subscribe(
+        url,
+        title=options.title,
+        tags=options.tags,
+        overrides=options.overrides,
+        choose=options.choose,
+    )
+
+
+async def _decided(answer: AddAnswer, options: AddOptions, subscriber: Subscriber) -> AddAnswer:
+    """Ask which feed of a page with several to subscribe to."""
+    if not isinstance(answer, FeedChoices):
+        return answer
+    click.echo(f"{answer.page_url} has several feeds:")
+    _show_choices(answer.feeds)
+    number = click.prompt("Which one", type=click.IntRange(1, len(answer.feeds)), default=1)
+    chosen = options._replace(choose=answer.feeds[number - 1].url)
+    try:
+        return await _join(answer.page_url, chosen, subscriber, as_is=False)
+    except (NoFeedError, UsageError) as problem:
+        return RejectedAddress(answer.page_url, problem)
+
+
+def _say_subscribed(done: Subscribed) -> None:
+    word = style_text("added", fg="green") if done.created else "already subscribed as"
+    click.echo(f"{word} {done.feed.id}  {done.feed.url}")
+    found = done.canonical
+    if found is not None and done.requests:
+        asked = "1 request" if done.requests == 1 else f"{done.requests} requests"
+        click.echo(f"  {_why(found, done.page_url)} ({asked})")
+
+
+def _why(found: Canonical, page_url: str | None) -> str:
+    given = found.input_url
+    if page_url is not None:
+        return f"found on {page_url}; {_WHY[found.reason]}"
+    instead = f", instead of {given}" if given and given != found.url else ""
+    return f"{_WHY[found.reason]}{instead}"
+
+
+def _show_choices(feeds: Sequence[FoundFeed]) -> None:
+    rows = [
+        (str(number), feed.title or "-", feed.type or "-", feed.url)
+        for number, feed in enumerate(feeds, 1)
+    ]
+    show_table(("n", "title", "type", "url"), rows)
+
+
+def _found_shape(feed: FoundFeed) -> dict[str, Any]:
+    return {
+        "url": feed.url,
+        "title": feed.title,
+        "type": feed.type,
+        "found_by": feed.found_by,
+        "is_comments": feed.is_comments,
+    }

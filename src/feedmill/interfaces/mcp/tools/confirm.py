@@ -1,0 +1,173 @@
+"""Tool confirm: a person is asked whether candidates may be inserted.
+
+A client that can show a question to its person is asked to (elicitation). Any other gets `pending`
+and the name of the question; the ticket is then shown to the person alone, by `feedmill confirm`
+on a terminal. Either way the question closes with its answer: sending an old answer again asks
+again.
+"""
+
+from typing import Annotated, Final, Literal, NamedTuple
+
+from mcp.server.mcpserver import (
+    AcceptedElicitation,
+    DeclinedElicitation,
+    Elicit,
+    ElicitationResult,
+    Resolve,
+)
+from pydantic import BaseModel, Field
+
+from feedmill.engine.service.auth import require_scope
+from feedmill.engine.two_phase.candidate_file import select_candidates
+from feedmill.engine.two_phase.confirmation import (
+    accept_question,
+    ask_confirmation,
+    decline_question,
+)
+from feedmill.engine.two_phase.window_library import SavedWindow
+from feedmill.interfaces.mcp.arguments import CandidateIds, WindowId
+from feedmill.interfaces.mcp.shapes import Confirmed
+from feedmill.interfaces.mcp.state import Call, caller_of, mcp_state_of, program_of
+from feedmill.interfaces.mcp.tool import tool, translate_errors
+from feedmill.model.candidate import WindowCandidate
+from feedmill.model.confirmation import Question
+from feedmill.screen.texts import clean_line
+
+_MOST_SHOWN: Final = 30  # candidates that a question can show; more are shown on a terminal
+
+
+_TITLE_CHARS: Final = 120
+
+
+_FEED_CHARS: Final = 60
+
+
+_URL_CHARS: Final = 200
+
+
+_PERSON: Final = "the person at"
+
+
+_AT_THE_TERMINAL: Final = (
+    "Nothing is inserted yet. Ask the person to run `feedmill confirm --code {code}` on a terminal "
+    "of their own and to give you the ticket that it shows. You cannot confirm for them."
+)
+
+
+class ConfirmationForm(BaseModel):
+    """What the person fills in."""
+
+    insert: bool = Field(title="Insert these entries", description="Yes stores all of them.")
+    name: str = Field(default="", title="Your name", description="For the record.", max_length=100)
+
+
+class NotAsked(NamedTuple):
+    """The client cannot show the question, or may not: it waits for a person on a terminal."""
+
+    code: str
+
+
+async def question_to_ask(call: Call, window_id: str, candidate_ids: list[int]) -> Question:
+    """The open question about this selection; the whole window is proven first."""
+    with translate_errors("confirm"):
+        require_scope(caller_of(call), "write")
+        state = mcp_state_of(call)
+        kept = await state.window_library.window(window_id, checked=True)
+        select_candidates(kept.file, candidate_ids)
+        return await ask_confirmation(
+            kept.id,
+            kept.file.digest,
+            candidate_ids,
+            state.services,
+            asked_by=program_of(call),
+        )
+
+
+async def answer_of_person(
+    call: Call, question: Annotated[Question, Resolve(question_to_ask)]
+) -> Elicit[ConfirmationForm] | NotAsked:
+    """Let the client ask its person, if it can; all that would be inserted is in the question."""
+    with translate_errors("confirm"):
+        state = mcp_state_of(call)
+        is_allowed = state.services.config.mcp.ask == "client"
+        if not is_allowed or not _can_ask(call) or len(question.candidate_ids) > _MOST_SHOWN:
+            return NotAsked(question.code)
+        kept = await state.window_library.window(question.window_id)
+        return Elicit(_words(question, kept), ConfirmationForm)
+
+
+@tool("Ask the person to confirm", "write")
+async def confirm(
+    call: Call,
+    window_id: WindowId,
+    candidate_ids: CandidateIds,
+    question: Annotated[Question, Resolve(question_to_ask)],
+    answer: Annotated[ElicitationResult[ConfirmationForm], Resolve(answer_of_person)],
+) -> Confirmed:
+    """Step 4: ask the person whether exactly these candidates may be inserted.
+
+    `confirmed` brings a ticket that is good once, for this selection, for some minutes. `pending`
+    means that the person has to answer on a terminal: pass `what_now` on to them, and wait.
+    """
+    del window_id, candidate_ids  # the question holds them, sorted
+    said: object = answer.data if isinstance(answer, AcceptedElicitation) else answer
+    match said:
+        case ConfirmationForm(insert=True):
+            return await _yes(call, question, said)
+        case ConfirmationForm() | DeclinedElicitation():
+            return await _no(call, question)
+        case _:  # not asked, or not answered: the question stays open
+            return _confirmed("pending", question, _AT_THE_TERMINAL.format(code=question.code))
+
+
+def _can_ask(call: Call) -> bool:
+    """True when the client says that it shows forms to its person."""
+    capabilities = call.client_capabilities
+    able = None if capabilities is None else capabilities.elicitation
+    return able is not None and (able.form is not None or able.url is None)
+
+
+async def _yes(call: Call, question: Question, said: ConfirmationForm) -> Confirmed:
+    by = said.name.strip() or f"{_PERSON} {program_of(call)}"
+    made = await accept_question(question.code, mcp_state_of(call).services, by=by, shown="mcp")
+    words = "Call insert_selected with this ticket and exactly these ids."
+    shape = _confirmed("confirmed", made.question, words)
+    return shape.model_copy(
+        update={"ticket": made.ticket, "expires_at": made.question.ticket_expires_at}
+    )
+
+
+async def _no(call: Call, question: Question) -> Confirmed:
+    by = f"{_PERSON} {program_of(call)}"
+    closed = await decline_question(question.code, mcp_state_of(call).services, by=by, shown="mcp")
+    words = "The person said no. Insert nothing of this selection; ask them what they want."
+    return _confirmed("declined", closed, words)
+
+
+def _confirmed(
+    status: Literal["confirmed", "declined", "pending"], question: Question, what_now: str
+) -> Confirmed:
+    return Confirmed(
+        status=status,
+        question=question.code,
+        window_id=question.window_id,
+        candidate_ids=list(question.candidate_ids),
+        what_now=what_now,
+    )
+
+
+def _words(question: Question, kept: SavedWindow) -> str:
+    """The question as the person reads it; the same words each time it is put together."""
+    rows = "\n".join(_line(one) for one in select_candidates(kept.file, question.candidate_ids))
+    return (
+        f"{question.asked_by} asks to insert {len(question.candidate_ids)} entries "
+        f"(question {question.code}). The titles are the publishers' own words:\n{rows}"
+    )
+
+
+def _line(candidate: WindowCandidate) -> str:
+    day = "undated" if candidate.published_at is None else f"{candidate.published_at:%Y-%m-%d}"
+    title = clean_line(candidate.title or "(no title)", _TITLE_CHARS)
+    feed = clean_line(candidate.feed_title or "", _FEED_CHARS)
+    url = clean_line(candidate.url or "", _URL_CHARS)
+    return f"{candidate.candidate_id}. {day} | {title} | {feed} | {url}"
