@@ -38,10 +38,9 @@ from feedmill.adapters.store.tables.paging import (
     page_of,
     position,
 )
-from feedmill.model.entry import EntryFilter
 from feedmill.model.event import Event, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import BlobRef, Feed, FetchRecord
-from feedmill.model.page import Page
+from feedmill.model.page import EntryFilter, Page
 from feedmill.model.schedule import Decision
 
 _TABLES: Final = {

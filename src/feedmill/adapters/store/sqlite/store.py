@@ -47,7 +47,6 @@ from feedmill.adapters.store.tables.codec import blob_row, micros
 from feedmill.errors import StoreError
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.confirmation import Question
-from feedmill.model.entry import EntryFilter
 from feedmill.model.event import Event, NewEvent, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import (
     BlobRef,
@@ -64,7 +63,7 @@ from feedmill.model.feed import (
 )
 from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.live_screen import HeldEntry, Standing, StandingScreen
-from feedmill.model.page import Page
+from feedmill.model.page import EntryFilter, Page
 from feedmill.model.refresh import Committed, Recalled, Refresh
 from feedmill.model.schedule import Decision
 from feedmill.model.token import Token, TokenSecret

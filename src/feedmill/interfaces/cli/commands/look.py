@@ -17,9 +17,9 @@ from feedmill.interfaces.cli.output import (
     style_text,
 )
 from feedmill.interfaces.cli.run_command import config_of, resolve_feed, with_services
-from feedmill.model.entry import EntryFilter
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed
+from feedmill.model.page import EntryFilter
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.publish.move_shapes import candidate_in_words, candidate_shape
 from feedmill.publish.to_json import decision_wire, entry_wire, fetch_wire, revision_wire

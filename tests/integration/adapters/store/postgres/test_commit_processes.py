@@ -14,7 +14,7 @@ from tests.support.sample_refreshes import new_feed
 
 from feedmill.adapters.failpoints import VARIABLE
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.model.entry import EntryFilter
+from feedmill.model.page import EntryFilter
 
 ROOT = Path(__file__).parents[5]
 FEEDS = 14  # the first of the second half is odd: it begins with the other end

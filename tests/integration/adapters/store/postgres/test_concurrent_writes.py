@@ -24,10 +24,10 @@ from feedmill.adapters.store.postgres import confirmations, hooks, merging, movi
 from feedmill.adapters.store.postgres.claim_planner import Pacing
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.model.confirmation import Question
-from feedmill.model.entry import EntryFilter
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, ImportedOutline, Move
 from feedmill.model.live_screen import HeldEntry
+from feedmill.model.page import EntryFilter
 from feedmill.model.token import Token
 from feedmill.model.webhook import Settlement, Webhook
 

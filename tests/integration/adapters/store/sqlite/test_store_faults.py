@@ -9,8 +9,8 @@ from tests.support.sample_refreshes import NOON, a_refresh, an_entry, claim_all,
 
 from feedmill.adapters.store.sqlite.store import SqliteStore, in_memory_store
 from feedmill.errors import StoreError
-from feedmill.model.entry import EntryFilter
 from feedmill.model.feed import Feed
+from feedmill.model.page import EntryFilter
 from feedmill.model.refresh import Refresh
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.support.sample_refreshes import HOUR, NOON, a_refresh, an_entry, new_feed, poll, read
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
-from feedmill.model.entry import EntryFilter
+from feedmill.model.page import EntryFilter
 
 ROOT = Path(__file__).parents[5]
 FEEDS = 24
