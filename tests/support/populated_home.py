@@ -21,9 +21,10 @@ from feedmill.engine.moves.follow import move_feed
 from feedmill.engine.ports.store import Store
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.confirmation import Question
-from feedmill.model.entry import Author, Entry, EntryFilter
+from feedmill.model.entry import Author, Entry
 from feedmill.model.feed import Feed, ImportedOutline
 from feedmill.model.live_screen import StandingScreen
+from feedmill.model.page import EntryFilter
 from feedmill.model.screening import Topic, TopicSet
 from feedmill.model.token import Token
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook, WebhookSecret

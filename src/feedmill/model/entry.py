@@ -1,4 +1,4 @@
-"""Normalised entries and feeds: the values that are stored and published, and the filter for lists of them.
+"""Normalised entries and feeds: the values that are stored and published.
 
 Field names are those of seed 002 §5.2 wherever it gives one.
 """
@@ -91,15 +91,3 @@ class NormalisedFeed(Value):
     updated: datetime | None = None
     entries: tuple[Entry, ...] = ()
     findings: tuple[Finding, ...] = ()
-
-
-class EntryFilter(Value):
-    feed_id: str | None = None
-    feed_ids: tuple[str, ...] | None = None  # any of these; an empty list lets nothing through
-    tag: str | None = None
-    category: str | None = None
-    since: datetime | None = None  # first_seen, inclusive
-    until: datetime | None = None  # first_seen, exclusive
-    text: str | None = None  # prefix of a word in the title
-    include_removed: bool = False
-    newest_first: bool = False  # of entries that came in together, the newest first; else the last

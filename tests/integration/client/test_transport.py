@@ -280,8 +280,8 @@ def test_a_name_stays_one_segment_of_the_path(name: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["mill.example", "ftp://mill.example", ""])
-def test_an_address_without_http_is_no_mill(address: str) -> None:
-    with pytest.raises(UsageError, match="begins with http"):
+def test_base_url_without_http_is_a_usage_error(address: str) -> None:
+    with pytest.raises(UsageError, match="must begin with http"):
         Client(address)
 
 

@@ -71,4 +71,4 @@ def test_a_disk_that_is_nearly_full_is_told(
     check = look(tmp_path)["disk"]
 
     assert not check.ok
-    assert "make room" in check.detail
+    assert "free some space" in check.detail

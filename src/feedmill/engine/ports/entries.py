@@ -2,10 +2,9 @@
 
 from typing import Protocol
 
-from feedmill.model.entry import EntryFilter
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FetchRecord
-from feedmill.model.page import Page
+from feedmill.model.page import EntryFilter, Page
 from feedmill.model.schedule import Decision
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from litestar.params import QueryParameter
 
 from feedmill.interfaces.rest.problems import RequestError
-from feedmill.model.entry import EntryFilter
+from feedmill.model.page import EntryFilter
 from feedmill.normalise.dates.parse import parse_date
 
 _MOMENT = "RFC 3339, or a day."

@@ -24,7 +24,7 @@ from feedmill.adapters.store.tables import entries
 from feedmill.adapters.store.tables.paging import begins_word
 from feedmill.engine.ports.store import Store
 from feedmill.model.candidate import CollectedDocument
-from feedmill.model.entry import EntryFilter
+from feedmill.model.page import EntryFilter
 
 TITLES = [
     "Straße und Maße",
