@@ -1,6 +1,6 @@
 """Documents sorted out before they are written: one pile of rows per kind of change.
 
-Nothing here touches the database, so that a transaction that has to be told over begins from the
+Nothing here touches the database, so that a transaction that has to be repeated begins from the
 same documents.
 """
 

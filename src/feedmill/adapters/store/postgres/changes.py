@@ -193,7 +193,7 @@ async def _rewrite(connection: Connection, pile: Pile) -> None:
 
 
 async def _register(connection: Connection, pile: Pile) -> None:
-    """A key and an article belong to whoever had them first, for ever (D8)."""
+    """A key and an article belong to the entry that had them first, for ever (D8)."""
     keys = [
         (digest(value), kind, value, entry_id)
         for kind, value, owner in pile.keys

@@ -1,12 +1,12 @@
 """Leases: who may poll which host, and since when (research: lane leases).
 
-A lane is leased as a whole, so that politeness is local to whoever holds it. A claim raises the
+A lane is leased as a whole, so that politeness is local to its holder. A claim raises the
 lane's epoch; whatever is committed or released under an older epoch is a no-op. The next run of every
 claimed feed is written in the same transaction: an interval after the lease's end, because the
 request may be sent at any moment until then. So a crash costs one interval and never an early poll
 (D25).
 
-Lanes that somebody else is about to claim are skipped, not waited for: claims never queue up.
+Lanes that another process is about to claim are skipped, not waited for: claims never queue up.
 """
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
@@ -33,7 +33,7 @@ from feedmill.adapters.store.tables.lanes import FIRST_DUE, SHARDS
 from feedmill.model.feed import Claim, Feed, Lane
 
 _PACE: Final = ", ".join(f"l.{name}" for name in PACE_COLUMNS.split(", "))
-# Whoever held a lease that ran out may have asked the host until its end: the gap counts from there.
+# The holder of a lease that ran out may have asked the host until its end: the gap counts from there.
 _LEASE: Final = (
     "UPDATE lanes l SET claim_at = $1, epoch = l.epoch + 1, owner = $2,"
     " next_ok_at = CASE WHEN l.owner IS NULL THEN l.next_ok_at ELSE greatest(l.next_ok_at,"

@@ -185,7 +185,7 @@ class PostgresStore(SqlStore):
         return await retention.purge(self._database, before=before, now=now)
 
     async def problems(self) -> tuple[str, ...]:
-        """What is wrong with the store, in words; nothing when all is well."""
+        """What is wrong with the database, one sentence each; empty when it is consistent."""
         await self._number()
         return await self._look(postgres_problems)
 

@@ -92,7 +92,7 @@ def raw_chains(segments: Sequence[str]) -> Query[tuple[tuple[BlobRef, str | None
     bodies = {one[0]: blob_of(one) for one in found}
     chained = yield from rows(_CHAINS, names, timeout_sec=_LOOK_SEC)
     # A body that several feeds served stands in the chain of the first of them.
-    before = {sha256: previous for sha256, previous in reversed(chained)}
+    before: dict[str, str | None] = dict(reversed(chained))
     alone = [sha256 for sha256 in bodies if sha256 not in before]
     in_order = dict.fromkeys((*alone, *(sha256 for sha256, _ in chained)))
     return tuple((bodies[sha256], before.get(sha256)) for sha256 in in_order)
