@@ -42,7 +42,7 @@ class Search(NamedTuple):
     is_sweep: bool = False
 
 
-class Frontier:
+class ClaimPlanner:
     """Preferences of one process; correctness never depends on them."""
 
     def __init__(self) -> None:

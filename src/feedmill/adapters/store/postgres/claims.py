@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import asyncpg
 from msgspec.structs import replace
 
-from feedmill.adapters.store.postgres.claim_planner import Frontier, Search
+from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, Search
 from feedmill.adapters.store.postgres.pool import Connection
 from feedmill.adapters.store.tables.codec import (
     FEED_COLUMNS,
@@ -111,7 +111,7 @@ class _Terms(NamedTuple):
 
 async def claim(
     connection: Connection,
-    frontier: Frontier,
+    planner: ClaimPlanner,
     owner: str,
     now: datetime,
     lease_sec: float,
@@ -128,10 +128,10 @@ async def claim(
     if only is not None:
         return tuple(await _claim_chosen(connection, terms, max_lanes))
     claims: list[Claim] = []
-    for search in frontier.searches(micros(now)):
-        claims += await _claim_due(connection, frontier, search, terms, max_lanes - len(claims))
-    if not claims and max_lanes > 0 and (doubt := frontier.doubt()) is not None:
-        claims += await _claim_due(connection, frontier, doubt, terms, max_lanes)
+    for search in planner.searches(micros(now)):
+        claims += await _claim_due(connection, planner, search, terms, max_lanes - len(claims))
+    if not claims and max_lanes > 0 and (doubt := planner.doubt()) is not None:
+        claims += await _claim_due(connection, planner, doubt, terms, max_lanes)
     return tuple(claims)
 
 
@@ -180,7 +180,7 @@ async def due_lanes(connection: Connection, now: datetime) -> int:
 
 
 async def _claim_due(
-    connection: Connection, frontier: Frontier, search: Search, terms: _Terms, places: int
+    connection: Connection, planner: ClaimPlanner, search: Search, terms: _Terms, places: int
 ) -> list[Claim]:
     """Fill the places from these shards, as far as there are due lanes in them."""
     claims: list[Claim] = []
@@ -190,7 +190,7 @@ async def _claim_due(
             _LEASE_DUE, until, terms.owner, now, left, search.shards, search.lows
         )
         found = [(row["shard"], row["due_at"]) for row in rows]
-        frontier.searched(search, found, is_full=len(rows) == left, now=now)
+        planner.searched(search, found, is_full=len(rows) == left, now=now)
         claims += await _take(connection, rows, terms)
         if len(rows) < left:
             break
