@@ -17,7 +17,7 @@ import uvloop
 from tests.support.sample_refreshes import a_refresh
 
 from feedmill.adapters.store.postgres import release_batcher
-from feedmill.adapters.store.postgres.claim_planner import Frontier, Search
+from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, Search
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.adapters.store.tables.codec import instant
@@ -48,11 +48,11 @@ async def _open(options: dict[str, Any]) -> PostgresStore | SqliteStore:
         return await SqliteStore.open(Path(options["path"]), synchronous="full")
     store = await PostgresStore.open(options["dsn"])
     if not options["marks"]:
-        store._frontier = Unmarked()  # noqa: SLF001  # what the marks are for, shown without them
+        store._planner = Unmarked()  # noqa: SLF001  # what the marks are for, shown without them
     return store
 
 
-class Unmarked(Frontier):
+class Unmarked(ClaimPlanner):
     """Begins to look at the beginning of each shard, always."""
 
     def _from(self, shards: Sequence[int], *, is_sweep: bool = False) -> Search:
@@ -89,7 +89,7 @@ class Claiming:
     async def share(self, live: list[str]) -> dict[str, Any]:
         """Learn who else is at work."""
         if isinstance(self.store, PostgresStore):
-            self.store._frontier.share(self.owner, live)  # noqa: SLF001  # as a sign of life does
+            self.store._planner.share(self.owner, live)  # noqa: SLF001  # as a sign of life does
         return {}
 
     async def _measured(self, *work: Any) -> dict[str, Any]:  # noqa: ANN401  # coroutines

@@ -1,7 +1,7 @@
 """Which store the settings name: SQLite in the home folder or PostgreSQL; opened and migrated.
 
-SQLite is migrated by whoever opens it. PostgreSQL is migrated by `feedmill migrate`, `run` and `init`;
-everybody else waits for them, or says that somebody has to.
+SQLite is migrated when it is opened. PostgreSQL is migrated by `feedmill migrate`, `run` and `init`;
+other commands wait for them, or say that the database has to be migrated.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Schema = Literal["apply", "await", "check"]  # migrate, wait until somebody has, or refuse
+Schema = Literal["apply", "await", "check"]  # migrate, wait until it is migrated, or refuse
 
 _AGAIN_SEC: Final = 0.5
 _MIGRATION_SEC: Final = 6 * 3600.0  # an index of a large table takes its time; so does another job
@@ -137,7 +137,7 @@ async def _connected(
 
 @asynccontextmanager
 async def clock_of(store: Store, machine: Clock) -> AsyncIterator[Clock]:
-    """The clock of whoever works on the store: the machine's own, or the one of its database."""
+    """The clock for work on the store: the machine's own, or that of its database."""
     database = getattr(store, "database", None)
     if database is None:
         yield machine

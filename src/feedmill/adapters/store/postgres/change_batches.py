@@ -1,6 +1,6 @@
-"""Documents sorted out before they are written: one pile of rows per kind of change.
+"""Documents sorted out before they are written: one batch of rows per kind of change.
 
-Nothing here touches the database, so that a transaction that has to be told over begins from the
+Nothing here touches the database, so that a transaction that has to be repeated begins from the
 same documents.
 """
 
@@ -54,7 +54,7 @@ class Document(msgspec.Struct, kw_only=True):
         yield from (one.known.entry_id for one in self.removed)
 
 
-class Pile(msgspec.Struct):
+class ChangeBatch(msgspec.Struct):
     """The rows of a batch by what is done with them; a new entry goes by its public id at first."""
 
     added: dict[str, tuple[Document, Added]] = msgspec.field(default_factory=dict)
@@ -82,55 +82,55 @@ def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-def sort_out(pile: Pile, document: Document) -> None:
+def sort_out(batch: ChangeBatch, document: Document) -> None:
     """Put every change of the document where it belongs."""
     for change in document.changes.changes:
         match change:
             case Added():
-                pile.added.setdefault(change.entry_uid, (document, change))
-                pile.articles.append((change.seen, change.entry_uid, document.seen_at))
-                _note_keys(pile, change.new_keys, change.entry_uid)
+                batch.added.setdefault(change.entry_uid, (document, change))
+                batch.articles.append((change.seen, change.entry_uid, document.seen_at))
+                _note_keys(batch, change.new_keys, change.entry_uid)
             case Revised():
-                _note_revised(pile, document, change)
+                _note_revised(batch, document, change)
             case Touched():
-                _note_touched(pile, document, change)
+                _note_touched(batch, document, change)
             case Rekeyed():
-                pile.keys += [(r.new.type, r.new.value, r.entry_id) for r in change.remaps]
+                batch.keys += [(r.new.type, r.new.value, r.entry_id) for r in change.remaps]
             case _:  # a repeat and a conflict change no row
                 pass
 
 
-def _note_revised(pile: Pile, document: Document, change: Revised) -> None:
+def _note_revised(batch: ChangeBatch, document: Document, change: Revised) -> None:
     entry_id = change.known.entry_id
     if change.changed and change.known.content_hash is not None:
-        pile.revised.append((entry_id, document.seen_at, json_text(change.changed)))
-    _note_rewritten(pile, document, change.seen, entry_id, revisions=int(bool(change.changed)))
-    _note_keys(pile, change.new_keys, entry_id)
+        batch.revised.append((entry_id, document.seen_at, json_text(change.changed)))
+    _note_rewritten(batch, document, change.seen, entry_id, revisions=int(bool(change.changed)))
+    _note_keys(batch, change.new_keys, entry_id)
     document.known.add(entry_id)
 
 
-def _note_touched(pile: Pile, document: Document, change: Touched) -> None:
+def _note_touched(batch: ChangeBatch, document: Document, change: Touched) -> None:
     known, seen, piece = change.known, change.seen, change.slice
     entry_id = known.entry_id
     if change.refresh and seen is not None:
-        _note_rewritten(pile, document, seen, entry_id, revisions=0)
+        _note_rewritten(batch, document, seen, entry_id, revisions=0)
     else:
         if piece is not None and piece.digest != known.slice_digest:
             place = (document.fetch_id, piece.offset, piece.length, piece.digest)
-            pile.placed.append((entry_id, *place))
+            batch.placed.append((entry_id, *place))
         if seen is not None and seen.guid is not None and seen.guid != known.guid:
-            pile.renamed.append((entry_id, seen.guid))
-    _note_keys(pile, change.new_keys, entry_id)
+            batch.renamed.append((entry_id, seen.guid))
+    _note_keys(batch, change.new_keys, entry_id)
     document.known.add(entry_id)
 
 
 def _note_rewritten(
-    pile: Pile, document: Document, seen: Identified, entry_id: int, *, revisions: int
+    batch: ChangeBatch, document: Document, seen: Identified, entry_id: int, *, revisions: int
 ) -> None:
     content = content_row(seen, document.fetch_id, document.seen_at)
-    pile.rewritten.append((entry_id, revisions, *content))
-    pile.articles.append((seen, entry_id, document.seen_at))
+    batch.rewritten.append((entry_id, revisions, *content))
+    batch.articles.append((seen, entry_id, document.seen_at))
 
 
-def _note_keys(pile: Pile, keys: Sequence[IdentityKey], owner: int | str) -> None:
-    pile.keys += [(key.type, key.value, owner) for key in keys]
+def _note_keys(batch: ChangeBatch, keys: Sequence[IdentityKey], owner: int | str) -> None:
+    batch.keys += [(key.type, key.value, owner) for key in keys]

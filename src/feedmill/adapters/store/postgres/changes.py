@@ -14,7 +14,7 @@ transactions that want the same ones wait for each other and never in a circle.
 from collections.abc import Sequence
 from typing import Final
 
-from feedmill.adapters.store.postgres.change_batches import Document, Pile, batches, sort_out
+from feedmill.adapters.store.postgres.change_batches import ChangeBatch, Document, batches, sort_out
 from feedmill.adapters.store.postgres.pool import Connection
 from feedmill.adapters.store.postgres.unnest import columns_of, rows_of, write_rows
 from feedmill.adapters.store.tables.codec import Row, digest, micros_or_none
@@ -120,15 +120,15 @@ async def write_changes(connection: Connection, documents: Sequence[Document]) -
 
 async def _write_batch(connection: Connection, documents: Sequence[Document]) -> None:
     current = await _current(connection, documents)
-    pile = Pile()
+    changes = ChangeBatch()
     for document in documents:
-        sort_out(pile, document)
-    await _add(connection, pile)
-    await write_rows(connection, _KEEP_REVISIONS, pile.revised)
-    await _rewrite(connection, pile)
-    await write_rows(connection, _PLACE, pile.placed)
-    await write_rows(connection, _RENAME, pile.renamed)
-    await _register(connection, pile)
+        sort_out(changes, document)
+    await _add(connection, changes)
+    await write_rows(connection, _KEEP_REVISIONS, changes.revised)
+    await _rewrite(connection, changes)
+    await write_rows(connection, _PLACE, changes.placed)
+    await write_rows(connection, _RENAME, changes.renamed)
+    await _register(connection, changes)
     await _mark_seen(connection, documents, current)
     await _remove(connection, documents)
 
@@ -142,9 +142,9 @@ async def _current(
     return {feed_no: frozenset(entry_ids) for feed_no, entry_ids in rows}
 
 
-async def _add(connection: Connection, pile: Pile) -> None:
+async def _add(connection: Connection, changes: ChangeBatch) -> None:
     """Insert the new entries in document order; what was there is known from now on."""
-    if not pile.added:
+    if not changes.added:
         return
     rows = [
         (
@@ -156,61 +156,61 @@ async def _add(connection: Connection, pile: Pile) -> None:
             change.same_as,
             *content_row(change.seen, document.fetch_id, document.seen_at),
         )
-        for uid, (document, change) in pile.added.items()
+        for uid, (document, change) in changes.added.items()
     ]
     made = await connection.fetch(_INSERT, *columns_of(rows))
-    pile.ids.update((row[0], row[1]) for row in made)
-    late = [uid for uid in pile.added if uid not in pile.ids]
+    changes.ids.update((row[0], row[1]) for row in made)
+    late = [uid for uid in changes.added if uid not in changes.ids]
     if late:
-        await _recognise(connection, pile, late)
+        await _recognise(connection, changes, late)
 
 
-async def _recognise(connection: Connection, pile: Pile, uids: Sequence[str]) -> None:
+async def _recognise(connection: Connection, changes: ChangeBatch, uids: Sequence[str]) -> None:
     """Entries that another refresh added meanwhile: theirs is the row, the article and the event."""
     rows = await connection.fetch(
         "SELECT entry_uid, entry_id FROM entries WHERE entry_uid = ANY($1::text[])", uids
     )
-    pile.ids.update((row[0], row[1]) for row in rows)
+    changes.ids.update((row[0], row[1]) for row in rows)
     late = set(uids)
-    pile.articles = [one for one in pile.articles if one[1] not in late]
+    changes.articles = [one for one in changes.articles if one[1] not in late]
     for uid in uids:
-        document, _ = pile.added[uid]
+        document, _ = changes.added[uid]
         document.overtaken.add(uid)
-        if uid in pile.ids:
-            document.known.add(pile.ids[uid])
+        if uid in changes.ids:
+            document.known.add(changes.ids[uid])
 
 
-async def _rewrite(connection: Connection, pile: Pile) -> None:
+async def _rewrite(connection: Connection, changes: ChangeBatch) -> None:
     """Write contents anew; a row that retention took comes back with what it left."""
-    if not pile.rewritten:
+    if not changes.rewritten:
         return
-    done = {row[0] for row in await connection.fetch(_REWRITE, *columns_of(pile.rewritten))}
-    expired = [row for row in pile.rewritten if row[0] not in done]
+    done = {row[0] for row in await connection.fetch(_REWRITE, *columns_of(changes.rewritten))}
+    expired = [row for row in changes.rewritten if row[0] not in done]
     if expired:
         await connection.execute(_REVIVE, *columns_of(expired))
         ids = [row[0] for row in expired]
         await connection.execute("DELETE FROM tombstones WHERE entry_id = ANY($1::bigint[])", ids)
 
 
-async def _register(connection: Connection, pile: Pile) -> None:
-    """A key and an article belong to whoever had them first, for ever (D8)."""
+async def _register(connection: Connection, changes: ChangeBatch) -> None:
+    """A key and an article belong to the entry that had them first, for ever (D8)."""
     keys = [
         (digest(value), kind, value, entry_id)
-        for kind, value, owner in pile.keys
-        if (entry_id := _id_of(pile, owner)) is not None
+        for kind, value, owner in changes.keys
+        if (entry_id := _id_of(changes, owner)) is not None
     ]
     articles = [
         (seen.article_hash, seen.article_version, entry_id, seen.entry.article_link, seen_at)
-        for seen, owner, seen_at in pile.articles
-        if seen.article_hash is not None and (entry_id := _id_of(pile, owner)) is not None
+        for seen, owner, seen_at in changes.articles
+        if seen.article_hash is not None and (entry_id := _id_of(changes, owner)) is not None
     ]
     await write_rows(connection, _KEEP_KEYS, sorted(keys, key=lambda row: row[:2]))
     await write_rows(connection, _KEEP_ARTICLES, sorted(articles, key=lambda row: str(row[0])))
 
 
-def _id_of(pile: Pile, owner: int | str) -> int | None:
+def _id_of(changes: ChangeBatch, owner: int | str) -> int | None:
     """The row's number; None for one that was added by another refresh and removed since."""
-    return owner if isinstance(owner, int) else pile.ids.get(owner)
+    return owner if isinstance(owner, int) else changes.ids.get(owner)
 
 
 async def _mark_seen(

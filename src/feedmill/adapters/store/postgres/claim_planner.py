@@ -8,7 +8,7 @@ the same rows. When a worker's own do not fill its places it takes from all othe
 
 Marks: a row that was claimed leaves a dead entry at the head of its index, and one long transaction
 (a dump, a report) keeps all of them there. So each shard has a mark below which nothing is due any
-more. Somebody else may have put a lane below it: now and then the looking begins at the beginning.
+more. Another process may have put a lane below it: now and then the looking begins at the beginning.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ SPLIT: Final = "#"  # between a big host and the number of its lane
 
 
 class Pacing(Value):
-    """What is given to a host that nobody has asked yet."""
+    """The first pace of a host, and how many lanes it has."""
 
     gap_ms: int = 1_000
     lanes: Mapping[str, int] = {}  # how many lanes a big host has; all others have one
@@ -42,7 +42,7 @@ class Search(NamedTuple):
     is_sweep: bool = False
 
 
-class Frontier:
+class ClaimPlanner:
     """Preferences of one process; correctness never depends on them."""
 
     def __init__(self) -> None:
@@ -52,8 +52,8 @@ class Frontier:
         self._lows = [0] * SHARDS
         self._since_sweep = 0
         self._swept_at = 0
-        self._in_vain = 0  # claims that found nothing since somebody last looked below the marks
-        self._patience = 1  # how many of them there are before somebody does
+        self._in_vain = 0  # claims that found nothing since the last search below the marks
+        self._patience = 1  # how many of them there are before the next one
 
     def share(self, name: str, live: Sequence[str]) -> None:
         """Take the shards that fall to `name` among the live workers (rendezvous hashing)."""

@@ -1,12 +1,12 @@
 """Leases: who may poll which host, and since when (research: lane leases).
 
-A lane is leased as a whole, so that politeness is local to whoever holds it. A claim raises the
+A lane is leased as a whole, so that politeness is local to its holder. A claim raises the
 lane's epoch; whatever is committed or released under an older epoch is a no-op. The next run of every
 claimed feed is written in the same transaction: an interval after the lease's end, because the
 request may be sent at any moment until then. So a crash costs one interval and never an early poll
 (D25).
 
-Lanes that somebody else is about to claim are skipped, not waited for: claims never queue up.
+Lanes that another process is about to claim are skipped, not waited for: claims never queue up.
 """
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import asyncpg
 from msgspec.structs import replace
 
-from feedmill.adapters.store.postgres.claim_planner import Frontier, Search
+from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, Search
 from feedmill.adapters.store.postgres.pool import Connection
 from feedmill.adapters.store.tables.codec import (
     FEED_COLUMNS,
@@ -33,7 +33,7 @@ from feedmill.adapters.store.tables.lanes import FIRST_DUE, SHARDS
 from feedmill.model.feed import Claim, Feed, Lane
 
 _PACE: Final = ", ".join(f"l.{name}" for name in PACE_COLUMNS.split(", "))
-# Whoever held a lease that ran out may have asked the host until its end: the gap counts from there.
+# The holder of a lease that ran out may have asked the host until its end: the gap counts from there.
 _LEASE: Final = (
     "UPDATE lanes l SET claim_at = $1, epoch = l.epoch + 1, owner = $2,"
     " next_ok_at = CASE WHEN l.owner IS NULL THEN l.next_ok_at ELSE greatest(l.next_ok_at,"
@@ -111,7 +111,7 @@ class _Terms(NamedTuple):
 
 async def claim(
     connection: Connection,
-    frontier: Frontier,
+    planner: ClaimPlanner,
     owner: str,
     now: datetime,
     lease_sec: float,
@@ -128,10 +128,10 @@ async def claim(
     if only is not None:
         return tuple(await _claim_chosen(connection, terms, max_lanes))
     claims: list[Claim] = []
-    for search in frontier.searches(micros(now)):
-        claims += await _claim_due(connection, frontier, search, terms, max_lanes - len(claims))
-    if not claims and max_lanes > 0 and (doubt := frontier.doubt()) is not None:
-        claims += await _claim_due(connection, frontier, doubt, terms, max_lanes)
+    for search in planner.searches(micros(now)):
+        claims += await _claim_due(connection, planner, search, terms, max_lanes - len(claims))
+    if not claims and max_lanes > 0 and (doubt := planner.doubt()) is not None:
+        claims += await _claim_due(connection, planner, doubt, terms, max_lanes)
     return tuple(claims)
 
 
@@ -180,7 +180,7 @@ async def due_lanes(connection: Connection, now: datetime) -> int:
 
 
 async def _claim_due(
-    connection: Connection, frontier: Frontier, search: Search, terms: _Terms, places: int
+    connection: Connection, planner: ClaimPlanner, search: Search, terms: _Terms, places: int
 ) -> list[Claim]:
     """Fill the places from these shards, as far as there are due lanes in them."""
     claims: list[Claim] = []
@@ -190,7 +190,7 @@ async def _claim_due(
             _LEASE_DUE, until, terms.owner, now, left, search.shards, search.lows
         )
         found = [(row["shard"], row["due_at"]) for row in rows]
-        frontier.searched(search, found, is_full=len(rows) == left, now=now)
+        planner.searched(search, found, is_full=len(rows) == left, now=now)
         claims += await _take(connection, rows, terms)
         if len(rows) < left:
             break

@@ -237,8 +237,8 @@ async def _write(connection: Connection, written: Sequence[Writing], pacing: Pac
     blobs = [one.refresh.blob for one in reversed(written) if one.refresh.blob is not None]
     rows = {blob.sha256: blob_row(blob) for blob in blobs}  # of equals the first
     await write_rows(connection, _KEEP_BLOBS, sorted(rows.values(), key=_first))
-    told = [(_events(one), f"fetch/{one.refresh.fetch.fetch_id}") for one in written]
-    await event_log.append_all(connection, told)
+    batches = [(_events(one), f"fetch/{one.refresh.fetch.fetch_id}") for one in written]
+    await event_log.append_all(connection, batches)
 
 
 def _first(row: Row) -> Any:  # noqa: ANN401  # a hash, as text or bytes
@@ -301,7 +301,7 @@ async def _keep_what_is_held(
 
 
 def _events(writing: Writing) -> Sequence[NewEvent]:
-    """What is told: of an entry that another refresh was quicker to add, that one told."""
+    """The events, without those of entries that another refresh has added before."""
     overtaken = writing.document.overtaken if writing.document is not None else ()
     return [
         event

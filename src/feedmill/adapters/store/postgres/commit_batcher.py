@@ -1,13 +1,13 @@
-"""Commits that come together are one transaction, and each is told what became of it.
+"""Groups commits that come together into one transaction; each gets its own result.
 
 While a transaction is under way, refreshes gather; the next one takes them all, up to a number and
 a weight. So a busy store writes in large groups, and an idle one answers at once. A feed has one
 refresh in a group and in all groups under way: what comes after it sees what it wrote.
 
 A group that fails is halved until the one that fails alone is found, so that one bad refresh does
-not sink the others. What is wrong with the database itself is told to everybody at once.
+not sink the others. What is wrong with the database itself fails all of them at once.
 
-When the connection breaks during COMMIT, nobody knows whether it counted: the group is told again,
+When the connection breaks during COMMIT, it is unknown whether it counted: the group is repeated,
 and the runs that did count answer that they are known (D26).
 """
 
@@ -85,7 +85,7 @@ class Committer:
             task.add_done_callback(self._tasks.discard)
 
     async def _work(self) -> None:
-        """One group after the other, as long as somebody waits."""
+        """One group after the other, as long as a commit waits."""
         try:
             while group := self._take():
                 await self._write(group)
@@ -124,8 +124,8 @@ class Committer:
         """What became of each: together, or by halves when there is a bad one among them."""
         try:
             return [*await self._transact(refreshes)]
-        except Exception as error:  # noqa: BLE001  # the edge of a task: told to all who wait
-            if len(refreshes) == 1 or _is_everybodys(error):
+        except Exception as error:  # noqa: BLE001  # the edge of a task: raised in all that wait
+            if len(refreshes) == 1 or _concerns_all(error):
                 return [error] * len(refreshes)
         half = len(refreshes) // 2
         return [*await self._settle(refreshes[:half]), *await self._settle(refreshes[half:])]
@@ -152,7 +152,7 @@ class Committer:
         return done
 
 
-def _is_everybodys(error: Exception) -> bool:
+def _concerns_all(error: Exception) -> bool:
     """Whether something is wrong with the database and not with a refresh."""
     return isinstance(error, StoreError) and error.reason != "failed"
 

@@ -1,11 +1,11 @@
-"""The one log of events: numbers without gaps, given when nobody can come before them any more (D29).
+"""The event log: sequence numbers without gaps, given once no earlier transaction is open (D29).
 
-Writers put events into `outbox` and wait for nobody. A number is given to an event once every
+Writers put events into `outbox` and never wait for each other. A number is given to an event once every
 transaction that began before its own has ended, in the order of (tx, no):
 
 - A transaction below the xmin of a snapshot has ended, and what it wrote is visible in that snapshot
   for good. So the rows with tx < xmin, read in that same snapshot, are all there will ever be.
-- Whoever gives numbers holds the row of `log_head` until it commits, and takes its snapshot after it
+- A process that gives numbers holds the row of `log_head` until it commits, and takes its snapshot after it
   has the row. So the next one sees what this one took, goes on where it stopped, and can only find
   rows behind it: xmin never goes back.
 - A bite takes the first rows of that order. What it leaves comes later in the order than what it took.
@@ -138,12 +138,12 @@ async def append(connection: Connection, events: Sequence[NewEvent], cause: str)
 
 
 async def append_all(
-    connection: Connection, told: Iterable[tuple[Sequence[NewEvent], str]]
+    connection: Connection, batches: Iterable[tuple[Sequence[NewEvent], str]]
 ) -> None:
     """Write the events of several causes, in this order."""
     rows = [
         _row(event, event_id(cause, at))
-        for events, cause in told
+        for events, cause in batches
         for at, event in enumerate(events, start=1)
     ]
     if rows:
@@ -156,7 +156,7 @@ async def number_all(database: Database) -> None:
 
 
 async def number(connection: Connection, *, strange: bool = False) -> int:
-    """Give numbers to a bite of events; how many. None when somebody else is at it.
+    """Give numbers to a bite of events; how many. 0 when another process is doing it.
 
     With `strange`, what another server has stamped is taken first.
     """

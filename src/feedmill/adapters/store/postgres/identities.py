@@ -21,7 +21,7 @@ from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.refresh import Recalled
 
 _FEED: Final = "JOIN feeds f ON f.feed_no = e.feed_no"
-# Always in the same order, so that the same row is the same value whoever asks for it.
+# Always in the same order, so that the same row is the same value for every caller.
 _KEYS: Final = """LEFT JOIN LATERAL (
   SELECT array_agg(i.key_type ORDER BY i.key_type, i.key_hash) AS types,
          array_agg(i.key_value ORDER BY i.key_type, i.key_hash) AS "values"

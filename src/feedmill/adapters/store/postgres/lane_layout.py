@@ -1,7 +1,7 @@
 """How many lanes a host has, brought to what the settings say.
 
 A host's lanes change all at once: its feeds move to the lanes they belong to now, and the lanes that
-are gone take the leases on them along. Whoever held one of them may have a request under way until
+are gone take the leases on them along. The holder of one of them may have a request under way until
 that lease would have ended, so the new lanes rest until then: a host is never asked by the old
 lanes and the new ones at the same time.
 """
@@ -37,7 +37,7 @@ _MOVE: Final = (
     "UPDATE feed_sched s SET lane_id = n.lane_id FROM unnest($1::bigint[], $2::bigint[])"
     " AS n (feed_no, lane_id) WHERE s.feed_no = n.feed_no AND s.lane_id <> n.lane_id"
 )
-# A lane that stays has been given to somebody under another layout: its epoch ends that as well.
+# A lane that stays has been leased under another layout: its epoch ends that as well.
 _BEGIN: Final = (
     "UPDATE lanes l SET owner = NULL, epoch = l.epoch + 1, gap_ms = $2, next_ok_at = $3::bigint,"
     " blocked_reason = $4, slow_down = $5, failures = $6, failing_with = $7, limited_urls = $8,"
@@ -60,11 +60,11 @@ async def _relane_host(database: Database, host: str, pacing: Pacing) -> bool:
 
 
 async def _change(connection: Connection, host: str, pacing: Pacing) -> bool:
-    """Move the feeds of one host to the lanes it should have; False when somebody has done it."""
+    """Move the feeds of one host to the lanes it should have; False when another process has done it."""
     await connection.execute(
         "SELECT 1 FROM lanes WHERE host = $1 ORDER BY lane_id FOR UPDATE", host
     )
-    # Read only now: whoever had the lanes before us may have made others.
+    # Read only now: another process that had the lanes may have made others.
     rows = await connection.fetch(_LANES_OF, host)
     if not rows or _fits(host, {row["lane_key"] for row in rows}, pacing.lanes):
         return False

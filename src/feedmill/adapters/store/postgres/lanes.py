@@ -4,8 +4,7 @@ A host has one lane, or several when it is big. The lanes that stand decide, not
 process that asks: only `layout` changes how many there are, so that processes with different
 settings agree.
 
-Whoever changes what is due locks the lane first, and whoever says when a lane is due reads the feeds
-after that. Otherwise a feed that is added while its lane is given back would sleep with it.
+A transaction that changes what is due locks the lane first, and reads the feeds after that. Otherwise a feed that is added while its lane is given back would sleep with it.
 """
 
 # ruff: noqa: S608  # names come from the lists beside; values are parameters
@@ -48,7 +47,7 @@ _LIMIT: Final = (
 async def lane_of(connection: Connection, url: str, pacing: Pacing, feed_id: str) -> int:
     """The number of the lane that a feed at this URL belongs to, made when it is the first there.
 
-    Nobody takes the lane away before the transaction ends.
+    The lane is locked against deletion until the transaction ends.
     """
     host = storable(lane_key_of(url))
     while True:
@@ -61,7 +60,7 @@ async def lane_of(connection: Connection, url: str, pacing: Pacing, feed_id: str
 
 
 async def host_pace(connection: Connection, url: str) -> HostPace | None:
-    """How the URL's host is treated, as last stored; None for a host that nobody has asked yet.
+    """How the URL's host is treated, as last stored; None for an unknown host.
 
     Of several lanes the strictest speaks for the host.
     """
@@ -74,9 +73,9 @@ async def host_pace(connection: Connection, url: str) -> HostPace | None:
 async def limit_host(
     connection: Connection, url: str, until: datetime, reason: str | None, pacing: Pacing
 ) -> None:
-    """Let nobody ask the URL's host before `until`; a longer pause stays as it is.
+    """Send no request to the URL's host before `until`; a longer pause stays as it is.
 
-    Whoever holds a lane of it now finishes its work and takes the pause over at release.
+    A worker that holds a lane of it finishes its work and takes the pause over at release.
     """
     host = storable(lane_key_of(url))
     if not await _standing(connection, host):
@@ -121,7 +120,7 @@ def strictest(paces: Sequence[HostPace]) -> HostPace | None:
 
 
 async def _standing(connection: Connection, host: str) -> dict[str, int]:
-    """The host's lanes by their names; nobody takes them away before the transaction ends."""
+    """The host's lanes by their names; locked against deletion until the transaction ends."""
     # What a lock was waited for may be gone, and what stands instead is seen only afterwards.
     rows = await connection.fetch(_STANDING, host) or await connection.fetch(_STANDING, host)
     return {row["lane_key"]: row["lane_id"] for row in rows}

@@ -1,8 +1,8 @@
-"""Bring a PostgreSQL database to this version, and wait until somebody has.
+"""Migrates a PostgreSQL database to this version, or waits until another process has.
 
 The same rules as for a file: numbered SQL, each applied once in one transaction, history is never
 changed. Two jobs at once take turns by a lock that ends with its transaction, so a pooler may stand
-between. Only `feedmill migrate` and `feedmill run` migrate; everybody else waits for them.
+between. Only `feedmill migrate` and `feedmill run` migrate; other commands wait for them.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from feedmill.errors import MigrationError
 MIGRATIONS: Final = Path(__file__).parent.parent / "migrations" / "postgres"
 
 _OLDEST: Final = 150_000  # server_version_num of PostgreSQL 15
-_LOCK: Final = 7_305_809_110_283_981_925  # any number that nobody else takes
+_LOCK: Final = 7_305_809_110_283_981_925  # any number that no other program takes
 _LOOK_SEC: Final = 0.5
 _VERSIONS: Final = """CREATE TABLE IF NOT EXISTS schema_versions (
   version integer PRIMARY KEY, name text NOT NULL, sha256 text NOT NULL)"""

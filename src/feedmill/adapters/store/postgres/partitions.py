@@ -4,7 +4,7 @@
 falls outside (a run of long ago, a housekeeping that came late) goes into the default partition, and
 is moved when its own is made. A new partition is attached, which holds up writers for a moment and
 readers of the others not at all. To take one away PostgreSQL needs the whole table for a moment: it is asked for briefly,
-and if somebody is reading long, the next purge tries again.
+and if a long query reads it, the next purge tries again.
 """
 
 # ruff: noqa: S608  # names of tables are made here from numbers; values are parameters
@@ -58,7 +58,7 @@ def piece_of_log(number: int) -> Partition:
 async def ensure(database: Database, now: datetime) -> int:
     """Make the partitions of the days and numbers to come; how many were missing.
 
-    Any number of processes may do it at once. When the tables are another user's, or somebody holds
+    Any number of processes may do it at once. When the tables are another user's, or a transaction holds
     them for long, nothing is made: the default partitions take what comes.
     """
     if not await database.read(lambda c: _missing(c, now)):
@@ -96,7 +96,7 @@ async def pieces(connection: Connection) -> tuple[Partition, ...]:
 
 
 async def lock_writers_out(connection: Connection, partition: Partition) -> None:
-    """Let nobody write into a partition until the transaction ends; reading goes on."""
+    """Block writes into a partition until the transaction ends; reading goes on."""
     await _patiently(connection, f"LOCK TABLE {partition.name} IN SHARE MODE")
 
 
@@ -186,7 +186,7 @@ async def _patiently(connection: Connection, statement: str) -> None:
     except (
         asyncpg.LockNotAvailableError,
         asyncpg.InsufficientPrivilegeError,
-        asyncpg.UndefinedTableError,  # somebody else dropped it meanwhile
+        asyncpg.UndefinedTableError,  # another process dropped it meanwhile
     ) as error:
         raise GivenUpError from error
     await connection.execute("SET LOCAL lock_timeout = DEFAULT")

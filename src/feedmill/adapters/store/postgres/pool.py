@@ -5,7 +5,7 @@ transaction mode may stand between: no session locks, no LISTEN, no temporary ta
 outlive a transaction. With `pooled` no statement is prepared beyond its transaction either.
 
 A transaction that PostgreSQL ends for its own reasons (a deadlock, a conflict of snapshots, a server
-that is restarted between two of ours) is told over from its beginning: what is passed in decides from
+that is restarted between two of ours) is repeated from its beginning: what is passed in decides from
 what it reads, and nothing of a transaction that failed was written.
 """
 
@@ -30,7 +30,7 @@ Job: TypeAlias = Callable[[Connection], Awaitable[T]]
 
 _TRIES: Final = 8  # of one transaction; a deadlock is won by the second or third
 _FIRST_WAIT_SEC: Final = 0.01
-_IDLE_SEC: Final = 60.0  # a connection that nobody used for so long is closed
+_IDLE_SEC: Final = 60.0  # a connection that was idle for so long is closed
 _AGAIN: Final = (
     asyncpg.SerializationError,
     asyncpg.DeadlockDetectedError,
@@ -77,7 +77,7 @@ class Database:
         statement_sec: float | None = None,
         pooled: bool = False,
     ) -> Self:
-        """Connect, and say clearly why not; a statement has the same time unless told otherwise."""
+        """Connect, and say clearly why not; a statement has the same time unless `statement_sec` says otherwise."""
         name = database_address(url)
         if _is_torn(url):
             message = f"{name}: this address cannot be read; {_ESCAPES}"
@@ -154,16 +154,16 @@ class Database:
             try:
                 yield connection
             except (asyncpg.InternalClientError, *_ASTRAY):
-                # The server said goodbye while nobody listened, or it is not the primary any more:
+                # The server closed it while it was idle, or it is not the primary any more:
                 # it is not to be asked anything more.
                 connection.terminate()
                 raise
 
 
 class LostCommitError(Exception):
-    """The connection broke while a transaction was being committed: nobody knows whether it was.
+    """The connection broke during a commit: it is unknown whether the transaction was committed.
 
-    `value` is what its job returned: whoever can see in the database whether it counts may use it.
+    `value` is what its job returned: a caller that can see in the database whether it counts may use it.
     """
 
     def __init__(self, value: object) -> None:
@@ -201,7 +201,7 @@ async def _transact(
     *,
     readonly: bool,
 ) -> T:
-    """One transaction; a commit whose answer was lost is never told over blindly."""
+    """One transaction; a commit whose answer was lost is never repeated blindly."""
     transaction = connection.transaction(isolation=isolation, readonly=readonly)
     await transaction.start()
     try:

@@ -2,7 +2,7 @@
 
 The same rules as on one file. Days of fetches and millions of events go as a whole when they can, and
 row by row otherwise; all of it in small bites that pass by what a refresh holds at that moment, so
-that a purge holds up nobody. Several processes may purge at once: each row goes once.
+that a purge blocks no other work. Several processes may purge at once: each row goes once.
 """
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
@@ -24,7 +24,7 @@ _OLD_ENTRIES: Final = (
     "SELECT entry_id FROM entries WHERE entry_id > $1 AND in_document = 0 AND last_seen < $2"
     " ORDER BY entry_id LIMIT $3"
 )
-# Feeds first, then entries, by their numbers: the order in which everybody locks. Who is being
+# Feeds first, then entries, by their numbers: the order in which all transactions lock. Who is being
 # refreshed is passed by, and an entry that was seen meanwhile is not old any more.
 _LOCK_FEEDS: Final = (
     "SELECT feed_no FROM feeds WHERE feed_no IN"
@@ -136,7 +136,7 @@ async def _purge_fetches(database: Database, before: int) -> int:
             try:
                 dropped = await database.write(partial(_drop_day, day=day, before=before))
             except GivenUpError:
-                droppable = False  # whoever holds one day up holds up all of them
+                droppable = False  # what blocks one day blocks all of them
                 continue
             gone += await _thin(database, day.name, before) if dropped is None else dropped
     return gone + await _thin(database, "fetches_other", before)
@@ -218,7 +218,7 @@ async def _purge_events(database: Database, before: int) -> int:
 async def _drop_piece(
     connection: Connection, piece: Partition, free: int, before: int
 ) -> int | None:
-    """Drop a million of events that everybody has read; None when some of them must stay."""
+    """Drop a million of events that every consumer has read; None when some of them must stay."""
     if piece.high > free + 1:
         return None
     young = f"SELECT 1 FROM {piece.name} WHERE occurred_at >= $1 LIMIT 1"
@@ -261,7 +261,7 @@ async def _ids(database: Database, statement: str, *arguments: int) -> list[int]
 
 
 async def _find(database: Database, statement: str, *arguments: int) -> list[Row]:
-    """What there is to let go; it may look long, and holds up nobody."""
+    """What there is to let go; it may look long, and blocks no other work."""
     rows = await database.read(lambda c: c.fetch(statement, *arguments, timeout=_LOOK_SEC))
     return [tuple(row) for row in rows]
 

@@ -4,7 +4,7 @@ Many feeds are alone on their host, so there can be nearly one release for every
 for each cost more CPU time than committing the polls (`make bench-claims`). While one is under way, others
 gather; the next one takes them all. An idle store answers at once.
 
-Locks are taken as everywhere: lanes by number, before feeds. A lane of several of its host that was told
+Locks are taken as everywhere: lanes by number, before feeds. A lane of several of its host that was asked
 to wait is a transaction of its own, because it binds its siblings.
 """
 
@@ -86,7 +86,7 @@ class Releaser:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _work(self) -> None:
-        """One group after the other, as long as somebody waits."""
+        """One group after the other, as long as a release waits."""
         while self._waiting:
             group = [
                 self._waiting.popleft() for _ in range(min(self._group_size, len(self._waiting)))
@@ -99,9 +99,9 @@ class Releaser:
                 raise
 
     async def _settle(self, group: "Sequence[tuple[GivenBack, asyncio.Future[None]]]") -> None:
-        """Write a group and tell; where one of them is bad, each alone and what became of it."""
+        """Write a group and set its results; where one of them fails, each is written alone."""
         problem = await self._write([given for given, _ in group])
-        is_settled = problem is None or len(group) == 1 or _is_everybodys(problem)
+        is_settled = problem is None or len(group) == 1 or _concerns_all(problem)
         for given, future in group:
             _tell(future, problem if is_settled else await self._write([given]))
 
@@ -114,7 +114,7 @@ class Releaser:
             for one in givens:
                 if _binds_siblings(one):
                     await self._database.write(lambda c, one=one: release(c, *one))  # type: ignore[misc]  # a bound default
-        except Exception as problem:  # noqa: BLE001  # the edge of a task: told to all who wait
+        except Exception as problem:  # noqa: BLE001  # the edge of a task: raised in all that wait
             return problem
         return None
 
@@ -140,7 +140,7 @@ async def release(
 async def release_all(connection: Connection, givens: Sequence[GivenBack]) -> Sequence[HostPace]:
     """Give lanes back with the paces learnt; those that are written. Nothing happens to lost ones.
 
-    A pause that somebody else was asked for meanwhile (`limit_host`) stands when it is the longer.
+    A pause that another request was given meanwhile (`limit_host`) stands when it is the longer.
     """
     # Of two leases on one lane the later one counts; the other was lost to it.
     by_lane = {one.lane.id: one for one in sorted(givens, key=lambda one: one.lane.epoch)}
@@ -171,7 +171,7 @@ def _binds_siblings(given: GivenBack) -> bool:
     return is_split(given.lane.key) and given.pace.blocked_reason is not None
 
 
-def _is_everybodys(problem: Exception) -> bool:
+def _concerns_all(problem: Exception) -> bool:
     """Whether something is wrong with the database and not with a lane."""
     return isinstance(problem, StoreError) and problem.reason != "failed"
 

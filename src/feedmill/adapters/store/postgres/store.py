@@ -16,7 +16,7 @@ from feedmill.adapters.store.postgres import (
     identities,
 )
 from feedmill.adapters.store.postgres import purge as retention
-from feedmill.adapters.store.postgres.claim_planner import Frontier, Pacing
+from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, Pacing
 from feedmill.adapters.store.postgres.commit_batcher import Committer
 from feedmill.adapters.store.postgres.lane_layout import relane
 from feedmill.adapters.store.postgres.lanes import host_pace, limit_host
@@ -77,7 +77,7 @@ class PostgresStore(SqlStore):
     def __init__(self, database: Database, pacing: Pacing) -> None:
         self._database, self._pacing = database, pacing
         self.queries = QueryRunner(pacing)
-        self._frontier, self._log = Frontier(), event_log.Log(database)
+        self._planner, self._log = ClaimPlanner(), event_log.Log(database)
         self._committer, self._releaser = Committer(database, pacing), Releaser(database)
 
     @classmethod
@@ -142,12 +142,12 @@ class PostgresStore(SqlStore):
         try:
             lanes = await self._database.write(
                 lambda c: claims.claim(
-                    c, self._frontier, owner, now, lease_sec, max_lanes, max_feeds, only
+                    c, self._planner, owner, now, lease_sec, max_lanes, max_feeds, only
                 )
             )
         except StoreError as problem:
             lanes = await self._claimed_after_all(owner, problem)
-        self._frontier.claimed(lanes)
+        self._planner.claimed(lanes)
         return lanes
 
     async def renew(
@@ -185,7 +185,7 @@ class PostgresStore(SqlStore):
         return await retention.purge(self._database, before=before, now=now)
 
     async def problems(self) -> tuple[str, ...]:
-        """What is wrong with the store, in words; nothing when all is well."""
+        """What is wrong with the database, one sentence each; empty when it is consistent."""
         await self._number()
         return await self._look(postgres_problems)
 
@@ -202,7 +202,7 @@ class PostgresStore(SqlStore):
     async def note_worker(self, worker: Worker) -> None:
         """Store a heartbeat, and divide the shards among all live workers."""
         live = await self._write(lambda: note_worker(worker))
-        self._frontier.share(worker.name, live)
+        self._planner.share(worker.name, live)
 
     async def _claimed_after_all(self, owner: str, problem: StoreError) -> tuple[Claim, ...]:
         """What a claim has leased whose commit got no answer; else those lanes would be idle."""

@@ -1,6 +1,6 @@
 """Texts as PostgreSQL takes them: without NUL, and whole characters only.
 
-Strangers send both: JSON lets a guid be "\\u0000", and half of a surrogate pair is a Python string
+Feeds contain both: JSON lets a guid be "\\u0000", and half of a surrogate pair is a Python string
 that no encoding has. Each becomes U+FFFD at the edge where values become rows, so that the rest of
 the document is kept. In JSON the escape of NUL is text like any other, but no `jsonb` accepts it.
 """
@@ -32,20 +32,22 @@ def storable_or_none(text: str | None) -> str | None:
 
 def storable_json(value: object) -> str:
     """The value as JSON that PostgreSQL can read."""
-    told = _bytes_of(value)
-    return json_text(cleansed(value)) if told is None or _HAS_NUL in told else told.decode()
+    encoded = _bytes_of(value)
+    return (
+        json_text(cleansed(value)) if encoded is None or _HAS_NUL in encoded else encoded.decode()
+    )
 
 
 def weighed(value: T) -> tuple[T, int]:
     """The value with every text in it storable, and how many bytes there are to it.
 
-    One pass of the encoder tells both; only what needs it is made anew.
+    One pass of the encoder finds both; only what needs it is made anew.
     """
-    told = _bytes_of(value)
-    if told is None or _HAS_NUL in told:
+    encoded = _bytes_of(value)
+    if encoded is None or _HAS_NUL in encoded:
         value = cleansed(value)
-        told = _encode(value)
-    return value, len(told)
+        encoded = _encode(value)
+    return value, len(encoded)
 
 
 def cleansed(value: T) -> T:

@@ -200,7 +200,7 @@ def _note_article(document: Document, seen: Identified, entry_id: int) -> None:
 
 
 def _register(connection: sqlite3.Connection, document: Document) -> None:
-    """A key and an article belong to whoever had them first, for ever (D8)."""
+    """A key and an article belong to the entry that had them first, for ever (D8)."""
     connection.executemany("INSERT OR IGNORE INTO entry_identities VALUES (?, ?, ?)", document.keys)
     connection.executemany(
         "INSERT OR IGNORE INTO articles VALUES (?, ?, ?, ?, ?)", document.articles

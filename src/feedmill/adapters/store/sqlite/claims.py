@@ -1,6 +1,6 @@
 """Lanes and leases: who may poll which host, and since when (research: lane leases).
 
-One lane per host, leased as a whole, so that politeness is local to whoever holds it. A claim
+One lane per host, leased as a whole, so that politeness is local to its holder. A claim
 raises the lane's epoch; whatever is committed or released under an older epoch is a no-op. The
 next run of every claimed feed is written in the same transaction: an interval after the lease's
 end, because the request may be sent at any moment until then. So a crash costs one interval and
@@ -33,7 +33,7 @@ from feedmill.adapters.store.tables.lanes import lane_key_of, shard_of
 from feedmill.model.feed import Claim, Feed, HostPace, Lane
 
 _CHOSEN: Final = "f.id IN (SELECT value FROM json_each(:only))"
-# Whoever held a lease that ran out may have asked the host until its end: the gap counts from there.
+# The holder of a lease that ran out may have asked the host until its end: the gap counts from there.
 _OK_AT: Final = (
     "iif(owner IS NULL, next_ok_at, max(coalesce(next_ok_at, 0),"
     " claim_at + CAST(gap_ms * slow_down * 1000 AS INTEGER)))"
@@ -141,7 +141,7 @@ def release(
 ) -> None:
     """Give the lane back with the pace learnt; nothing happens when it was lost.
 
-    A pause that somebody else was asked for meanwhile (`limit_host`) stands when it is the longer.
+    A pause that another request was given meanwhile (`limit_host`) stands when it is the longer.
     """
     held = connection.execute(
         "SELECT next_ok_at, blocked_reason FROM lanes WHERE lane_id = ? AND epoch = ?",
@@ -165,7 +165,7 @@ def release(
 
 
 def host_pace(connection: sqlite3.Connection, url: str) -> HostPace | None:
-    """How the URL's host is treated, as last stored; None for a host that nobody has asked yet."""
+    """How the URL's host is treated, as last stored; None for an unknown host."""
     row = connection.execute(
         f"SELECT {PACE_COLUMNS} FROM lanes WHERE lane_key = ?", (lane_key_of(url),)
     ).fetchone()
@@ -175,9 +175,9 @@ def host_pace(connection: sqlite3.Connection, url: str) -> HostPace | None:
 def limit_host(
     connection: sqlite3.Connection, url: str, until: datetime, reason: str | None, gap_ms: int
 ) -> None:
-    """Let nobody ask the URL's host before `until`; a longer pause stays as it is.
+    """Send no request to the URL's host before `until`; a longer pause stays as it is.
 
-    Whoever holds the lane now finishes its work and takes the pause over at release.
+    A worker that holds the lane finishes its work and takes the pause over at release.
     """
     lane_id, at = lane_of(connection, url, gap_ms), micros(until)
     connection.execute(

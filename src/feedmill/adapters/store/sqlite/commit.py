@@ -8,12 +8,29 @@ from typing import Any, Final
 from feedmill.adapters.store.sqlite import event_log
 from feedmill.adapters.store.sqlite.changes import Document, write_changes
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
-from feedmill.adapters.store.tables.codec import STATE_COLUMNS, blob_row, micros, state_row
+from feedmill.adapters.store.tables.codec import (
+    STATE_COLUMNS,
+    blob_row,
+    json_text,
+    micros,
+    state_row,
+)
+from feedmill.adapters.store.tables.decision_codec import decision_text
 from feedmill.adapters.store.tables.feeds import add_aliases, relocate
-from feedmill.adapters.store.tables.fetch_codec import Blocks, insert_fetch
+from feedmill.adapters.store.tables.fetch_codec import (
+    FETCH_COLUMNS,
+    Blocks,
+    difference,
+    fetch_row,
+    request_of,
+    response_of,
+)
 from feedmill.adapters.store.tables.held_entries import hold, release
 from feedmill.adapters.store.tables.lanes import reschedule
+from feedmill.model.feed import FetchRecord
+from feedmill.model.fetch import Headers
 from feedmill.model.refresh import Committed, Refresh
+from feedmill.model.schedule import Decision
 
 _LOOK: Final = """
 SELECT f.feed_no, f.confirmations, coalesce(f.confirmed_at, 0),
@@ -21,6 +38,10 @@ SELECT f.feed_no, f.confirmations, coalesce(f.confirmed_at, 0),
        (SELECT epoch FROM lanes WHERE lane_id = ?),
        EXISTS (SELECT 1 FROM fetches x WHERE x.feed_no = f.feed_no AND x.scheduled_at = ?)
   FROM feeds f WHERE f.id = ?"""
+_INSERT_FETCH: Final = (
+    "INSERT INTO fetches (feed_no, request_block, response_block, decision,"
+    f" {', '.join(FETCH_COLUMNS)}) VALUES ({', '.join('?' * (len(FETCH_COLUMNS) + 4))})"
+)
 _UPDATE_FEED: Final = (
     f"UPDATE feeds SET {', '.join(f'{name} = ?' for name in STATE_COLUMNS)},"
     " confirmations = ?, confirmed_at = ? WHERE feed_no = ?"
@@ -53,7 +74,7 @@ def _write(
     feed_no, confirmations, confirmed_at, request_id, response_id, request, response = found[:7]
     feed, fetch = refresh.feed, refresh.fetch
     blocks = Blocks(request_id, response_id, request, response)
-    insert_fetch(connection, feed_no, fetch, refresh.decision, blocks)
+    _insert_fetch(connection, feed_no, fetch, refresh.decision, blocks)
     document = Document(
         feed_no=feed_no,
         fetch_id=fetch.fetch_id,
@@ -88,6 +109,44 @@ def _write(
     if not events:
         return _WRITTEN
     return Committed(last_seq=event_log.append(connection, events, f"fetch/{fetch.fetch_id}"))
+
+
+def _insert_fetch(
+    connection: sqlite3.Connection,
+    feed_no: int,
+    fetch: FetchRecord,
+    decision: Decision | None,
+    blocks: Blocks,
+) -> None:
+    """Write the row, with what was decided after it; `blocks` are brought up to date."""
+    request, response = request_of(fetch), response_of(fetch)
+    asked, answered = difference(blocks.request, request), difference(blocks.response, response)
+    if asked is None:
+        blocks.request_id = _keep_block(connection, feed_no, "request", request)
+    if answered is None:
+        blocks.response_id = _keep_block(connection, feed_no, "response", response)
+    connection.execute(
+        _INSERT_FETCH,
+        (
+            feed_no,
+            blocks.request_id,
+            blocks.response_id,
+            None if decision is None else decision_text(decision),
+            *fetch_row(fetch, asked, answered),
+        ),
+    )
+
+
+def _keep_block(connection: sqlite3.Connection, feed_no: int, which: str, headers: Headers) -> int:
+    """Write a block and let the feed's next fetches be compared with it."""
+    text = json_text(headers)
+    statement = "INSERT INTO header_blocks (feed_no, block) VALUES (?, ?)"
+    block_id = connection.execute(statement, (feed_no, text)).lastrowid or 0
+    connection.execute(
+        f"UPDATE feeds SET {which}_block = ?, {which}_headers = ? WHERE feed_no = ?",
+        (block_id, text, feed_no),
+    )
+    return block_id
 
 
 def _write_document(

@@ -49,7 +49,7 @@ def connect_reader(path: str) -> sqlite3.Connection:
     """A connection that only reads; it never waits for a writer."""
     connection = connect(path)
     connection.execute("PRAGMA query_only = ON")
-    # SQLite forgets these pages whenever somebody has written, and the system keeps them anyway: a
+    # SQLite forgets these pages after every write, and the system keeps them anyway: a
     # reader that goes through everything must not fill its memory with them.
     connection.execute("PRAGMA cache_size = -8192")
     return connection
@@ -79,7 +79,7 @@ def error_code(error: BaseException) -> int:
 
 
 def is_busy(error: BaseException) -> bool:
-    """True when somebody else holds the lock: waiting helps."""
+    """True when another program holds the lock: waiting helps."""
     return error_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 

@@ -2,7 +2,7 @@
 
 A thread takes the questions that wait, a handful at a time, and answers them from one state of
 the database: the threads wake the event loop once for all of them, and SQLite, which forgets its
-pages whenever somebody has written, reads the upper ones once. Of the threads that have nothing to
+pages after every write, reads the upper ones once. Of the threads that have nothing to
 do, the one that worked last is asked first: its pages are still at hand.
 """
 
@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from typing import Final, TypeVar
 
 from feedmill.adapters.store.sqlite.connection import Connect, store_error
-from feedmill.adapters.store.sqlite.writer import Job, Outcome, tell
+from feedmill.adapters.store.sqlite.writer import Job, Outcome, resolve
 from feedmill.errors import StoreError
 
 T = TypeVar("T")
@@ -76,9 +76,9 @@ class Readers:
             try:
                 connection = connection or self._connect()
                 outcomes = self._answer(connection, first)
-            except Exception as error:  # noqa: BLE001  # the edge of a task: told to who waits
-                outcomes = [Outcome(first, error=self._told(error))]
-            tell(outcomes)
+            except Exception as error:  # noqa: BLE001  # the edge of a task: raised in what waits
+                outcomes = [Outcome(first, error=self._translated(error))]
+            resolve(outcomes)
         if connection is not None:
             connection.close()
 
@@ -116,8 +116,8 @@ class Readers:
     def _ask(self, connection: sqlite3.Connection, job: Job) -> Outcome:
         try:
             return Outcome(job, job.run(connection))
-        except Exception as error:  # noqa: BLE001  # one bad question is nobody else's trouble
-            return Outcome(job, error=self._told(error))
+        except Exception as error:  # noqa: BLE001  # one bad query does not fail the others
+            return Outcome(job, error=self._translated(error))
 
-    def _told(self, error: Exception) -> BaseException:
+    def _translated(self, error: Exception) -> BaseException:
         return store_error(error, self._path) if isinstance(error, sqlite3.Error) else error

@@ -95,9 +95,9 @@ class Writer:
             group = _Group(self._queue, first)
             try:
                 outcomes = self._transact(group)
-            except Exception as error:  # noqa: BLE001  # the edge of a task: told to all who wait
+            except Exception as error:  # noqa: BLE001  # the edge of a task: raised in all that wait
                 outcomes = self._abandon(group, error)
-            tell(outcomes)
+            resolve(outcomes)
             going_on, busy = not group.ended, len(outcomes) > 1
         if self._connection is not None:
             self._connection.close()
@@ -130,7 +130,7 @@ class Writer:
                 if error_code(error) in _WHOLE_DATABASE or not connection.in_transaction:
                     raise
                 connection.execute("ROLLBACK TO job")
-                outcomes.append(Outcome(job, error=_told(error, self._path)))
+                outcomes.append(Outcome(job, error=_translated(error, self._path)))
             connection.execute("RELEASE job")
         return outcomes
 
@@ -152,8 +152,8 @@ class Writer:
         self._roll_back()
         if is_busy(error):  # those who came meanwhile have waited too, and would wait in vain
             group.take_all()
-        told = _told(error, self._path)
-        return [Outcome(job, error=told) for job in group.jobs]
+        problem = _translated(error, self._path)
+        return [Outcome(job, error=problem) for job in group.jobs]
 
     def _roll_back(self) -> None:
         connection = self._connection
@@ -200,18 +200,18 @@ class _Group:
         return True
 
 
-def _told(error: Exception, path: str) -> BaseException:
+def _translated(error: Exception, path: str) -> BaseException:
     return store_error(error, path) if isinstance(error, sqlite3.Error | OSError) else error
 
 
-def tell(outcomes: Sequence[Outcome]) -> None:
+def resolve(outcomes: Sequence[Outcome]) -> None:
     """Wake those who wait, one call per event loop; a loop that has ended waits for nothing."""
     by_loop: dict[asyncio.AbstractEventLoop, list[Outcome]] = {}
     for outcome in outcomes:
         by_loop.setdefault(outcome.job.loop, []).append(outcome)
-    for loop, told in by_loop.items():
+    for loop, chosen in by_loop.items():
         try:
-            loop.call_soon_threadsafe(_resolve, told)
+            loop.call_soon_threadsafe(_resolve, chosen)
         except RuntimeError:
             continue
 

@@ -8,16 +8,13 @@ blocks like two more header fields.
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 
-import sqlite3
 from typing import Final
 
 import msgspec
 
 from feedmill.adapters.store.tables.codec import Row, instant, json_or_null, micros, strings
-from feedmill.adapters.store.tables.decision_codec import decision_text
 from feedmill.model.feed import FetchRecord
 from feedmill.model.fetch import Headers, Hop
-from feedmill.model.schedule import Decision
 
 FETCH_COLUMNS: Final = (
     "fetch_id", "scheduled_at", "fetched_at", "outcome", "http_status", "elapsed_ms",
@@ -32,10 +29,6 @@ FETCH_SELECT: Final = (
     " JOIN header_blocks r ON r.block_id = x.response_block"
 )
 
-_INSERT: Final = (
-    "INSERT INTO fetches (feed_no, request_block, response_block, decision,"
-    f" {', '.join(FETCH_COLUMNS)}) VALUES ({', '.join('?' * (len(FETCH_COLUMNS) + 4))})"
-)
 _URL: Final = ":url"
 _FINAL_URL: Final = ":final_url"
 
@@ -52,32 +45,6 @@ class Blocks(msgspec.Struct):
     response_id: int | None
     request: str | None
     response: str | None
-
-
-def insert_fetch(
-    connection: sqlite3.Connection,
-    feed_no: int,
-    fetch: FetchRecord,
-    decision: Decision | None,
-    blocks: Blocks,
-) -> None:
-    """Write the row, with what was decided after it; `blocks` are brought up to date."""
-    request, response = request_of(fetch), response_of(fetch)
-    asked, answered = difference(blocks.request, request), difference(blocks.response, response)
-    if asked is None:
-        blocks.request_id = _keep_block(connection, feed_no, "request", request)
-    if answered is None:
-        blocks.response_id = _keep_block(connection, feed_no, "response", response)
-    connection.execute(
-        _INSERT,
-        (
-            feed_no,
-            blocks.request_id,
-            blocks.response_id,
-            None if decision is None else decision_text(decision),
-            *fetch_row(fetch, asked, answered),
-        ),
-    )
 
 
 def request_of(fetch: FetchRecord) -> Headers:
@@ -174,15 +141,3 @@ def fetch_row(fetch: FetchRecord, request_delta: str | None, response_delta: str
         json_or_null(fetch.repairs),
         int(fetch.truncated),
     )
-
-
-def _keep_block(connection: sqlite3.Connection, feed_no: int, which: str, headers: Headers) -> int:
-    """Write a block and let the feed's next fetches be compared with it."""
-    text = _encode(headers).decode()
-    statement = "INSERT INTO header_blocks (feed_no, block) VALUES (?, ?)"
-    block_id = connection.execute(statement, (feed_no, text)).lastrowid or 0
-    connection.execute(
-        f"UPDATE feeds SET {which}_block = ?, {which}_headers = ? WHERE feed_no = ?",
-        (block_id, text, feed_no),
-    )
-    return block_id

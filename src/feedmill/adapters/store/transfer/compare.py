@@ -89,9 +89,9 @@ class Tally:
     def note(self, ours: Row | None, theirs: Row | None) -> None:
         """Take in a row of both, or of one of them."""
         if ours == theirs and ours is not None:
-            told = msgspec.msgpack.encode(ours)
-            self._count(0, told)
-            self._count(1, told)
+            encoded = msgspec.msgpack.encode(ours)
+            self._count(0, encoded)
+            self._count(1, encoded)
             return
         if ours is not None:
             self._count(0, msgspec.msgpack.encode(ours))
@@ -118,9 +118,9 @@ class Tally:
             first=self._first,
         )
 
-    def _count(self, side: int, told: bytes) -> None:
+    def _count(self, side: int, encoded: bytes) -> None:
         self._rows[side] += 1
-        self._digests[side].update(told)
+        self._digests[side].update(encoded)
 
     def _difference(self, ours: Row | None, theirs: Row | None) -> Difference:
         kind: DifferenceKind = "changed"
@@ -143,7 +143,7 @@ async def _batches(
 
 
 async def _is_folded(connection: Connection, tally: Tally, row: Row) -> bool:
-    """True when the row was told in a text that became another row's (NUL and U+FFFD are one there)."""
+    """True when the row holds a text that became another row's (NUL and U+FFFD are one there)."""
     if not tally.translation.table.unique:
         return False
     if not any(isinstance(value, str) and REPLACED in value for value in row):

@@ -150,14 +150,14 @@ class Move:
 
     async def _carried(self, survey: Survey, copied: dict[str, int], *, resumed: bool) -> Transfer:
         parts = await self._target.parts()
-        told = self._transfer(survey, copied, resumed=resumed)
+        transfer = self._transfer(survey, copied, resumed=resumed)
         tables = [
             replace(table, folded=part.folded, replaced=part.replaced)
             if (part := parts.get(table.name))
             else table
-            for table in told.tables
+            for table in transfer.tables
         ]
-        return replace(told, tables=tuple(tables))
+        return replace(transfer, tables=tuple(tables))
 
     async def _with_comparison(
         self, transfer: Transfer, survey: Survey, progress: Progress

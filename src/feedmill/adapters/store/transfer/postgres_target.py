@@ -222,7 +222,7 @@ def _analyse(name: str) -> Job[str]:
 
 
 def another_move() -> ConflictError:
-    """What is told when the target changed under our hands."""
+    """The error when another process has changed the target meanwhile."""
     message = "another move into this store is under way, or has ended meanwhile"
     hint = "let it end, then look at the store with `feedmill stats`"
     return ConflictError(message, reason="in-use", hint=hint)

@@ -1,7 +1,7 @@
-"""The store that is left: one SQLite file, that nobody else has open.
+"""The source of a transfer: one SQLite file that no other process has open.
 
 It is opened in SQLite's exclusive mode. That fails while any other process has the file open, even one
-that only waits for its next poll, and while it is held nobody else can open it: so nothing is written
+that only waits for its next poll, and while it is held no other process can open it: so nothing is written
 that would be lost, and every read sees one state. The lock ends with the process, however that ends.
 """
 
@@ -64,7 +64,7 @@ class Source:
 
     @classmethod
     async def open(cls, path: Path) -> Self:
-        """Lock a file of this version of feedmill; ConflictError when somebody has it open."""
+        """Lock a file of this version of feedmill; ConflictError when another process has it open."""
         return await asyncio.to_thread(lambda: cls(_locked(path), path))
 
     async def close(self) -> None:
@@ -72,11 +72,11 @@ class Source:
         await asyncio.to_thread(self._connection.close)
 
     def translation(self, table: Table) -> Translation:
-        """How rows of the table are told over."""
+        """How rows of the table are translated."""
         return self._translations[table.name]
 
     async def survey(self) -> Survey:
-        """Count everything, and take a mark that changes when somebody has worked on the file."""
+        """Count everything, and take a mark that changes when the file was written."""
         return await self._ask(self._survey)
 
     async def batches(

@@ -26,7 +26,7 @@ class Table(Struct, frozen=True, kw_only=True):
     copies: Mapping[str, str] = field(default_factory=dict)  # a column: the one it has to equal
     json: tuple[str, ...] = ()
     blank: tuple[str, ...] = ()  # of a process that is gone: NULL in the new store
-    free_text: tuple[str, ...] = ()  # of the key: anybody may choose it
+    free_text: tuple[str, ...] = ()  # of the key: chosen by users
     unique: tuple[str, ...] = ()  # what two rows may share once their NUL was replaced
 
     @property

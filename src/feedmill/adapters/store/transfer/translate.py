@@ -20,7 +20,7 @@ _NUL_IN_JSON: Final = "\\u0000"  # or a backslash and these letters, which costs
 
 
 class Translation:
-    """How rows of one table are told over: `columns` as they come, `new_columns` as they leave."""
+    """How rows of one table are translated: `columns` as they come, `new_columns` as they leave."""
 
     def __init__(self, table: Table, columns: Sequence[str]) -> None:
         made = {**table.copies, **table.digests}
@@ -34,7 +34,7 @@ class Translation:
 
     def key_of(self, row: Row) -> Key:
         """What both stores are ordered by, in a new row; digests as their digits."""
-        return tuple(_told(row[place]) for place in self._key)
+        return tuple(_printable(row[place]) for place in self._key)
 
     def __call__(self, row: Row) -> tuple[Row, int]:
         """The new row, and how many characters were replaced in it."""
@@ -74,7 +74,7 @@ def size_of(row: Row) -> int:
     return sum(len(value) if type(value) is str else 8 for value in row)
 
 
-def _told(value: Any) -> Any:  # noqa: ANN401  # whatever a row is made of
+def _printable(value: Any) -> Any:  # noqa: ANN401  # whatever a row is made of
     return value.hex() if isinstance(value, bytes) else value
 
 

@@ -25,7 +25,7 @@ from tests.support.sample_refreshes import (
 from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.store.postgres import claims, release_batcher
-from feedmill.adapters.store.postgres.claim_planner import Frontier, Pacing, Search, own_shards
+from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, Pacing, Search, own_shards
 from feedmill.adapters.store.postgres.lanes import limit_host
 from feedmill.adapters.store.postgres.pool import Connection
 from feedmill.adapters.store.postgres.store import PostgresStore
@@ -87,7 +87,7 @@ def test_what_somebody_is_about_to_claim_is_passed_by_and_not_waited_for(
                 await one.add_feed(new_feed(number))
             half = Held(
                 one.database,
-                lambda c: claims.claim(c, Frontier(), "one", NOON, 60, 2, 9),
+                lambda c: claims.claim(c, ClaimPlanner(), "one", NOON, 60, 2, 9),
             )
             await half.worked()
 
@@ -288,7 +288,7 @@ def test_a_long_transaction_of_somebody_else_does_not_make_claims_dear(migrated_
             for number in range(_TURNS):
                 await store.database.write(partial(_turn, number=number))
             await claim_all(store)
-            (search,) = store._frontier.searches(micros(NOON))
+            (search,) = store._planner.searches(micros(NOON))
             low = dict(zip(search.shards, search.lows, strict=True))[_SHARD]
 
             marked = await _buffers(store, Search([_SHARD], [low]))

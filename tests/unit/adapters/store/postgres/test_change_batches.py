@@ -2,7 +2,7 @@
 
 from tests.support.sample_refreshes import IDENTIFY, READER, an_entry
 
-from feedmill.adapters.store.postgres.change_batches import Document, Pile, batches, sort_out
+from feedmill.adapters.store.postgres.change_batches import ChangeBatch, Document, batches, sort_out
 from feedmill.adapters.store.postgres.unnest import columns_of, rows_of
 from feedmill.identify.diff import diff
 from feedmill.identify.identify import identify
@@ -77,26 +77,26 @@ def test_a_document_about_an_entry_of_another_begins_a_batch() -> None:
 
 
 def test_a_touched_entry_costs_no_row_at_all() -> None:
-    pile, document = Pile(), a_document(1, touching(1, 2))
+    pile, document = ChangeBatch(), a_document(1, touching(1, 2))
 
     sort_out(pile, document)
 
-    assert pile == Pile()
+    assert pile == ChangeBatch()
     assert document.known == {1, 2}
 
 
 def test_a_rekeyed_feed_costs_its_new_keys() -> None:
     old, new = IdentityKey(type="guid", value="old"), IdentityKey(type="guid", value="new")
     rekeyed = Rekeyed(feed_id="f", remaps=(Remap(entry_id=7, old=old, new=new),))
-    pile = Pile()
+    pile = ChangeBatch()
 
     sort_out(pile, a_document(1, Changes(changes=(rekeyed,), summary=ChangeSummary())))
 
-    assert pile == Pile(keys=[("guid", "new", 7)])
+    assert pile == ChangeBatch(keys=[("guid", "new", 7)])
 
 
 def test_a_new_entry_goes_by_its_public_id_until_it_has_a_number() -> None:
-    pile, changes = Pile(), adding("one", "a")
+    pile, changes = ChangeBatch(), adding("one", "a")
     document = a_document(1, changes)
 
     sort_out(pile, document)

@@ -9,7 +9,7 @@ from feedmill.adapters.store.postgres.claim_planner import (
     SLACK_MICROS,
     SWEEP_CLAIMS,
     SWEEP_MICROS,
-    Frontier,
+    ClaimPlanner,
     Search,
     host_of,
     is_split,
@@ -25,9 +25,9 @@ SECOND = 1_000_000
 WORKERS = ("one", "two", "three", "four")
 
 
-def begun() -> Frontier:
+def begun() -> ClaimPlanner:
     """A frontier that has swept at NOW."""
-    frontier = Frontier()
+    frontier = ClaimPlanner()
     (search,) = frontier.searches(NOW)
     assert search.is_sweep
     return frontier
@@ -59,7 +59,7 @@ def test_who_leaves_hands_over_its_own_shards_and_no_others() -> None:
 
 
 def test_a_worker_alone_looks_everywhere_at_once() -> None:
-    frontier = Frontier()
+    frontier = ClaimPlanner()
     frontier.share("one", ["one"])
 
     (search,) = frontier.searches(NOW)
@@ -68,7 +68,7 @@ def test_a_worker_alone_looks_everywhere_at_once() -> None:
 
 
 def test_the_own_shards_come_first_and_all_others_afterwards() -> None:
-    frontier = Frontier()
+    frontier = ClaimPlanner()
     frontier.share("one", WORKERS)
 
     own, others = frontier.searches(NOW)
@@ -78,7 +78,7 @@ def test_the_own_shards_come_first_and_all_others_afterwards() -> None:
 
 
 def test_a_worker_that_nobody_counts_among_the_live_still_has_shards_of_its_own() -> None:
-    frontier = Frontier()
+    frontier = ClaimPlanner()
     frontier.share("unseen", WORKERS)
 
     own, _ = frontier.searches(NOW)
@@ -175,7 +175,7 @@ def test_many_claims_make_a_sweep() -> None:
 
 
 def test_only_the_own_shards_are_swept_by_time() -> None:
-    frontier = Frontier()
+    frontier = ClaimPlanner()
     frontier.share("one", WORKERS)
 
     own, others = frontier.searches(NOW)
