@@ -1,1 +1,1 @@
-"""A publisher on loopback: the demonstration's village of feeds and the tests' scripted server."""
+"""A publisher on loopback: the demonstration sites, and the scripted server of the tests."""

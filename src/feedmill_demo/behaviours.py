@@ -1,4 +1,4 @@
-"""How houses answer: with which validators, codings, delays, refusals and detours.
+"""How sites answer: validators, codings, delays, errors and redirects.
 
 Each function either is a manner (house and request in, answer out) or makes one.
 """

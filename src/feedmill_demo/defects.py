@@ -1,4 +1,4 @@
-"""The commonest ways in which real feeds are broken, each as a function over a sound document.
+"""The most common defects of real feeds, each as a function over a valid document.
 
 The list follows what a survey of wild feeds found most often; every defect keeps at least one
 entry that a patient parser can save.

@@ -1,4 +1,4 @@
-"""What stands in a feed at one moment: values that the living feed makes and the writers render."""
+"""The content of a feed at one moment: made by LivingFeed, rendered by render.py."""
 
 from datetime import datetime
 from typing import Literal

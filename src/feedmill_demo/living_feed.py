@@ -1,4 +1,4 @@
-"""Living feeds: sites in memory that publish, edit, withdraw, re-key and move.
+"""Feeds in memory that publish, edit, withdraw, re-key and move entries.
 
     feed = LivingFeed("atom10", seed="garden", home="http://127.0.0.1:8080/garden/")
     feed.publish(3)

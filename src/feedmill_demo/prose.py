@@ -1,4 +1,4 @@
-"""What the village writes about: headlines and sentences in nine languages.
+"""Headlines and sentences in nine languages.
 
 A headline is somebody and what they do, in the present tense, so that every pairing is a
 sentence in its language; a hundred pairings come before the first repetition.

@@ -1,4 +1,4 @@
-"""Chance from a seed: the same village on every machine, today and in a year."""
+"""Seeded random numbers: the same sites on every machine."""
 
 from collections.abc import Sequence
 from hashlib import blake2b

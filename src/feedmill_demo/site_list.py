@@ -1,4 +1,4 @@
-"""The plan of the village: one row per house, grouped by what it teaches."""
+"""The demonstration sites: one row per site, grouped by what it shows."""
 
 from datetime import datetime
 from typing import Final

@@ -1,6 +1,6 @@
-"""One house of the village: a living feed, what happens to it with time, and how it answers.
+"""One demonstration site: a feed, what happens to it over time, and how it answers.
 
-A `SitePlan` is the plan; a `DemoSite` is what was built on it once the village knows its address.
+A `SitePlan` is the plan; a `DemoSite` is built from it once its address is known.
 """
 
 import heapq

@@ -1,13 +1,13 @@
-"""The village: every kind of feed that the web has, on one loopback port, alive.
+"""The demonstration web: every kind of feed, on one loopback port, changing over time.
 
-    village = Village(start=clock.now())
-    async with Publisher(village) as publisher:
-        addresses = village.addresses()
+    web = DemoWeb(start=clock.now())
+    async with Publisher(web) as publisher:
+        addresses = web.addresses()
 
-Time comes from the requests, which the publisher stamps; the village looks at no clock. `pace`
+Time comes from the requests, which the publisher stamps; the sites read no clock. `pace`
 compresses it: at pace 10 everything happens ten times as often, with dates to match. With
 `hosts`, the houses are spread over that many further loopback addresses (give the publisher as
-many), so that politeness towards one host does not hold up the whole village.
+many), so that politeness towards one host does not delay all the others.
 """
 
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""One connection of the publisher: requests come out of octets, answers go in.
+"""One connection of the publisher: parses requests and writes responses.
 
 An answer without behaviours is written at once, inside `data_received`; one that waits, drips or
 breaks off is played by a task that the publisher owns and that ends when the client leaves.

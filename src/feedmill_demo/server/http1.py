@@ -1,4 +1,4 @@
-"""HTTP/1.1 as octets: reading a request's head, writing an answer, and nothing that waits."""
+"""HTTP/1.1 without I/O: parses a request head, writes a response."""
 
 import http
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a test tells the publisher to answer, request by request.
+"""Scripted responses of the publisher, request by request.
 
 An `Answer` is an ordinary answer until one of its behaviours is set: it can be late, drip, lie
 about its length, break off, reset the connection or never come. A `Script` gives one answer per

@@ -1,4 +1,4 @@
-"""The publisher: an HTTP/1.1 server on loopback that answers by script, by site, and remembers.
+"""The publisher: an HTTP/1.1 server on loopback with scripted responses, sites and a request log.
 
     async with Publisher() as publisher:
         publisher.script("/feed", document(body, etag='"1"'), then=Answer(status=503))

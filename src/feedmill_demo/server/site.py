@@ -1,4 +1,4 @@
-"""What the publisher publishes: a site answers requests, slowly and freely or prebuilt and fast."""
+"""Sites: they answer requests by a function, or prebuilt and fast."""
 
 from feedmill_demo.server.http1 import header_of, not_modified_answer, render_answer
 from feedmill_demo.server.script import Answer, Request, Script

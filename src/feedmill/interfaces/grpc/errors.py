@@ -1,7 +1,6 @@
-"""How this door says no: a status, a sentence, and the stable word in the trailing metadata.
+"""Errors of gRPC calls: a status, a message, and the stable reason in the trailing metadata.
 
-The word is the one that logs, metrics and REST use; a program decides by it, a person reads the
-sentence.
+The reason is the one that logs, metrics and REST use; programs decide by it.
 """
 
 from math import ceil
@@ -37,7 +36,7 @@ _CODES: Final[tuple[tuple[type[FeedmillError], grpc.StatusCode], ...]] = (
 
 
 class RpcRefusal(NamedTuple):
-    """Why a call ends without its answer."""
+    """A status with message and reason that ends a call."""
 
     code: grpc.StatusCode
     reason: str
@@ -57,27 +56,31 @@ class RpcRefusal(NamedTuple):
 
 
 MALFORMED: Final = RpcRefusal(
-    grpc.StatusCode.INVALID_ARGUMENT, "malformed", "the request is not the message of this method"
+    grpc.StatusCode.INVALID_ARGUMENT,
+    "malformed",
+    "the request cannot be decoded as the message of this method",
 )
 DEADLINE_EXCEEDED: Final = RpcRefusal(
-    grpc.StatusCode.DEADLINE_EXCEEDED, "timeout", "the answer took too long; ask for less"
+    grpc.StatusCode.DEADLINE_EXCEEDED, "timeout", "the call took too long; request less"
 )
 TOO_SLOW: Final = RpcRefusal(
-    grpc.StatusCode.ABORTED, "too-slow", "the stream is not read; watch again after the last number"
+    grpc.StatusCode.ABORTED,
+    "too-slow",
+    "the client reads too slowly; watch again after the last sequence number",
 )
 SHUTTING_DOWN: Final = RpcRefusal(
-    grpc.StatusCode.UNAVAILABLE, "shutting-down", "the server ends; watch again after a while"
+    grpc.StatusCode.UNAVAILABLE, "shutting-down", "the server is shutting down; watch again later"
 )
 UNREADABLE: Final = RpcRefusal(
-    grpc.StatusCode.UNAVAILABLE, "io-error", "the store cannot answer now", retry_after_sec=5.0
+    grpc.StatusCode.UNAVAILABLE, "io-error", "the store is unavailable", retry_after_sec=5.0
 )
 INTERNAL_FAULT: Final = RpcRefusal(
-    grpc.StatusCode.INTERNAL, "surprise", "a fault in feedmill; its log has the details"
+    grpc.StatusCode.INTERNAL, "surprise", "internal error; see the log of the server"
 )
 
 
 def refusal_of(problem: Exception) -> RpcRefusal:
-    """What the caller is told of a problem; a fault of our own shows nothing of itself."""
+    """The refusal for an exception; an unexpected one shows no details."""
     if isinstance(problem, AccessError):
         unknown = problem.reason == "unauthenticated"
         denied = grpc.StatusCode.PERMISSION_DENIED

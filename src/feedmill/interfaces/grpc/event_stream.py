@@ -1,8 +1,8 @@
-"""Following the log: everything after a number, then whatever comes, each once and in order.
+"""Events/Watch: all events after a sequence number, then new ones, each once and in order.
 
-A watcher reads its own pages of the log and waits until each has left, so a slow one holds nobody
-and costs one page of memory. Events that are there already leave in bunches; the number beside a
-bunch is where to go on after a break, even when a filter left everything out.
+Each watcher reads its own pages of the log and waits until a page is sent, so a slow one does not
+delay others and costs one page of memory. Existing events are sent in batches; the number beside a
+batch is where to resume after a break, even when a filter removed all events.
 """
 
 from collections.abc import AsyncGenerator
@@ -26,7 +26,7 @@ _RETRY_SEC: Final = 5.0
 
 
 class EventRequest(Value):
-    """Which events a caller asks for."""
+    """The filter of a watch request."""
 
     after: Annotated[int, Meta(ge=0)] = 0
     types: tuple[EventType, ...] = ()
@@ -34,7 +34,7 @@ class EventRequest(Value):
 
 
 def parse_event_request(request: Any) -> EventRequest:  # noqa: ANN401  # either request about events
-    """What the request asks for; UsageError for a type that no event has."""
+    """The filter of a request; UsageError for an unknown event type."""
     given = {
         "after": request.after_seq,
         "types": list(request.types),
@@ -46,7 +46,7 @@ def parse_event_request(request: Any) -> EventRequest:  # noqa: ANN401  # either
 async def watch_events(
     request: pb.WatchRequest, room: CallContext
 ) -> AsyncGenerator[pb.WatchReply | None, None]:
-    """Bunches of events for ever; None now and then while there is nothing to tell."""
+    """Batches of events without end; None from time to time while there are none."""
     wanted = parse_event_request(request)
     await _check_place(wanted.after, room)
     with _Seat(room):
@@ -71,14 +71,14 @@ async def watch_events(
 
 
 class _Seat:
-    """A place among the watchers, given back whatever happens."""
+    """Take one of the limited places for watchers while the block runs."""
 
     def __init__(self, room: CallContext) -> None:
         self._room = room
 
     def __enter__(self) -> None:
         if len(self._room.watchers) >= self._room.services.config.grpc.max_watchers:
-            message = "too many watch already"
+            message = "too many watchers"
             raise CrowdedError(message, reason="too-many-streams", retry_after_sec=_RETRY_SEC)
         self._room.watchers.add(self)
 
@@ -87,7 +87,7 @@ class _Seat:
 
 
 async def _check_place(after: int, room: CallContext) -> None:
-    """Errors where going on would lose events without a word.
+    """Raise when resuming would silently lose events.
 
     A number that the log has not reached is of another log, or of a lost one: waiting there would
     be silence until it is passed. What came right after a number may be gone by age; only 0 means
@@ -95,18 +95,18 @@ async def _check_place(after: int, room: CallContext) -> None:
     """
     last = await room.services.store.last_seq()
     if after > last:
-        message = f"the log ends at {last}; nobody was given the number {after}"
+        message = f"sequence number {after} does not exist: the log ends at {last}"
         raise UsageError(message)
     coming = await room.services.store.events(after=after, limit=1)
     if after and coming and coming[0].seq > after + 1:
-        message = f"the events between {after} and {coming[0].seq} are not kept any more"
-        raise NotKeptError(message, "watch after 0 for all that are left")
+        message = f"the events between {after} and {coming[0].seq} were deleted by retention"
+        raise NotKeptError(message, "watch after 0 for all remaining events")
 
 
 def _bunches(events: tuple[Any, ...], position: int) -> list[pb.WatchReply]:
     """The events of a page in messages of a bounded size; the last one carries the position.
 
-    A page of which the filter left nothing is told too: whoever comes back need not pass it again.
+    A page that the filter emptied is sent too, so that a client need not read it again.
     """
     replies: list[pb.WatchReply] = []
     bunch, size = list[pb.Event](), 0

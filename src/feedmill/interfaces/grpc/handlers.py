@@ -1,4 +1,4 @@
-"""One call from its bytes to its bytes: limits around it, and no problem that stays untold."""
+"""Handlers of gRPC calls: decoding, limits, errors and the access log."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -32,7 +32,7 @@ PACKAGE = pb.DESCRIPTOR.package
 
 
 class CallContext(NamedTuple):
-    """What an answer may need: the world, the bell of the log, and whether the server ends."""
+    """What a method may need: services, log notifier and lifecycle."""
 
     services: Services
     notifier: LogNotifier
@@ -42,7 +42,7 @@ class CallContext(NamedTuple):
 
 
 class StreamEnd(Exception):  # noqa: N818  # no error: a stream has no other way to say why it ends
-    """A stream that ends before its time, and what the caller is told."""
+    """Ends a stream early with a refusal."""
 
     def __init__(self, refusal: RpcRefusal) -> None:
         super().__init__(refusal.reason)
@@ -56,7 +56,7 @@ StreamHandler = Callable[
 
 
 class GrpcMethod(NamedTuple):
-    """What a method does, and the scope that it takes."""
+    """The function of a method and its scope."""
 
     scope: Scope
     answer: UnaryHandler | StreamHandler
@@ -71,7 +71,7 @@ def scopes_of(methods: GrpcMethods) -> dict[str, Scope]:
 
 
 def handlers_of(methods: GrpcMethods, room: CallContext, gate: AuthInterceptor) -> list[Any]:
-    """One handler per service of the proto file; every method in it has to be there."""
+    """One handler per service of the proto file; every method must be implemented."""
     return [
         grpc.method_handlers_generic_handler(
             service.full_name,
@@ -136,7 +136,7 @@ def _stream(
 def _logged(
     path: str, call: Callable[..., Awaitable[T]], room: CallContext
 ) -> Callable[..., Awaitable[T]]:
-    """The call, and one line about it: never who asked for what, only how it went."""
+    """Run the call and log one line: method and status, never the content."""
     log, clock = logger("grpc"), room.services.clock
 
     async def logged(data: bytes, context: Any) -> T:  # noqa: ANN401
@@ -166,7 +166,7 @@ async def _write_all(
     gate: AuthInterceptor,
     context: Any,  # noqa: ANN401
 ) -> None:
-    """Write each reply when the one before has left; look at the token again now and then."""
+    """Send each reply after the previous one; re-check the token from time to time."""
     config, clock = room.services.config.grpc, room.services.clock
     checked = clock.monotonic()
     async for reply in replies:
@@ -183,7 +183,7 @@ async def _write_all(
 
 
 async def _refuse(path: str, problem: Exception, context: Any) -> NoReturn:  # noqa: ANN401
-    """End the call with the reason; whoever has left already is told nothing."""
+    """Abort the call with the refusal, unless the client has disconnected."""
     if context.cancelled():
         raise asyncio.CancelledError
     refusal = _refusal(problem)

@@ -1,4 +1,4 @@
-"""Between the shapes that every door shares and the messages of the proto file.
+"""Converts between the shared shapes and the messages of the proto file.
 
 A message has the fields of its shape, by the same names, so it is built from them in one step. Two
 things have another form on this wire: what has no fixed shape is the JSON text that REST sends
@@ -25,19 +25,19 @@ _DATETIME = (datetime,)
 
 
 def message_of(kind: type[M], shape: msgspec.Struct) -> M:
-    """The message with the fields of the shape; null is a field that is not there."""
+    """The message with the fields of the shape; null becomes an absent field."""
     return kind(**_plain(shape))
 
 
 def added_message(added: AddedFeed) -> pb.AddFeedReply:
-    """The feed, and whether it is new here."""
+    """The feed and whether it was created."""
     feed = _plain(added)
     created = feed.pop("created")
     return pb.AddFeedReply(feed=feed, created=created)
 
 
 def choices_message(choices: Iterable[Any]) -> pb.AddFeedReply:
-    """The feeds that a page leads to: somebody has to choose."""
+    """The feeds of a page with several, to choose from."""
     return pb.AddFeedReply(choices=[_plain(found) for found in choices])
 
 
@@ -80,19 +80,19 @@ def fetch_message(fetch: FetchRecord) -> pb.Fetch:
 
 
 def canonical_message(found: CanonicalShape) -> pb.CanonicalizeReply:
-    """The one right address and how it was found."""
+    """The canonical address and how it was found."""
     plain = _plain(found)
     del plain["existing"]  # what a caller remembers; other programs are not told
     return pb.CanonicalizeReply(**plain)
 
 
 def read_wish(request: Any, kind: type[T]) -> T:  # noqa: ANN401  # any message
-    """The fields that the request gives, held to the rules that hold for REST."""
+    """The fields of the request, validated by the rules of REST."""
     return convert_checked(_given(request, [field.name for field, _ in request.ListFields()]), kind)
 
 
 def read_change(request: pb.ChangeFeedRequest, kind: type[T]) -> T:
-    """What to change: the fields of the mask, or else all that are given."""
+    """The change: the fields of the mask, or all that are set."""
     named = list(request.update_mask.paths) or [
         field.name for field, _ in request.ListFields() if field.name != "id"
     ]
@@ -100,7 +100,7 @@ def read_change(request: pb.ChangeFeedRequest, kind: type[T]) -> T:
 
 
 def convert_checked(value: object, kind: type[T]) -> T:
-    """Foreign data as a value; UsageError says what is wrong with it."""
+    """The validated value; UsageError when it is invalid."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as problem:
@@ -108,19 +108,19 @@ def convert_checked(value: object, kind: type[T]) -> T:
 
 
 def optional_field(request: Any, field: str) -> Any:  # noqa: ANN401  # whatever the field holds
-    """What the field holds, None when it was not given."""
+    """The value of a field; None when it is not set."""
     return getattr(request, field) if request.HasField(field) else None
 
 
 def optional_instant(request: Any, field: str) -> datetime | None:  # noqa: ANN401  # any message
-    """The moment in a field, None when it was not given."""
+    """The time in a field; None when it is not set."""
     if not request.HasField(field):
         return None
     moment: Timestamp = getattr(request, field)
     try:
         found: datetime = moment.ToDatetime(tzinfo=UTC)
     except (ValueError, OverflowError):
-        message = f"{field} is no moment between the years 1 and 9999"
+        message = f"{field} is not a time between the years 1 and 9999"
         raise UsageError(message) from None
     return found
 

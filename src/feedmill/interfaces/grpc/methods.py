@@ -1,4 +1,4 @@
-"""What each method does: read the message, ask the question that every door asks, tell the answer."""
+"""The gRPC methods: each calls the same service function as REST."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, Final, Protocol, TypeVar
@@ -62,7 +62,7 @@ async def get_feed(request: pb.FeedRequest, room: CallContext) -> pb.Feed:
 
 
 async def add_feed(request: pb.AddFeedRequest, room: CallContext) -> pb.AddFeedReply:
-    """The feed that an address leads to."""
+    """Subscribe to an address."""
     wish = read_wish(request, FeedWish)
     try:
         return added_message(await subscriptions.add_feed(wish, room.services, room.subscriber))
@@ -71,30 +71,30 @@ async def add_feed(request: pb.AddFeedRequest, room: CallContext) -> pb.AddFeedR
 
 
 async def change_feed(request: pb.ChangeFeedRequest, room: CallContext) -> pb.Feed:
-    """The feed as it is after the change."""
+    """Change a feed."""
     change = read_change(request, FeedChange)
     return message_of(pb.Feed, await queries.change_feed(request.id, change, room.services))
 
 
 async def remove_feed(request: pb.FeedRequest, room: CallContext) -> pb.RemoveFeedReply:
-    """Nothing: it is given up."""
+    """Delete a subscription."""
     await queries.remove_feed(request.id, room.services)
     return pb.RemoveFeedReply()
 
 
 async def refetch(request: pb.FeedRequest, room: CallContext) -> pb.RefetchReply:
-    """When it is due now."""
+    """Schedule a feed for polling now."""
     return message_of(pb.RefetchReply, await queries.refetch(request.id, room.services))
 
 
 async def schedule(request: pb.ScheduleRequest, room: CallContext) -> pb.DecisionPage:
-    """The last decisions."""
+    """The last schedule decisions."""
     page = await queries.schedule(request.id, room.services, limit=optional_field(request, "limit"))
     return decisions_message(page)
 
 
 async def health(request: pb.FeedRequest, room: CallContext) -> pb.FeedHealth:
-    """How the feed is."""
+    """The health of a feed."""
     return message_of(pb.FeedHealth, await queries.health(request.id, room.services))
 
 
@@ -102,7 +102,7 @@ async def health(request: pb.FeedRequest, room: CallContext) -> pb.FeedHealth:
 
 
 async def list_entries(request: pb.ListEntriesRequest, room: CallContext) -> pb.EntryPage:
-    """Entries, the latest arrivals first."""
+    """Entries, newest arrivals first."""
     where = EntryFilter(
         feed_ids=tuple(request.feed_ids) or None,
         tag=optional_field(request, "tag"),
@@ -133,19 +133,19 @@ async def get_entry(request: pb.EntryRequest, room: CallContext) -> pb.Entry:
 
 
 async def revisions(request: pb.EntryRequest, room: CallContext) -> pb.RevisionPage:
-    """Earlier states of an entry."""
+    """Earlier revisions of an entry."""
     return message_of(pb.RevisionPage, await queries.revisions(request.entry_uid, room.services))
 
 
 async def raw(request: pb.RawRequest, room: CallContext) -> AsyncGenerator[pb.RawPart, None]:
-    """The bytes in parts, after a first part that says what they are."""
+    """Raw bytes in parts; the first part describes them."""
     match request.WhichOneof("of"):
         case "entry_uid":
             found = await queries.entry_raw(request.entry_uid, room.services)
         case "fetch_id":
             found = await queries.raw(request.fetch_id, room.services)
         case _:
-            message = "name an entry or a fetch"
+            message = "give an entry_uid or a fetch_id"
             raise UsageError(message)
     body = memoryview(found.body)
     yield pb.RawPart(fetch=fetch_message(found.fetch), offset=found.offset, length=len(body))
@@ -154,7 +154,7 @@ async def raw(request: pb.RawRequest, room: CallContext) -> AsyncGenerator[pb.Ra
 
 
 async def list_articles(request: pb.ListArticlesRequest, room: CallContext) -> pb.ArticlePage:
-    """What was published, each once."""
+    """Articles, each once."""
     cursor = optional_field(request, "cursor")
 
     async def ask(limit: int) -> pb.ArticlePage:
@@ -168,7 +168,7 @@ async def list_articles(request: pb.ListArticlesRequest, room: CallContext) -> p
 
 
 async def list_events(request: pb.ListEventsRequest, room: CallContext) -> pb.EventPage:
-    """Events after a number."""
+    """Events after a sequence number."""
     wanted = parse_event_request(request)
 
     async def ask(limit: int) -> pb.EventPage:
@@ -188,7 +188,7 @@ async def list_events(request: pb.ListEventsRequest, room: CallContext) -> pb.Ev
 
 
 async def canonicalize(request: pb.CanonicalizeRequest, room: CallContext) -> pb.CanonicalizeReply:
-    """The one right address of a feed."""
+    """The canonical address of a feed."""
     wish = read_wish(request, CanonicalWish)
     return canonical_message(
         await subscriptions.canonicalize(wish.url, room.services, room.subscriber)
@@ -200,7 +200,7 @@ async def _fitting(
     room: CallContext,
     ask: Callable[[int], Awaitable[P]],
 ) -> P:
-    """A page that clients accept: asked for again with fewer items while it is too large.
+    """A page within the message size limit: read again with fewer items while too large.
 
     Keyset cursors make that safe: the shorter page says itself where it ends.
     """

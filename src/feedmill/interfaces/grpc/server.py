@@ -1,10 +1,10 @@
-"""The gRPC server: opened on an address, closed with everything that is under way.
+"""The gRPC server.
 
-    async with grpc_server(world, "127.0.0.1", 50051) as bound:
+    async with grpc_server(services, "127.0.0.1", 50051) as bound:
         ...
 
-It ends as it should: health says so first, watchers are told to come back, calls are finished
-within a grace, and what is left then is cancelled.
+Graceful shutdown: health reports NOT_SERVING first, watchers are told to reconnect, calls get a
+grace period, and the rest is cancelled.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ class Bound(NamedTuple):
 async def grpc_server(
     services: Services, host: str = "127.0.0.1", port: int = 0
 ) -> AsyncIterator[Bound]:
-    """Serve until the block ends; port 0 takes a free one. UsageError for a wide one without a token."""
+    """Serve while the block runs; port 0 takes a free port. UsageError without a token, see D30."""
     await check_binding(host, services)
     watch = Lifecycle("grpc")
     room = CallContext(services, LogNotifier(services, watch), watch, set(), Subscriber(services))
@@ -76,7 +76,7 @@ async def grpc_server(
 
 
 def options_of(config: GrpcConfig) -> tuple[tuple[str, int], ...]:
-    """The limits that grpcio itself holds."""
+    """The limits that grpcio enforces."""
     return (
         ("grpc.max_receive_message_length", config.max_request_bytes),
         ("grpc.max_metadata_size", config.max_metadata_bytes),
@@ -102,20 +102,20 @@ def _bind(server: Any, host: str, port: int) -> int:  # noqa: ANN401  # grpcio h
 
 
 class _Doctor:
-    """What grpc.health.v1 says: serving as long as the store can be read."""
+    """grpc.health.v1: SERVING while the store can be read."""
 
     def __init__(self, services: Services, watch: Lifecycle) -> None:
         self.servicer = _HealthServicer(watch, max(1, services.config.grpc.max_calls // 2))
         self._world, self._watch = services, watch
 
     async def keep_looking(self) -> None:
-        """Look now and then until the server ends."""
+        """Check the store periodically until the server stops."""
         while not self._watch.is_stopping():
             await self._watch.sleep_unless_stopping(_LOOK_SEC)
             await self.look()
 
     async def look(self) -> None:
-        """Ask the store something, and say whether it answered."""
+        """Query the store and set the status."""
         status = health_pb2.HealthCheckResponse.SERVING
         try:
             async with asyncio.timeout(_LOOK_SEC):
@@ -126,16 +126,16 @@ class _Doctor:
             await self.servicer.set(name, status)
 
     async def say_farewell(self) -> None:
-        """Nothing is served any more; who watches is told."""
+        """Set NOT_SERVING and notify watchers."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_FAREWELL_SEC):
                 await self.servicer.enter_graceful_shutdown()
 
 
 class _HealthServicer(health.aio.HealthServicer):  # type: ignore[misc]  # grpcio has no types
-    """grpcio's own, except that whoever watches holds up neither the end nor other calls.
+    """grpcio's health service, with watchers that delay neither shutdown nor other calls.
 
-    It is open to everybody, so those who watch get half of the places and no more.
+    It needs no token, so watchers get at most half of the call slots.
     """
 
     def __init__(self, watch: Lifecycle, most: int) -> None:
@@ -143,9 +143,9 @@ class _HealthServicer(health.aio.HealthServicer):  # type: ignore[misc]  # grpci
         self._watch, self._free = watch, most
 
     async def Watch(self, request: Any, context: Any) -> None:  # noqa: ANN401, N802  # gRPC's name
-        """Every change of the status, until the server ends."""
+        """Every change of the status, until the server stops."""
         if self._free <= 0:
-            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many watch already")
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many watchers")
         self._free -= 1
         try:
             with suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""What every tool reaches for: the world, the shelf of windows, and who is asking."""
+"""State shared by all tools: services, saved windows and the caller."""
 
 from typing import Any, Final, NamedTuple
 
@@ -19,7 +19,7 @@ _MAX_NAME_CHARS: Final = 60
 
 
 class McpState(NamedTuple):
-    """One open door: made when a server starts, gone when it ends."""
+    """The state of one server, from its start to its end."""
 
     services: Services
     window_library: WindowLibrary
@@ -29,12 +29,12 @@ Call = Context[McpState, Any]
 
 
 def mcp_state_of(call: Call) -> McpState:
-    """The state that a call came through."""
+    """The server state of a call."""
     return call.request_context.lifespan_context
 
 
 def caller_of(call: Call) -> Caller | None:
-    """Who asks: the token's owner over HTTP; who started the process may do everything."""
+    """The caller: the token's owner over HTTP; over stdio an administrator."""
     request = call.request_context.request
     if request is None:
         return _OWNER
@@ -43,7 +43,7 @@ def caller_of(call: Call) -> Caller | None:
 
 
 def program_of(call: Call) -> str:
-    """What the calling program says it is: for the record, and for nothing else."""
+    """The name the client gives itself, for the record only."""
     params = call.session.client_params
     said = params.client_info.name if params is not None else "a program"
     visible = "".join(char if char.isprintable() else " " for char in said[:_MAX_NAME_CHARS])

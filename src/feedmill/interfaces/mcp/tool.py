@@ -1,8 +1,7 @@
-"""Around every tool: who may call it, how refusals are told, and what agents are told of it.
+"""The decorator of MCP tools: scope check, annotations and errors.
 
-A tool is a plain function that takes a call and arguments. Whatever feedmill refuses reaches the
-agent as `reason: message (hint)` with the stable reason in front; a surprise reaches the log, and
-the agent only learns that there was one.
+A tool is a plain function that takes a call and arguments. An error of feedmill reaches the agent as
+`reason: message (hint)` with the stable reason in front; an unexpected exception goes to the log.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -57,7 +56,7 @@ def tool(
     repeats: bool = False,
     open_world: bool = False,
 ) -> Callable[[Tool[P, T]], ListedTool]:
-    """Make a function a tool: `reads` changes nothing, `repeats` may be called twice without harm."""
+    """Make a function a tool: `reads` means read-only, `repeats` means idempotent."""
     hints = ToolAnnotations(
         title=title,
         read_only_hint=reads,
@@ -80,7 +79,7 @@ def tool(
 
 @contextmanager
 def translate_errors(name: str) -> Iterator[None]:
-    """Refusals leave as a ToolError with their reason; surprises are logged, and stay here."""
+    """Turn errors into ToolErrors with their reason; unexpected ones are logged."""
     try:
         yield
     except (ToolError, MCPError):
@@ -91,5 +90,5 @@ def translate_errors(name: str) -> Iterator[None]:
         raise ToolError(words[:_MAX_MESSAGE_CHARS]) from None
     except Exception as problem:
         logger("mcp").error("surprised", op=name, exc_info=problem)
-        message = "surprise: this is a fault in feedmill; its log has more"
+        message = "surprise: internal error; see the log of feedmill"
         raise ToolError(message) from problem

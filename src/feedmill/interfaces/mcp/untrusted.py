@@ -1,4 +1,4 @@
-"""What strangers wrote, made fit for an agent's eyes: visible text, cut to size, in marked fields."""
+"""Feed text for agents: visible characters only, truncated, in fields marked untrusted."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -30,7 +30,7 @@ _EVIDENCE: Final = 10
 def candidate_row(
     candidate: WindowCandidate, screening: Screening | None, *, max_chars: int
 ) -> CandidateRow:
-    """A candidate with what screening said of it."""
+    """A candidate with its screening."""
     return CandidateRow(
         candidate_id=candidate.candidate_id,
         published_at=candidate.published_at,
@@ -48,7 +48,7 @@ def candidate_row(
 
 
 def screening_opinion(screening: Screening) -> ScreeningOpinion:
-    """A suggestion; its words quote the feed, so they are marked as well."""
+    """A suggestion; its reason quotes the feed, so it is marked untrusted too."""
     return ScreeningOpinion(
         suggestion=screening.suggestion,
         topic=screening.topic,
@@ -62,7 +62,7 @@ def screening_opinion(screening: Screening) -> ScreeningOpinion:
 
 
 def score_row(score: ModelScore) -> ScoreRow:
-    """What one method said."""
+    """The score of one method."""
     return ScoreRow(
         topic=score.topic,
         method=score.method,
@@ -73,7 +73,7 @@ def score_row(score: ModelScore) -> ScoreRow:
 
 
 def source_row(source: SourceReport) -> SourceRow:
-    """What came of a source."""
+    """The result of a source."""
     return SourceRow(
         outcome=source.outcome,
         reason=source.reason,

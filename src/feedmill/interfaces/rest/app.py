@@ -1,4 +1,4 @@
-"""All routes behind one door."""
+"""The REST application: all routes, the middleware and the OpenAPI document."""
 
 import msgspec
 from litestar import Litestar
@@ -36,7 +36,7 @@ def open_app_state(
     metrics: Metrics | None = None,
     host: str | None = None,
 ) -> AppState:
-    """What the routes reach for; `host` is the address that the door is bound to."""
+    """The state that the routes share; `host` is the address the server is bound to."""
     config = services.config
     return AppState(
         services=services,
@@ -51,13 +51,13 @@ def open_app_state(
 
 
 def make_app(state: AppState) -> ASGIApp:
-    """The ASGI application: the shell with the routes in it."""
+    """The ASGI application: the routes inside the middleware."""
     routes = make_routes(state)
     return Middleware(routes, state)
 
 
 def make_routes(state: AppState) -> Litestar:
-    """The routes with their document and its page, made once."""
+    """The routes with the OpenAPI document and its page, built once."""
     # The framework would serve the document too, on pages that load their parts from elsewhere;
     # so it describes the routes without serving them, and serves them without describing them.
     shown = OpenAPIConfig(title="feedmill", version=__version__, create_examples=False)

@@ -23,7 +23,7 @@ BASIC: Final = "basic"  # in a route's `opt`: the token may also come as a passw
 async def authorise(
     connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
 ) -> None:
-    """A guard: nothing when the caller may go on, else a problem of 401, 403 or 429."""
+    """Litestar guard: raises a problem of 401, 403 or 429 unless the caller is allowed."""
     scope = cast("Scope | None", handler.opt.get(SCOPE))
     if scope is None:
         return
@@ -37,13 +37,13 @@ async def authorise(
 async def is_still_authorised(
     connection: ASGIConnection[Any, Any, Any, Any], scope: Scope = "read"
 ) -> bool:
-    """Whether the caller of a stream may go on: a token that was revoked meanwhile ends it."""
+    """True while the caller of a stream is authorised; a revoked token ends the stream."""
     caller = await _caller(connection, app_state_of(connection), basic=False)
     return caller is not None and caller.may(scope)
 
 
 def presented_token(authorization: str | None, *, basic: bool) -> str | None:
-    """The token in an Authorization field; None when there is none that is read here."""
+    """The token in an Authorization header; None when there is none."""
     scheme, _, rest = (authorization or "").strip().partition(" ")
     if not basic or scheme.lower() != "basic":
         return bearer_token([authorization or ""])

@@ -32,7 +32,7 @@ class Middleware:
         self._log = logger("rest").bind()
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:  # noqa: ANN401  # ASGI's own type
-        """Answer one request, and note it."""
+        """Handle one request and log it."""
         clock = self._state.services.clock
         began, exchange = clock.monotonic(), _Exchange(scope, receive, send, self._state)
         try:
@@ -63,7 +63,7 @@ class Middleware:
                 exchange.cut()
 
     def _refusal(self, scope: Any) -> str | None:  # noqa: ANN401  # ASGI's own type
-        """Why the request goes no further; None when it may."""
+        """The problem code that rejects the request; None when it is accepted."""
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         if is_crowded(scope):
             return "too-many-connections"
@@ -75,7 +75,7 @@ class Middleware:
         return None
 
     def _note(self, scope: Any, exchange: "_Exchange", elapsed_sec: float) -> None:  # noqa: ANN401
-        """One line and two numbers; no query, no header and no body is ever part of it."""
+        """Log one line and update two metrics; never with a query, header or body."""
         method = "HEAD" if exchange.is_head else scope["method"]
         known = method if method in _METHODS else "other"  # strangers invent names
         route = str(scope.get("path_template") or "none")
@@ -93,11 +93,11 @@ class Middleware:
 
 
 class _OverError(Exception):
-    """Nothing more is sent: the reader has all that it asked for, or takes nothing."""
+    """Nothing more is sent: the response is complete, or the client reads nothing."""
 
 
 class _Exchange:
-    """One request and its answer, with a limit on every wait for the other side."""
+    """One request and its response, with a timeout on every wait for the client."""
 
     def __init__(self, scope: Any, receive: Receive, send: Send, state: AppState) -> None:  # noqa: ANN401
         self._scope, self._send = scope, send
@@ -116,7 +116,7 @@ class _Exchange:
             raise RequestError(code="too-slow", headers={"Connection": "close"}) from None
 
     async def send(self, message: Message) -> None:
-        """Hand a piece of the answer over, with our headers, and without the body for HEAD."""
+        """Send a piece of the response, with security headers, without the body for HEAD."""
         answer: Any = message
         if answer["type"] == "http.response.start":
             self.status = answer["status"]
@@ -132,7 +132,7 @@ class _Exchange:
             await self._hand_over(answer)
 
     async def refuse(self, code: str) -> None:
-        """Answer with a problem before any route was asked."""
+        """Answer with a problem before any route is called."""
         body = problem_bytes(code)
         headers = [
             (b"content-type", MEDIA_TYPE.encode()),
@@ -149,11 +149,11 @@ class _Exchange:
         await self.send(end)
 
     def cut(self) -> None:
-        """End the connection at once, whatever is still to be sent."""
+        """Abort the connection, whatever is still to be sent."""
         abort_connection(self._scope)
 
     async def _hand_over(self, message: Any) -> None:  # noqa: ANN401  # ASGI's own type
-        """Wait for the reader, but not for ever: nothing is kept for one that takes nothing."""
+        """Send with a timeout: nothing is buffered for a client that reads nothing."""
         try:
             async with asyncio.timeout(self._config.send_timeout_sec):
                 await self._send(message)

@@ -1,8 +1,8 @@
-"""The interface as OpenAPI 3.1, made of the routes themselves.
+"""Builds the OpenAPI 3.1 document from the routes.
 
-The framework lists addresses and parameters; shapes come from msgspec, which also checks them; and
-what each route describes says the rest: bodies, answers, problems and scopes. So the document
-cannot say anything that the code does not do, and `tests` ask the server whether it holds.
+Litestar lists paths and parameters; schemas come from msgspec, which also validates them; the
+`RouteDescription` of each route adds bodies, responses, problems and scopes. Tests check the
+document against the running server.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ DESCRIPTION: Final = "described"
 
 
 class RouteDescription(NamedTuple):
-    """What a route takes and gives beyond its parameters."""
+    """Request and response bodies of a route, for the OpenAPI document."""
 
     gives: Any = None  # a shape; None: no body
     body: Any = None  # the shape of the request's body
@@ -37,19 +37,22 @@ class RouteDescription(NamedTuple):
 
 
 def route_options(scope: Scope | None, described: RouteDescription) -> dict[str, Any]:
-    """A route's `opt`: who may call it, and what it says about itself."""
+    """The `opt` of a route: its scope and its description."""
     return {DESCRIPTION: described} if scope is None else {SCOPE: scope, DESCRIPTION: described}
 
 
 Limit = Annotated[
     int | None,
-    QueryParameter(description="Items of a page; clamped to 1 to 1,000. Left out: 100."),
+    QueryParameter(description="Items per page, 1 to 1,000. Default: 100."),
 ]
 Cursor = Annotated[
-    str | None, QueryParameter(description="Go on after a page: its `next`.", max_length=200)
+    str | None,
+    QueryParameter(
+        description="Cursor of the next page: `next` of the previous page.", max_length=200
+    ),
 ]
 After = Annotated[
-    int, QueryParameter(description="Only events after this number.", ge=0, le=MAX_SEQ)
+    int, QueryParameter(description="Only events after this sequence number.", ge=0, le=MAX_SEQ)
 ]
 TagIs = Annotated[
     str | None, QueryParameter(description="Only feeds with this tag.", max_length=100)
@@ -58,16 +61,18 @@ FeedId = Annotated[str, PathParameter(description="The id of a feed.")]
 EntryUid = Annotated[str, PathParameter(description="The uid of an entry.")]
 FetchId = Annotated[str, PathParameter(description="The id of a fetch.")]
 WebhookId = Annotated[str, PathParameter(description="The id of a webhook.")]
-ProblemCode = Annotated[str, PathParameter(description="The last part of a problem's type.")]
+ProblemCode = Annotated[
+    str, PathParameter(description="The last path segment of a problem's type.")
+]
 
 _REF: Final = "#/components/schemas/{name}"
 _BINARY: Final = {"type": "string", "format": "binary"}
 _TEXT: Final = {"type": "string"}
 _PLAIN: Final[dict[Any, dict[str, Any]]] = {bytes: _BINARY, str: _TEXT, dict: {"type": "object"}}
 _ABOUT: Final = (
-    "What the mill has taken in. Every list is paged by an opaque cursor, or comes whole as NDJSON"
-    " with `Accept: application/x-ndjson`. Every problem is an RFC 9457 document with a stable"
-    " type. Tokens are made by `feedmill token create`."
+    "Feeds, entries and events of feedmill. Every list is paginated with an opaque cursor, or sent"
+    " whole as NDJSON with `Accept: application/x-ndjson`. Every error is an RFC 9457 problem"
+    " document with a stable type. Create tokens with `feedmill token create`."
 )
 # Any route may answer with these, whatever it describes.
 _ALWAYS: Final = ("bad-request", "bad-parameter", "bad-host", "surprise", "store-unavailable")
@@ -76,7 +81,7 @@ _WITH_BODY: Final = ("too-slow", "too-large", "unsupported-media-type", "cross-o
 
 
 def openapi_document(app: Litestar) -> dict[str, Any]:
-    """The whole document."""
+    """The OpenAPI document."""
     found = app.openapi_schema.to_schema()
     shapes: list[Any] = [Problem]
     for handler, operation in _operations(app, found):
@@ -107,7 +112,7 @@ def openapi_document(app: Litestar) -> dict[str, Any]:
 def _operations(
     app: Litestar, found: dict[str, Any]
 ) -> Iterator[tuple[HTTPRouteHandler, dict[str, Any]]]:
-    """Each route that describes itself, with what the framework found out about it."""
+    """Each route with a description, and the operation that Litestar generated for it."""
     by_id = {
         operation["operationId"]: operation
         for path in found["paths"].values()
@@ -144,9 +149,9 @@ def _complete(
 def _responses(described: RouteDescription, *, has_scope: bool) -> dict[str, Any]:
     answers: dict[str, Any] = {str(described.status): _answer(described)}
     if described.status == 201:
-        answers["200"] = {**_answer(described), "description": "It was here already."}
+        answers["200"] = {**_answer(described), "description": "It already exists."}
     if described.conditional:
-        answers["304"] = {"description": "You have it already."}
+        answers["304"] = {"description": "Not modified."}
     codes = [
         *_ALWAYS,
         *(_WITH_TOKEN if has_scope else ()),
@@ -164,8 +169,12 @@ def _responses(described: RouteDescription, *, has_scope: bool) -> dict[str, Any
 
 
 def _answer(described: RouteDescription) -> dict[str, Any]:
-    words = {201: "Made.", 202: "It will be done.", 204: "Done."}
-    answer: dict[str, Any] = {"description": words.get(described.status, "Here it is.")}
+    words = {
+        201: "Created.",
+        202: "Accepted: the feed is scheduled for the next poll.",
+        204: "Deleted.",
+    }
+    answer: dict[str, Any] = {"description": words.get(described.status, "OK.")}
     if described.gives is None:
         return answer
     kind = described.media_type.partition(";")[0]
@@ -181,14 +190,17 @@ def _problem(codes: list[str]) -> dict[str, Any]:
         "description": f"{said}.",
         "content": {MEDIA_TYPE: {"schema": {"$ref": _REF.format(name="Problem")}}},
     }
-    wait = {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 0}}
+    wait = {
+        "description": "Seconds to wait before the next attempt.",
+        "schema": {"type": "integer", "minimum": 0},
+    }
     if PROBLEM_KINDS[codes[0]].status in (429, 503):
         problem["headers"] = {"Retry-After": wait}
     return problem
 
 
 def _parameter(found: dict[str, Any]) -> dict[str, Any]:
-    """A parameter without what only JSON can say: a query cannot hold null."""
+    """A query parameter without the null type: a query string cannot hold null."""
     schema = dict(found["schema"])
     schema.pop("description", None)
     kinds = [one for one in schema.pop("oneOf", ()) if one.get("type") != "null"]
@@ -208,7 +220,7 @@ def _schema(shape: Any) -> dict[str, Any]:  # noqa: ANN401  # any type
 
 
 def _schema_for(media_type: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """A list of subscriptions is bytes, but in JSON it has some shape."""
+    """A subscription list is binary, except as JSON, where any value is allowed."""
     return {} if schema is _BINARY and media_type == "application/json" else schema
 
 

@@ -1,4 +1,4 @@
-"""The interface for people: one page of plain HTML, made once, with nothing from elsewhere on it."""
+"""Renders the OpenAPI document as one HTML page without external assets."""
 
 import re
 from base64 import b64encode
@@ -77,7 +77,7 @@ def _shapes(schemas: dict[str, Any]) -> Iterator[str]:
     for name, schema in sorted(schemas.items()):
         required = set(schema.get("required", ()))
         rows = [
-            _row(key, _kind(value), "" if key in required else "may be left out")
+            _row(key, _kind(value), "" if key in required else "optional")
             for key, value in schema.get("properties", {}).items()
         ]
         said = escape(schema.get("description", "").split("\n")[0])
@@ -89,17 +89,17 @@ def _shapes(schemas: dict[str, Any]) -> Iterator[str]:
 
 
 def _row(name: str, kind: str, words: str) -> str:
-    """A row of a table; `kind` and `words` are HTML already, or plain words of ours."""
+    """A table row; `kind` and `words` are HTML."""
     return f"<tr><td><code>{escape(name)}</code><td>{kind}<td>{words}"
 
 
 def _words(text: str) -> str:
-    """Words of ours as HTML; what stands between backticks is code."""
+    """Text as HTML; text between backticks becomes code."""
     return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
 def _kind(schema: dict[str, Any]) -> str:
-    """A schema in few words."""
+    """A short description of a schema."""
     if "$ref" in schema:
         name = escape(schema["$ref"].rpartition("/")[2])
         return f'<a href="#{name}">{name}</a>'

@@ -1,7 +1,7 @@
-"""Every way in which a request is not done, and how that is said (RFC 9457).
+"""Problem documents of the REST API (RFC 9457).
 
-The table is the list of `/problems/<code>`: a code never changes its meaning. What an exception of
-the engine becomes is decided here, in one place; nothing of a surprise gets out but its name.
+The table lists every `/problems/<code>`: a code never changes its meaning. Exceptions of the engine
+are mapped to problems here and nowhere else; an unexpected exception shows nothing but its code.
 """
 
 import math
@@ -37,37 +37,37 @@ _MOST_WORDS: Final = 1_000
 
 
 class ProblemKind(NamedTuple):
-    """A kind of problem: its status and its name."""
+    """A kind of problem: its HTTP status and its title."""
 
     status: int
     title: str
 
 
 PROBLEM_KINDS: Final[dict[str, ProblemKind]] = {
-    "bad-request": ProblemKind(400, "The request cannot be read"),
-    "bad-parameter": ProblemKind(400, "A parameter has no meaning"),
-    "bad-cursor": ProblemKind(400, "The cursor belongs to no page of this list"),
-    "unauthenticated": ProblemKind(401, "A token is needed"),
-    "forbidden": ProblemKind(403, "The token does not allow this"),
-    "cross-origin": ProblemKind(403, "A page of another origin may not do this"),
-    "not-found": ProblemKind(404, "There is nothing of that name"),
-    "no-such-route": ProblemKind(404, "There is no such address here"),
-    "method-not-allowed": ProblemKind(405, "The address does not know this method"),
+    "bad-request": ProblemKind(400, "The request is malformed"),
+    "bad-parameter": ProblemKind(400, "A parameter is invalid"),
+    "bad-cursor": ProblemKind(400, "The cursor does not belong to this list"),
+    "unauthenticated": ProblemKind(401, "A token is required"),
+    "forbidden": ProblemKind(403, "The token lacks the required scope"),
+    "cross-origin": ProblemKind(403, "Cross-origin requests are not allowed"),
+    "not-found": ProblemKind(404, "Not found"),
+    "no-such-route": ProblemKind(404, "Unknown path"),
+    "method-not-allowed": ProblemKind(405, "Method not allowed for this path"),
     "too-slow": ProblemKind(408, "The request did not arrive in time"),
     "paused": ProblemKind(409, "The feed is paused"),
-    "several-feeds": ProblemKind(409, "The address leads to several feeds; choose one"),
-    "conflict": ProblemKind(409, "This does not go with how things are"),
-    "not-kept": ProblemKind(410, "It was here, and retention let it go"),
+    "several-feeds": ProblemKind(409, "The page has several feeds; choose one"),
+    "conflict": ProblemKind(409, "The request conflicts with the current state"),
+    "not-kept": ProblemKind(410, "Deleted by retention"),
     "too-large": ProblemKind(413, "The body is too large"),
-    "unsupported-media-type": ProblemKind(415, "The body is of another type than is read here"),
-    "bad-host": ProblemKind(421, "The request was meant for another host"),
-    "invalid-body": ProblemKind(422, "The body can be read, but has no meaning"),
-    "bad-address": ProblemKind(422, "The address is not one that is asked"),
+    "unsupported-media-type": ProblemKind(415, "The media type of the body is not supported"),
+    "bad-host": ProblemKind(421, "The Host header names another host"),
+    "invalid-body": ProblemKind(422, "The body is invalid"),
+    "bad-address": ProblemKind(422, "The address may not be fetched"),
     "no-feed-found": ProblemKind(422, "No feed was found at the address"),
-    "bad-list": ProblemKind(422, "The list of subscriptions cannot be read"),
+    "bad-list": ProblemKind(422, "The subscription list cannot be parsed"),
     "rate-limited": ProblemKind(429, "Too many requests"),
-    "surprise": ProblemKind(500, "A fault in feedmill"),
-    "store-unavailable": ProblemKind(503, "The store cannot answer now"),
+    "surprise": ProblemKind(500, "Internal error"),
+    "store-unavailable": ProblemKind(503, "The store is unavailable"),
     "too-many-connections": ProblemKind(503, "Too many connections are open"),
     "too-many-streams": ProblemKind(503, "Too many streams are open"),
 }
@@ -94,7 +94,7 @@ _OF_STATUSES: Final = {
 
 
 class RequestError(Exception):
-    """A problem that a route found by itself."""
+    """A problem raised by a route."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class RequestError(Exception):
 
 
 def problem_bytes(code: str, detail: str = "", **more: Any) -> bytes:  # noqa: ANN401
-    """The document that says it."""
+    """The problem document."""
     kind = PROBLEM_KINDS[code]
     detail = detail[:_MOST_WORDS]
     problem = Problem(
@@ -120,12 +120,12 @@ def problem_bytes(code: str, detail: str = "", **more: Any) -> bytes:  # noqa: A
 
 
 def on_problem(_: Request[Any, Any, Any], problem: RequestError) -> Response[bytes]:
-    """What a route found."""
+    """The response to a RequestError."""
     return _response(problem.code, problem.detail, problem.headers, **problem.more)
 
 
 def on_error(request: Request[Any, Any, Any], error: FeedmillError) -> Response[bytes]:
-    """What the engine found; a word and a way out go with it."""
+    """The response to an error of the engine, with its reason and hint."""
     code, headers = code_of(error), _headers_of(error)
     if code == "surprise":
         return on_unexpected_error(request, error)
@@ -139,29 +139,29 @@ def on_error(request: Request[Any, Any, Any], error: FeedmillError) -> Response[
 
 
 def code_of(error: FeedmillError) -> str:
-    """The kind of problem that an error of the engine is."""
+    """The problem code of an engine error."""
     if isinstance(error, AccessError | ConflictError | CrowdedError):
         return error.reason if error.reason in PROBLEM_KINDS else "conflict"
     return next((code for kind, code in _OF_ERRORS if isinstance(error, kind)), "surprise")
 
 
 def on_http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
-    """What the framework found: no such route, a bad parameter, a body over its limit."""
+    """The response to a Litestar error: unknown route, bad parameter, body too large."""
     headers = _allow((error.headers or {}).get("allow"))
     if isinstance(error, ValidationException):
         return _response("bad-parameter", "", {}, errors=_mistakes(error))
     if error.status_code >= 500:
         # Only a client that left in the middle of its body gets here; nobody reads the answer.
-        return _response("bad-request", "the request broke off", {})
+        return _response("bad-request", "the request was incomplete", {})
     return _response(_OF_STATUSES.get(error.status_code, "bad-request"), "", headers)
 
 
 def on_unexpected_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    """A fault of our own: the trace goes to the log, the caller learns that it happened."""
+    """The response to an unexpected exception; its traceback goes to the log."""
     logger("rest").error(
         "surprised", op=f"{request.method} {request.scope['path']}", exc_info=error
     )
-    return _response("surprise", "it is in the log of the server", {})
+    return _response("surprise", "see the log of the server", {})
 
 
 def _headers_of(error: FeedmillError) -> dict[str, str]:
@@ -175,7 +175,7 @@ def _headers_of(error: FeedmillError) -> dict[str, str]:
 
 
 def _allow(methods: str | None) -> dict[str, str]:
-    """What the address knows; HEAD goes wherever GET goes."""
+    """The Allow header; HEAD is allowed wherever GET is."""
     if methods is None:
         return {}
     known = set(methods.split(", ")) - {"OPTIONS"}

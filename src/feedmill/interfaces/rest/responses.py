@@ -1,4 +1,4 @@
-"""How an answer is written: JSON with validators, 304 when nothing changed, NDJSON for a whole list.
+"""Responses: JSON with ETag and Last-Modified, 304 when unchanged, NDJSON for whole lists.
 
 An ETag is a digest of the bytes, so it never lies; it costs a microsecond a kilobyte. A stream of lines
 reads one page at a time and waits for its reader, so it needs the same memory for ten entries and
@@ -49,7 +49,7 @@ def json_response(
     headers: Mapping[str, str] | None = None,
     modified: datetime | None = None,
 ) -> Response[bytes]:
-    """The value as JSON, or 304 when the caller has it already."""
+    """The value as JSON, or 304 when the client's copy is current."""
     return bytes_response(
         request,
         msgspec.json.encode(value),
@@ -70,7 +70,7 @@ def bytes_response(
     modified: datetime | None = None,
     etag: str | None = None,
 ) -> Response[bytes]:
-    """Bytes with validators, or 304 when the caller has them already (RFC 9110 13)."""
+    """Bytes with validators, or 304 when the client's copy is current (RFC 9110 13)."""
     tag = etag or f'"{sha256(body).hexdigest()[:32]}"'
     fields = {
         "ETag": tag,
@@ -85,7 +85,7 @@ def bytes_response(
 
 
 def is_not_modified(request: AnyRequest, tag: str, modified: datetime | None) -> bool:
-    """True when the conditions of the request say that the caller has this (RFC 9110 13.2.2)."""
+    """True when the request's conditions match the current version (RFC 9110 13.2.2)."""
     known = request.headers.get("if-none-match")
     if known is not None:
         tags = [one.strip().removeprefix("W/") for one in known.split(",")]
@@ -103,7 +103,7 @@ def is_not_modified(request: AnyRequest, tag: str, modified: datetime | None) ->
 
 
 def wants_ndjson(request: AnyRequest) -> bool:
-    """True when the caller asks for NDJSON."""
+    """True when the Accept header prefers NDJSON."""
     wanted = request.headers.get("accept", "")
     return any(one.partition(";")[0].strip().lower() == NDJSON for one in wanted.split(","))
 
@@ -111,7 +111,7 @@ def wants_ndjson(request: AnyRequest) -> bool:
 async def list_response(
     request: AnyRequest, fetch_page: FetchPage, cursor: str | None
 ) -> Response[bytes] | Stream:
-    """One page as JSON, or every page from the cursor on as lines."""
+    """One page as JSON, or every page from the cursor on as NDJSON."""
     first = await fetch_page(cursor)  # a bad cursor is a problem, not a stream that ends too early
     if wants_ndjson(request):
         return stream_response(until_revoked(request, _lines(first, fetch_page)), NDJSON)
@@ -119,13 +119,13 @@ async def list_response(
 
 
 def stream_response(chunks: AsyncIterator[bytes], media_type: str) -> Stream:
-    """Chunks as they come; nothing between here and the reader may keep them back."""
+    """A streaming response that no proxy may buffer."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Accept"}
     return Stream(chunks, media_type=media_type, headers=headers)
 
 
 async def until_revoked(request: AnyRequest, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The chunks; broken off, not ended, once the token does not hold: this was not all of them."""
+    """The chunks; the connection is aborted, not ended, once the token is revoked."""
     state = app_state_of(request)
     clock, every = state.services.clock, state.config.heartbeat_sec
     checked = clock.monotonic()
@@ -140,7 +140,7 @@ async def until_revoked(request: AnyRequest, chunks: AsyncIterator[bytes]) -> As
 
 
 async def read_json_body(request: AnyRequest, shape: type[Any]) -> Any:  # noqa: ANN401  # an instance of `shape`
-    """The body as the shape; problems of 413, 415, 400 and 422 otherwise."""
+    """The decoded JSON body; problems 413, 415, 400 and 422 otherwise."""
     check_content_type(request, (JSON,))
     body = await read_body(request, app_state_of(request).config.body_bytes)
     try:
@@ -148,11 +148,11 @@ async def read_json_body(request: AnyRequest, shape: type[Any]) -> Any:  # noqa:
     except msgspec.ValidationError as problem:
         raise RequestError(code="invalid-body", detail=str(problem)) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        raise RequestError(code="bad-request", detail=f"the body is no JSON: {problem}") from None
+        raise RequestError(code="bad-request", detail=f"the body is not JSON: {problem}") from None
 
 
 async def read_body(request: AnyRequest, most: int) -> bytes:
-    """The body; a problem of 413 as soon as it is known to be longer than that."""
+    """The body; problem 413 as soon as it is longer than `most`."""
     pieces, length = list[bytes](), int(request.headers.get("content-length", "0"))
     if length <= most:
         length = 0
@@ -162,12 +162,12 @@ async def read_body(request: AnyRequest, most: int) -> bytes:
             if length > most:
                 break
     if length > most:
-        raise RequestError(code="too-large", detail=f"at most {most:,} bytes are read here")
+        raise RequestError(code="too-large", detail=f"at most {most:,} bytes are allowed")
     return b"".join(pieces)
 
 
 def check_content_type(request: AnyRequest, known: tuple[str, ...]) -> None:
-    """A problem of 415 unless the body says that it is of one of these types.
+    """Problem 415 unless Content-Type is one of these.
 
     A form of a web page cannot send JSON, so no page can make a browser change anything here.
     """

@@ -1,4 +1,4 @@
-"""What every route reaches for: the world, the log's bell, the numbers and the settings."""
+"""State shared by all routes: services, log notifier, metrics and settings."""
 
 from typing import Any, Final, NamedTuple, cast
 
@@ -16,13 +16,13 @@ AT_END: Final = "feedmill.at_end"  # in a scope's state: called when the request
 
 
 class StreamLimit:
-    """How many streams are open, and whether there is room for one more."""
+    """Limits the number of open streams."""
 
     def __init__(self, most: int) -> None:
         self._free = most
 
     def take(self, connection: ASGIConnection[Any, Any, Any, Any]) -> bool:
-        """True when there was room; it is given back when the request ends, however that comes."""
+        """True when there is room; released when the request ends."""
         if self._free <= 0:
             return False
         self._free -= 1
@@ -34,7 +34,7 @@ class StreamLimit:
 
 
 class AppState(NamedTuple):
-    """One open door: made when a server starts, gone when it ends."""
+    """The state of one server, from its start to its end."""
 
     services: Services
     watch: Lifecycle
@@ -47,15 +47,15 @@ class AppState(NamedTuple):
 
     @property
     def config(self) -> ServeConfig:
-        """The settings of this door."""
+        """The settings of the server."""
         return self.services.config.serve
 
 
 def app_state_of(connection: ASGIConnection[Any, Any, Any, Any]) -> AppState:
-    """The state that a request came through."""
+    """The application state of a request."""
     return cast("AppState", connection.app.state.app_state)
 
 
 def services_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Services:
-    """The world behind it."""
+    """The services of a request."""
     return app_state_of(connection).services

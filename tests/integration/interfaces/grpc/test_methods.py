@@ -349,7 +349,7 @@ def test_a_store_that_cannot_be_read_shows_in_health_and_in_answers(tmp_path: Pa
 
         assert health == {"status": 2}  # NOT_SERVING
         assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
-        assert caught.value.details() == "the store cannot answer now"
+        assert caught.value.details() == "the store is unavailable"
         assert dict(caught.value.trailing_metadata()) == {
             "feedmill-reason": "io-error",
             "retry-after": "5",

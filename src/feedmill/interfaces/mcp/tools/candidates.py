@@ -31,16 +31,19 @@ async def list_candidates(
     call: Call,
     window_id: WindowId,
     decision: Annotated[
-        DecisionFilter | None, Field(description="Only these; `unscreened` has no suggestion yet.")
+        DecisionFilter | None,
+        Field(description="Only candidates with this suggestion; `unscreened`: without one."),
     ] = None,
     topic: str | None = None,
     min_score: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0,
-    new_only: Annotated[bool, Field(description="Without those that are stored already.")] = False,
-    order: Annotated[Literal["id", "score"], Field(description="score: the best first.")] = "id",
+    new_only: Annotated[
+        bool, Field(description="Leave out candidates that are already stored.")
+    ] = False,
+    order: Annotated[Literal["id", "score"], Field(description="score: best first.")] = "id",
     cursor: ToolCursor = None,
     limit: ToolLimit = None,
 ) -> CandidateList:
-    """Look through the candidates of a window, page by page, with what screening suggests."""
+    """List the candidates of a window with their screening suggestions, by pages."""
     state = mcp_state_of(call)
     kept = await state.window_library.window(window_id)
     said = screenings_of(kept)
@@ -67,7 +70,7 @@ async def list_candidates(
 
 @tool("Explain a candidate", "read", reads=True)
 async def explain_candidate(call: Call, window_id: WindowId, candidate_id: int) -> CandidateDetail:
-    """Show one candidate whole: its text, its source, and what each method said and why."""
+    """Show one candidate: its text, its source, and the score and reason of each method."""
     kept = await mcp_state_of(call).window_library.window(window_id)
     (candidate,) = select_candidates(kept.file, (candidate_id,))
     screening = screenings_of(kept).get(candidate_id)

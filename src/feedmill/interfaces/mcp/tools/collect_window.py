@@ -34,32 +34,31 @@ _PROGRESS_SEC: Final = 1.0
 async def collect_window_(
     call: Call,
     start: Annotated[
-        str | None, Field(description="A day or an instant in UTC, as 2026-01-05.", max_length=40)
+        str | None,
+        Field(description="A day or an instant in UTC, such as 2026-01-05.", max_length=40),
     ] = None,
     end: Annotated[
         str | None,
-        Field(description="A day, which is included, or an instant, which is not.", max_length=40),
+        Field(description="A day (included) or an instant (excluded).", max_length=40),
     ] = None,
     last_days: Annotated[
-        int | None, Field(ge=1, le=3_660, description="Instead of start and end: up to now.")
+        int | None, Field(ge=1, le=3_660, description="Instead of start and end: days up to now.")
     ] = None,
     feeds: Annotated[
         list[str] | None,
         Field(
-            description="Addresses of feeds; without it and a tag every subscription is asked, but "
-            "for paused ones that an earlier insertion left behind (tag collected)."
+            description="Addresses of feeds. Without feeds and tag: every subscription, except "
+            "paused ones with the tag collected."
         ),
     ] = None,
     tag: Annotated[str | None, Field(description="Only subscriptions with this tag.")] = None,
-    topics: Annotated[
-        list[str] | None, Field(description="Ids of topics that it is collected for.")
-    ] = None,
+    topics: Annotated[list[str] | None, Field(description="Ids of the topics of interest.")] = None,
     prompt: Annotated[str, Field(description="Description of what you are looking for.")] = "",
 ) -> CollectedWindow:
-    """Step 1: fetch everything that sources published in a span of time, as candidates.
+    """Step 1: fetch everything that sources published in a time window, as candidates.
 
-    Nothing is stored as an entry. Sources are asked politely, so this may take minutes. A source
-    that fails is reported, and the rest goes on.
+    Nothing is stored as an entry. Host rate limits apply, so this may take minutes. A failing source
+    is reported and the others continue.
     """
     state = mcp_state_of(call)
     window = _window(start, end, last_days, state.services)
@@ -81,7 +80,7 @@ def _window(
 ) -> Window:
     now = services.clock.now()
     if (start is None) == (last_days is None) or (end is not None and start is None):
-        message = "a window has a start and perhaps an end, or it has last_days"
+        message = "give start, with or without end, or last_days"
         raise UsageError(message)
     if last_days is not None:
         return window_of_last(timedelta(days=last_days), now=now)
@@ -103,7 +102,7 @@ async def _sources(
             if tag is not None or not is_insert_only(feed)
         ]
     if not found:
-        message = "there is no source to collect from; name feeds, or a tag that a subscription has"
+        message = "no sources: give feeds, or the tag of a subscription"
         raise UsageError(message)
     if len(found) > services.config.mcp.window_sources:
         message = f"more than {services.config.mcp.window_sources} sources for one window"

@@ -55,20 +55,20 @@ _AT_THE_TERMINAL: Final = (
 
 
 class ConfirmationForm(BaseModel):
-    """What the person fills in."""
+    """The form that the person fills in."""
 
     insert: bool = Field(title="Insert these entries", description="Yes stores all of them.")
     name: str = Field(default="", title="Your name", description="For the record.", max_length=100)
 
 
 class NotAsked(NamedTuple):
-    """The client cannot show the question, or may not: it waits for a person on a terminal."""
+    """The client cannot or may not ask: a person has to answer on a terminal."""
 
     code: str
 
 
 async def question_to_ask(call: Call, window_id: str, candidate_ids: list[int]) -> Question:
-    """The open question about this selection; the whole window is proven first."""
+    """The open question about this selection; the window is verified first."""
     with translate_errors("confirm"):
         require_scope(caller_of(call), "write")
         state = mcp_state_of(call)
@@ -86,7 +86,7 @@ async def question_to_ask(call: Call, window_id: str, candidate_ids: list[int]) 
 async def answer_of_person(
     call: Call, question: Annotated[Question, Resolve(question_to_ask)]
 ) -> Elicit[ConfirmationForm] | NotAsked:
-    """Let the client ask its person, if it can; all that would be inserted is in the question."""
+    """Elicit the answer through the client, if it can; the question lists every candidate."""
     with translate_errors("confirm"):
         state = mcp_state_of(call)
         is_allowed = state.services.config.mcp.ask == "client"
@@ -106,8 +106,8 @@ async def confirm(
 ) -> Confirmed:
     """Step 4: ask the person whether exactly these candidates may be inserted.
 
-    `confirmed` brings a ticket that is good once, for this selection, for some minutes. `pending`
-    means that the person has to answer on a terminal: pass `what_now` on to them, and wait.
+    `confirmed` returns a ticket that is valid once, for this selection, for a few minutes. `pending`
+    means that the person has to answer on a terminal: give them `what_now`, and wait.
     """
     del window_id, candidate_ids  # the question holds them, sorted
     said: object = answer.data if isinstance(answer, AcceptedElicitation) else answer
@@ -121,7 +121,7 @@ async def confirm(
 
 
 def _can_ask(call: Call) -> bool:
-    """True when the client says that it shows forms to its person."""
+    """True when the client supports elicitation forms."""
     capabilities = call.client_capabilities
     able = None if capabilities is None else capabilities.elicitation
     return able is not None and (able.form is not None or able.url is None)
@@ -140,7 +140,7 @@ async def _yes(call: Call, question: Question, said: ConfirmationForm) -> Confir
 async def _no(call: Call, question: Question) -> Confirmed:
     by = f"{_PERSON} {program_of(call)}"
     closed = await decline_question(question.code, mcp_state_of(call).services, by=by, shown="mcp")
-    words = "The person said no. Insert nothing of this selection; ask them what they want."
+    words = "The person declined. Insert nothing of this selection; ask them what they want."
     return _confirmed("declined", closed, words)
 
 
@@ -157,7 +157,7 @@ def _confirmed(
 
 
 def _words(question: Question, kept: SavedWindow) -> str:
-    """The question as the person reads it; the same words each time it is put together."""
+    """The text of the question; always the same for the same question."""
     rows = "\n".join(_line(one) for one in select_candidates(kept.file, question.candidate_ids))
     return (
         f"{question.asked_by} asks to insert {len(question.candidate_ids)} entries "

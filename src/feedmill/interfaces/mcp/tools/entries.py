@@ -27,16 +27,16 @@ async def list_entries(  # each is a filter
     call: Call,
     feed_id: str | None = None,
     tag: str | None = None,
-    text: Annotated[str | None, Field(description="The beginning of a word in the title.")] = None,
+    text: Annotated[str | None, Field(description="Start of a word in the title.")] = None,
     since: Annotated[datetime | None, Field(description="First seen at or after this.")] = None,
     until: Annotated[datetime | None, Field(description="First seen before this.")] = None,
     cursor: ToolCursor = None,
     limit: ToolLimit = None,
 ) -> EntryList:
-    """List stored entries, the latest arrivals first; summaries are cut, get_entry has the rest."""
+    """List stored entries, newest arrivals first; summaries are truncated, see get_entry."""
     services = mcp_state_of(call).services
     if any(at is not None and at.tzinfo is None for at in (since, until)):
-        message = "an instant needs its offset, as in 2026-03-01T00:00:00Z"
+        message = "a time needs a UTC offset, as in 2026-03-01T00:00:00Z"
         raise UsageError(message)
     where = EntryFilter(feed_id=feed_id, tag=tag, text=text, since=since, until=until)
     page = await queries.entries(where, services, cursor=cursor, limit=page_size(limit, services))

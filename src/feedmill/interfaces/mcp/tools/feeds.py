@@ -26,7 +26,7 @@ _WORDS_CHARS: Final = 500
 async def list_feeds(
     call: Call, tag: str | None = None, cursor: ToolCursor = None, limit: ToolLimit = None
 ) -> FeedList:
-    """List subscriptions: id, health, when each is polled next. Filter by tag; pages by cursor."""
+    """List subscriptions with id, health and next poll. Filter by tag; paginated."""
     services = mcp_state_of(call).services
     page = await queries.list_feeds(
         services, tag=tag, cursor=cursor, limit=page_size(limit, services)
@@ -36,7 +36,7 @@ async def list_feeds(
 
 @tool("Show a feed", "read", reads=True)
 async def get_feed(call: Call, feed_id: ItemId) -> FeedAnswer:
-    """Show what is known about one feed: addresses, state, schedule, last result."""
+    """Show one feed: addresses, state, schedule, last result."""
     feed = await queries.get_feed(feed_id, mcp_state_of(call).services)
     return FeedAnswer(
         feed=_row(feed),
@@ -57,7 +57,7 @@ async def get_feed(call: Call, feed_id: ItemId) -> FeedAnswer:
 
 @tool("Explain a feed", "read", reads=True)
 async def explain_feed(call: Call, feed_id: ItemId) -> FeedExplanation:
-    """Say in words how a feed is, what is wrong with it, and why it is polled when it is."""
+    """Explain the health of a feed, its problem and its schedule."""
     services = mcp_state_of(call).services
     health = await queries.health(feed_id, services)
     decisions = await queries.schedule(feed_id, services, limit=1)

@@ -25,7 +25,7 @@ async def insert_selected_(
 ) -> InsertAnswer:
     """Step 5: insert the candidates that the person confirmed, with the ticket of that answer.
 
-    The ticket is good once and only for exactly this selection. What is stored already is not
+    The ticket is valid once and only for exactly this selection. Entries already stored are not
     inserted again.
     """
     state = mcp_state_of(call)

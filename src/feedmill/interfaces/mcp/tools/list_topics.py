@@ -12,7 +12,7 @@ _EXAMPLES_SHOWN: Final = 6
 
 @tool("List topics", "read", reads=True)
 async def list_topics(call: Call) -> Topics:
-    """List the topics that come with feedmill; `screen` takes others as well."""
+    """List the bundled topics; `screen` accepts custom topics too."""
     del call
     topics = default_topics()
     return Topics(

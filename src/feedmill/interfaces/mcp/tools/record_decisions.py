@@ -35,7 +35,7 @@ async def record_decisions(
     kept = await state.window_library.window(window_id)
     ids = [one.candidate_id for one in decisions]
     if len(set(ids)) < len(ids):
-        message = "each candidate can be judged once in one call"
+        message = "duplicate candidate_id: each candidate can be judged once per call"
         raise UsageError(message)
     candidates = {one.candidate_id: one for one in select_candidates(kept.file, ids)}
     before, by = screenings_of(kept), f"agent: {program_of(call)}"
@@ -57,7 +57,7 @@ async def record_decisions(
 def _judged(
     candidate: WindowCandidate, judgement: JudgementInput, before: Screening | None, by: str
 ) -> Screening:
-    """The agent's word, beside what others said; a text that steers is never better than unsure."""
+    """The agent's judgement beside other scores; a suspicious text is at most unsure."""
     ref, topic = candidate.candidate_id, judgement.topic
     signs = signs_of(screen_text_of(candidate), default_topics())
     is_suspicious = bool(signs) or (before is not None and before.is_suspicious)

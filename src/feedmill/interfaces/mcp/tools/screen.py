@@ -21,13 +21,13 @@ ShortLine = Annotated[str, Field(max_length=1_000)]
 
 
 class OwnTopic(BaseModel):
-    """A topic of the person's own; it is recognised by its examples, not by its name."""
+    """A custom topic; it is recognised by its examples, not by its name."""
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")
     name: str = Field(max_length=100)
     description: ShortLine = ""
     examples: list[ShortLine] = Field(
-        default=[], max_length=50, description="Three or more sentences that are about it."
+        default=[], max_length=50, description="Three or more sentences about the topic."
     )
     not_examples: list[ShortLine] = Field(default=[], max_length=50)
     keywords: list[ShortLine] = Field(default=[], max_length=50)
@@ -38,14 +38,14 @@ async def screen_(
     call: Call,
     window_id: WindowId,
     topics: Annotated[
-        list[str] | None, Field(description="Ids; without it all topics count.", max_length=100)
+        list[str] | None, Field(description="Ids of topics; default: all.", max_length=100)
     ] = None,
     own_topics: Annotated[
         list[OwnTopic] | None, Field(description="Extend or override the default topics.")
     ] = None,
     method: Annotated[
         Literal["lexical", "embedding", "hybrid", "llm"],
-        Field(description="hybrid: words and meaning together, as far as they are installed."),
+        Field(description="hybrid: lexical and embedding together, as far as installed."),
     ] = "hybrid",
 ) -> ScreenResult:
     """Step 2: score every candidate of a window by topics: keep, unsure or drop, with reasons.

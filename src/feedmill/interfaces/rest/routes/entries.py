@@ -1,4 +1,4 @@
-"""/entries, /articles and /raw: what was published, and the very bytes that said so."""
+"""Routes /entries, /articles and /raw."""
 
 from litestar import Response, Router, get
 from litestar.response import Stream
@@ -46,7 +46,7 @@ _RAW = RouteDescription(
 @get(
     "/entries",
     operation_id="listEntries",
-    summary="Entries that the filters let through, the latest arrivals first.",
+    summary="List entries that match the filters, newest arrivals first.",
     opt=route_options(
         "read",
         RouteDescription(
@@ -82,7 +82,7 @@ async def list_entries(
 @get(
     "/entries/{entry_uid:str}",
     operation_id="getEntry",
-    summary="One entry.",
+    summary="Get one entry.",
     opt=route_options(
         "read", RouteDescription(gives=EntryShape, conditional=True, problems=("not-found",))
     ),
@@ -97,7 +97,7 @@ async def get_entry(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]
 @get(
     "/entries/{entry_uid:str}/revisions",
     operation_id="listRevisions",
-    summary="Earlier states of an entry, the oldest first.",
+    summary="List earlier revisions of an entry, oldest first.",
     opt=route_options(
         "read",
         RouteDescription(gives=RevisionPage, lines=True, conditional=True, problems=("not-found",)),
@@ -115,7 +115,7 @@ async def list_revisions(request: AnyRequest, entry_uid: EntryUid) -> Response[b
 @get(
     "/entries/{entry_uid:str}/raw",
     operation_id="getEntryRaw",
-    summary="The exact bytes of an entry as they stood in the publisher's document.",
+    summary="Get the exact bytes of an entry in the publisher's document.",
     opt=route_options("read", _RAW),
 )
 async def get_entry_raw(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]:
@@ -126,7 +126,7 @@ async def get_entry_raw(request: AnyRequest, entry_uid: EntryUid) -> Response[by
 @get(
     "/raw/{fetch_id:str}",
     operation_id="getRaw",
-    summary="The exact bytes that a fetch brought.",
+    summary="Get the raw document of a fetch.",
     opt=route_options("read", _RAW),
 )
 async def get_raw(request: AnyRequest, fetch_id: FetchId) -> Response[bytes]:
@@ -137,7 +137,7 @@ async def get_raw(request: AnyRequest, fetch_id: FetchId) -> Response[bytes]:
 @get(
     "/raw/{fetch_id:str}/headers",
     operation_id="getRawHeaders",
-    summary="A fetch with its headers as they were sent and came, credentials left out.",
+    summary="Get a fetch with request and response headers; credentials are removed.",
     opt=route_options(
         "read", RouteDescription(gives=FetchShape, conditional=True, problems=("not-found",))
     ),
@@ -150,7 +150,7 @@ async def get_raw_headers(request: AnyRequest, fetch_id: FetchId) -> Response[by
 @get(
     "/articles",
     operation_id="listArticles",
-    summary="What was published, each once however many feeds carried it.",
+    summary="List articles: each once, whatever number of feeds carried it.",
     opt=route_options(
         "read",
         RouteDescription(gives=ArticlePage, lines=True, conditional=True, problems=("bad-cursor",)),

@@ -1,4 +1,4 @@
-"""The filters of a list of entries, as they stand in a query."""
+"""Query parameters that filter entries."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,14 +10,12 @@ from feedmill.interfaces.rest.problems import RequestError
 from feedmill.model.page import EntryFilter
 from feedmill.normalise.dates.parse import parse_date
 
-_MOMENT = "RFC 3339, or a day."
+_MOMENT = "RFC 3339, or a date."
 
 Since = Annotated[
-    str | None, QueryParameter(description=f"First seen at or after this moment: {_MOMENT}")
+    str | None, QueryParameter(description=f"First seen at or after this time: {_MOMENT}")
 ]
-Until = Annotated[
-    str | None, QueryParameter(description=f"First seen before this moment: {_MOMENT}")
-]
+Until = Annotated[str | None, QueryParameter(description=f"First seen before this time: {_MOMENT}")]
 TextQuery = Annotated[
     str | None,
     QueryParameter(
@@ -42,9 +40,9 @@ def entry_filter(
     until: str | None = None,
     text: str | None = None,
 ) -> EntryFilter:
-    """The filter that a query asks for; a problem of 400 for a moment that is none."""
+    """The entry filter of a query; problem 400 for an invalid time."""
     if feeds is not None and len(feeds) > _MOST_FEEDS:
-        raise RequestError(code="bad-parameter", detail=f"feed: at most {_MOST_FEEDS} of them")
+        raise RequestError(code="bad-parameter", detail=f"feed: at most {_MOST_FEEDS} values")
     return EntryFilter(
         feed_ids=None if feeds is None else tuple(feeds),
         tag=tag,

@@ -1,7 +1,7 @@
-"""/events: the one log, page by page, by long poll, or as it grows (D29).
+"""Routes /events: the event log by pages, by long polling, or as server-sent events (D29).
 
-A stream hands on whole batches, waits for its reader, and keeps nothing: a reader that takes
-nothing is cut off by the server and comes back with the number of the last event that it saw.
+A stream sends whole batches, waits for the client, and buffers nothing: a client that reads nothing
+is disconnected and resumes after the sequence number of the last event that it saw.
 """
 
 from collections.abc import AsyncIterator
@@ -38,18 +38,18 @@ _MOST_DIGITS: Final = 40  # of a number, with zeros in front
 
 Types = Annotated[
     str | None,
-    QueryParameter(description="Only these types, separated by commas.", max_length=1_000),
+    QueryParameter(description="Only these event types, comma-separated.", max_length=1_000),
 ]
 Wait = Annotated[
     float | None,
-    QueryParameter(description="Wait so many seconds for the first event; clamped to 0 to 60."),
+    QueryParameter(description="Seconds to wait for the first event, 0 to 60."),
 ]
 
 
 @get(
     "/",
     operation_id="listEvents",
-    summary="Events after a number, in order; with `wait`, as soon as there are any.",
+    summary="List events after a sequence number; with `wait`, long polling.",
     opt=route_options(
         "read", RouteDescription(gives=EventPage, lines=True, problems=("bad-parameter",))
     ),
@@ -73,7 +73,7 @@ async def list_events(
 @get(
     "/stream",
     operation_id="streamEvents",
-    summary="The log as it grows, as server-sent events; `Last-Event-ID` goes on where it broke.",
+    summary="Stream events as server-sent events; `Last-Event-ID` resumes.",
     opt=route_options(
         "read",
         RouteDescription(gives=str, media_type=SSE, problems=("bad-parameter", "too-many-streams")),
@@ -85,7 +85,7 @@ async def stream_events(
     state, wanted = app_state_of(request), _types(types)
     begin = _last_event_id(request.headers.get("last-event-id"), after)
     if not state.streams.take(request):
-        message = "as many streams are open as the settings allow"
+        message = "too many open streams"
         raise CrowdedError(message, reason="too-many-streams", retry_after_sec=10.0)
     choice = {"types": wanted, "feed_ids": tuple(feed or ())}
     return stream_response(_follow(request, begin, choice), SSE)
@@ -94,7 +94,7 @@ async def stream_events(
 async def _first(
     state: AppState, after: int, choice: dict[str, Any], *, limit: int | None, wait: float
 ) -> EventPage:
-    """The first page that is not empty, or an empty one when time is up."""
+    """The first non-empty page, or an empty one after the timeout."""
     services, clock = state.services, state.services.clock
     until = clock.monotonic() + wait
     while True:
@@ -108,7 +108,7 @@ async def _first(
 
 
 async def _all(state: AppState, after: int, choice: dict[str, Any]) -> AsyncIterator[bytes]:
-    """Every event up to the end of the log, as lines."""
+    """Every event up to the end of the log, as NDJSON."""
     while True:
         page = await queries.events(state.services, after=after, limit=_BATCH, **choice)
         if page.items:
@@ -119,7 +119,7 @@ async def _all(state: AppState, after: int, choice: dict[str, Any]) -> AsyncIter
 
 
 async def _follow(request: AnyRequest, after: int, choice: dict[str, Any]) -> AsyncIterator[bytes]:
-    """The log from there on, for ever: a batch as one chunk, a sign of life when nothing happens."""
+    """The log from there on: each batch as one chunk, a comment as heartbeat when idle."""
     state = app_state_of(request)
     clock, every = state.services.clock, state.config.heartbeat_sec
     checked = clock.monotonic()
@@ -145,7 +145,7 @@ def _sse(event: EventShape) -> bytes:
 
 
 def _seconds(wait: float | None) -> float:
-    """How long to wait; what is no number is no wait."""
+    """Seconds to wait; 0 when the value is not a number."""
     return min(wait, _MOST_WAIT_SEC) if wait is not None and wait > 0 else 0.0
 
 
@@ -156,19 +156,19 @@ def _types(given: str | None) -> tuple[str, ...]:
     known = get_args(EventType)
     unknown = [one for one in wanted if one not in known]
     if unknown or not wanted:
-        detail = f"types: {given[:100]!r}; they are: {', '.join(known)}"
+        detail = f"types: {given[:100]!r} is invalid; use: {', '.join(known)}"
         raise RequestError(code="bad-parameter", detail=detail)
     return wanted
 
 
 def _last_event_id(header: str | None, after: int) -> int:
-    """Where to go on: what the browser remembers wins over the address it began with."""
+    """The sequence number to resume after: Last-Event-ID overrides `after`."""
     if header is None or header == "":
         return after
     if not (header.isascii() and header.isdigit() and len(header) <= _MOST_DIGITS):
-        raise RequestError(code="bad-parameter", detail="Last-Event-ID: a number is wanted")
+        raise RequestError(code="bad-parameter", detail="Last-Event-ID: not a sequence number")
     if int(header) > MAX_SEQ:
-        raise RequestError(code="bad-parameter", detail="Last-Event-ID: a number is wanted")
+        raise RequestError(code="bad-parameter", detail="Last-Event-ID: not a sequence number")
     return int(header)
 
 

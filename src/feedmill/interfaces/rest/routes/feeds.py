@@ -1,4 +1,4 @@
-"""/feeds: subscriptions, and why each of them is polled when it is."""
+"""Routes /feeds: subscriptions, their schedule and their health."""
 
 from litestar import Response, Router, delete, get, patch, post
 from litestar.response import Stream
@@ -59,7 +59,7 @@ async def list_feeds(
 @post(
     "/",
     operation_id="addFeed",
-    summary="Subscribe to an address; 200 when the feed is here already.",
+    summary="Subscribe to a feed; 200 when it already exists.",
     opt=route_options(
         "write",
         RouteDescription(
@@ -82,7 +82,7 @@ async def add_feed(request: AnyRequest) -> Response[bytes]:
 @get(
     "/{feed_id:str}",
     operation_id="getFeed",
-    summary="Everything known about one feed.",
+    summary="Get one feed.",
     opt=route_options("read", RouteDescription(gives=FeedDetail, conditional=True, problems=_ONE)),
 )
 async def get_feed(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
@@ -92,7 +92,7 @@ async def get_feed(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
 @patch(
     "/{feed_id:str}",
     operation_id="changeFeed",
-    summary="Change a feed: what is left out stays, null goes back to the settings.",
+    summary="Change a feed: omitted fields stay, null restores the default.",
     opt=route_options(
         "write",
         RouteDescription(gives=FeedDetail, body=FeedChange, problems=("not-found", "invalid-body")),
@@ -106,7 +106,7 @@ async def change_feed(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
 @delete(
     "/{feed_id:str}",
     operation_id="removeFeed",
-    summary="Give up a subscription; its entries go with it.",
+    summary="Delete a subscription and its entries.",
     opt=route_options("write", RouteDescription(status=204, problems=_ONE)),
 )
 async def remove_feed(request: AnyRequest, feed_id: FeedId) -> None:
@@ -116,7 +116,7 @@ async def remove_feed(request: AnyRequest, feed_id: FeedId) -> None:
 @post(
     "/{feed_id:str}/refetch",
     operation_id="refetchFeed",
-    summary="Let a feed be polled as soon as its host's pace allows.",
+    summary="Schedule a feed for polling now, within the rate limit of its host.",
     opt=route_options(
         "write", RouteDescription(gives=Refetch, status=202, problems=("not-found", "paused"))
     ),
@@ -129,7 +129,7 @@ async def refetch(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
 @get(
     "/{feed_id:str}/entries",
     operation_id="listFeedEntries",
-    summary="Entries of one feed, the latest arrivals first.",
+    summary="List entries of one feed, newest arrivals first.",
     opt=route_options(
         "read",
         RouteDescription(
@@ -160,7 +160,7 @@ async def list_entries(
 @get(
     "/{feed_id:str}/schedule",
     operation_id="getSchedule",
-    summary="Why the feed is polled when it is, the newest decision first.",
+    summary="List schedule decisions of the feed, newest first.",
     opt=route_options(
         "read", RouteDescription(gives=DecisionPage, lines=True, conditional=True, problems=_ONE)
     ),
@@ -179,7 +179,7 @@ async def schedule(
 @get(
     "/{feed_id:str}/health",
     operation_id="getHealth",
-    summary="How the feed is: what is wrong, since when, what was tried, what comes next.",
+    summary="Get the health of the feed: problem, since when, attempts, next poll.",
     opt=route_options("read", RouteDescription(gives=HealthShape, conditional=True, problems=_ONE)),
 )
 async def health(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:

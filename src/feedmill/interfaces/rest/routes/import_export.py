@@ -1,4 +1,4 @@
-"""/import, /export.opml and /canonicalize: subscriptions from and to other programs."""
+"""Routes /import, /export.opml and /canonicalize."""
 
 from typing import Annotated
 
@@ -51,7 +51,7 @@ async def import_list(request: AnyRequest, tag: TagsQuery = None) -> Response[by
 @get(
     "/export.opml",
     operation_id="exportList",
-    summary="All subscriptions as OPML 2.0; credentials stay here.",
+    summary="Export all subscriptions as OPML 2.0, without credentials.",
     opt=route_options("read", RouteDescription(gives=str, media_type=OPML, conditional=True)),
 )
 async def export_list(request: AnyRequest, tag: TagIs = None) -> Response[bytes]:
@@ -63,7 +63,7 @@ async def export_list(request: AnyRequest, tag: TagIs = None) -> Response[bytes]
 @post(
     "/canonicalize",
     operation_id="canonicalize",
-    summary="The one right address of the feed at an address, fetched and proven.",
+    summary="Find and verify the canonical address of a feed.",
     status_code=200,
     opt=route_options(
         "write",

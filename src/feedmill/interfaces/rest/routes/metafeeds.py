@@ -1,8 +1,8 @@
-"""Collections as feeds: Atom, RSS and JSON Feed of a tag, of one feed or of any question.
+"""Routes of metafeeds: Atom, RSS and JSON Feed of a tag, of one feed or of any filter.
 
-Every page names itself, its neighbours and the hub, in the document and in `Link` (RFC 8288), and
-can be asked for conditionally. A feed reader has no field for a token: here it may also come as
-the password of Basic, never in the address.
+Every page links to itself, to the next and previous page and to the hub, in the document and in
+`Link` (RFC 8288), and supports conditional requests. A feed reader has no field for a token: here
+it may also come as the password of Basic, never in the URL.
 """
 
 import asyncio
@@ -48,18 +48,20 @@ _CHANGE_TIMES: Final = "metafeed_change_times"
 _SECOND: Final = timedelta(seconds=1)
 
 MetaFeedLimit = Annotated[
-    int | None, QueryParameter(description="Entries of a page; clamped to 1 to 200. Left out: 50.")
+    int | None, QueryParameter(description="Entries per page, 1 to 200. Default: 50.")
 ]
 MetaFeedCursor = Annotated[
     str | None,
-    QueryParameter(description="Another page: from the links of this one.", max_length=200),
+    QueryParameter(
+        description="Cursor of another page, taken from the links of this one.", max_length=200
+    ),
 ]
-MetaFeedTag = Annotated[str, PathParameter(description="A tag of feeds.", max_length=100)]
+MetaFeedTag = Annotated[str, PathParameter(description="Tag of the feeds.", max_length=100)]
 MetaFeedFeedId = Annotated[str, PathParameter(description="The id of a feed.")]
 
 
 class MetaFeedRequest(NamedTuple):
-    """Which page of which collection, in which format, and at which address it is found."""
+    """A page of a collection: format, filter, path and cursor."""
 
     kind: MetaFeedFormat
     query: Collection
@@ -82,7 +84,7 @@ class ChangeTimes:
         self._last: dict[str, tuple[str, datetime]] = {}
 
     def since(self, address: str, tag: str, now: datetime) -> datetime | None:
-        """What Last-Modified may say; None when two answers of one second cannot be told apart.
+        """The value of Last-Modified; None when two answers fall into the same second.
 
         A date has no fractions, so every other answer gets a second of its own: a reader that was
         given one never takes a later answer for it (RFC 9110 8.8.2.2).
@@ -100,7 +102,7 @@ class ChangeTimes:
 
 
 async def serve_metafeed(request: AnyRequest, wanted: MetaFeedRequest) -> Response[bytes]:
-    """The page, or 304 when the reader has it already."""
+    """The page, or 304 when the reader's copy is current."""
     services = services_of(request)
     config = services.config.metafeed
     found = await collection_page(wanted.query, services, wanted.cursor, wanted.limit)
@@ -145,13 +147,13 @@ def _described(
 
 
 def _home(found: CollectionPage) -> str | None:
-    """The site that the entries are about, when they all come from one."""
+    """The site of the entries, when all come from one feed."""
     sites = {source.site_url for source in found.sources.values()}
     return public_http_url(sites.pop()) if len(sites) == 1 else None
 
 
 def _links(feed: MetaFeed, media_type: str) -> str:
-    """The field of RFC 8288; addresses were encoded, so nothing in them can end one."""
+    """The Link header (RFC 8288); URLs are encoded, so they cannot end a value."""
     own = (
         ("self", feed.self_url),
         ("first", feed.first_url),
@@ -251,7 +253,7 @@ def _wanted(
 
 
 def _on_access(request: AnyRequest, error: AccessError) -> Response[bytes]:
-    """As elsewhere, and the challenge also names the way in that feed readers know."""
+    """As for other routes, but the challenge also offers Basic for feed readers."""
     response = on_error(request, error)
     if response.status_code == 401:
         response.headers["WWW-Authenticate"] = _CHALLENGE
@@ -285,9 +287,11 @@ metafeed_routes: Final = Router(
     "/",
     tags=["feeds for readers"],
     route_handlers=[
-        *_routes("/collections", _collection, "collection", "The newest entries that fit"),
-        *_routes("/feeds/{feed_id:str}", _of_feed, "feed", "The newest entries of one feed"),
-        *_routes("/tags/{tag:str}", _of_tag, "tag", "The newest entries of feeds with a tag"),
+        *_routes(
+            "/collections", _collection, "collection", "Newest entries that match the filters"
+        ),
+        *_routes("/feeds/{feed_id:str}", _of_feed, "feed", "Newest entries of one feed"),
+        *_routes("/tags/{tag:str}", _of_tag, "tag", "Newest entries of feeds with a tag"),
     ],
     exception_handlers={AccessError: _on_access},
 )

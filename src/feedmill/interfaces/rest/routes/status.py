@@ -1,4 +1,4 @@
-"""/healthz, /readyz, /metrics, /stats, and what the door says about itself."""
+"""Routes /healthz, /readyz, /metrics, /stats, /openapi.json, /docs and /problems."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ _READY_SEC = 5.0
 @get(
     "/healthz",
     operation_id="isAlive",
-    summary="The process answers. Open to everybody who reaches the door.",
+    summary="Liveness: the process answers. No token required.",
     opt=route_options(None, RouteDescription(gives=str, media_type=_PLAIN)),
 )
 async def healthz() -> Response[bytes]:
@@ -30,24 +30,26 @@ async def healthz() -> Response[bytes]:
 @get(
     "/readyz",
     operation_id="isReady",
-    summary="The store answers too. Open to everybody who reaches the door.",
+    summary="Readiness: the store answers too. No token required.",
     opt=route_options(None, RouteDescription(gives=Ready, problems=("store-unavailable",))),
 )
 async def readyz(request: AnyRequest) -> Response[bytes]:
     if app_state_of(request).watch.is_stopping():
-        raise RequestError(code="store-unavailable", detail="the server is about to end")
+        raise RequestError(code="store-unavailable", detail="the server is shutting down")
     try:
         async with asyncio.timeout(_READY_SEC):
             ready = await queries.ready(services_of(request))
     except TimeoutError:
-        raise RequestError(code="store-unavailable", detail="it takes too long") from None
+        raise RequestError(
+            code="store-unavailable", detail="the store did not answer in time"
+        ) from None
     return json_response(request, ready, headers={"Cache-Control": "no-store"})
 
 
 @get(
     "/metrics",
     operation_id="getMetrics",
-    summary="Counters of this process for Prometheus.",
+    summary="Metrics of this process for Prometheus.",
     opt=route_options("read", RouteDescription(gives=str, media_type=_METRICS)),
 )
 async def metrics(request: AnyRequest) -> Response[bytes]:
@@ -58,7 +60,7 @@ async def metrics(request: AnyRequest) -> Response[bytes]:
 @get(
     "/stats",
     operation_id="getStats",
-    summary="How many feeds, entries, fetches and events there are.",
+    summary="Count feeds, entries, fetches and events.",
     opt=route_options("read", RouteDescription(gives=Counts, conditional=True)),
 )
 async def stats(request: AnyRequest) -> Response[bytes]:
@@ -68,7 +70,7 @@ async def stats(request: AnyRequest) -> Response[bytes]:
 @get(
     "/openapi.json",
     operation_id="getDocument",
-    summary="This interface as OpenAPI 3.1.",
+    summary="This API as an OpenAPI 3.1 document.",
     opt=route_options(None, RouteDescription(gives=dict, conditional=True)),
 )
 async def openapi(request: AnyRequest) -> Response[bytes]:
@@ -78,7 +80,7 @@ async def openapi(request: AnyRequest) -> Response[bytes]:
 @get(
     "/docs",
     operation_id="getPage",
-    summary="The same for people; nothing on the page comes from elsewhere.",
+    summary="This API as an HTML page without external assets.",
     opt=route_options(None, RouteDescription(gives=str, media_type=_HTML, conditional=True)),
 )
 async def docs(request: AnyRequest) -> Response[bytes]:
@@ -89,7 +91,7 @@ async def docs(request: AnyRequest) -> Response[bytes]:
 @get(
     "/problems/{code:str}",
     operation_id="getProblem",
-    summary="What a kind of problem means: the place that its `type` leads to.",
+    summary="Describe a problem type: the target of its `type` URI.",
     opt=route_options(
         None, RouteDescription(gives=Problem, conditional=True, problems=("not-found",))
     ),
@@ -97,7 +99,7 @@ async def docs(request: AnyRequest) -> Response[bytes]:
 async def problem(request: AnyRequest, code: ProblemCode) -> Response[bytes]:
     kind = PROBLEM_KINDS.get(code)
     if kind is None:
-        raise RequestError(code="not-found", detail="there is no problem of that name")
+        raise RequestError(code="not-found", detail="unknown problem code")
     shown = Problem(type=f"/problems/{code}", title=kind.title, status=kind.status)
     return json_response(request, shown)
 

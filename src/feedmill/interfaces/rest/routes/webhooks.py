@@ -1,4 +1,4 @@
-"""/webhooks: the endpoints that are told of every event."""
+"""Routes /webhooks: endpoints that receive events."""
 
 from litestar import Response, Router, delete, get, patch, post
 from litestar.response import Stream
@@ -37,7 +37,7 @@ _ONE = ("not-found",)
 @get(
     "/",
     operation_id="listWebhooks",
-    summary="All webhooks and how they fare.",
+    summary="List webhooks with state and last result.",
     opt=route_options("admin", RouteDescription(gives=WebhookPage, lines=True, conditional=True)),
 )
 async def list_webhooks(request: AnyRequest) -> Response[bytes] | Stream:
@@ -53,7 +53,7 @@ async def list_webhooks(request: AnyRequest) -> Response[bytes] | Stream:
 @post(
     "/",
     operation_id="addWebhook",
-    summary="Tell an endpoint from now on; its secret is in this answer and in no other.",
+    summary="Add a webhook that receives events from now on; its secret is returned only once.",
     opt=route_options(
         "admin",
         RouteDescription(
@@ -82,7 +82,7 @@ async def add_webhook(request: AnyRequest) -> Response[bytes]:
 @get(
     "/{webhook_id:str}",
     operation_id="getWebhook",
-    summary="One webhook.",
+    summary="Get one webhook.",
     opt=route_options(
         "admin", RouteDescription(gives=WebhookShape, conditional=True, problems=_ONE)
     ),
@@ -95,7 +95,7 @@ async def get_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response[by
 @patch(
     "/{webhook_id:str}",
     operation_id="changeWebhook",
-    summary="Pause or resume a webhook, or tell it again from an event on.",
+    summary="Pause or resume a webhook, or deliver again from an event on.",
     opt=route_options(
         "admin",
         RouteDescription(
@@ -117,7 +117,7 @@ async def change_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response
 @delete(
     "/{webhook_id:str}",
     operation_id="removeWebhook",
-    summary="Forget an endpoint with its cursor and its dead letters.",
+    summary="Delete a webhook with its cursor and its dead letters.",
     opt=route_options("admin", RouteDescription(status=204, problems=_ONE)),
 )
 async def remove_webhook(request: AnyRequest, webhook_id: WebhookId) -> None:
@@ -127,7 +127,7 @@ async def remove_webhook(request: AnyRequest, webhook_id: WebhookId) -> None:
 @get(
     "/{webhook_id:str}/dead",
     operation_id="listDeadLetters",
-    summary="Batches that were given up, the oldest first.",
+    summary="List dead letters: batches that failed after all attempts, oldest first.",
     opt=route_options(
         "admin",
         RouteDescription(gives=DeadLetterPage, lines=True, problems=("not-found", "bad-cursor")),
