@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.config import MovesConfig
-from feedmill.engine.poll.read_document import ComparedDocument
+from feedmill.engine.documents.read_document import ComparedDocument
 from feedmill.fetch.feed_credentials import is_trusted
 from feedmill.model.feed import Feed, Move, MoveCandidate, MoveReason, MoveSource
 from feedmill.model.fetch import Fresh, Unchanged

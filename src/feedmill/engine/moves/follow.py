@@ -17,6 +17,7 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
+from feedmill.engine.documents.fetch_document import Answer, describe_verdict
 from feedmill.engine.moves.detect import (
     detect_https_move,
     exposes_secrets,
@@ -26,10 +27,10 @@ from feedmill.engine.moves.detect import (
     reason_against_move,
     recently_left_at,
 )
-from feedmill.engine.moves.probe import ProbeAnswer, probe_other_host
+from feedmill.engine.moves.probe import probe_other_host
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import validate_address
-from feedmill.engine.subscribe.host_queue import MAX_SLOT_WAIT_SEC
+from feedmill.engine.subscribe.host_queue import MAX_WAIT_SEC
 from feedmill.engine.subscribe.same_feed import prove_same
 from feedmill.errors import NotFoundError, UsageError
 from feedmill.model.base import Value
@@ -37,7 +38,7 @@ from feedmill.model.feed import Feed, Lane, Move, MoveCandidate, MoveProof, Move
 from feedmill.model.fetch import Fresh
 from feedmill.publish.events import event_of_held_move, event_of_merge, event_of_move
 
-ProbeFunction = Callable[[str], Awaitable[ProbeAnswer | None]]
+ProbeFunction = Callable[[str], Awaitable[Answer | None]]
 
 _UNREACHED_WAIT: Final = timedelta(days=1)
 
@@ -95,8 +96,8 @@ async def move_feed(
     source: MoveSource = "manual"
     candidate = MoveCandidate(url=target, source=source, first_seen_at=now, last_seen_at=now)
 
-    async def ask(url: str) -> ProbeAnswer | None:
-        return await probe_other_host(url, feed, services, patience_sec=MAX_SLOT_WAIT_SEC)
+    async def ask(url: str) -> Answer | None:
+        return await probe_other_host(url, feed, services, max_wait_sec=MAX_WAIT_SEC)
 
     following = _Following(feed, candidate, services, ask, None, now)
     if force:
@@ -105,7 +106,7 @@ async def move_feed(
     if answered is None:
         return MoveResult(outcome="put-off", url=target, reason="host-resting")
     if not isinstance(answered.verdict, Fresh):
-        return MoveResult(outcome="held", url=target, reason=answered.reason)
+        return MoveResult(outcome="held", url=target, reason=describe_verdict(answered.verdict)[0])
     if answered.settled_url == feed.url:
         return MoveResult(outcome="held", url=target, reason="leads-home")
     proof = await prove_same(feed, answered.verdict.document, services, by_entries=True)
@@ -157,10 +158,12 @@ class _Following:
             return MoveResult(outcome="put-off", url=self.candidate.url, reason="host-resting")
         return await self.weigh(answered, gone=gone)
 
-    async def weigh(self, answered: ProbeAnswer, *, gone: bool) -> MoveResult:
+    async def weigh(self, answered: Answer, *, gone: bool) -> MoveResult:
         """Adopt what was fetched when it is the same feed."""
         if not isinstance(answered.verdict, Fresh):
-            return await self.hold(answered.reason, self.now + _UNREACHED_WAIT, tried=True)
+            return await self.hold(
+                describe_verdict(answered.verdict)[0], self.now + _UNREACHED_WAIT, tried=True
+            )
         target = answered.settled_url
         if target != self.candidate.url:
             held = await self.object_to(target)

@@ -11,9 +11,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from feedmill.engine.documents.fetch_document import Answer, outcome_of
 from feedmill.engine.moves.detect import is_same_host
 from feedmill.engine.moves.follow import apply_move
-from feedmill.engine.moves.probe import ProbeAnswer, probe_in_lane, probe_other_host
+from feedmill.engine.moves.probe import probe_in_lane, probe_other_host
 from feedmill.engine.poll.refresh import refresh
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff, retry
@@ -202,7 +203,7 @@ class LaneWorker:
         """See to where the feed lives, now that its poll is committed (D6)."""
         feed = result.feed
 
-        async def ask_here(url: str) -> ProbeAnswer | None:
+        async def ask_here(url: str) -> Answer | None:
             if not is_same_host(feed.url, url):
                 return (
                     await probe_other_host(url, feed, self.services)
@@ -214,7 +215,7 @@ class LaneWorker:
             if not await self._may_go_on():
                 return None
             answered = await probe_in_lane(url, feed, self.services)
-            await self._learn(url, answered.outcome, self.services.clock.now())
+            await self._learn(url, outcome_of(answered.verdict), answered.at)
             return answered
 
         await apply_move(feed, self.services, ask=ask_here, lane=self.claim.lane)

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from feedmill.engine.poll.read_document import ComparedDocument, HeldChange
+from feedmill.engine.documents.read_document import ComparedDocument, HeldChange
 from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.candidates import candidate_of
 from feedmill.errors import FeedmillError

@@ -2,10 +2,9 @@
 
 from msgspec.structs import replace
 
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_body
+from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, read_and_compare
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
-from feedmill.engine.poll.read_document import ComparedDocument, NotAFeed, read_document
-from feedmill.engine.poll.recall import compare_with_store
 from feedmill.engine.run.services import Services
 from feedmill.model.base import Value
 from feedmill.model.document import RawDocument
@@ -41,14 +40,18 @@ async def replay(feed: Feed, services: Services, *, write: bool = False) -> Repl
     fetch = await services.store.fetch(fetch_id) if fetch_id else None
     if fetch is None or fetch.body_sha256 is None:
         return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome="no-raw-document")
-    body = await load_body(fetch.body_sha256, services)
-    document = RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
-    now = fetch.fetched_at  # as if it had just arrived: replay never depends on today
-    rows = await services.store.current_document(feed.id)
-    made = read_document(document, replace(feed, reader_version=None), rows, services.config, now)
-    if isinstance(made, NotAFeed):
-        return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome=made.reason)
-    read = await apply_live_screen(await compare_with_store(made, feed, services), feed, services)
+    body = await load_body(fetch.body_sha256, services.store, services.blobs)
+    read = await read_and_compare(
+        RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type),
+        feed,
+        services.store,
+        services.config,
+        now=fetch.fetched_at,  # as if it had just arrived: replay never depends on today
+        anew=True,
+    )
+    if isinstance(read, NotAFeed):
+        return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome=read.reason)
+    read = await apply_live_screen(read, feed, services)
     found = _differences(read)
     if write:
         await _write(feed, fetch, read, services)

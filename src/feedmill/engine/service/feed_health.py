@@ -4,10 +4,9 @@ import asyncio
 from datetime import datetime, timedelta
 from typing import Final
 
-from feedmill.engine.maintain.raw_documents import load_raw_document
+from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
 from feedmill.engine.run.services import Services
-from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.parse.xml.first_error import XmlFault, first_xml_fault
 from feedmill.publish.shapes import HealthKind, HealthShape
@@ -135,10 +134,9 @@ async def _flaw(fetch: FetchRecord, services: Services) -> XmlFault | None:
     """Where the document of the last poll is broken, when it is and when it is still kept."""
     if fetch.outcome != "malformed" and not _BROKEN & set(fetch.repairs):
         return None
-    body = await load_raw_document(fetch.fetch_id, services)
-    if body is None:
+    document = await load_document(fetch, services.store, services.blobs)
+    if document is None:
         return None
-    document = RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
     return await asyncio.to_thread(first_xml_fault, document, services.config.parse)
 
 

@@ -6,14 +6,13 @@ language. Cursors go out opaque and come back checked.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import describe_health
 from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError
@@ -220,10 +219,11 @@ async def raw(fetch_id: str, services: Services) -> RawContent:
     if found.body_sha256 is None:
         message = f"the fetch {fetch_id} brought no document ({found.outcome})"
         raise NotFoundError(message)
-    with suppress(NotFoundError):
-        return RawContent(await load_body(found.body_sha256, services), found)
-    message = f"the document of fetch {fetch_id} is not kept any more"
-    raise NotKeptError(message)
+    document = await load_document(found, services.store, services.blobs)
+    if document is None:
+        message = f"the document of fetch {fetch_id} is not kept any more"
+        raise NotKeptError(message)
+    return RawContent(document.body, found)
 
 
 async def fetch(fetch_id: str, services: Services) -> FetchShape:

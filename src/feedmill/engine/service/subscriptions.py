@@ -15,7 +15,6 @@ from feedmill.engine.subscribe.add_feed import Subscribed, subscribe, validate_a
 from feedmill.engine.subscribe.canonicalise import canonicalise_with
 from feedmill.engine.subscribe.import_list import ADDED, EXISTING, import_outlines
 from feedmill.engine.subscribe.list_formats import Outline, read_list, write_opml
-from feedmill.engine.subscribe.probe import Prober
 from feedmill.engine.subscribe.subscriber import FeedChoices, Subscriber
 from feedmill.errors import ListError, NoFeedError, SeveralFeedsError
 from feedmill.fetch.guard import printable_url
@@ -25,10 +24,12 @@ from feedmill.publish.shapes import AddedFeed, CanonicalShape, FeedWish, Importe
 from feedmill.publish.to_shapes import added_feed
 
 
-async def add_feed(wish: FeedWish, services: Services, desk: Subscriber | None = None) -> AddedFeed:
+async def add_feed(
+    wish: FeedWish, services: Services, subscriber: Subscriber | None = None
+) -> AddedFeed:
     """The feed that the address leads to, new or known.
 
-    A `desk` that is kept from one wish to the next keeps its manners towards hosts. AddressError
+    A `subscriber` that is kept from one wish to the next keeps its manners towards hosts. AddressError
     for what may not be asked, NoFeedError for what is no feed, SeveralFeedsError for a choice.
     """
     own = FeedOverrides(
@@ -40,18 +41,17 @@ async def add_feed(wish: FeedWish, services: Services, desk: Subscriber | None =
         password=wish.password,
     )
     check_intervals(own)
-    done = await _join(wish, own, services, desk)
+    done = await _join(wish, own, services, subscriber)
     return added_feed(done.feed, services.config.schedule, created=done.created)
 
 
 async def canonicalize(
-    url: str, services: Services, desk: Subscriber | None = None
+    url: str, services: Services, subscriber: Subscriber | None = None
 ) -> CanonicalShape:
     """The one right address of the feed at an address, fetched and proven; nothing is stored."""
     target = validate_address(url, services.config.fetch.allow_cidrs)
-    desk = desk or Subscriber(services)
-    prober = Prober(services.fetcher, services.clock, services.config, desk.manners)
-    found = await canonicalise_with(prober.probe, target.url, desk.options)
+    subscriber = subscriber or Subscriber(services)
+    found = await canonicalise_with(subscriber.prober().probe, target.url, subscriber.options)
     if isinstance(found, NotCanonical):
         message = f"there is no feed at {printable_url(target.url)} ({found.reason})"
         raise NoFeedError(message, reason=found.reason)
@@ -86,11 +86,11 @@ async def export_opml(services: Services, *, tag: str | None = None) -> bytes:
 
 
 async def _join(
-    wish: FeedWish, own: FeedOverrides, services: Services, desk: Subscriber | None
+    wish: FeedWish, own: FeedOverrides, services: Services, subscriber: Subscriber | None
 ) -> Subscribed:
     if wish.as_is:
         return await subscribe(wish.url, services, title=wish.title, tags=wish.tags, overrides=own)
-    done = await (desk or Subscriber(services)).subscribe(
+    done = await (subscriber or Subscriber(services)).subscribe(
         wish.url,
         title=wish.title,
         tags=wish.tags,

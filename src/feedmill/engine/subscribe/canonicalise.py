@@ -21,7 +21,7 @@ from feedmill.model.base import Value
 from feedmill.model.canonical import Ask, Canonical, Existing, Lookup, NotCanonical, Seen
 from feedmill.model.document import RawDocument
 from feedmill.model.fetch import Headers
-from feedmill.model.parsed import Unreadable
+from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.parse.document import parse_document
 
 T = TypeVar("T")
@@ -174,6 +174,11 @@ def _face(body: bytes, reply: Reply, config: Config) -> Face | Unreadable:
     parsed = parse_document(document, config.parse)
     if isinstance(parsed, Unreadable):
         return parsed
+    return face_of(parsed)
+
+
+def face_of(parsed: ParsedFeed) -> Face:
+    """What the search compares of a parsed feed."""
     return Face(self_url=parsed.self_url, signature=feed_signature(parsed))
 
 

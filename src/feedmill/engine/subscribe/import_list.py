@@ -97,13 +97,13 @@ class _Import:
         since: datetime,
         as_is: bool,
     ) -> None:
-        self._world = services
+        self._services = services
         self._list_id = list_id
         self._tags = tags
         self._told = told
         self._done = done
         self._since = since  # when the run began: nothing of it is older, whatever the clock says
-        self._desk = None if as_is else Subscriber(services)
+        self._subscriber = None if as_is else Subscriber(services)
         self._places = asyncio.Semaphore(services.config.run.concurrency)
         self._tagging = asyncio.Lock()
         self.items: dict[str, ImportedOutline] = {}
@@ -115,7 +115,7 @@ class _Import:
         hosts: dict[str, list[Outline]] = {}
         for outline in outlines:
             # Where nobody is asked anything, there is one queue and the list's own order.
-            host = "" if self._desk is None else host_key_of(outline.url)
+            host = "" if self._subscriber is None else host_key_of(outline.url)
             hosts.setdefault(host, []).append(outline)
         async with asyncio.TaskGroup() as tasks:
             for group in hosts.values():
@@ -127,7 +127,7 @@ class _Import:
                 item = await self._remembered(outline)
                 if item is None:
                     item = await self._take(outline)
-                    await self._world.store.note_imported(self._list_id, (item,))
+                    await self._services.store.note_imported(self._list_id, (item,))
                 self.items[outline.url] = item
                 self._told(item)
 
@@ -135,17 +135,17 @@ class _Import:
         """What became of the outline before this run was interrupted, if that still holds."""
         item = self._done.get(outline.url)
         if item is None or (
-            item.feed_id is not None and await self._world.store.feed(item.feed_id) is None
+            item.feed_id is not None and await self._services.store.feed(item.feed_id) is None
         ):
             return None
         self.resumed += 1
         return item
 
     def _recognise(self, item: ImportedOutline) -> None:
-        """Let the desk know a feed that an earlier run saw, so that nobody has to show it again."""
-        if self._desk is not None and item.feed_id is not None and item.digest:
-            face = Seen(url=item.url, final_url=item.url, is_feed=True, digest=item.digest)
-            self._desk.faces.add(item.feed_id, face)
+        """Let the subscriber know a feed that an earlier run saw, without another request."""
+        if self._subscriber is not None and item.feed_id is not None and item.digest:
+            seen = Seen(url=item.url, final_url=item.url, is_feed=True, digest=item.digest)
+            self._subscriber.recent.add(item.feed_id, seen)
 
     async def _take(self, outline: Outline) -> ImportedOutline:
         try:
@@ -164,14 +164,14 @@ class _Import:
     async def _file(self, feed_id: str, outline: Outline) -> None:
         """Let a feed that is here already stand in the list's folders too."""
         async with self._tagging:  # two outlines of one feed may come at the same time
-            feed = await self._world.store.feed(feed_id)
+            feed = await self._services.store.feed(feed_id)
             if feed is not None:
-                await add_tags(feed, (*self._tags, *outline.tags), self._world)
+                await add_tags(feed, (*self._tags, *outline.tags), self._services)
 
     async def _join(self, outline: Outline) -> Subscribed:
-        if self._desk is None:
+        if self._subscriber is None:
             return await self._as_is(outline)
-        done = await self._desk.subscribe(
+        done = await self._subscriber.subscribe(
             outline.url, title=outline.title, tags=(*self._tags, *outline.tags), choose=CHOOSE_BEST
         )
         assert not isinstance(done, FeedChoices)
@@ -179,7 +179,7 @@ class _Import:
 
     async def _as_is(self, outline: Outline) -> Subscribed:
         tags = (*self._tags, *outline.tags)
-        return await subscribe(outline.url, self._world, title=outline.title, tags=tags)
+        return await subscribe(outline.url, self._services, title=outline.title, tags=tags)
 
     async def _take_unproven(self, outline: Outline, problem: NoFeedError) -> ImportedOutline:
         try:
@@ -204,7 +204,7 @@ class _Import:
         return ImportedOutline(
             url=outline.url,
             outcome=outcome,
-            at=max(self._world.clock.now(), self._since),
+            at=max(self._services.clock.now(), self._since),
             feed_id=feed_id,
             reason=reason,
             detail=detail,

@@ -6,19 +6,20 @@ person gave: they asked for it. The gate is for what a program thinks of by itse
 
 import asyncio
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.config import FetchConfig
+from feedmill.engine.documents.fetch_document import Answer
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import ACCEPT_ROBOTS, plan_fetch
 from feedmill.fetch.robots import MAX_AGE_SEC, Rules, decode_robots, robots_access
-from feedmill.model.fetch import FetchPlan, RawResponse, Unchanged, Verdict
+from feedmill.model.fetch import Failed, FetchPlan, RawResponse, Unchanged, Verdict
 
 MAX_ORIGINS: Final = 10_000  # remembered; the oldest goes
 RETRY_SEC: Final = 900  # an origin without an answer is asked again after that long
@@ -34,7 +35,7 @@ class RobotsGate:
         fetcher: Fetcher,
         clock: Clock,
         config: FetchConfig,
-        manners: HostQueue | None = None,
+        host_queue: HostQueue | None = None,
         *,
         verify_tls: bool = True,
         proxy: str | None = None,
@@ -42,8 +43,8 @@ class RobotsGate:
         self._fetcher = fetcher
         self._clock = clock
         self._config = config
-        self._manners = manners  # None: whoever gave the fetcher keeps the host's pace
-        self._way = _Way(verify_tls, proxy)  # the way of the requests that it is asked about
+        self._host_queue = host_queue  # None: the fetcher's owner keeps the host's pace
+        self._verify_tls, self._proxy = verify_tls, proxy  # as in the requests it is asked about
         self._origins: dict[str, _Origin] = {}
 
     async def allows(self, url: str) -> bool:
@@ -94,23 +95,18 @@ class RobotsGate:
             origin.answered(access == "allow_all", now)
 
     async def _fetch(self, plan: FetchPlan) -> RawResponse:
-        if self._manners is None:
-            return await self._send(plan)
-        async with self._manners.slot(plan.url) as turn:
-            if not turn.is_granted:
-                return RawResponse(url=plan.url, final_url=plan.url, error="rate-limited")
-            response = await self._send(plan)
-            turn.verdict = _verdict(response, plan, self._clock.now())
-        return response
+        if self._host_queue is None:
+            return (await self._send(plan)).response
+        answer = await self._host_queue.send(plan.url, lambda: self._send(plan))
+        if isinstance(answer, Failed):
+            return RawResponse(url=plan.url, final_url=plan.url, error="rate-limited")
+        return answer.response
 
-    async def _send(self, plan: FetchPlan) -> RawResponse:
-        way = self._way
-        return await self._fetcher.fetch(plan, verify_tls=way.verify_tls, proxy=way.proxy)
-
-
-class _Way(NamedTuple):
-    verify_tls: bool
-    proxy: str | None
+    async def _send(self, plan: FetchPlan) -> Answer:
+        response = await self._fetcher.fetch(plan, verify_tls=self._verify_tls, proxy=self._proxy)
+        now = self._clock.now()
+        verdict = _verdict(response, plan, now)
+        return Answer(url=plan.url, response=response, verdict=verdict, at=now)
 
 
 class _Origin:
@@ -185,7 +181,7 @@ def _is_unreachable(response: RawResponse, error: str | None) -> bool:
 
 
 def _verdict(response: RawResponse, plan: FetchPlan, now: datetime) -> Verdict:
-    """What the answer says about the host's mood; a missing robots.txt is no failure."""
+    """What the answer says about the host's pace; a missing robots.txt is no failure."""
     if response.status is None or response.status in _BUSY:
         return judge(response, plan, now)
     return Unchanged()

@@ -7,11 +7,9 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.signature import feed_signature, same_feed
 from feedmill.config import Config
-from feedmill.engine.maintain.raw_documents import load_body
-from feedmill.engine.poll.read_document import NotAFeed, read_document
-from feedmill.engine.poll.recall import compare_with_store
+from feedmill.engine.documents.raw_documents import load_document
+from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
 from feedmill.engine.run.services import Services
-from feedmill.errors import NotFoundError
 from feedmill.model.canonical import Seen
 from feedmill.model.document import RawDocument
 from feedmill.model.feed import Feed, MoveProof
@@ -58,22 +56,24 @@ async def _stored_document(feed: Feed, services: Services) -> RawDocument | None
     if feed.document_fetch_id is None:
         return None
     fetch = await services.store.fetch(feed.document_fetch_id)
-    if fetch is None or fetch.body_sha256 is None:
+    if fetch is None:
         return None
-    try:
-        body = await load_body(fetch.body_sha256, services)
-    except NotFoundError:
-        return None
-    return RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
+    return await load_document(fetch, services.store, services.blobs)
 
 
 async def _knows_half(feed: Feed, document: RawDocument, services: Services) -> bool:
-    fresh_eyes = replace(feed, reader_version=None)
-    now = services.clock.now()
-    made = await asyncio.to_thread(read_document, document, fresh_eyes, (), services.config, now)
-    if isinstance(made, NotAFeed):
+    read = await read_and_compare(
+        document,
+        feed,
+        services.store,
+        services.config,
+        now=services.clock.now(),
+        anew=True,
+        rows=(),
+    )
+    if isinstance(read, NotAFeed):
         return False
-    changes = (await compare_with_store(made, feed, services)).changes
+    changes = read.changes
     strange = sum(isinstance(one, Revised) and _is_strange(one) for one in changes.changes)
     known = changes.summary.revised + changes.summary.touched - strange
     return known >= 1 and known >= changes.summary.added + strange

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.poll.read_document import ComparedDocument
+from feedmill.engine.documents.read_document import ComparedDocument
 from feedmill.engine.two_phase.window import is_within
 from feedmill.identify.hashes import as_utc
 from feedmill.model.base import Value

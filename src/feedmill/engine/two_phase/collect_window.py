@@ -58,30 +58,26 @@ async def collect_window(
     Hosts are asked side by side, the sources of one host one after the other; `step` is told of
     every source that is done.
     """
-    manners = HostQueue(
-        services.clock,
-        services.config.host,
-        remember=services.store.host_pace,
-        leave=services.store.limit_host,
-    )
-    errands = [
-        SourceCollector(at, one, window, manners, services, pages) for at, one in enumerate(sources)
+    host_queue = HostQueue(services.clock, services.config.host, services.store)
+    collectors = [
+        SourceCollector(at, one, window, host_queue, services, pages)
+        for at, one in enumerate(sources)
     ]
     hosts: dict[str, list[SourceCollector]] = {}
-    for errand in errands:
-        hosts.setdefault(host_key_of(errand.source.url), []).append(errand)
+    for collector in collectors:
+        hosts.setdefault(host_key_of(collector.source.url), []).append(collector)
     places = asyncio.Semaphore(max(services.config.run.concurrency, 1))
 
     async def visit(host: list[SourceCollector]) -> None:
         async with places:
-            for errand in host:
-                await _run(errand)
-                step(errand.report)
+            for collector in host:
+                await _run(collector)
+                step(collector.report)
 
     async with asyncio.TaskGroup() as group:
         for host in hosts.values():
             group.create_task(visit(host))
-    return _filed(errands, window, services, topics=topics, prompt=prompt)
+    return _filed(collectors, window, services, topics=topics, prompt=prompt)
 
 
 async def source_from_address(
@@ -115,19 +111,19 @@ def is_insert_only(feed: Feed) -> bool:
     return feed.paused and COLLECTED_TAG in feed.tags
 
 
-async def _run(errand: SourceCollector) -> None:
-    """Run one errand; a fault of our own costs its source, a store that cannot keep costs all."""
+async def _run(collector: SourceCollector) -> None:
+    """Run one collector; a fault of our own costs its source, a store that cannot keep costs all."""
     try:
-        await errand.run()
+        await collector.run()
     except (StoreError, BlobError):
         raise
     except Exception as problem:  # noqa: BLE001  # logged here, and the other sources go on
-        log.logger("collect").error("surprise", url=errand.source.url, error=repr(problem))
-        errand.give_up(problem)
+        log.logger("collect").error("surprise", url=collector.source.url, error=repr(problem))
+        collector.give_up(problem)
 
 
 def _filed(
-    errands: Sequence[SourceCollector],
+    collectors: Sequence[SourceCollector],
     window: Window,
     services: Services,
     *,
@@ -137,13 +133,13 @@ def _filed(
     """Everything that was found, as one file; documents without a candidate are left out."""
     drafts: list[CandidateDraft] = []
     documents: list[CollectedDocument] = []
-    for errand in errands:
+    for collector in collectors:
         places: dict[int, int] = {}
-        for draft in errand.drafts:
+        for draft in collector.drafts:
             own = draft.candidate.document
             if own not in places:
                 places[own] = len(documents)
-                documents.append(errand.documents[own])
+                documents.append(collector.documents[own])
             moved = replace(draft.candidate, document=places[own])
             drafts.append(replace(draft, candidate=moved))
     candidates = merge_drafts(drafts)
@@ -154,7 +150,7 @@ def _filed(
             window=window,
             topics=tuple(topics),
             prompt=prompt,
-            sources=with_counts([errand.report for errand in errands], drafts, candidates),
+            sources=with_counts([collector.report for collector in collectors], drafts, candidates),
             candidates=candidates,
             documents=tuple(documents),
         )

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from feedmill.engine.maintain.raw_documents import load_body
-from feedmill.engine.poll.read_document import NotAFeed
+from feedmill.engine.documents.raw_documents import load_body
+from feedmill.engine.documents.read_document import NotAFeed
 from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.candidate_file import pack_body, with_checksum
 from feedmill.engine.two_phase.candidates import (
@@ -15,7 +15,7 @@ from feedmill.engine.two_phase.candidates import (
     merge_drafts,
     with_counts,
 )
-from feedmill.engine.two_phase.collect_source import read_collected
+from feedmill.engine.two_phase.collect_source import read_anew
 from feedmill.errors import BlobMoved, NotFoundError, UsageError
 from feedmill.model.candidate import (
     SCHEMA,
@@ -113,12 +113,12 @@ class _Gathering:
         content_type = None if fetch is None else fetch.content_type
         digest = held[0].body_sha256
         try:
-            body = await load_body(digest, self._world)
+            body = await load_body(digest, self._world.store, self._world.blobs)
         except (NotFoundError, BlobMoved):
             self._note(feed, "a raw document is gone")
             return
         raw = RawDocument(body=body, url=final_url, content_type=content_type)
-        read = await read_collected(raw, feed, self._world)
+        read = await read_anew(raw, feed, self._world)
         if isinstance(read, NotAFeed):
             self._note(feed, f"a document is read as no feed today ({read.reason})")
             return

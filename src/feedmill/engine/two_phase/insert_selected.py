@@ -16,6 +16,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from feedmill.engine.documents.raw_documents import keep_raw
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import validate_address
 from feedmill.engine.two_phase.candidate_file import raise_candidate_error, select_candidates
@@ -174,8 +175,7 @@ async def _commit(
     choice: SelectedDocument, feed: Feed, changes: Changes, services: Services
 ) -> None:
     now, digest = services.clock.now(), choice.document.body_sha256
-    known = await services.store.blob(digest)
-    blob = known or await services.blobs.put(choice.raw.body, sha256=digest)
+    blob = await keep_raw(choice.raw.body, digest, services.store, services.blobs)
     added = [change.entry_uid for change in changes.changes if isinstance(change, Added)]
     waiting = await held_uids_at(choice.candidates, digest, feed, services)
     fetch = _record(choice, feed, changes.summary, now, services)

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator, Sequence
 
 from msgspec.structs import replace
 
-from feedmill.engine.maintain.raw_documents import load_body
-from feedmill.engine.poll.read_document import ComparedDocument, NotAFeed
+from feedmill.engine.documents.raw_documents import load_body
+from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed
 from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.candidate_file import raise_candidate_error, unpack_body
 from feedmill.engine.two_phase.candidates import SUMMARY_CHARS, identified_items
-from feedmill.engine.two_phase.collect_source import read_collected
+from feedmill.engine.two_phase.collect_source import read_anew
 from feedmill.errors import NotFoundError
 from feedmill.model.base import Value
 from feedmill.model.candidate import (
@@ -68,7 +68,7 @@ async def find_selected_items(
     choice: SelectedDocument, feed: Feed, services: Services
 ) -> tuple[ComparedDocument, dict[int, Identified]]:
     """The document compared with what is known, and the item of each chosen candidate in it."""
-    read = await read_collected(choice.raw, feed, services)
+    read = await read_anew(choice.raw, feed, services)
     if isinstance(read, NotAFeed):
         raise_candidate_error(
             "no-such-item", f"{choice.source.url} is read as no feed today ({read.reason})"
@@ -122,7 +122,7 @@ async def _body(document: CollectedDocument, services: Services) -> bytes:
         limit = services.config.fetch.max_body_bytes
         return unpack_body(document.body, document.body_sha256, limit)
     try:
-        return await load_body(document.body_sha256, services)
+        return await load_body(document.body_sha256, services.store, services.blobs)
     except NotFoundError:
         message = f"the document of {document.url} is neither in the file nor in the raw store"
         raise_candidate_error(

@@ -21,7 +21,7 @@ from tests.support.scripted_fetcher import ScriptedFetcher, said
 
 from feedmill.app.services import load_config, migrate_store, open_services
 from feedmill.config import Config
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.maintain.retention import verify_integrity
 from feedmill.engine.poll.replay import replay
 from feedmill.engine.poll.scheduler import run_once
@@ -97,7 +97,7 @@ def test_migrated_store_is_sound_and_every_raw_body_has_its_hash(old_home: OldHo
         assert result["problems"] == []
         assert result["documents"] == len(bodies)
         for sha256, size in bodies.items():
-            body = await load_body(sha256, services)
+            body = await load_body(sha256, services.store, services.blobs)
             assert (hashlib.sha256(body).hexdigest(), len(body)) == (sha256, size)
 
     in_migrated(old_home, story)
@@ -220,7 +220,7 @@ async def last_body(feed: Feed, services: Services) -> bytes:
     fetch = await services.store.fetch(feed.document_fetch_id)
     assert fetch is not None
     assert fetch.body_sha256 is not None
-    return await load_body(fetch.body_sha256, services)
+    return await load_body(fetch.body_sha256, services.store, services.blobs)
 
 
 async def poll(services: Services, feeds: list[Feed]) -> None:

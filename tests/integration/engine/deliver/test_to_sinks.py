@@ -10,7 +10,7 @@ from tests.support.feed_documents import item, numbered, paper, rss, said
 
 from feedmill.adapters.sinks.ndjson import NdjsonSink
 from feedmill.engine.deliver.to_sinks import deliver_pending
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.maintain.retention import purge
 from feedmill_demo.server.script import document
 
@@ -81,7 +81,7 @@ def test_a_new_entry_is_told_with_the_agreed_payload(play: Play) -> None:
         (ref,) = data["raw_refs"]
         assert ref["fetch_id"] == fetch.fetch_id
         assert fetch.body_sha256 is not None
-        body = await load_body(fetch.body_sha256, stage.services)
+        body = await load_body(fetch.body_sha256, stage.services.store, stage.services.blobs)
         assert body[ref["offset"] :][: ref["length"]].decode() == item(1)
 
     play(story)

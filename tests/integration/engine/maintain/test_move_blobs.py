@@ -28,8 +28,8 @@ from tests.support.servers.seaweedfs import S3Server
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.app.services import open_services, run_doctor
 from feedmill.config import BlobsConfig, Config, StoreConfig
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.maintain.move_blobs import delete_moved, move_blobs
-from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.maintain.retention import pack_raw
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.ports.store import Store
@@ -72,7 +72,7 @@ class Home:
         async with open_services(self.config()) as services:
             for version in range(_DOCUMENTS):
                 digest = sha256(document(version)).hexdigest()
-                assert await load_body(digest, services) == document(version)
+                assert await load_body(digest, services.store, services.blobs) == document(version)
 
     def command(self, *words: str, url: str = "", failpoint: str = "") -> tuple[int, Any]:
         """A command of its own process: its exit code and what it said in JSON."""

@@ -105,7 +105,7 @@ def test_the_gap_of_a_host_is_waited_for_with_a_millisecond_to_spare(
             if len(waits) == 2:
                 watch.stop()
 
-        monkeypatch.setattr(watch, "pause", pause)
+        monkeypatch.setattr(watch, "sleep_unless_stopping", pause)
         await run_once(stage.services, watch)
 
         assert 0.05 < min(waits) == pytest.approx(0.051)
