@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from feedmill.app.services import make_bus, open_services
 from feedmill.config import BusConfig, Config, StoreConfig
-from feedmill.engine.deliver.to_bus import Relayed, run_relay
+from feedmill.engine.deliver.to_bus import run_relay
 from feedmill.engine.ports.events import Bus
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.model.event import NewEvent
+from feedmill.model.event import NewEvent, Relayed
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
 

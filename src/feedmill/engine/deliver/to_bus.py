@@ -12,24 +12,16 @@ the bus is behind its cursor.
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Final
 
 from feedmill.engine.ports.events import Bus
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError, FeedmillError, UsageError
+from feedmill.model.event import Relayed
 
 _GRACE_SEC: Final = 1.0  # for a window under way when the run should end
-
-
-class Relayed(NamedTuple):
-    """What is told of a window that a bus has taken, or of a bus that lost some."""
-
-    bus: str
-    events: int
-    seq: int  # of the newest event that the bus has now
-    lost: int = 0  # events that it had acknowledged and does not hold; they are given again
 
 
 RelayListener = Callable[[Relayed], None]
@@ -144,7 +136,7 @@ class _Relay:
 
     def _tell(self, events: int, seq: int, *, lost: int = 0) -> None:
         for listener in self._listeners:
-            listener(Relayed(self._bus.name, events, seq, lost))
+            listener(Relayed(bus=self._bus.name, events=events, seq=seq, lost=lost))
 
 
 def _stranger(name: str, what: str) -> ConflictError:

@@ -13,9 +13,9 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from feedmill.engine.documents.candidate import candidate_of
 from feedmill.engine.documents.read_document import ComparedDocument, HeldChange
 from feedmill.engine.run.services import Services
-from feedmill.engine.two_phase.candidates import candidate_of
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.identity import Added, Changes

@@ -11,14 +11,13 @@ from typing import Final
 
 from feedmill.engine.poll.lane_worker import LaneWorker
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.retry import Backoff, is_transient
+from feedmill.engine.run.retry import STORE_AWAY, Backoff, is_transient
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Claim
 
 _WHOLE_LANE: Final = 100_000  # feeds
 _FAREWELL_SEC: Final = 1.0  # for what was cancelled to hand back its lane
-_AWAY: Final = frozenset({"busy", "cannot-open"})
 _CLOCK_STEP: Final = timedelta(seconds=60)  # less is drift, and no harm
 
 
@@ -124,7 +123,7 @@ class _Workers:
 
     def nothing_due(self) -> None:
         """The store was asked and answers: if it was away, it is back, with or without work to do."""
-        if not self.busy and self.trouble.reason in _AWAY:
+        if not self.busy and self.trouble.reason in STORE_AWAY:
             self.trouble.succeeded()
 
     async def follow_clock(self) -> None:

@@ -1,15 +1,12 @@
 """What is said about each refresh: one wide log line and the metrics (002 §4.9)."""
 
-from contextlib import suppress
 from typing import Any, Final
 
 from prometheus_client import Counter
 
-from feedmill.engine.deliver.to_bus import Relayed
-from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.fetch.guard import printable_url
+from feedmill.model.event import Relayed
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.webhook import Delivery
@@ -18,7 +15,6 @@ from feedmill.observe.metrics import Metrics
 SUCCESSFUL_OUTCOMES: Final = frozenset({"fresh", "unchanged", "same-body"})
 
 _WARNING, _INFO = 30, 20
-_COUNT_EVERY_SEC: Final = 60.0
 
 
 class RefreshReport:
@@ -152,14 +148,3 @@ class RefreshReport:
             if found is None:
                 found = self._counters[counter, label] = counter.labels(label)
             found.inc(amount)
-
-
-async def run_counters(services: Services, metrics: Metrics, watch: Lifecycle) -> None:
-    """Bring the gauges up to date now and then: they are facts of the store, not of this process."""
-    while not watch.is_stopping():
-        with suppress(FeedmillError):  # whoever polls meets it too, and tells
-            counts = await services.store.counts()
-            for name in ("feeds", "paused", "entries", "articles", "blobs"):
-                metrics.stored.labels(name).set(counts[name])
-            metrics.last_seq.set(await services.store.last_seq())
-        await watch.sleep_unless_stopping(_COUNT_EVERY_SEC)

@@ -16,6 +16,7 @@ T = TypeVar("T")
 TRANSIENT_STORE: Final = frozenset(
     {"busy", "disk-full", "io-error", "read-only", "cannot-open", "too-slow", "unreachable"}
 )
+STORE_AWAY: Final = frozenset({"busy", "cannot-open"})  # it may come back without a write to it
 FIRST_WAIT_SEC: Final = 0.25
 MAX_WAIT_SEC: Final = 15.0
 

@@ -20,6 +20,7 @@ from feedmill.model.canonical import Canonical, Existing, FoundFeed, NotCanonica
 from feedmill.model.feed import Feed
 from feedmill.model.parsed import ParsedFeed
 from feedmill.normalise.text import clean_text
+from feedmill.schedule.host_pace import HOST_FAILURES
 
 CHOOSE_BEST: Final = "best"
 MAX_RECENT_SUBSCRIPTIONS: Final = 10_000  # remembered; the oldest goes
@@ -28,25 +29,8 @@ PAGE_REASONS: Final = frozenset(
 )
 _AS_IS: Final = "`--as-is` (`as_is` over the API) subscribes to it all the same; polling finds out"
 
-# The server's trouble rather than the address's: tomorrow it may be a feed again.
-TRANSIENT_FETCH: Final = frozenset(
-    {
-        "timeout",
-        "timeout-connect",
-        "too-slow",
-        "dns-failure",
-        "unresolved",
-        "connection-failed",
-        "tls-failure",
-        "protocol-error",
-        "server-error",
-        "unavailable",
-        "rate-limited",
-        "bot-wall",
-        "forbidden",
-        "truncated",
-    }
-)
+# The server's failure rather than the address's: tomorrow it may be a feed again.
+TRANSIENT_FETCH: Final = HOST_FAILURES | {"rate-limited", "forbidden", "truncated"}
 
 
 class FeedChoices(Value):

@@ -16,12 +16,11 @@ from feedmill.app.services import (
     warn_if_raw_not_shared,
 )
 from feedmill.config import Config
+from feedmill.engine.run.gauges import run_counters, run_gauges
 from feedmill.engine.run.heartbeat import heartbeat
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.liveness import Liveness
-from feedmill.engine.run.queue_gauges import run_gauges
 from feedmill.engine.run.readiness import check_readiness
-from feedmill.engine.run.refresh_report import run_counters
 from feedmill.engine.run.services import Services
 from feedmill.engine.run.systemd_status import run_systemd_status
 from feedmill.interfaces.cli.signals import SIGNALS
@@ -97,8 +96,10 @@ async def role_services(
         await stack.enter_async_context(heartbeat(services, watch, role))
         beside = [group.create_task(warn_if_raw_not_shared(services, watch))]
         if places:
-            beside.append(group.create_task(run_counters(services, metrics, watch)))
-            gauging = run_gauges(services, metrics, watch, consumers=consumers)
+            beside.append(group.create_task(run_counters(services.store, metrics, watch)))
+            gauging = run_gauges(
+                services.store, services.clock, metrics, watch, consumers=consumers
+            )
             beside.append(group.create_task(gauging))
         beside.append(group.create_task(_tell(ask, services, watch, pulse)))
         try:

@@ -14,9 +14,10 @@ from tests.support.servers.valkey import ValkeyServer
 
 from feedmill.app.services import make_bus
 from feedmill.config import BusConfig, Config, RunConfig
-from feedmill.engine.deliver.to_bus import Relayed, relay_after, relay_pending
+from feedmill.engine.deliver.to_bus import relay_after, relay_pending
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError, FeedmillError
+from feedmill.model.event import Relayed
 
 
 async def relayed(services: Services) -> int:

@@ -8,7 +8,7 @@ import click
 
 from feedmill.app.services import announce_egress, make_bus, owner_name
 from feedmill.config import Config
-from feedmill.engine.deliver.to_bus import Relayed, relay_after, run_relay
+from feedmill.engine.deliver.to_bus import relay_after, run_relay
 from feedmill.engine.deliver.to_webhooks import run_webhooks
 from feedmill.engine.ports.events import Bus
 from feedmill.engine.run.lifecycle import Lifecycle
@@ -19,6 +19,7 @@ from feedmill.interfaces.cli.long_running import open_services_when_ready, role_
 from feedmill.interfaces.cli.output import format_count, json_option, show_json_line
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
+from feedmill.model.event import Relayed
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 

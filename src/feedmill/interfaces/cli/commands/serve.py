@@ -14,8 +14,9 @@ from feedmill.engine.deliver.to_sinks import run_delivery
 from feedmill.engine.deliver.to_webhooks import run_webhooks
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.poll.scheduler import run_forever
+from feedmill.engine.run.gauges import run_counters
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.refresh_report import RefreshReport, run_counters
+from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services
@@ -166,7 +167,7 @@ async def _work(
     parts = ("polls",) if with_mill else ()
     duty = role_services(services, watch, role, report.metrics, parts=parts)
     async with duty, asyncio.TaskGroup() as group:
-        counting = group.create_task(run_counters(services, report.metrics, watch))
+        counting = group.create_task(run_counters(services.store, report.metrics, watch))
         if with_mill:
             for sink in file_sinks(services):
                 group.create_task(run_delivery(services, sink, watch, every_sec=1.0))
