@@ -80,7 +80,12 @@ async def relaying(services: Services, bus: Bus | None = None) -> AsyncIterator[
     """Relay while the story goes on."""
     story = Relaying(services)
     work = run_relay(
-        services, bus or make_bus(services.config), story.watch, listeners=(story.told.append,)
+        services.store,
+        bus or make_bus(services.config),
+        services.config.bus,
+        story.watch,
+        drain_sec=services.config.run.drain_sec,
+        listeners=(story.told.append,),
     )
     task = asyncio.create_task(work)
     try:

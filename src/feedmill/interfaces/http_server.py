@@ -46,9 +46,9 @@ async def rest_server(
     """
     config = services.config.serve
     name = config.host if host is None else host
-    await check_binding(name, services)
+    await check_binding(name, services.store, services.clock)
     listening = _listen(name, config.port if port is None else port)
-    own_bell = bell or LogNotifier(services, watch, every_sec=config.look_ms / 1000)
+    own_bell = bell or LogNotifier(services.store, watch, every_sec=config.look_ms / 1000)
     doorway = open_app_state(services, watch, own_bell, metrics=metrics, host=name)
     server = _Server(_uvicorn_config(make_app(doorway), config, services.config.run.drain_sec))
     async with asyncio.TaskGroup() as group:

@@ -68,7 +68,7 @@ class ParsedDocument(Value):
 
 
 class HeldChange(Value):
-    """A new entry that waits for somebody's word, and what screening said of it."""
+    """A new entry that is held for review, with its screening."""
 
     change: Added
     screening: Screening | None = None

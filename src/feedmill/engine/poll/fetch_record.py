@@ -82,8 +82,8 @@ def served_addresses(fetch: FetchRecord, verdict: Verdict, reading: Reading) -> 
 
     What a document says of itself is not among them: a template that was copied from another site
     would make that site "already here". A self link becomes an alias when it is proven (D6). Where
-    a redirect leads is the feed's word too: on its own site it is believed, elsewhere it is a
-    candidate like any other, or one redirect would give away a stranger's address.
+    a redirect leads is the feed's claim too: on its own site it is believed, elsewhere it is a
+    candidate like any other, or one redirect would take over the address of another site.
     """
     if (
         not fetch.hops

@@ -1,4 +1,4 @@
-"""One document, once, outside the schedule: `ingest-one` of seed 003 and its counters."""
+"""Ingests one feed or one document outside the schedule: `ingest-one` of seed 003 and its counters."""
 
 from hashlib import sha256
 
@@ -17,9 +17,9 @@ from feedmill.publish.events import events_of_changes
 
 
 class Ingested(Value):
-    """003 §5 and §8: what one ingestion did, in numbers.
+    """What one ingestion did, in numbers (003 §5 and §8).
 
-    `inserted` counts articles, as 003 does: an entry whose article somebody has published already
+    `inserted` counts articles, as 003 does: an entry whose article another feed has published already
     is kept, and skipped here (D10). `parsed` is the sum of the next three.
     """
 
@@ -34,7 +34,7 @@ class Ingested(Value):
 
 
 async def ingest_feed(feed: Feed, services: Services) -> Ingested:
-    """Fetch a feed now and take in what it holds."""
+    """Fetch a feed now and store its entries."""
     now = services.clock.now()
     result = await refresh(feed, scheduled_at=now, lane=None, services=services, forced=True)
     await services.store.commit(result)

@@ -1,4 +1,4 @@
-"""One refresh, and the whole program is this order. START HERE.
+"""Polls one feed: plan, fetch, judge, keep, read, hold, decide. START HERE: the whole program is this order.
 
     plan      what to ask the server
     fetch     politeness, guard and limits are inside
@@ -60,7 +60,7 @@ async def refresh(
 ) -> Refresh:
     """Poll a feed and say everything that follows from the answer; the caller commits it.
 
-    `forced` asks unconditionally. `charged=False` is for the canary of a host in trouble: a
+    `forced` asks unconditionally. `charged=False` is for the canary of a failing host: a
     failure is recorded, but not held against the feed (D24).
     """
     answer = await fetch_and_judge(

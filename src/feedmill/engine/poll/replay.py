@@ -1,4 +1,4 @@
-"""Reading stored raw bytes again, with today's parser: first what would change, then changing it."""
+"""Replays a feed's last raw document through today's parser: shows what would change, or writes it."""
 
 from msgspec.structs import replace
 
@@ -103,12 +103,16 @@ def _differences(read: ComparedDocument) -> tuple[EntryDifference, ...]:
 def _difference(change: Change) -> EntryDifference | None:
     match change:
         case Added(seen=seen):
-            return _told(change.entry_uid, "added", (), seen)
+            return _entry_difference(change.entry_uid, "added", (), seen)
         case Revised(seen=seen):
-            return _told(change.known.entry_uid, "revised", change.changed, seen)
+            return _entry_difference(change.known.entry_uid, "revised", change.changed, seen)
         case Touched(refresh=True, seen=Identified() as seen):
             changed = _changed(change.known, seen)
-            return _told(change.known.entry_uid, "reread", changed, seen) if changed else None
+            return (
+                _entry_difference(change.known.entry_uid, "reread", changed, seen)
+                if changed
+                else None
+            )
         case _:
             return None
 
@@ -118,5 +122,7 @@ def _changed(row: KnownEntry, seen: Identified) -> tuple[str, ...]:
     return tuple(name for name, digest in seen.field_digests if before.get(name) != digest)
 
 
-def _told(entry_uid: str, kind: str, changed: tuple[str, ...], seen: Identified) -> EntryDifference:
+def _entry_difference(
+    entry_uid: str, kind: str, changed: tuple[str, ...], seen: Identified
+) -> EntryDifference:
     return EntryDifference(entry_uid=entry_uid, kind=kind, changed=changed, title=seen.entry.title)

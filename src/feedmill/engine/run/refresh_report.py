@@ -1,4 +1,4 @@
-"""What is said about each refresh: one wide log line and the metrics (002 §4.9)."""
+"""Logs one line and counts the metrics for each refresh, delivery and store error (002 §4.9)."""
 
 from typing import Any, Final
 
@@ -20,11 +20,11 @@ _WARNING, _INFO = 30, 20
 class RefreshReport:
     """Listens to a run; `log` is a structured logger, `metrics` may be shared with a page.
 
-    A feed that fails is a warning, unless the failures are `shown` to somebody anyway.
+    A feed that fails is a warning, unless the failures are `shown` on the terminal anyway.
     """
 
     def __init__(self, log: Any, metrics: Metrics, *, shown: bool = False) -> None:  # noqa: ANN401
-        self.log = log.bind()  # found out once, not at every line
+        self.log = log.bind()  # bound once, not at every line
         self.metrics = metrics
         self._counters: dict[tuple[Counter, str], Counter] = {}
         for change in ("new", "updated"):
@@ -64,7 +64,7 @@ class RefreshReport:
         )
 
     def surprised(self, feed: Feed, problem: Exception) -> None:
-        """A fault of our own: the line carries the trace, the feed and nothing of its content."""
+        """A bug of our own: the line carries the traceback and the feed, nothing of its content."""
         self.metrics.surprises.inc()
         self.log.error(
             "surprised",
@@ -75,7 +75,7 @@ class RefreshReport:
         )
 
     def troubled(self, op: str, problem: FeedmillError | None, wait_sec: float) -> None:
-        """A store or a disk that fails, or works again: one line, whatever it cost."""
+        """A store or a disk that fails, or works again: one line."""
         if problem is None:
             self.log.warning("recovered", op=op)
             return
@@ -109,12 +109,14 @@ class RefreshReport:
             buried=delivery.buried or None,
         )
 
-    def relayed(self, told: Relayed) -> None:
+    def relayed(self, batch: Relayed) -> None:
         """Count what the bus has taken; a bus that lost some is worth a line."""
-        self.metrics.bus_events.inc(told.events)
-        if told.lost:
-            self.metrics.bus_lost.inc(told.lost)
-            self.log.warning("bus lost events", bus=told.bus, lost=told.lost, again_after=told.seq)
+        self.metrics.bus_events.inc(batch.events)
+        if batch.lost:
+            self.metrics.bus_lost.inc(batch.lost)
+            self.log.warning(
+                "bus lost events", bus=batch.bus, lost=batch.lost, again_after=batch.seq
+            )
 
     def _count(self, result: Refresh, committed: Committed) -> None:
         fetch, metrics = result.fetch, self.metrics

@@ -1,8 +1,7 @@
-"""Subscribing for other programs: one address, or a whole list of them; and the list back.
+"""Subscribes for the APIs: one address or a list of them; exports OPML.
 
-One address is looked at first, like at the command line: what it leads to is found, proven and
-named. A list is taken as it is listed, because a program waits for the answer: nobody is asked
-anything, and polling finds out.
+One address is resolved first, as on the command line. A list is added as listed, because a program
+waits for the answer: no request is made, and polling finds out.
 """
 
 from collections.abc import Sequence
@@ -29,8 +28,8 @@ async def add_feed(
 ) -> AddedFeed:
     """The feed that the address leads to, new or known.
 
-    A `subscriber` that is kept from one wish to the next keeps its manners towards hosts. AddressError
-    for what may not be asked, NoFeedError for what is no feed, SeveralFeedsError for a choice.
+    A `subscriber` that is kept between calls keeps its queue per host. AddressError
+    for what may not be fetched, NoFeedError for what is no feed, SeveralFeedsError for a choice.
     """
     own = FeedOverrides(
         min_interval_sec=wish.min_interval_sec,
@@ -41,7 +40,7 @@ async def add_feed(
         password=wish.password,
     )
     check_intervals(own)
-    done = await _join(wish, own, services, subscriber)
+    done = await _subscribe(wish, own, services, subscriber)
     return added_feed(done.feed, services.config.schedule, created=done.created)
 
 
@@ -77,7 +76,7 @@ async def import_list(data: bytes, services: Services, *, tags: Sequence[str] = 
 
 
 async def export_opml(services: Services, *, tag: str | None = None) -> bytes:
-    """All subscriptions as OPML 2.0; credentials stay here."""
+    """All subscriptions as OPML 2.0; without credentials."""
     outlines = [
         Outline(url=feed.url, title=feed.title, site=feed.site_url, tags=feed.tags)
         async for feed in iterate_feeds(services, tag)
@@ -85,7 +84,7 @@ async def export_opml(services: Services, *, tag: str | None = None) -> bytes:
     return write_opml(outlines)
 
 
-async def _join(
+async def _subscribe(
     wish: FeedWish, own: FeedOverrides, services: Services, subscriber: Subscriber | None
 ) -> Subscribed:
     if wish.as_is:

@@ -1,9 +1,8 @@
-"""A whole list of feeds at once: side by side over hosts, one after another within a host.
+"""Imports a list of feeds: concurrently over hosts, one after another within a host.
 
-What became of each outline is remembered as soon as it is known. An import that was interrupted
-goes on where it was, without a second request for what was done; the same list imported again
-adds nothing. A server that does not answer today costs nobody a subscription: the feed is taken
-as it was listed, and polling finds out.
+The result of each outline is stored as soon as it is known. An import that was interrupted continues
+where it was, without a second request for what was done; the same list imported again adds nothing. A
+feed whose server does not answer is added as listed, and polling finds out.
 """
 
 import asyncio
@@ -61,9 +60,9 @@ async def import_outlines(
     as_is: bool = False,
     told: ImportListener = lambda _: None,
 ) -> ImportReport:
-    """Subscribe to every feed of a list; `told` hears of each outline once.
+    """Subscribe to every feed of a list; `told` is called once for each outline.
 
-    `as_is` asks nobody anything.
+    `as_is` makes no requests.
     """
     list_id = _list_id(outlines, tags, as_is=as_is)
     before = {item.url: item for item in await services.store.imported(list_id)}
@@ -100,7 +99,7 @@ class _Import:
         self._services = services
         self._list_id = list_id
         self._tags = tags
-        self._told = told
+        self._listener = told
         self._done = done
         self._since = since  # when the run began: nothing of it is older, whatever the clock says
         self._subscriber = None if as_is else Subscriber(services)
@@ -114,7 +113,7 @@ class _Import:
     async def run(self, outlines: Sequence[Outline]) -> None:
         hosts: dict[str, list[Outline]] = {}
         for outline in outlines:
-            # Where nobody is asked anything, there is one queue and the list's own order.
+            # Where no request is made, there is one queue and the list's own order.
             host = "" if self._subscriber is None else host_key_of(outline.url)
             hosts.setdefault(host, []).append(outline)
         async with asyncio.TaskGroup() as tasks:
@@ -129,7 +128,7 @@ class _Import:
                     item = await self._take(outline)
                     await self._services.store.note_imported(self._list_id, (item,))
                 self.items[outline.url] = item
-                self._told(item)
+                self._listener(item)
 
     async def _remembered(self, outline: Outline) -> ImportedOutline | None:
         """What became of the outline before this run was interrupted, if that still holds."""
@@ -149,7 +148,7 @@ class _Import:
 
     async def _take(self, outline: Outline) -> ImportedOutline:
         try:
-            done = await self._join(outline)
+            done = await self._subscribe(outline)
         except NoFeedError as problem:
             if problem.is_passing:
                 return await self._take_unproven(outline, problem)
@@ -166,9 +165,9 @@ class _Import:
         async with self._tagging:  # two outlines of one feed may come at the same time
             feed = await self._services.store.feed(feed_id)
             if feed is not None:
-                await add_tags(feed, (*self._tags, *outline.tags), self._services)
+                await add_tags(feed, (*self._tags, *outline.tags), self._services.store)
 
-    async def _join(self, outline: Outline) -> Subscribed:
+    async def _subscribe(self, outline: Outline) -> Subscribed:
         if self._subscriber is None:
             return await self._as_is(outline)
         done = await self._subscriber.subscribe(

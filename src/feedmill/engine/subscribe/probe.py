@@ -1,4 +1,4 @@
-"""One look at one address, for a search: fetched politely, judged, read, and told as a `Seen`."""
+"""Probes one address for the search: guard, host queue, fetch, judge, parse; remembers each answer."""
 
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -29,7 +29,7 @@ from feedmill.parse.document import parse_document
 
 
 class ProbeResult(NamedTuple):
-    """A look at an address with everything that came of it."""
+    """One probed address with its answer and what was parsed."""
 
     seen: Seen
     response: RawResponse | None = None  # None: nothing was sent
@@ -38,7 +38,7 @@ class ProbeResult(NamedTuple):
 
 
 class Prober:
-    """Looks at addresses for one search and remembers what it saw."""
+    """Probes addresses for one search and remembers the answers."""
 
     def __init__(
         self,
@@ -63,16 +63,16 @@ class Prober:
         self.results: dict[str, ProbeResult] = {}
 
     async def probe(self, url: str) -> Seen:
-        """What the address answers; nobody is asked twice."""
+        """What the address answers; an address is fetched once."""
         if url not in self.results:
-            self.results[url] = await self._look(url)
+            self.results[url] = await self._probe(url)
         return self.results[url].seen
 
-    async def _look(self, url: str) -> ProbeResult:
+    async def _probe(self, url: str) -> ProbeResult:
         refused = check_url(url, allow_cidrs=self._config.fetch.allow_cidrs)
         if isinstance(refused, Refused):
             return ProbeResult(_unsent(url, refused.reason, refused.detail))
-        if self._is_our_idea(url) and self._host_queue.lacks_https(url):
+        if self._is_https_guess(url) and self._host_queue.lacks_https(url):
             return ProbeResult(
                 _unsent(url, "connection-failed", "its host does not answer by https")
             )
@@ -91,8 +91,8 @@ class Prober:
             config=self._config.fetch,
         )
 
-    def _is_our_idea(self, url: str) -> bool:
-        """Whether https is tried although nobody spoke of it."""
+    def _is_https_guess(self, url: str) -> bool:
+        """Whether https is our own guess: the given address has http."""
         return url.startswith("https:") and self._given_url.startswith("http:")
 
     async def _read(self, url: str, response: RawResponse, verdict: Verdict) -> ProbeResult:
@@ -124,7 +124,7 @@ class Prober:
 
 
 def split_credentials(address: str) -> tuple[str, FeedOverrides]:
-    """An address as somebody gave it, in two parts: where, and with which credentials."""
+    """A pasted address in two parts: the URL, and the credentials in it."""
     url = resolve_url(address)
     if url is None:
         return "", FeedOverrides()

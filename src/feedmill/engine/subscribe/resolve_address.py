@@ -27,14 +27,14 @@ MAX_RECENT_SUBSCRIPTIONS: Final = 10_000  # remembered; the oldest goes
 PAGE_REASONS: Final = frozenset(
     {"html-page", "not-a-feed", "error-document", "login-page", "malformed"}
 )
-_AS_IS: Final = "`--as-is` (`as_is` over the API) subscribes to it all the same; polling finds out"
+_AS_IS: Final = "to add it unchecked: --as-is (over the API: as_is)"
 
 # The server's failure rather than the address's: tomorrow it may be a feed again.
 TRANSIENT_FETCH: Final = HOST_FAILURES | {"rate-limited", "forbidden", "truncated"}
 
 
 class FeedChoices(Value):
-    """A page with several feeds: somebody has to say which one."""
+    """A page with several feeds: the caller has to choose one."""
 
     page_url: str
     feeds: tuple[FoundFeed, ...]
@@ -137,7 +137,7 @@ class AddressResolver:
             self._feed_url = url
 
     async def _by_platform(self) -> Canonical | FeedChoices | None:
-        """The feed that the address alone tells of; None when there is none after all."""
+        """The feed that a platform rule derives from the address; None when there is none after all."""
         feeds = tuple(feed for feed in platform_feeds(self._url) if feed.is_published)
         if not feeds:
             return None
@@ -152,7 +152,10 @@ class AddressResolver:
     async def _discover(self, result: ProbeResult) -> Canonical | FeedChoices:
         assert result.response is not None
         found = await discover(
-            result.response, self._services, gate=self._robots_gate, ask=self._prober.probe
+            result.response,
+            gate=self._robots_gate,
+            ask=self._prober.probe,
+            thread_bytes=self._services.config.run.parse_in_thread_bytes,
         )
         if not found.feeds:
             raise _nothing_found(result.seen.url, found.reason)
@@ -171,7 +174,7 @@ class AddressResolver:
         """A feed of ours at one of the addresses, when it proves to be this one.
 
         Before the first answer there is nothing to prove with; the address itself was looked up
-        at the door. A variant or a self link of a stranger alone says nothing.
+        before. A variant, or a self link of another site, proves nothing alone.
         """
         result = self._first_feed()
         if result is None:
@@ -235,10 +238,14 @@ def _chosen(feeds: Sequence[FoundFeed], choose: str | None, page_url: str) -> Fo
 
 
 def _no_feed(url: str, found: NotCanonical) -> NoFeedError:
-    is_passing = found.reason in TRANSIENT_FETCH
-    words = f": {found.detail}" if found.detail else ""
-    message = f"there is no feed at {printable_url(url)} ({found.reason}{words})"
-    return NoFeedError(message, reason=found.reason, is_passing=is_passing, hint=_AS_IS)
+    is_transient = found.reason in TRANSIENT_FETCH
+    why = f"{found.reason}: {found.detail}" if found.detail else found.reason
+    if is_transient:
+        message = f"could not check {printable_url(url)} ({why})"
+        hint = f"try again later, or {_AS_IS.removeprefix('to ')}"
+    else:
+        message, hint = f"there is no feed at {printable_url(url)} ({why})", _AS_IS
+    return NoFeedError(message, reason=found.reason, is_passing=is_transient, hint=hint)
 
 
 def _ends(seen: Seen) -> tuple[str, str]:
@@ -247,11 +254,15 @@ def _ends(seen: Seen) -> tuple[str, str]:
 
 def _nothing_found(url: str, reason: str) -> NoFeedError:
     if reason == "rate-limited":
-        message = f"{printable_url(url)} is a page, and its host asked for patience before a feed was found"
+        message = f"{printable_url(url)} is a page without a feed link, and its host answered 429 before others were tried"
         return NoFeedError(message, reason=reason, is_passing=True, hint="try again later")
     if reason == "disallowed":
-        message = f"{printable_url(url)} is a page, and its robots.txt keeps programs out"
+        message = (
+            f"{printable_url(url)} is a page, and its robots.txt does not allow programs to read it"
+        )
         hint = "give the address of the feed itself"
         return NoFeedError(message, reason="robots-disallowed", hint=hint)
-    message = f"{printable_url(url)} is a page, and no feed was found on it or near it"
+    message = (
+        f"{printable_url(url)} is a page, and no feed was found on it or at the usual addresses"
+    )
     return NoFeedError(message, reason="no-feed-found", hint="give the address of the feed itself")

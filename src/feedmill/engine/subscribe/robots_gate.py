@@ -1,7 +1,7 @@
-"""robots.txt before pages: whether something that we thought of may be asked for (RFC 9309).
+"""robots.txt check before requests that a program thought of by itself (RFC 9309).
 
-A feed that somebody subscribed to is never asked about here, and neither is an address that a
-person gave: they asked for it. The gate is for what a program thinks of by itself.
+A subscribed feed is never checked here, and neither is an address that a person gave: they asked for
+it. The gate is for guesses.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _BUSY: Final = frozenset({429, 503})
 
 
 class RobotsGate:
-    """What the robots.txt of every origin says, asked once a day and shared by all who ask."""
+    """What the robots.txt of every origin says, fetched once a day and shared by all callers."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class RobotsGate:
         if robots_url is None:
             return False
         origin = self._origin(robots_url)
-        async with origin.turn:  # who comes second finds the answer of the first
+        async with origin.lock:  # the second caller finds the answer of the first
             if origin.is_stale(self._clock.now()):
                 await self._ask(robots_url, origin)
         return origin.rules
@@ -112,10 +112,10 @@ class RobotsGate:
 class _Origin:
     """What is known of one origin."""
 
-    __slots__ = ("asked_at", "failing_since", "rules", "turn")
+    __slots__ = ("asked_at", "failing_since", "lock", "rules")
 
     def __init__(self) -> None:
-        self.turn = asyncio.Lock()
+        self.lock = asyncio.Lock()
         self.rules: Rules | bool = False
         self.asked_at: datetime | None = None
         self.failing_since: datetime | None = None

@@ -1,4 +1,4 @@
-"""Whether what an address serves is a feed that we know: by its bytes, its content, its entries."""
+"""Proves whether a document belongs to a known feed: by its bytes, its signature, or its entries."""
 
 import asyncio
 from hashlib import sha256
@@ -48,7 +48,7 @@ async def continues_feed(feed: Feed, document: RawDocument, services: Services) 
     stored = await _stored_document(feed, services)
     if stored is None:
         return False
-    return await asyncio.to_thread(_goes_on, stored, document, services.config)
+    return await asyncio.to_thread(_continues, stored, document, services.config)
 
 
 async def _stored_document(feed: Feed, services: Services) -> RawDocument | None:
@@ -74,18 +74,20 @@ async def _knows_half(feed: Feed, document: RawDocument, services: Services) -> 
     if isinstance(read, NotAFeed):
         return False
     changes = read.changes
-    strange = sum(isinstance(one, Revised) and _is_strange(one) for one in changes.changes)
-    known = changes.summary.revised + changes.summary.touched - strange
-    return known >= 1 and known >= changes.summary.added + strange
+    other_entries = sum(
+        isinstance(one, Revised) and _is_other_entry(one) for one in changes.changes
+    )
+    known = changes.summary.revised + changes.summary.touched - other_entries
+    return known >= 1 and known >= changes.summary.added + other_entries
 
 
-def _is_strange(revised: Revised) -> bool:
+def _is_other_entry(revised: Revised) -> bool:
     """Whether it is our entry by its id alone: many publishers number theirs from one."""
     is_named = revised.seen.entry.title is not None
     return ("title" if is_named else "summary") in revised.changed
 
 
-def _goes_on(ours: RawDocument, theirs: RawDocument, config: Config) -> bool:
+def _continues(ours: RawDocument, theirs: RawDocument, config: Config) -> bool:
     one, other = parse_document(ours, config.parse), parse_document(theirs, config.parse)
     if isinstance(one, Unreadable) or isinstance(other, Unreadable):
         return False

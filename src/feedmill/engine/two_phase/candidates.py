@@ -1,7 +1,7 @@
-"""From documents that were read to the candidates of a window: chosen by date, each once.
+"""Turns read documents into the candidates of a window: selected by date, deduplicated, numbered.
 
 Within a source one identity is one candidate, whatever number of its documents carry it. Between
-sources one address is one candidate; who else carries it is noted. The rules are those of identify/.
+sources one address is one candidate; the other sources are noted. The rules are those of identify/.
 """
 
 from collections import Counter

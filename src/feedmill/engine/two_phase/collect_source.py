@@ -1,6 +1,6 @@
 """Collects one source of a window: fetched politely, kept raw, read, with the older pages it links.
 
-A source that fails has its reason in its report; an older page that fails is a note in it.
+A source that fails has its reason in its report; an older page that fails is a note there.
 """
 
 from hashlib import sha256
@@ -75,13 +75,13 @@ class SourceCollector:
             body_sha256=document.body_sha256,
             items=read.seen,
             pages=1,
-            note="the document breaks off" if read.parsed.truncated else "",
+            note="the document is truncated" if read.parsed.truncated else "",
         )
         self._take(first)
         await self._go_back(first)
 
     def give_up(self, problem: Exception) -> None:
-        """Report a fault of our own: nothing of the source is in the window."""
+        """Report a bug of our own: nothing of the source is in the window."""
         self.documents.clear()
         self.drafts.clear()
         self.report = SourceReport(
@@ -89,7 +89,7 @@ class SourceCollector:
             outcome="failed",
             feed_title=self.source.title,
             reason="surprise",
-            detail=f"{type(problem).__name__}: a fault in feedmill; please report it",
+            detail=f"{type(problem).__name__}: this is a bug in feedmill; please report it",
         )
 
     async def _go_back(self, page: _Page) -> None:
@@ -100,7 +100,7 @@ class SourceCollector:
             if url is None or url in asked:
                 break
             if len(self.documents) >= self._pages:
-                self._note(f"older pages were left alone after {self._pages}")
+                self._note(f"older pages were not read after page {self._pages}")
                 break
             asked.add(url)
             older = await self._fetch_page(url)

@@ -1,10 +1,10 @@
-"""Collecting a window: every source is asked politely, and nothing becomes an entry (001).
+"""Collects a window: fetches every source politely and stores no entries (001).
 
-    ask       unconditional, in the host's turn; no validator is sent or stored
-    keep      raw before anybody reads it, so that an insertion later has its bytes
+    fetch     unconditional, in the host's queue; no validator is sent or stored
+    keep      the raw body before it is parsed, so that an insertion later has its bytes
     read      parse, normalise, identify, compare with what is known
-    go on     to older pages, while the window reaches back further (RFC 5005)
-    gather    chosen by date, each once, numbered
+    go back   to older pages, while the window begins earlier (RFC 5005)
+    gather    selected by date, each once, numbered
 
 A source that fails is reported with its reason, and the others go on.
 """
@@ -55,8 +55,8 @@ async def collect_window(
 ) -> CandidateFile:
     """The sealed window: what the sources hold of it, and what came of each of them.
 
-    Hosts are asked side by side, the sources of one host one after the other; `step` is told of
-    every source that is done.
+    Hosts are asked side by side, the sources of one host one after the other; `step` is called
+    for every source that is done.
     """
     host_queue = HostQueue(services.clock, services.config.host, services.store)
     collectors = [
@@ -66,18 +66,18 @@ async def collect_window(
     hosts: dict[str, list[SourceCollector]] = {}
     for collector in collectors:
         hosts.setdefault(host_key_of(collector.source.url), []).append(collector)
-    places = asyncio.Semaphore(max(services.config.run.concurrency, 1))
+    slots = asyncio.Semaphore(max(services.config.run.concurrency, 1))
 
-    async def visit(host: list[SourceCollector]) -> None:
-        async with places:
+    async def collect(host: list[SourceCollector]) -> None:
+        async with slots:
             for collector in host:
                 await _run(collector)
                 step(collector.report)
 
     async with asyncio.TaskGroup() as group:
         for host in hosts.values():
-            group.create_task(visit(host))
-    return _filed(collectors, window, services, topics=topics, prompt=prompt)
+            group.create_task(collect(host))
+    return _candidate_file(collectors, window, services, topics=topics, prompt=prompt)
 
 
 async def source_from_address(
@@ -103,16 +103,16 @@ def source_from_feed(feed: Feed) -> WindowSource:
 
 
 def is_insert_only(feed: Feed) -> bool:
-    """Whether a subscription only holds what an insertion stored; who asks for all does not mean it.
+    """Whether a subscription only holds inserted entries; `all feeds` does not include it.
 
-    Somebody named that source once, for one window. It is asked again when it is named again, by its
-    address or by a tag, or once it was resumed.
+    It was named once, for one window. It is collected again when it is named by its address or by a
+    tag, or once it was resumed.
     """
     return feed.paused and COLLECTED_TAG in feed.tags
 
 
 async def _run(collector: SourceCollector) -> None:
-    """Run one collector; a fault of our own costs its source, a store that cannot keep costs all."""
+    """Collect one source; a bug of our own costs that source, a store error costs the whole window."""
     try:
         await collector.run()
     except (StoreError, BlobError):
@@ -122,7 +122,7 @@ async def _run(collector: SourceCollector) -> None:
         collector.give_up(problem)
 
 
-def _filed(
+def _candidate_file(
     collectors: Sequence[SourceCollector],
     window: Window,
     services: Services,

@@ -85,7 +85,7 @@ async def role_services(
     probes = readiness_checks_for(services, role)
 
     async def ask() -> Readiness:
-        return await check_readiness(services, watch, pulse, role, probes)
+        return await check_readiness(services.store, services.clock, watch, pulse, role, probes)
 
     health, routes = services.config.health, _routes(metrics, pulse, ask)
     places = [(health.host, health.port)] if health.port else []
@@ -93,7 +93,7 @@ async def role_services(
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
         for host, port in places:
             await stack.enter_async_context(serve_health_page(routes, host, port))
-        await stack.enter_async_context(heartbeat(services, watch, role))
+        await stack.enter_async_context(heartbeat(services.store, services.clock, watch, role))
         beside = [group.create_task(warn_if_raw_not_shared(services, watch))]
         if places:
             beside.append(group.create_task(run_counters(services.store, metrics, watch)))
@@ -125,7 +125,7 @@ def _say_that_it_waits(longest_sec: float) -> None:
 async def _tell(ask: CheckReadiness, services: Services, watch: Lifecycle, pulse: Liveness) -> None:
     line = systemd_notifier()
     if line.is_heard:
-        await run_systemd_status(line.notify, line.watchdog_sec, ask, services, watch, pulse)
+        await run_systemd_status(line.notify, line.watchdog_sec, ask, services.clock, watch, pulse)
 
 
 def _routes(metrics: Metrics, pulse: Liveness, ask: CheckReadiness) -> dict[str, Route]:

@@ -56,7 +56,7 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc
         require_scope(await self._caller(metadata), self._scope(method))
 
     async def _caller(self, metadata: Metadata) -> Caller | None:
-        caller = await authenticate(_presented(metadata), self._world)
+        caller = await authenticate(_presented(metadata), self._world.store, self._world.clock)
         if caller is None and self._is_local and not await self._world.store.tokens():
             return _NEIGHBOUR
         return caller

@@ -73,7 +73,7 @@ class McpAuth:
         return name in known or (self._is_local and is_loopback(name))
 
     async def _caller(self, fields: list[tuple[bytes, str]]) -> Caller | None:
-        caller = await authenticate(_presented(fields), self._world)
+        caller = await authenticate(_presented(fields), self._world.store, self._world.clock)
         if caller is None and self._is_local and not await self._world.store.tokens():
             return _NEIGHBOUR
         return caller

@@ -43,7 +43,7 @@ _TIMEOUT: Final = "timeout: the call took more than {sec:.0f} s; nothing more of
 
 def make_server(services: Services) -> MCPServer[McpState]:
     """The server with all its tools; it speaks through whatever transport it is given."""
-    doorway = McpState(services=services, window_library=WindowLibrary(services))
+    doorway = McpState(services=services, window_library=WindowLibrary(services.config))
 
     @asynccontextmanager
     async def lifespan(_: MCPServer[McpState]) -> AsyncIterator[McpState]:

@@ -35,7 +35,7 @@ async def mcp_http_server(services: Services, host: str, port: int) -> AsyncIter
     UsageError when the address is open to others and no token was made (D30), or when it cannot
     be had.
     """
-    await check_binding(host, services)
+    await check_binding(host, services.store, services.clock)
     listening = _listen(host, port)
     server = make_server(services)
     app = server.streamable_http_app(

@@ -72,7 +72,7 @@ async def _caller(
     given = connection.headers.getall("authorization", [])
     # Two of them are none: whoever stands in between may have looked at the other one.
     token = presented_token(given[0] if len(given) == 1 else None, basic=basic)
-    caller = await authenticate(token, doorway.services)
+    caller = await authenticate(token, doorway.services.store, doorway.services.clock)
     if caller is None and doorway.is_local and not await doorway.services.store.tokens():
         return _NEIGHBOUR
     return caller

@@ -92,7 +92,7 @@ def test_migrated_store_is_sound_and_every_raw_body_has_its_hash(old_home: OldHo
     async def story(services: Services) -> None:
         bodies = old_home.expected["bodies"]
 
-        result = await verify_integrity(services)
+        result = await verify_integrity(services.store, services.blobs)
 
         assert result["problems"] == []
         assert result["documents"] == len(bodies)
@@ -141,7 +141,7 @@ def test_next_poll_stores_what_is_new_and_nothing_twice(old_home: OldHome) -> No
         found = (await services.store.entries(EntryFilter(include_removed=True), limit=1000)).items
         known = {one["uid"] for one in old_home.expected["figures"]["entries"]}
         assert {one.entry_uid for one in found} - known == {restored.entry_uid, added.entry_uid}
-        assert (await verify_integrity(services))["problems"] == []
+        assert (await verify_integrity(services.store, services.blobs))["problems"] == []
 
     in_migrated(old_home, story)
 

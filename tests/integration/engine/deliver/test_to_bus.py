@@ -24,7 +24,7 @@ async def relayed(services: Services) -> int:
     """Relay what waits, once."""
     bus = make_bus(services.config)
     try:
-        return await relay_pending(services, bus)
+        return await relay_pending(services.store, bus, services.config.bus)
     finally:
         await bus.close()
 
@@ -33,7 +33,7 @@ async def refilled(services: Services, after: int) -> int:
     """Refill from a number."""
     bus = make_bus(services.config)
     try:
-        return await relay_after(services, bus, after)
+        return await relay_after(services.store, bus, after, services.config.bus)
     finally:
         await bus.close()
 
@@ -153,7 +153,7 @@ def test_a_bus_that_lost_its_end_is_given_it_again(
             await _delete(bench)
             bus = make_bus(services.config)
             await bus.deliver(early)  # as an older copy of the file would have it
-            await relay_pending(services, bus, listeners=(told.append,))
+            await relay_pending(services.store, bus, services.config.bus, listeners=(told.append,))
             await bus.close()
             found = await bench.reader.read(bench.stream)
 

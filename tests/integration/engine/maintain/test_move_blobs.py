@@ -65,7 +65,7 @@ class Home:
                 await ingest_document(RawDocument(body=document(version)), current, services)
                 await services.blobs.seal()
                 if version == 3:
-                    await pack_raw(services)
+                    await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)
 
     async def check(self) -> None:
         """Every document is where the settings say."""
@@ -262,16 +262,16 @@ def test_a_segment_that_is_packed_while_it_is_carried_follows_in_its_new_shape(
             opened(path, opener=in_bucket) as target,
         ):
             old = [one.name for one in await services.blobs.segments() if not one.packed]
-            carry_out, packing = services.blobs.read_segment, asyncio.Lock()
+            read_segment, packing = services.blobs.read_segment, asyncio.Lock()
 
             async def pack_first(name: str) -> bytes:
                 async with packing:
-                    await pack_raw(services)
+                    await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)
                     while old:
                         await services.blobs.drop(old.pop())
-                return await carry_out(name)
+                return await read_segment(name)
 
-            monkeypatch.setattr(services.blobs, "carry_out", pack_first)
+            monkeypatch.setattr(services.blobs, "read_segment", pack_first)
             carried = await move_blobs(services.blobs, target, services.store)
 
             assert carried.problems == ()

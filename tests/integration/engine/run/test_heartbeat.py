@@ -76,7 +76,7 @@ def test_whoever_is_there_is_listed_and_whoever_left_is_not(
     async def story() -> None:
         async with open_services(config_of(tmp_path, store_url)) as services:
             watch = Lifecycle("somebody")
-            async with heartbeat(services, watch, "relay"):
+            async with heartbeat(services.store, services.clock, watch, "relay"):
                 (one,) = await until_seen(services, [False])
                 assert one.worker is not None
                 assert (one.name, one.worker.role) == ("somebody", "relay")
@@ -92,7 +92,10 @@ def test_a_store_that_fails_takes_no_sign_of_life_and_harms_nobody(tmp_path: Pat
     async def story() -> None:
         async with open_services(config_of(tmp_path, None)) as services:
             await services.store.close()
-            async with asyncio.timeout(10), heartbeat(services, Lifecycle("somebody"), "run"):
+            async with (
+                asyncio.timeout(10),
+                heartbeat(services.store, services.clock, Lifecycle("somebody"), "run"),
+            ):
                 pass
 
     asyncio.run(story())
@@ -106,7 +109,10 @@ def test_machines_that_share_a_database_and_no_raw_bytes_are_warned_once(
     async def story() -> None:
         async with open_services(config_of(tmp_path, migrated_dsn)) as services:
             here, there = Lifecycle("here/a:1"), Lifecycle("there/b:1")
-            async with heartbeat(services, here, "worker"), heartbeat(services, there, "worker"):
+            async with (
+                heartbeat(services.store, services.clock, here, "worker"),
+                heartbeat(services.store, services.clock, there, "worker"),
+            ):
                 async with asyncio.timeout(20):
                     await until_seen(services, [False, False])
                     await warn_if_raw_not_shared(services, here)

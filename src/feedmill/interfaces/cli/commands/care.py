@@ -107,7 +107,7 @@ def verify_command(ctx: click.Context, *, as_json: bool) -> None:
     """Prove that the index and the raw bytes agree, and that the store is sound."""
 
     async def story(services: Services) -> dict[str, Any]:
-        return await verify_all(services)
+        return await verify_all(services.store, services.blobs)
 
     result = with_services(ctx, story, as_json=as_json)
     if as_json:

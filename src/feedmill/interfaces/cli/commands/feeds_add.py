@@ -103,7 +103,7 @@ async def _join(
     done = await _met(url, wishes, desk, as_is=as_is)
     if isinstance(done, FeedChoices) or done.created:
         return done
-    return replace(done, feed=await add_tags(done.feed, wishes.tags, desk.services))
+    return replace(done, feed=await add_tags(done.feed, wishes.tags, desk.services.store))
 
 
 async def _met(

@@ -67,7 +67,11 @@ def relay(
                 bus = make_bus(config)
                 stack.push_async_callback(bus.close)
                 if after is not None:
-                    _say_filled(bus, await relay_after(services, bus, after), as_json=as_json)
+                    _say_filled(
+                        bus,
+                        await relay_after(services.store, bus, after, config.bus),
+                        as_json=as_json,
+                    )
             _say(bus, webhooks=webhooks, as_json=as_json)
             return await _relay(services, bus, duration, webhooks=webhooks)
 
@@ -109,7 +113,15 @@ async def run_bus_relay(
         watch.on_poll_loop("bus")
         report.relayed(told)
 
-    await run_relay(services, bus, watch, listeners=(relayed,))
+    config = services.config
+    await run_relay(
+        services.store,
+        bus,
+        config.bus,
+        watch,
+        drain_sec=config.run.drain_sec,
+        listeners=(relayed,),
+    )
 
 
 def _check(config: Config, after: int | None, *, webhooks: bool) -> None:

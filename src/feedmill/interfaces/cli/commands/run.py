@@ -129,7 +129,15 @@ async def run_engine(
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
         for sink in sinks:
-            group.create_task(run_delivery(services, sink, watch, every_sec=1.0))
+            group.create_task(
+                run_delivery(
+                    services.store,
+                    sink,
+                    watch,
+                    every_sec=1.0,
+                    drain_sec=services.config.run.drain_sec,
+                )
+            )
         group.create_task(run_maintenance(services, watch))
         if webhooks:
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))

@@ -170,7 +170,15 @@ async def _work(
         counting = group.create_task(run_counters(services.store, report.metrics, watch))
         if with_mill:
             for sink in file_sinks(services):
-                group.create_task(run_delivery(services, sink, watch, every_sec=1.0))
+                group.create_task(
+                    run_delivery(
+                        services.store,
+                        sink,
+                        watch,
+                        every_sec=1.0,
+                        drain_sec=services.config.run.drain_sec,
+                    )
+                )
             group.create_task(run_maintenance(services, watch))
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
             group.create_task(run_forever(services, watch))

@@ -101,7 +101,7 @@ async def _sync(
         stopping = stop_on_signals(watch)
         await run_once(services, watch, only=chosen)
     for tap in file_sinks(services) if taps else ():
-        await deliver_pending(services, tap)
+        await deliver_pending(services.store, tap)
     await deliver_once(services, watch, listeners=(report.delivered,))
     return {
         "feeds_checked": counts["checked"],

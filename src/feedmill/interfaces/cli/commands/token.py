@@ -47,7 +47,7 @@ def create_token_command(
     """Make a token and print its secret, which is shown now and never again."""
 
     async def story(services: Services) -> IssuedToken:
-        return await issue_token(name, scopes, services, expires_in=expires)
+        return await issue_token(name, scopes, services.store, services.clock, expires_in=expires)
 
     _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
 
@@ -83,7 +83,9 @@ def revoke_token_command(ctx: click.Context, token: str, *, as_json: bool) -> No
     """End a token at once (TOKEN is an id, its start, or a name)."""
 
     async def story(services: Services) -> Token:
-        return await revoke_token((await _named(token, services)).id, services)
+        return await revoke_token(
+            (await _named(token, services)).id, services.store, services.clock
+        )
 
     revoked = with_services(ctx, story, as_json=as_json)
     if as_json:
@@ -110,7 +112,9 @@ def rotate_token_command(
     """Give a token another secret and print it, once."""
 
     async def story(services: Services) -> IssuedToken:
-        return await rotate_token((await _named(token, services)).id, overlap, services)
+        return await rotate_token(
+            (await _named(token, services)).id, overlap, services.store, services.clock
+        )
 
     _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
 

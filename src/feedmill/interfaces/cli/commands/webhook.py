@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from feedmill.engine.ports.webhooks import WebhookStore
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import webhooks as engine
 from feedmill.errors import NotFoundError, UsageError
@@ -90,7 +91,7 @@ def remove_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -
 
     async def story(services: Services) -> Webhook:
         found = await _named(webhook, services)
-        await engine.remove_webhook(found.id, services)
+        await engine.remove_webhook(found.id, services.store)
         return found
 
     _show("removed", with_services(ctx, story, as_json=as_json), as_json=as_json)
@@ -131,8 +132,8 @@ def replay_webhook_command(
 ) -> None:
     """Tell a webhook again everything from an event on."""
 
-    async def again(webhook_id: str, services: Services) -> Webhook:
-        return await engine.replay_webhook(webhook_id, from_seq, services)
+    async def again(webhook_id: str, store: WebhookStore) -> Webhook:
+        return await engine.replay_webhook(webhook_id, from_seq, store)
 
     _change(ctx, webhook, f"replaying from {from_seq}:", again, as_json=as_json)
 
@@ -156,7 +157,7 @@ def rotate_webhook_secret_command(
 
     async def story(services: Services) -> Webhook:
         found = await _named(webhook, services)
-        return await engine.rotate_webhook_secret(found.id, overlap, services)
+        return await engine.rotate_webhook_secret(found.id, overlap, services.store, services.clock)
 
     _show_secret(with_services(ctx, story, as_json=as_json), as_json=as_json)
 
@@ -234,12 +235,12 @@ def _change(
     ctx: click.Context,
     name: str,
     word: str,
-    act: Callable[[str, Services], Awaitable[Webhook]],
+    act: Callable[[str, WebhookStore], Awaitable[Webhook]],
     *,
     as_json: bool,
 ) -> None:
     async def story(services: Services) -> Webhook:
-        return await act((await _named(name, services)).id, services)
+        return await act((await _named(name, services)).id, services.store)
 
     _show(word, with_services(ctx, story, as_json=as_json), as_json=as_json)
 

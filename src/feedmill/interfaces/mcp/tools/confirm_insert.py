@@ -76,7 +76,9 @@ async def question_to_ask(call: Call, window_id: str, candidate_ids: list[int]) 
             kept.id,
             kept.file.digest,
             candidate_ids,
-            doorway.services,
+            doorway.services.store,
+            doorway.services.clock,
+            doorway.services.config.mcp,
             asked_by=program_of(call),
         )
 
@@ -133,7 +135,9 @@ async def insert_selected_(
     doorway = mcp_state_of(call)
     kept = await doorway.window_library.window(window_id, checked=True)
     select_candidates(kept.file, candidate_ids)
-    confirmation = await spend_ticket(ticket, kept.file.digest, candidate_ids, doorway.services)
+    confirmation = await spend_ticket(
+        ticket, kept.file.digest, candidate_ids, doorway.services.store, doorway.services.clock
+    )
     record_confirmation(kept.path, confirmation)
     done = await insert_selected(kept.file, candidate_ids, confirmation, doorway.services)
     return InsertAnswer(
@@ -162,7 +166,14 @@ def _can_ask(call: Call) -> bool:
 
 async def _yes(call: Call, question: Question, said: ConfirmationForm) -> Confirmed:
     by = said.name.strip() or f"{_PERSON} {program_of(call)}"
-    made = await accept_question(question.code, mcp_state_of(call).services, by=by, shown="mcp")
+    made = await accept_question(
+        question.code,
+        mcp_state_of(call).services.store,
+        mcp_state_of(call).services.clock,
+        mcp_state_of(call).services.config.mcp,
+        by=by,
+        shown="mcp",
+    )
     words = "Call insert_selected with this ticket and exactly these ids."
     shape = _confirmed("confirmed", made.question, words)
     return shape.model_copy(
@@ -172,7 +183,13 @@ async def _yes(call: Call, question: Question, said: ConfirmationForm) -> Confir
 
 async def _no(call: Call, question: Question) -> Confirmed:
     by = f"{_PERSON} {program_of(call)}"
-    closed = await decline_question(question.code, mcp_state_of(call).services, by=by, shown="mcp")
+    closed = await decline_question(
+        question.code,
+        mcp_state_of(call).services.store,
+        mcp_state_of(call).services.clock,
+        by=by,
+        shown="mcp",
+    )
     words = "The person said no. Insert nothing of this selection; ask them what they want."
     return _confirmed("declined", closed, words)
 
