@@ -58,7 +58,7 @@ class Relaying:
 
     def __init__(self, services: Services) -> None:
         self.services = services
-        self.watch = Lifecycle("the test", words=(self._word,))
+        self.watch = Lifecycle("the test", store_error_listeners=(self._word,))
         self.troubles: list[str] = []
         self.recoveries = 0
         self.told: list[Relayed] = []

@@ -1,12 +1,12 @@
 """Relays the event log to a bus (D29): the log is the source of truth, the bus carries copies.
 
-One cursor per bus is in the store. A batch of events is published, every one is acknowledged, then the
-cursor moves: a crash in between publishes some again and leaves none out. Several relays on one bus are
-harmless for the same reason.
+One cursor per bus is in the store. A batch of events is published, every one is acknowledged, then
+the cursor moves: a crash in between publishes some again and leaves none out. Several relays on
+one bus are harmless for the same reason.
 
-A bus may lose what it acknowledged, and a stream may belong to another installation. So a relay asks
-what the bus holds before it begins and after every error, compares it with the log, and goes back when
-the bus is behind its cursor.
+A bus may lose what it acknowledged, and a stream may belong to another installation. So a relay
+asks what the bus holds before it begins and after every error, compares it with the log, and goes
+back when the bus is behind its cursor.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Webhook delivery: one task and one cursor per webhook, at least once, in order.
 
-A batch is sent until it is accepted or given up, then the cursor moves behind it; a crash in between
-sends it again. A slow webhook delays no other. With several processes on one store, a lease says which
-of them delivers to a webhook.
+A batch is sent until it is accepted or given up, then the cursor moves behind it; a crash in
+between sends it again. A slow webhook delays no other. With several processes on one store, a
+lease says which of them delivers to a webhook.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """Plans, sends and judges one GET for a feed: used by polling, collecting and probing.
 
 The feed's own headers and credentials are sent to its own host only, and never from https to http.
-Politeness is the caller's: a lane keeps its host's pace, everything else uses subscribe/host_queue.py.
+Politeness is the caller's: a lane keeps its host's pace, everything else uses
+subscribe/host_queue.py.
 """
 
 from datetime import datetime

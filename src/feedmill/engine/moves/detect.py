@@ -1,8 +1,8 @@
 """Detects where a feed may have moved to, and when a candidate has been seen often enough (D6).
 
 A permanent redirect, itunes:new-feed-url, a changed self link and https each name an address. One
-of them is stored with the feed, together with how often and since when it was seen. It is tried after
-some sightings over two days; then follow.py asks for a proof that it is the same feed. Pure.
+of them is stored with the feed, together with how often and since when it was seen. It is tried
+after some sightings over two days; then follow.py asks for a proof that it is the same feed. Pure.
 """
 
 from collections.abc import Sequence

@@ -1,26 +1,29 @@
 """Polls the due feeds of one lane, one after the other: lanes, leases, fencing and politeness (D24).
 
-    lane        The unit of work: the feeds of one host (a large host is split into several lanes). Feeds
-                of one lane are polled one at a time; lanes are polled concurrently, by any number of
-                processes on one store.
-    claim       The scheduler takes due lanes with their due feeds. In the same transaction each claimed
-                feed gets its next run: if this process dies, the feed is late by one interval, not lost.
-    lease       A claim holds its lane for `lease_sec`. The deadline is kept on the monotonic clock, from
-                before the claim was sent, so it is never later than the store's. No request starts that
-                could outlast it; a lease that is too short for the next request is renewed first.
-    fencing     Every lease has an epoch that grows with each claim. A commit carries the epoch of its
-                lane; if another worker has claimed the lane since (this process was suspended, or its
-                clock was wrong), the transaction writes nothing and the worker stops. So an entry is
-                stored once however many workers polled it.
-    politeness  `HostPace` travels with the lane: the gap between requests, the slow-down after errors,
-                the time before which the host must not be asked. A 429 or Retry-After stops the lane
-                and is stored before anything else, so that it holds after a crash and for the other
-                lanes of the host. A 503 with Retry-After pauses its own URL first.
-    incident    When several feeds of a host fail alike, the host failed: the lane pauses, its feeds are
-                not charged with the failure, and after the pause one feed at a time tries again (the
-                canary).
-    release     At the end the lane goes back with its new pace and with the feeds that were not polled;
-                if that fails, the lease ends by itself.
+    lane        The unit of work: the feeds of one host (a large host is split into several lanes).
+                Feeds of one lane are polled one at a time; lanes are polled concurrently, by any
+                number of processes on one store.
+    claim       The scheduler takes due lanes with their due feeds. In the same transaction each
+                claimed feed gets its next run: if this process dies, the feed is late by one
+                interval, not lost.
+    lease       A claim holds its lane for `lease_sec`. The deadline is kept on the monotonic
+                clock, from before the claim was sent, so it is never later than the store's. No
+                request starts that could outlast it; a lease that is too short for the next
+                request is renewed first.
+    fencing     Every lease has an epoch that grows with each claim. A commit carries the epoch of
+                its lane; if another worker has claimed the lane since (this process was suspended,
+                or its clock was wrong), the transaction writes nothing and the worker stops. So an
+                entry is stored once however many workers polled it.
+    politeness  `HostPace` travels with the lane: the gap between requests, the slow-down after
+                errors, the time before which the host must not be asked. A 429 or Retry-After
+                stops the lane and is stored before anything else, so that it holds after a crash
+                and for the other lanes of the host. A 503 with Retry-After pauses its own URL
+                first.
+    incident    When several feeds of a host fail alike, the host failed: the lane pauses, its
+                feeds are not charged with the failure, and after the pause one feed at a time
+                tries again (the canary).
+    release     At the end the lane goes back with its new pace and with the feeds that were not
+                polled; if that fails, the lease ends by itself.
 
 A bug in one refresh costs that run of that feed; a store or disk error is retried while the lease
 lasts, then ends the lane. Pure decisions about pace: schedule/host_pace.py. What one poll does:

@@ -4,8 +4,9 @@
     score     the new entries, when the screen accepts any at all
     hold      what is not accepted is no entry and no event; its bytes stay in the raw store
 
-The rule is applied once, when an entry is new. What is held stays held, also when its text changes and
-when the screen is removed: only a person releases it, by reviewing and inserting it like a collected window.
+The rule is applied once, when an entry is new. What is held stays held, also when its text changes
+and when the screen is removed: only a person releases it, by reviewing and inserting it like a
+collected window.
 """
 
 from collections.abc import Mapping, Sequence

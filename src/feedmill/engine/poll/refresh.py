@@ -1,4 +1,4 @@
-"""Polls one feed: plan, fetch, judge, keep, read, hold, decide. START HERE: the whole program is this order.
+"""Refreshes one feed. START HERE: the whole program is this order.
 
     plan      what to ask the server
     fetch     politeness, guard and limits are inside

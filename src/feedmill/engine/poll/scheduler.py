@@ -131,7 +131,7 @@ class _Workers:
             self.backoff.succeeded()
 
     async def follow_clock(self) -> None:
-        """Correct due times that were stored while the clock was ahead: a step of a day costs no day of waiting."""
+        """Correct due times that were stored while the clock was ahead."""
         lease_sec = self.services.config.run.lease_sec
         await self.services.store.follow_clock(self.services.clock.now(), lease_sec=lease_sec)
 

@@ -1,7 +1,7 @@
 """Worker heartbeat: a row per process that people and other workers can see.
 
-No decision relies on it: a store that cannot write it stops nothing, and the loops that work meet the
-same error and report it.
+No decision relies on it: a store that cannot write it stops nothing, and the loops that work meet
+the same error and report it.
 """
 
 import asyncio

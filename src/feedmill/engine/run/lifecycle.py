@@ -26,17 +26,17 @@ class Lifecycle:
         self,
         owner: str,
         listeners: tuple[RefreshListener, ...] = (),
-        alarms: tuple[CrashListener, ...] = (),
-        words: tuple[StoreErrorListener, ...] = (),
-        looks: tuple[PollLoopListener, ...] = (),
-        losses: tuple[LeaseLostListener, ...] = (),
+        crash_listeners: tuple[CrashListener, ...] = (),
+        store_error_listeners: tuple[StoreErrorListener, ...] = (),
+        poll_loop_listeners: tuple[PollLoopListener, ...] = (),
+        lease_lost_listeners: tuple[LeaseLostListener, ...] = (),
     ) -> None:
         self.owner = owner
         self.listeners = listeners
-        self.crash_listeners = alarms
-        self.store_error_listeners = words
-        self.poll_loop_listeners = looks
-        self.lease_lost_listeners = losses
+        self.crash_listeners = crash_listeners
+        self.store_error_listeners = store_error_listeners
+        self.poll_loop_listeners = poll_loop_listeners
+        self.lease_lost_listeners = lease_lost_listeners
         self.lanes = 0  # at work at the moment
         self._stopping = False
         self._stopped: asyncio.Future[None] | None = None
@@ -77,8 +77,8 @@ class Lifecycle:
 
     def on_poll_loop(self, part: str) -> None:
         """Report that a loop of the run has looked for work, whether there was some or not."""
-        for look in self.poll_loop_listeners:
-            look(part)
+        for listener in self.poll_loop_listeners:
+            listener(part)
 
     def on_refresh(self, before: Feed, result: Refresh, committed: Committed) -> None:
         """Report a refresh to every listener; they must not fail, and they do not wait."""
@@ -87,23 +87,23 @@ class Lifecycle:
 
     def on_lease_lost(self, lane: str) -> None:
         """Report that a lease ended before the work of its lane was done."""
-        for loss in self.lease_lost_listeners:
-            loss(lane)
+        for listener in self.lease_lost_listeners:
+            listener(lane)
 
     def on_crash(self, feed: Feed, problem: Exception) -> None:
         """Report a bug of our own; the feed keeps its next run and the others go on."""
-        for alarm in self.crash_listeners:
-            alarm(feed, problem)
+        for listener in self.crash_listeners:
+            listener(feed, problem)
 
     def on_store_error(self, op: str, problem: FeedmillError, wait_sec: float) -> None:
         """Report that a store or a disk fails, and how long this loop waits before it retries."""
-        for word in self.store_error_listeners:
-            word(op, problem, wait_sec)
+        for listener in self.store_error_listeners:
+            listener(op, problem, wait_sec)
 
     def on_store_recovered(self, op: str) -> None:
         """Report that it works again."""
-        for word in self.store_error_listeners:
-            word(op, None, 0.0)
+        for listener in self.store_error_listeners:
+            listener(op, None, 0.0)
 
     def _end(self) -> "asyncio.Future[None]":
         """What is done when the run should end; one for all who wait, because many do."""

@@ -1,6 +1,7 @@
 """Liveness: when each background loop last ran, and which of them wait to retry.
 
-A run that waits for a full disk is alive and not ready; one that neither runs nor waits has stalled.
+A run that waits for a full disk is alive and not ready; one that neither runs nor waits has
+stalled.
 """
 
 from collections.abc import Sequence

@@ -63,7 +63,7 @@ class RefreshReport:
             fenced=committed.fenced or None,
         )
 
-    def surprised(self, feed: Feed, problem: Exception) -> None:
+    def crashed(self, feed: Feed, problem: Exception) -> None:
         """A bug of our own: the line carries the traceback and the feed, nothing of its content."""
         self.metrics.surprises.inc()
         self.log.error(
@@ -74,7 +74,7 @@ class RefreshReport:
             op="refresh",
         )
 
-    def troubled(self, op: str, problem: FeedmillError | None, wait_sec: float) -> None:
+    def store_failed(self, op: str, problem: FeedmillError | None, wait_sec: float) -> None:
         """A store or a disk that fails, or works again: one line."""
         if problem is None:
             self.log.warning("recovered", op=op)
@@ -84,7 +84,7 @@ class RefreshReport:
             "troubled", op=op, reason=problem.reason, detail=str(problem), wait_sec=wait_sec
         )
 
-    def lost(self, lane: str) -> None:
+    def lease_lost(self, lane: str) -> None:
         """A lease that ended before its work: one line, for it should be rare."""
         self.log.warning("lease lost", lane=lane)
 

@@ -1,8 +1,8 @@
 """API tokens: issue, rotate, revoke, authenticate, scopes, rate limit per caller.
 
-Only the SHA-256 of a secret is stored. A presented secret is hashed, rows are found by the beginning
-of that hash, and the whole is compared in constant time: what timing could show an attacker is
-part of a hash of 256 random bits, and worth nothing.
+Only the SHA-256 of a secret is stored. A presented secret is hashed, rows are found by the
+beginning of that hash, and the whole is compared in constant time: what timing could show an
+attacker is part of a hash of 256 random bits, and worth nothing.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Describes the health of a feed for a person: what is wrong, since when, what was tried, what comes next."""
+"""Describes the health of a feed: what is wrong, since when, what was tried, what comes next."""
 
 import asyncio
 from datetime import datetime, timedelta

@@ -1,7 +1,7 @@
 """Webhook administration: add, pause, resume, replay, rotate the secret, test, resend dead letters.
 
-Delivery is in deliver/to_webhooks.py. A webhook's secret is made here and shown once; the store has to
-keep it, because every delivery is signed with it.
+Delivery is in deliver/to_webhooks.py. A webhook's secret is made here and shown once; the store
+has to keep it, because every delivery is signed with it.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _LETTERS_PER_PAGE: Final = 20
 
 
 class Resent(Value):
-    """Dead letters sent again: how many were delivered, how many are left, and why the first of them failed."""
+    """Dead letters sent again: how many were delivered, how many are left, and why one failed."""
 
     sent: int
     left: int
@@ -81,8 +81,8 @@ def validate_webhook_url(url: str, allow_cidrs: Sequence[str] = ()) -> str:
         raise refusal(url, verdict, "webhook URL")
     parts = split_url(verdict.url)
     if parts.userinfo:
-        message = f"invalid webhook URL {printable_url(url)!r}: it contains credentials, and URLs are shown in lists"
-        hint = "verify the signature instead; every delivery has one"
+        message = f"invalid webhook URL {printable_url(url)!r}: it contains credentials"
+        hint = "URLs are shown in lists; verify the signature instead, every delivery has one"
         raise AddressError(message, reason="credentials", hint=hint)
     return join_url(replace(parts, fragment=None))
 

@@ -102,7 +102,7 @@ async def subscribe_to(
     tags: Sequence[str] = (),
     overrides: FeedOverrides | None = None,
 ) -> Subscribed:
-    """Add a feed under an address that was checked; a feed that is known under one of them gets the others as aliases."""
+    """Add a feed under a checked address; one that is known gets the other addresses as aliases."""
     now = services.clock.now()
     new = NewFeed(
         id=services.clock.new_id(),

@@ -1,7 +1,7 @@
 """Drives the search for a feed's canonical address: fetches and looks up what the search asks for.
 
-The search (canonicalise/search.py) decides everything. The functions that a caller may bring in place
-of ours are those of seed 004: `fetch_fn`, `verify_fn`, `exists_fn`, `hash_fn`.
+The search (canonicalise/search.py) decides everything. The functions that a caller may bring in
+place of ours are those of seed 004: `fetch_fn`, `verify_fn`, `exists_fn`, `hash_fn`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,9 +1,9 @@
 """Discovers the feeds of a page: declared links, platform rules, and guesses that robots.txt allows.
 
 The address was given by a person and has been fetched. Before anything in the page is used, its
-robots.txt is checked, and again before every request that nothing in the page names. Feeds that the
-page declares are invitations, and a platform's feed addresses are documented by the platform: for those
-robots.txt is not checked.
+robots.txt is checked, and again before every request that nothing in the page names. Feeds that
+the page declares are invitations, and a platform's feed addresses are documented by the platform:
+for those robots.txt is not checked.
 """
 
 import asyncio

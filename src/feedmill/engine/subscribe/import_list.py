@@ -1,8 +1,8 @@
 """Imports a list of feeds: concurrently over hosts, one after another within a host.
 
-The result of each outline is stored as soon as it is known. An import that was interrupted continues
-where it was, without a second request for what was done; the same list imported again adds nothing. A
-feed whose server does not answer is added as listed, and polling finds out.
+The result of each outline is stored as soon as it is known. An import that was interrupted
+continues where it was, without a second request for what was done; the same list imported again
+adds nothing. A feed whose server does not answer is added as listed, and polling finds out.
 """
 
 import asyncio

@@ -254,7 +254,9 @@ def _ends(seen: Seen) -> tuple[str, str]:
 
 def _nothing_found(url: str, reason: str) -> NoFeedError:
     if reason == "rate-limited":
-        message = f"{printable_url(url)} is a page without a feed link, and its host answered 429 before others were tried"
+        message = (
+            f"{printable_url(url)} is a page, and its host answered 429 before a feed was found"
+        )
         return NoFeedError(message, reason=reason, is_passing=True, hint="try again later")
     if reason == "disallowed":
         message = (

@@ -1,7 +1,7 @@
 """robots.txt check before requests that a program thought of by itself (RFC 9309).
 
-A subscribed feed is never checked here, and neither is an address that a person gave: they asked for
-it. The gate is for guesses.
+A subscribed feed is never checked here, and neither is an address that a person gave: they asked
+for it. The gate is for guesses.
 """
 
 import asyncio

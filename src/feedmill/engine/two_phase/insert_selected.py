@@ -5,8 +5,8 @@
     select    of its changes those of the confirmed items
     commit    entries, identities, articles, events and the reference to the raw body, document by document
 
-A source without a subscription becomes a paused subscription under the tag `collected`: its entries
-need a feed to belong to, and it is not to be polled until `feedmill resume`.
+A source without a subscription becomes a paused subscription under the tag `collected`: its
+entries need a feed to belong to, and it is not to be polled until `feedmill resume`.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Screens texts by topics: local methods score all of them, a language model only the unclear ones.
 
-A method that fails is left out: the others go on, the result is marked as degraded, and the caller is
-warned. Nothing here confirms or inserts anything (001).
+A method that fails is left out: the others go on, the result is marked as degraded, and the caller
+is warned. Nothing here confirms or inserts anything (001).
 """
 
 from collections.abc import Callable, Iterator, Sequence

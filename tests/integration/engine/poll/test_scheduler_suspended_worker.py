@@ -80,7 +80,7 @@ def test_a_lease_that_was_lost_to_somebody_else_is_told(
             return False
 
         monkeypatch.setattr(stage.services.store, "renew", lose)
-        watch = Lifecycle("the slow one", losses=(told.append,))
+        watch = Lifecycle("the slow one", lease_lost_listeners=(told.append,))
         await run_once(stage.services, watch)
 
         assert told == [f"127.0.0.1:{stage.publisher.port}"]

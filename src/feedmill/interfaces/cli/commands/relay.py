@@ -84,7 +84,7 @@ async def _relay(
     services: Services, bus: Bus | None, duration: float | None, *, webhooks: bool
 ) -> SignalHandler:
     report = RefreshReport(logger("engine"), Metrics())
-    watch = Lifecycle(owner_name(), (), (report.surprised,), (report.troubled,))
+    watch = Lifecycle(owner_name(), (), (report.crashed,), (report.store_failed,))
     stopping = stop_on_signals(watch)
     parts = [*(["bus"] if bus else []), *(["webhooks"] if webhooks else [])]
     consumers = [bus.name] if bus else []

@@ -107,9 +107,9 @@ async def run_engine(
     metrics = Metrics()
     report = RefreshReport(logger("engine"), metrics, shown=bool(show))
     watch = Lifecycle(
-        owner_name(), (report.refreshed, *show), (report.surprised,), (report.troubled,)
+        owner_name(), (report.refreshed, *show), (report.crashed,), (report.store_failed,)
     )
-    watch.lease_lost_listeners += (report.lost,)
+    watch.lease_lost_listeners += (report.lease_lost,)
     stopping = stop_on_signals(watch)
     sinks = [
         *(file_sinks(services) if taps else ()),

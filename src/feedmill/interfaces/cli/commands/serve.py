@@ -119,9 +119,9 @@ def _serve(config: Config, wanted: ListenOptions, *, with_mill: bool, as_json: b
         async with open_services_when_ready(config, "apply" if with_mill else "await") as services:
             report = RefreshReport(logger("engine"), Metrics())
             watch = Lifecycle(
-                owner_name(), (report.refreshed,), (report.surprised,), (report.troubled,)
+                owner_name(), (report.refreshed,), (report.crashed,), (report.store_failed,)
             )
-            watch.lease_lost_listeners += (report.lost,)
+            watch.lease_lost_listeners += (report.lease_lost,)
             stopping = stop_on_signals(watch)
             async with AsyncExitStack() as doors:
                 places = await _open(doors, services, watch, report.metrics, wanted)

@@ -96,7 +96,7 @@ async def _sync(
             step()
 
         watch = Lifecycle(
-            owner_name(), (report.refreshed, count), (report.surprised,), (report.troubled,)
+            owner_name(), (report.refreshed, count), (report.crashed,), (report.store_failed,)
         )
         stopping = stop_on_signals(watch)
         await run_once(services, watch, only=chosen)
