@@ -70,7 +70,7 @@ async def _measure(home: Path, bus: BusConfig, count: int) -> tuple[float, float
             await _write(services, min(_BLOCK, count))
         sink = make_bus(services.config)
         began, spent = perf_counter(), process_time()
-        done = await relay_pending(services, sink)
+        done = await relay_pending(services.store, sink, services.config.bus)
         took, cpu = perf_counter() - began, process_time() - spent
         await sink.close()
     return done / took, cpu / done

@@ -187,7 +187,7 @@ def rival(home: Path) -> Iterator[Server]:
 
 async def _token(home: Path) -> str:
     async with open_services(load_config(None, str(home))) as services:
-        return (await issue_token("the benchmark", ["read"], services)).secret
+        return (await issue_token("the benchmark", ["read"], services.store, services.clock)).secret
 
 
 @contextmanager

@@ -47,8 +47,8 @@ async def looking(
             host=HostConfig(min_gap_ms=0, rps=0),
         )
         fetcher = _Renamed(config.fetch, clock, web, wire)
-        manners = HostQueue(clock, config.host)
-        prober = Prober(fetcher, clock, config, manners, hash_fn=hash_fn)
+        host_queue = HostQueue(clock, config.host)
+        prober = Prober(fetcher, clock, config, host_queue, hash_fn=hash_fn)
         try:
             yield prober.probe
         finally:

@@ -66,7 +66,7 @@ class Trial:
     async def start(self, feeds: Sequence[str] = ()) -> None:
         """A token, a webhook and subscriptions; then everybody at once."""
         async with open_services(load_config(None, self._own)) as services:
-            token = await issue_token("the readers", ["read"], services)
+            token = await issue_token("the readers", ["read"], services.store, services.clock)
             hook = await add_webhook(f"http://127.0.0.1:{self._ports[2]}/", services, from_seq=1)
             for address in feeds:
                 await subscribe(address, services)

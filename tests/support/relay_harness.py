@@ -14,11 +14,11 @@ from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_for_answer
 
 from feedmill.app.services import make_bus, open_services
 from feedmill.config import BusConfig, Config, StoreConfig
-from feedmill.engine.deliver.to_bus import Relayed, run_relay
+from feedmill.engine.deliver.to_bus import run_relay
 from feedmill.engine.ports.events import Bus
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.model.event import NewEvent
+from feedmill.model.event import NewEvent, Relayed
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
 
@@ -58,7 +58,7 @@ class Relaying:
 
     def __init__(self, services: Services) -> None:
         self.services = services
-        self.watch = Lifecycle("the test", words=(self._word,))
+        self.watch = Lifecycle("the test", store_error_listeners=(self._word,))
         self.troubles: list[str] = []
         self.recoveries = 0
         self.told: list[Relayed] = []
@@ -81,7 +81,12 @@ async def relaying(services: Services, bus: Bus | None = None) -> AsyncIterator[
     """Relay while the story goes on."""
     story = Relaying(services)
     work = run_relay(
-        services, bus or make_bus(services.config), story.watch, listeners=(story.told.append,)
+        services.store,
+        bus or make_bus(services.config),
+        services.config.bus,
+        story.watch,
+        drain_sec=services.config.run.drain_sec,
+        listeners=(story.told.append,),
     )
     task = asyncio.create_task(work)
     try:

@@ -82,7 +82,11 @@ class RestMill:
         """A new token of that scope; its secret."""
 
         async def story(stage: Stage) -> str:
-            return (await issue_token(f"a {scope} token", [scope], stage.services)).secret
+            return (
+                await issue_token(
+                    f"a {scope} token", [scope], stage.services.store, stage.services.clock
+                )
+            ).secret
 
         return self.tell(story)
 

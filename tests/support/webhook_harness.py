@@ -82,7 +82,7 @@ class Telling:
     """Webhooks being told in the background, and what was said about it."""
 
     def __init__(self) -> None:
-        self.watch = Lifecycle("the test", words=(self._word,))
+        self.watch = Lifecycle("the test", store_error_listeners=(self._word,))
         self.deliveries: list[Delivery] = []
         self.words: list[str] = []
 

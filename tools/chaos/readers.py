@@ -86,7 +86,13 @@ async def by_tap(_: Path) -> None:
         with suppress(FeedmillError):
             async with open_services(load_config(None, os.environ), schema="await") as services:
                 (sink,) = file_sinks(services)
-                await run_delivery(services, sink, Lifecycle("tap"), every_sec=_REST_SEC)
+                await run_delivery(
+                    services.store,
+                    sink,
+                    Lifecycle("tap"),
+                    every_sec=_REST_SEC,
+                    drain_sec=services.config.run.drain_sec,
+                )
         await asyncio.sleep(_REST_SEC)
 
 

@@ -296,7 +296,7 @@ class Scene:
                         for feed in feeds
                     )
                 )
-            token = await issue_token("the readers", ["read"], services)
+            token = await issue_token("the readers", ["read"], services.store, services.clock)
             self.settings["MILL_TOKEN"] = token.secret
             if "webhook" in self.readers:
                 hook = await add_webhook(f"http://127.0.0.1:{self.ports[2]}/", services, from_seq=1)

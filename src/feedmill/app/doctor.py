@@ -45,7 +45,7 @@ async def warn_if_raw_not_shared(services: Services, watch: Lifecycle) -> None:
     config = services.config
     if config.store.url is None or config.blobs.url is not None:
         return
-    machines = await wait_for_other_machines(services, watch)
+    machines = await wait_for_other_machines(services.store, watch)
     if machines:
         log.logger("raw").warning(
             "raw documents are not shared: each machine keeps its own; set FEEDMILL_BLOBS_URL on all",

@@ -20,7 +20,7 @@ from feedmill.adapters.sinks.stdout import StdoutSink
 from feedmill.adapters.store import open as opening
 from feedmill.adapters.systemd import SystemdNotifier
 from feedmill.config import Config
-from feedmill.engine.maintain.raw_documents import load_raw_document
+from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.ports.blobs import Blobs
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import Bus, Sink
@@ -131,7 +131,9 @@ def file_sinks(services: Services) -> tuple[Sink, ...]:
         return (events,)
 
     async def read(fetch_id: str) -> bytes | None:
-        return await load_raw_document(fetch_id, services)
+        fetch = await services.store.fetch(fetch_id)
+        found = fetch and await load_document(fetch, services.store, services.blobs)
+        return found.body if found else None
 
     return (events, RawCopySink(folder, read))
 

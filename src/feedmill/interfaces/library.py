@@ -124,11 +124,11 @@ async def canonicalize_each(
 ) -> None:
     """Canonicalise one address after the other, with a shared rate limit per host."""
     async with open_fetcher(config) as (fetcher, clock):
-        manners = HostQueue(clock, config.host)
+        host_queue = HostQueue(clock, config.host)
         for url in urls:
             given_url, overrides = split_credentials(url)
             prober = Prober(
-                fetcher, clock, config, manners, given_url=given_url, overrides=overrides
+                fetcher, clock, config, host_queue, given_url=given_url, overrides=overrides
             )
             action(await canonicalise_with(prober.probe, url, options))
 

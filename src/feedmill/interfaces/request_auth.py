@@ -56,7 +56,7 @@ async def identify_caller(
     token: str | None, services: Services, *, is_local: bool
 ) -> Caller | None:
     """The owner of the token; on loopback without any token in the store, an administrator."""
-    caller = await authenticate(token, services)
+    caller = await authenticate(token, services.store, services.clock)
     if caller is None and is_local and not await services.store.tokens():
         return _LOOPBACK_CALLER
     return caller

@@ -45,6 +45,15 @@ class Event(Value):
     data: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
+class Relayed(Value):
+    """A batch that a bus has acknowledged, or events that it had acknowledged and lost."""
+
+    bus: str
+    events: int
+    seq: int  # of the newest event that the bus has now
+    lost: int = 0  # events that it had acknowledged and does not hold; they are delivered again
+
+
 class RawRef(Value):
     """A pointer into the raw store (002 §5.2)."""
 

@@ -18,7 +18,7 @@ from feedmill.model.feed import HostPace
 from feedmill.model.schedule import Outcome
 
 # What says something about the host rather than about the one feed behind a URL.
-_HOST_TROUBLE: Final = frozenset(
+HOST_FAILURES: Final = frozenset(
     {
         "timeout-connect",
         "timeout",
@@ -85,7 +85,7 @@ def pace_after(
         return _after_rate_limit(pace, outcome, ended_at, config)
     if outcome.reason == "unavailable" and outcome.retry_after_sec is not None:
         return _after_unavailable(pace, url, outcome, ended_at, config)
-    if outcome.reason in _HOST_TROUBLE:
+    if outcome.reason in HOST_FAILURES:
         return _after_failure(pace, outcome.reason, ended_at, config)
     return replace(pace, next_ok_at=_after_gap(pace, ended_at), failures=0, failing_with=None)
 

@@ -149,7 +149,9 @@ def test_events_are_read_by_page_by_long_poll_and_as_they_happen(tmp_path: Path)
 
 def test_a_token_opens_what_its_scope_allows(tmp_path: Path) -> None:
     async def story(stage: Stage, client: Client) -> None:
-        secret = (await issue_token("reader", ("read",), stage.services)).secret
+        secret = (
+            await issue_token("reader", ("read",), stage.services.store, stage.services.clock)
+        ).secret
         with pytest.raises(TokenError) as nobody:
             await client.events()
         assert nobody.value.status == 401

@@ -135,9 +135,13 @@ def test_a_raw_folder_that_cannot_be_written_is_a_reason_not_to_be_ready(tmp_pat
             watch, pulse = Lifecycle("me"), Liveness(services.clock, (), stall_sec=60)
             probes = readiness_checks_for(services, "worker")
 
-            gone = await check_readiness(services, watch, pulse, "worker", probes)
+            gone = await check_readiness(
+                services.store, services.clock, watch, pulse, "worker", probes
+            )
             (tmp_path / "elsewhere").rename(tmp_path / "raw")
-            back = await check_readiness(services, watch, pulse, "worker", probes)
+            back = await check_readiness(
+                services.store, services.clock, watch, pulse, "worker", probes
+            )
 
             assert [(one.part, one.reason) for one in gone.reasons] == [("raw", "cannot-open")]
             assert back.ready

@@ -14,7 +14,9 @@ async def relay() -> None:
     watch = Lifecycle("child")
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, watch.stop)
     async with open_services(config) as services:
-        await run_relay(services, make_bus(config), watch)
+        await run_relay(
+            services.store, make_bus(config), config.bus, watch, drain_sec=config.run.drain_sec
+        )
 
 
 if __name__ == "__main__":

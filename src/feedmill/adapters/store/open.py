@@ -17,6 +17,7 @@ from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.config import Config
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.store import Store
+from feedmill.engine.run.retry import STORE_AWAY
 from feedmill.errors import MissingExtraError, StoreError
 from feedmill.schedule.host_pace import gap_ms, lanes_by_host
 
@@ -29,7 +30,6 @@ Schema = Literal["apply", "await", "check"]  # migrate, wait until it is migrate
 
 _AGAIN_SEC: Final = 0.5
 _MIGRATION_SEC: Final = 6 * 3600.0  # an index of a large table takes its time; so does another job
-_AWAY: Final = frozenset({"cannot-open", "busy"})
 
 
 async def open_store(config: Config, path: Path, now: datetime, *, schema: Schema) -> Store:
@@ -170,7 +170,7 @@ async def _patiently(action: Callable[[], Awaitable[T]], wait_sec: float) -> T:
         try:
             return await action()
         except StoreError as problem:
-            if problem.reason not in _AWAY or waited >= wait_sec:
+            if problem.reason not in STORE_AWAY or waited >= wait_sec:
                 raise
         await asyncio.sleep(_AGAIN_SEC)
         waited += _AGAIN_SEC

@@ -1,56 +1,55 @@
-"""From the one gapless log to whoever wants to know (D29).
+"""Event delivery to sinks: in order and at least once, from a cursor per sink (D29).
 
-Each consumer has a cursor in the store. Events are handed over in order and the cursor moves
-behind them, so a crash between the two delivers some again: at least once, never a gap.
+Events are handed over in order and the cursor moves behind them, so a crash between the two
+delivers some again: at least once, never a gap.
 """
 
 import asyncio
 from contextlib import suppress
 
-from feedmill.engine.ports.events import Sink
+from feedmill.engine.ports.events import EventLog, Sink
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff
-from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 
 _BATCH = 500
 _GRACE_SEC = 1.0  # for a delivery under way when the run should end
 
 
-async def deliver_pending(services: Services, sink: Sink) -> int:
-    """Hand over everything that the sink has not seen; the number of events."""
+async def deliver_pending(log: EventLog, sink: Sink) -> int:
+    """Deliver everything that the sink has not seen; the number of events."""
     delivered = 0
-    after = await services.store.cursor(sink.name)
-    while events := await services.store.events(after=after, limit=_BATCH):
+    after = await log.cursor(sink.name)
+    while events := await log.events(after=after, limit=_BATCH):
         await sink.deliver(events)
         after = events[-1].seq
-        await services.store.set_cursor(sink.name, after)
+        await log.set_cursor(sink.name, after)
         delivered += len(events)
     return delivered
 
 
 async def run_delivery(
-    services: Services, sink: Sink, watch: Lifecycle, *, every_sec: float
+    log: EventLog, sink: Sink, lifecycle: Lifecycle, *, every_sec: float, drain_sec: float
 ) -> None:
     """Deliver until the run ends, and once more at its end so that little waits for the next.
 
-    A sink or a store that fails is waited for; the events stay in the log meanwhile.
+    After a failure of the sink or the store it is retried with backoff; the events stay in the log.
     """
-    trouble = Backoff(f"deliver {sink.name}", watch)
-    while not watch.is_stopping():
+    backoff = Backoff(f"deliver {sink.name}", lifecycle)
+    while not lifecycle.is_stopping():
         with suppress(TimeoutError):
-            await watch.unless_stopping(_deliver(services, sink, trouble), _GRACE_SEC)
-        await trouble.wait()
-        await watch.sleep_unless_stopping(every_sec)
+            await lifecycle.unless_stopping(_deliver(log, sink, backoff), _GRACE_SEC)
+        await backoff.wait()
+        await lifecycle.sleep_unless_stopping(every_sec)
     with suppress(TimeoutError):
-        async with asyncio.timeout(services.config.run.drain_sec):
-            await _deliver(services, sink, trouble)
+        async with asyncio.timeout(drain_sec):
+            await _deliver(log, sink, backoff)
 
 
-async def _deliver(services: Services, sink: Sink, trouble: Backoff) -> None:
+async def _deliver(log: EventLog, sink: Sink, backoff: Backoff) -> None:
     try:
-        await deliver_pending(services, sink)
+        await deliver_pending(log, sink)
     except FeedmillError as problem:
-        trouble.failed(problem)
+        backoff.failed(problem)
     else:
-        trouble.succeeded()
+        backoff.succeeded()

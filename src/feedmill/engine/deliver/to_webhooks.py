@@ -1,8 +1,8 @@
-"""How webhooks are told: one task and one cursor each, so that a slow one holds nobody up.
+"""Webhook delivery: one task and one cursor per webhook, at least once, in order.
 
-A batch is sent until it is taken or given up, then the cursor moves behind it; whoever dies in
-between sends it again. So every event is told at least once, and in order: of each feed, and of
-all. With several processes on one store, a lease says which of them tells a webhook.
+A batch is sent until it is accepted or given up, then the cursor moves behind it; a crash in
+between sends it again. A slow webhook delays no other. With several processes on one store, a
+lease says which of them delivers to a webhook.
 """
 
 import asyncio
@@ -30,107 +30,112 @@ _SECOND: Final = timedelta(seconds=1)
 
 
 async def run_webhooks(
-    services: Services, watch: Lifecycle, *, listeners: tuple[DeliveryListener, ...] = ()
+    services: Services, lifecycle: Lifecycle, *, listeners: tuple[DeliveryListener, ...] = ()
 ) -> None:
-    """Tell every webhook until the run ends; new, changed and removed ones are noticed."""
+    """Deliver to every webhook until the run ends; new, changed and removed ones are noticed."""
     async with asyncio.TaskGroup() as group:
-        rounds = _WebhookSupervisor(services, watch, listeners, group)
-        trouble = Backoff("webhooks", watch)
+        supervisor = _WebhookSupervisor(services, lifecycle, listeners, group)
+        backoff = Backoff("webhooks", lifecycle)
         try:
-            while not watch.is_stopping():
+            while not lifecycle.is_stopping():
                 with suppress(TimeoutError):
-                    await watch.unless_stopping(rounds.look(trouble), _GRACE_SEC)
-                await trouble.wait()
-                await watch.sleep_unless_stopping(services.config.webhook.look_sec)
+                    await lifecycle.unless_stopping(supervisor.look(backoff), _GRACE_SEC)
+                await backoff.wait()
+                await lifecycle.sleep_unless_stopping(services.config.webhook.look_sec)
         finally:
-            await rounds.end()
+            await supervisor.end()
 
 
 async def deliver_once(
-    services: Services, watch: Lifecycle, *, listeners: tuple[DeliveryListener, ...] = ()
+    services: Services, lifecycle: Lifecycle, *, listeners: tuple[DeliveryListener, ...] = ()
 ) -> None:
-    """Tell every webhook what waits for it, side by side; the first failure of each ends its turn."""
-    tellers = [
-        _WebhookWorker(webhook.id, services, watch, listeners)
+    """Deliver what is pending to every webhook, concurrently; the first failure of each ends its turn."""
+    workers = [
+        _WebhookWorker(webhook.id, services, lifecycle, listeners)
         for webhook in await services.store.webhooks()
         if webhook.state == "active"
     ]
-    if not tellers:
+    if not workers:
         return
     now = services.clock.now()
     until = now + services.config.webhook.lease_sec * _SECOND
-    held = await services.store.hold_webhooks(watch.owner, now=now, until=until)
+    held = await services.store.hold_webhooks(lifecycle.owner, now=now, until=until)
     try:
         async with asyncio.TaskGroup() as group:
-            for teller in tellers:
-                if teller.webhook_id in held:
-                    group.create_task(teller.run_once())
+            for worker in workers:
+                if worker.webhook_id in held:
+                    group.create_task(worker.run_once())
     finally:
         with suppress(FeedmillError):
-            await services.store.release_webhooks(watch.owner)
+            await services.store.release_webhooks(lifecycle.owner)
 
 
 class _WebhookSupervisor:
-    """Who is told by this process at the moment."""
+    """The webhooks that this process delivers to at the moment."""
 
     def __init__(
         self,
         services: Services,
-        watch: Lifecycle,
+        lifecycle: Lifecycle,
         listeners: tuple[DeliveryListener, ...],
         group: asyncio.TaskGroup,
     ) -> None:
-        self._world, self._watch, self._listeners, self._group = services, watch, listeners, group
-        self._tellers: dict[str, tuple[_WebhookWorker, asyncio.Task[None]]] = {}
+        self._services, self._lifecycle, self._listeners, self._group = (
+            services,
+            lifecycle,
+            listeners,
+            group,
+        )
+        self._workers: dict[str, tuple[_WebhookWorker, asyncio.Task[None]]] = {}
         self._active: frozenset[str] = frozenset()
         self._held: frozenset[str] = frozenset()
         self._renew_at = 0.0  # by the monotonic clock
 
-    async def look(self, trouble: Backoff) -> None:
-        """Notice who came and went, and wake those for whom there is news."""
+    async def look(self, backoff: Backoff) -> None:
+        """Notice added and removed webhooks, and wake the workers that have events to deliver."""
         try:
-            webhooks = [w for w in await self._world.store.webhooks() if w.state == "active"]
-            last_seq = await self._world.store.last_seq() if webhooks else 0
+            webhooks = [w for w in await self._services.store.webhooks() if w.state == "active"]
+            last_seq = await self._services.store.last_seq() if webhooks else 0
             await self._hold(frozenset(webhook.id for webhook in webhooks))
         except FeedmillError as problem:
-            trouble.failed(problem)
+            backoff.failed(problem)
             return
-        trouble.succeeded()
-        self._watch.on_poll_loop("webhooks")
-        self._dismiss()
+        backoff.succeeded()
+        self._lifecycle.on_poll_loop("webhooks")
+        self._cancel_released()
         for webhook in webhooks:
             if webhook.id in self._held and webhook.cursor < last_seq:
-                self._teller_of(webhook.id).news.set()
+                self._worker_of(webhook.id).pending.set()
 
     async def end(self) -> None:
-        """Give the leases back, so that another process need not wait for their end."""
+        """Release the leases, so that another process need not wait for their end."""
         if self._held:
             with suppress(FeedmillError, TimeoutError):
                 async with asyncio.timeout(_GRACE_SEC):
-                    await self._world.store.release_webhooks(self._watch.owner)
+                    await self._services.store.release_webhooks(self._lifecycle.owner)
 
     async def _hold(self, active: frozenset[str]) -> None:
         """Lease what is new, and everything again in good time."""
-        clock, lease_sec = self._world.clock, self._world.config.webhook.lease_sec
+        clock, lease_sec = self._services.clock, self._services.config.webhook.lease_sec
         if active == self._active and (not active or clock.monotonic() < self._renew_at):
             return
         now = clock.now()
-        held = await self._world.store.hold_webhooks(
-            self._watch.owner, now=now, until=now + lease_sec * _SECOND
+        held = await self._services.store.hold_webhooks(
+            self._lifecycle.owner, now=now, until=now + lease_sec * _SECOND
         )
         self._active, self._held = active, held & active
         self._renew_at = clock.monotonic() + lease_sec / 3
 
-    def _teller_of(self, webhook_id: str) -> "_WebhookWorker":
-        if webhook_id not in self._tellers:
-            teller = _WebhookWorker(webhook_id, self._world, self._watch, self._listeners)
-            task = self._group.create_task(teller.run(), name=f"webhook {webhook_id}")
-            self._tellers[webhook_id] = (teller, task)
-        return self._tellers[webhook_id][0]
+    def _worker_of(self, webhook_id: str) -> "_WebhookWorker":
+        if webhook_id not in self._workers:
+            worker = _WebhookWorker(webhook_id, self._services, self._lifecycle, self._listeners)
+            task = self._group.create_task(worker.run(), name=f"webhook {webhook_id}")
+            self._workers[webhook_id] = (worker, task)
+        return self._workers[webhook_id][0]
 
-    def _dismiss(self) -> None:
-        for webhook_id in self._tellers.keys() - self._held:
-            _, task = self._tellers.pop(webhook_id)
+    def _cancel_released(self) -> None:
+        for webhook_id in self._workers.keys() - self._held:
+            _, task = self._workers.pop(webhook_id)
             task.cancel()
 
 
@@ -141,68 +146,68 @@ class _WebhookWorker:
         self,
         webhook_id: str,
         services: Services,
-        watch: Lifecycle,
+        lifecycle: Lifecycle,
         listeners: tuple[DeliveryListener, ...],
     ) -> None:
         self.webhook_id = webhook_id
-        self.news = asyncio.Event()
-        self._world, self._watch, self._listeners = services, watch, listeners
-        self._trouble = Backoff(f"webhook {webhook_id}", watch)
+        self.pending = asyncio.Event()
+        self._services, self._lifecycle, self._listeners = services, lifecycle, listeners
+        self._backoff = Backoff(f"webhook {webhook_id}", lifecycle)
 
     async def run(self) -> None:
-        """Tell until the run ends; a store that fails is waited for."""
-        while not self._watch.is_stopping():
+        """Deliver until the run ends; after a store error it is retried with backoff."""
+        while not self._lifecycle.is_stopping():
             wait_sec: float | None = 0.0
             with suppress(TimeoutError):
-                wait_sec = await self._watch.unless_stopping(self._patient_step(), _GRACE_SEC)
-            await self._trouble.wait()
+                wait_sec = await self._lifecycle.unless_stopping(self._retried_step(), _GRACE_SEC)
+            await self._backoff.wait()
             if wait_sec is None:
-                await self._until_news()
+                await self._until_pending()
             elif wait_sec > 0:
-                # Not longer than this at a time: somebody may resume or remove it meanwhile.
-                await self._watch.sleep_unless_stopping(
-                    min(wait_sec, self._world.config.webhook.look_sec)
+                # Not longer than this at a time: it may be resumed or removed meanwhile.
+                await self._lifecycle.sleep_unless_stopping(
+                    min(wait_sec, self._services.config.webhook.look_sec)
                 )
 
     async def run_once(self) -> None:
-        """Tell what there is, until nothing is left or something fails."""
-        while not self._watch.is_stopping() and await self._step() == 0.0:
+        """Deliver what there is, until nothing is left or something fails."""
+        while not self._lifecycle.is_stopping() and await self._step() == 0.0:
             pass
 
-    async def _until_news(self) -> None:
-        self.news.clear()
-        news = asyncio.ensure_future(self.news.wait())
+    async def _until_pending(self) -> None:
+        self.pending.clear()
+        pending = asyncio.ensure_future(self.pending.wait())
         try:
-            await self._watch.wait_for(news)
+            await self._lifecycle.wait_for(pending)
         finally:
-            news.cancel()
+            pending.cancel()
 
-    async def _patient_step(self) -> float | None:
+    async def _retried_step(self) -> float | None:
         try:
             wait_sec = await self._step()
         except FeedmillError as problem:
-            self._trouble.failed(problem)
+            self._backoff.failed(problem)
             return 0.0
-        self._trouble.succeeded()
+        self._backoff.succeeded()
         return wait_sec
 
     async def _step(self) -> float | None:
-        """Settle one batch; the wait until the next try, None when there is nothing to tell."""
-        webhook = await self._world.store.webhook(self.webhook_id)
+        """Settle one batch; the wait until the next try, None when there is nothing to deliver."""
+        webhook = await self._services.store.webhook(self.webhook_id)
         if webhook is None or webhook.state != "active":
             return None
         if webhook.next_attempt_at is not None:
-            wait_sec = (webhook.next_attempt_at - self._world.clock.now()) / _SECOND
+            wait_sec = (webhook.next_attempt_at - self._services.clock.now()) / _SECOND
             if wait_sec > 0:
                 return wait_sec
-        read = await self._world.store.events(after=webhook.cursor, limit=_READ_EVENTS)
+        read = await self._services.store.events(after=webhook.cursor, limit=_READ_EVENTS)
         if not read:
             return None
         wanted = await self._wanted(webhook, read)
         if not wanted:
-            await self._pass_over(webhook, read[-1].seq)
+            await self._skip(webhook, read[-1].seq)
             return 0.0
-        config = self._world.config
+        config = self._services.config
         batch = next_batch(
             read,
             wanted,
@@ -211,28 +216,28 @@ class _WebhookWorker:
             max_events=config.webhook.batch_events,
             max_bytes=config.webhook.batch_bytes,
         )
-        return await self._settle(webhook, batch, await send_batch(webhook, batch, self._world))
+        return await self._settle(webhook, batch, await send_batch(webhook, batch, self._services))
 
     async def _wanted(self, webhook: Webhook, read: tuple[Event, ...]) -> list[Event]:
         tags: dict[str, tuple[str, ...]] = {}
         if webhook.tag is not None:
-            tags = await self._world.store.feed_tags(sorted({event.feed_id for event in read}))
+            tags = await self._services.store.feed_tags(sorted({event.feed_id for event in read}))
         return [event for event in read if is_wanted(webhook, event, tags)]
 
-    async def _pass_over(self, webhook: Webhook, upto: int) -> None:
-        now = self._world.clock.now()
-        passed = Settlement(webhook_id=webhook.id, after=webhook.cursor, upto=upto, at=now)
-        await self._world.store.settle_webhook(passed)
+    async def _skip(self, webhook: Webhook, upto: int) -> None:
+        now = self._services.clock.now()
+        skipped = Settlement(webhook_id=webhook.id, after=webhook.cursor, upto=upto, at=now)
+        await self._services.store.settle_webhook(skipped)
 
     async def _settle(self, webhook: Webhook, batch: Batch, sent: DeliveryAttempt) -> float:
-        settlement, wait_sec = settlement_of(webhook, batch, sent, self._world)
-        await self._world.store.settle_webhook(settlement)
-        told = replace(
+        settlement, wait_sec = settlement_of(webhook, batch, sent, self._services)
+        await self._services.store.settle_webhook(settlement)
+        delivery = replace(
             sent.delivery,
             attempts=webhook.attempts + 1,
             wait_sec=wait_sec,
             buried=settlement.letter is not None,
         )
         for listener in self._listeners:
-            listener(told)
+            listener(delivery)
         return wait_sec

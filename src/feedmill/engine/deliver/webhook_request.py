@@ -1,4 +1,4 @@
-"""Handing one batch to one webhook: the request, what came of it, and what that changes."""
+"""Sends one batch to one webhook, and decides what the answer changes: cursor, retry, dead letter."""
 
 from datetime import timedelta
 from typing import Final, NamedTuple
@@ -19,12 +19,12 @@ from feedmill.publish.webhook_delivery import (
     judge_delivery,
 )
 
-_ANSWER_BYTES: Final = 65_536  # nobody reads more of what an endpoint says
+_ANSWER_BYTES: Final = 65_536  # of an answer; more is not read
 _SECOND: Final = timedelta(seconds=1)
 
 
 class DeliveryAttempt(NamedTuple):
-    """One attempt: what it came to, what is told of it, and the wait that the answer asked for."""
+    """One attempt: its verdict, its record, and the wait that the answer asked for."""
 
     verdict: Delivered | Undelivered
     delivery: Delivery
@@ -32,7 +32,7 @@ class DeliveryAttempt(NamedTuple):
 
 
 async def send_batch(webhook: Webhook, batch: Batch, services: Services) -> DeliveryAttempt:
-    """One attempt to hand over a batch; nothing is remembered of it."""
+    """One attempt to deliver a batch; nothing is stored."""
     now = services.clock.now()
     agent = services.config.fetch.user_agent
     headers = delivery_headers(
@@ -42,7 +42,7 @@ async def send_batch(webhook: Webhook, batch: Batch, services: Services) -> Deli
     response = await services.fetcher.post(post)
     verdict = judge_delivery(response)
     asked = retry_after_sec(response.status or 0, response.headers, services.clock.now())
-    told = Delivery(
+    delivery = Delivery(
         webhook_id=webhook.id,
         host=split_url(webhook.url).host,
         delivery_id=delivery_id(webhook.id, batch.events),
@@ -52,7 +52,7 @@ async def send_batch(webhook: Webhook, batch: Batch, services: Services) -> Deli
         status=response.status,
         detail=verdict.detail if isinstance(verdict, Undelivered) else "",
     )
-    return DeliveryAttempt(verdict, told, asked)
+    return DeliveryAttempt(verdict, delivery, asked)
 
 
 def settlement_of(

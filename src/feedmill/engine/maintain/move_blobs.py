@@ -1,9 +1,9 @@
-"""Raw documents carried from one raw store to another: from local disk to a bucket, or back.
+"""Copies raw segments between local disk and object storage.
 
-Whole sealed segments go over byte for byte and keep their names. The index says segment and
-offset, so it is right in both places at every moment: nothing in it has to move, a crash leaves
-nothing half moved, and whoever has second thoughts goes on where he was. What is over there is not
-carried again; what is written meanwhile follows in the next round.
+Whole sealed segments are copied byte for byte and keep their names. The index says segment and
+offset, so it is right in both places at every moment: nothing in it has to change, a crash leaves
+nothing half moved, and a move that is given up leaves the old store as it was. What is in the
+target is not copied again; what is written meanwhile follows in the next round.
 """
 
 import asyncio
@@ -20,21 +20,21 @@ from feedmill.model.feed import BlobRef
 from feedmill.model.raw_segment import BlobFault, BlobProblem, Segment
 
 _AT_ONCE: Final = 4  # each is held in memory whole
-_ROUNDS: Final = 10  # of a mill that goes on writing, then it has to be stopped
+_ROUNDS: Final = 10  # while a process goes on writing; then it has to be stopped
 
 
 class BlobMoveResult(Value):
-    """What became of a move."""
+    """What a move copied and found."""
 
-    segments: int = 0  # carried now
+    segments: int = 0  # copied now
     bytes: int = 0
-    documents: int = 0  # in the index, all of them over there
+    documents: int = 0  # in the index, all of them in the target
     problems: tuple[BlobProblem, ...] = ()
     dropped: int = 0  # segments of the old store
 
 
 async def segments_to_move(source: Blobs, target: Blobs, store: Store) -> tuple[Segment, ...]:
-    """Sealed segments into which the index points and that are not over there, oldest first."""
+    """Sealed segments that the index points into and the target lacks, oldest first."""
     missing = {ref.segment for ref in await store.blobs()}
     missing -= {segment.name for segment in await target.segments()}
     return tuple(one for one in await source.segments() if one.sealed and one.name in missing)
@@ -43,14 +43,14 @@ async def segments_to_move(source: Blobs, target: Blobs, store: Store) -> tuple[
 async def move_blobs(
     source: Blobs, target: Blobs, store: Store, *, step: Callable[[], None] = lambda: None
 ) -> BlobMoveResult:
-    """Carry everything over and check it there; ConflictError when a mill goes on writing."""
+    """Copy every segment and verify it there; ConflictError when a process goes on writing."""
     done: dict[str, int] = {}
     problems: list[BlobProblem] = []
     at_once = asyncio.Semaphore(_AT_ONCE)
 
-    async def carry_one(segment: Segment) -> None:
+    async def copy_one(segment: Segment) -> None:
         async with at_once:
-            found = await _carry_one(segment.name, source, target, store)
+            found = await _copy_one(segment.name, source, target, store)
         if found is not None:
             problems.extend(found)
             done[segment.name] = segment.size_bytes
@@ -62,34 +62,34 @@ async def move_blobs(
             break
         async with asyncio.TaskGroup() as tasks:
             for segment in waiting:
-                tasks.create_task(carry_one(segment))
+                tasks.create_task(copy_one(segment))
     refs = await store.blobs()
-    problems += await _left_behind(refs, source, target)
+    problems += await _missing(refs, source, target)
     return BlobMoveResult(
         segments=len(done), bytes=sum(done.values()), documents=len(refs), problems=tuple(problems)
     )
 
 
 async def delete_moved(
-    source: Blobs, target: Blobs, store: Store, carried: BlobMoveResult
+    source: Blobs, target: Blobs, store: Store, moved: BlobMoveResult
 ) -> BlobMoveResult:
-    """Read and hash every document over there, and only then delete the old segments."""
+    """Read and hash every document in the target, and only then delete the old segments."""
     refs = await store.blobs()
     rows = {ref.segment for ref in refs}
     problems = _harm(await target.verify(refs, only=rows))
     if problems:
-        return replace(carried, documents=len(refs), problems=problems)
+        return replace(moved, documents=len(refs), problems=problems)
     old = await source.segments()
     _refuse_writers([segment for segment in old if not segment.sealed])
     for segment in old:
         await source.drop(segment.name)
-    return replace(carried, documents=len(refs), dropped=len(old))
+    return replace(moved, documents=len(refs), dropped=len(old))
 
 
-async def _carry_one(
+async def _copy_one(
     name: str, source: Blobs, target: Blobs, store: Store
 ) -> tuple[BlobProblem, ...] | None:
-    """What is wrong with it over there; None when it was re-encoded meanwhile, for the next round."""
+    """Problems of the copy; None when the segment was re-encoded meanwhile, for the next round."""
     try:
         data = await source.read_segment(name)
     except BlobMoved:
@@ -98,10 +98,10 @@ async def _carry_one(
     return _harm(await target.verify(await store.blobs(segment=name), only=[name]))
 
 
-async def _left_behind(
+async def _missing(
     refs: Sequence[BlobRef], source: Blobs, target: Blobs
 ) -> tuple[BlobProblem, ...]:
-    """Documents that are not over there: still being written, or nowhere at all."""
+    """Documents that the target lacks: still being written, or in neither store."""
     there = {segment.name: segment.size_bytes for segment in await target.segments()}
     here = await source.segments()
     missing = {ref.segment for ref in refs} - set(there)
@@ -109,15 +109,19 @@ async def _left_behind(
     cut = {one.name for one in here if there.get(one.name, one.size_bytes) != one.size_bytes}
     return (
         *_problems(missing, "missing", "in neither of the two stores"),
-        *_problems(cut, "damaged", "of another length than in the old store; delete it there"),
+        *_problems(
+            cut, "damaged", "of another length than in the old raw store; delete it in the new one"
+        ),
     )
 
 
 def _refuse_writers(left: Sequence[Segment]) -> None:
-    """Segments that are open, or that keep coming: somebody writes to the old store."""
+    """Segments that are open, or that keep coming: a process writes to the old store."""
     if left:
-        message = "a mill is still writing to the old store; what was complete has been carried"
-        hint = "stop the mill, run this again, then start it with the new store"
+        message = (
+            "a process is still writing to the old raw store; the complete segments were copied"
+        )
+        hint = "stop feedmill, run this command again, then start it with the new raw store"
         raise ConflictError(message, reason="in-use", hint=hint)
 
 
@@ -126,5 +130,5 @@ def _problems(names: set[str], fault: BlobFault, detail: str) -> list[BlobProble
 
 
 def _harm(problems: Sequence[BlobProblem]) -> tuple[BlobProblem, ...]:
-    """Without orphans, which harm nobody: a crash before a commit left them."""
+    """Without orphans, which are harmless: a crash before a commit left them."""
     return tuple(problem for problem in problems if problem.fault != "orphan")

@@ -1,4 +1,4 @@
-"""Letting go (D13), and proving that what is kept is sound.
+"""Retention (D13): deletes what is too old, packs and sweeps raw segments; verifies what is kept.
 
 Content and metadata go by age, counted from the last sighting; entries in a feed's last document
 never do, and their identities outlive them, so that an old item never comes back as new. Raw
@@ -9,13 +9,21 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+from feedmill.engine.ports.blobs import Blobs, RawIndex
+from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.raw_segment import BlobProblem, Segment
+
+
+class CheckedStore(RawIndex, MaintenanceStore, Protocol):
+    """The index of the raw store, and the store's own checks."""
+
 
 MAINTENANCE_LEASE: Final = "housekeeping"
 _EVERY_SEC = 3600.0
@@ -23,7 +31,7 @@ _GRACE_SEC = 1.0  # for a purge under way when the run should end
 
 
 async def purge(services: Services) -> dict[str, int]:
-    """Let go of what retention no longer keeps; what went, by kind."""
+    """Delete what retention no longer keeps; how much went, by kind."""
     now = services.clock.now()
     keep = services.config.retention
     gone = await services.store.purge(before=now - timedelta(days=keep.seen_ttl_days), now=now)
@@ -31,41 +39,41 @@ async def purge(services: Services) -> dict[str, int]:
         keep_last=keep.raw_keep_last, before=now - timedelta(days=keep.raw_keep_days)
     )
     await services.store.forget_blobs(spent)
-    packed = await pack_raw(services)
+    packed = await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)
     return {
         **gone,
         "documents": len(spent),
         "packed": packed,
-        "segments": await sweep_raw(services),
+        "segments": await sweep_raw(services.store, services.blobs),
     }
 
 
-async def pack_raw(services: Services) -> int:
+async def pack_raw(store: RawIndex, blobs: Blobs, pack_bytes: int) -> int:
     """Re-encode sealed segments together, each body leaning on its feed's previous one.
 
-    The order loses nothing whoever dies meanwhile: the new segment is durable before the index
+    A crash at any point loses nothing: the new segment is durable before the index
     moves, and the old ones go in a later sweep. The number of bodies that moved.
     """
-    waiting = [one for one in await services.blobs.segments() if one.sealed and not one.packed]
-    if sum(one.size_bytes for one in waiting) < services.config.store.pack_bytes:
+    waiting = [one for one in await blobs.segments() if one.sealed and not one.packed]
+    if sum(one.size_bytes for one in waiting) < pack_bytes:
         return 0
     moved = 0
     while waiting:
-        batch = _batch(waiting, services.config.store.pack_bytes * 4)
+        batch = _batch(waiting, pack_bytes * 4)
         waiting = waiting[len(batch) :]
-        chains = await services.store.raw_chains([one.name for one in batch])
-        refs = await services.blobs.reencode(chains)
-        await services.store.move_blobs(refs)
+        chains = await store.raw_chains([one.name for one in batch])
+        refs = await blobs.reencode(chains)
+        await store.move_blobs(refs)
         moved += len(refs)
     return moved
 
 
-async def sweep_raw(services: Services) -> int:
+async def sweep_raw(store: RawIndex, blobs: Blobs) -> int:
     """Sweep segments into which the index no longer points; the number that went."""
     gone = 0
-    for segment in await services.blobs.segments():
-        live = await services.store.blobs(segment=segment.name)
-        if await services.blobs.sweep(segment.name, live) == "dropped":
+    for segment in await blobs.segments():
+        live = await store.blobs(segment=segment.name)
+        if await blobs.sweep(segment.name, live) == "dropped":
             gone += 1
     return gone
 
@@ -81,55 +89,57 @@ def _batch(waiting: list[Segment], max_bytes: int) -> list[Segment]:
     return batch
 
 
-async def run_maintenance(services: Services, watch: Lifecycle) -> None:
-    """Purge now and then while a run works, by one of all who share the store.
+async def run_maintenance(services: Services, lifecycle: Lifecycle) -> None:
+    """Purge once an hour while a run works, in one of the processes that share the store.
 
-    Whoever purges holds a lease until the next purge is due: who dies meanwhile is replaced then.
+    The process that purges holds a lease until the next purge is due; if it dies, another takes over then.
     """
-    await watch.sleep_unless_stopping(_EVERY_SEC / 4)
-    trouble = Backoff("purge", watch)
-    while not watch.is_stopping():
+    await lifecycle.sleep_unless_stopping(_EVERY_SEC / 4)
+    backoff = Backoff("purge", lifecycle)
+    while not lifecycle.is_stopping():
         wait_sec = _EVERY_SEC / 4
         try:
-            if await watch.unless_stopping(_is_our_turn(services, watch), _GRACE_SEC):
-                await watch.unless_stopping(purge(services), _GRACE_SEC)
+            if await lifecycle.unless_stopping(
+                _is_our_turn(services.store, services.clock, lifecycle), _GRACE_SEC
+            ):
+                await lifecycle.unless_stopping(purge(services), _GRACE_SEC)
                 wait_sec = _EVERY_SEC
         except TimeoutError:
-            await _leave_it(services, watch)
+            await _end_lease(services.store, lifecycle)
             return
         except FeedmillError as problem:
-            trouble.failed(problem)
-            await trouble.wait()
+            backoff.failed(problem)
+            await backoff.wait()
             continue
-        trouble.succeeded()
-        await watch.sleep_unless_stopping(wait_sec)
+        backoff.succeeded()
+        await lifecycle.sleep_unless_stopping(wait_sec)
 
 
-async def _is_our_turn(services: Services, watch: Lifecycle) -> bool:
-    now = services.clock.now()
+async def _is_our_turn(store: LeaseStore, clock: Clock, lifecycle: Lifecycle) -> bool:
+    now = clock.now()
     until = now + timedelta(seconds=_EVERY_SEC)
-    return await services.store.hold_lease(MAINTENANCE_LEASE, watch.owner, now=now, until=until)
+    return await store.hold_lease(MAINTENANCE_LEASE, lifecycle.owner, now=now, until=until)
 
 
-async def _leave_it(services: Services, watch: Lifecycle) -> None:
-    """Let somebody else purge: ours was under way when the run had to end."""
+async def _end_lease(store: LeaseStore, lifecycle: Lifecycle) -> None:
+    """Let another process purge: ours was under way when the run had to end."""
     with suppress(FeedmillError, TimeoutError):
         async with asyncio.timeout(_GRACE_SEC):
-            await services.store.end_lease(MAINTENANCE_LEASE, watch.owner)
+            await store.end_lease(MAINTENANCE_LEASE, lifecycle.owner)
 
 
-async def verify_integrity(services: Services) -> dict[str, Any]:
+async def verify_integrity(store: CheckedStore, blobs: Blobs) -> dict[str, Any]:
     """Read every raw document and hash it; check the store; list what is wrong."""
-    refs = await services.store.blobs()
-    found = await services.blobs.verify(refs)
+    refs = await store.blobs()
+    found = await blobs.verify(refs)
     # A process that dies between keeping a body and committing its fetch leaves an orphan. It
-    # harms nobody and goes when its segment is rewritten, so it is counted and no problem.
+    # is harmless and goes when its segment is rewritten, so it is counted and no problem.
     harm = [problem for problem in found if problem.fault != "orphan"]
-    problems = [*(await services.store.problems()), *_in_words(harm)]
+    problems = [*(await store.problems()), *_sentences(harm)]
     return {"documents": len(refs), "orphans": len(found) - len(harm), "problems": problems}
 
 
-def _in_words(harm: Sequence[BlobProblem]) -> list[str]:
+def _sentences(harm: Sequence[BlobProblem]) -> list[str]:
     """One sentence for each segment and fault: a segment that is gone takes all its documents along."""
     alike: dict[tuple[str, str], list[BlobProblem]] = {}
     for problem in harm:

@@ -1,9 +1,8 @@
-"""Where a feed may have moved to: what names an address, and when it is believed (D6).
+"""Detects where a feed may have moved to, and when a candidate has been seen often enough (D6).
 
 A permanent redirect, itunes:new-feed-url, a changed self link and https each name an address. One
-of them is carried with the feed, together with how often and since when it was seen. It is ripe
-after some sightings over two days; then adoption.py asks for a proof that it is the same feed.
-Nothing here touches the world.
+of them is stored with the feed, together with how often and since when it was seen. It is tried
+after some sightings over two days; then follow.py asks for a proof that it is the same feed. Pure.
 """
 
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.config import MovesConfig
-from feedmill.engine.poll.read_document import ComparedDocument
+from feedmill.engine.documents.read_document import ComparedDocument
 from feedmill.fetch.plan import is_trusted
 from feedmill.model.feed import Feed, Move, MoveCandidate, MoveReason, MoveSource
 from feedmill.model.fetch import Fresh, Unchanged
@@ -149,7 +148,7 @@ def is_same_host(url: str, other: str) -> bool:
 def _named(
     feed: Feed, answer: Fresh | Unchanged, read: ComparedDocument | None
 ) -> tuple[tuple[MoveSource, str | None], ...]:
-    """What the answer says about where the feed lives, the strongest word first."""
+    """The addresses that the answer names, the strongest source first."""
     if read is None:
         # The same document says again what it said before; only the way to it is news.
         said = ("itunes:new-feed-url", "self")
@@ -170,8 +169,8 @@ def _continues(
 ) -> bool:
     """Whether the redirect led to the feed that was there before it.
 
-    Only the first document that came that way can tell: to every later one its entries are known.
-    Half of them have to be; a domain that was sold redirects to somebody else's feed.
+    Only the first document that came that way can show it: to every later one its entries are known.
+    Half of them have to be; a domain that was sold redirects to another feed.
     """
     if source != "redirect" or (before.source == "redirect" and before.sightings):
         return before.continues

@@ -1,13 +1,13 @@
-"""Following a feed to its new address: after a poll by itself, or because somebody said so (D6).
+"""Follows a feed to its new address: after a poll, or because a person asked for it (D6).
 
-    candidate   named by polls, see moves.py
+    candidate   named by polls, see detect.py
     objection   undone before, a loop, credentials that would leave their host
-    proof       a redirect that went on with the feed is its own; everything else is fetched and
-                compared, see proving.py
-    adoption    the address, its alias, the history and the event in one transaction; or, where
-                another feed lives already, that feed takes everything over
+    proof       a redirect that continued the feed is its own proof; everything else is fetched and
+                compared, see subscribe/same_feed.py
+    move        the address, its alias, the history and the event in one transaction; or, where
+                another feed has the address already, that feed takes everything over
 
-What is not proven is remembered with the candidate and left alone for a week, what could not be
+What is not proven is stored with the candidate and not tried for a week, what could not be
 reached for a day. A crash in between leaves the feed where it was, with its candidate.
 """
 
@@ -17,6 +17,7 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
+from feedmill.engine.documents.fetch_document import Answer, describe_verdict
 from feedmill.engine.moves.detect import (
     detect_https_move,
     exposes_secrets,
@@ -26,10 +27,10 @@ from feedmill.engine.moves.detect import (
     reason_against_move,
     recently_left_at,
 )
-from feedmill.engine.moves.probe import ProbeAnswer, probe_other_host
+from feedmill.engine.moves.probe import probe_other_host
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import validate_address
-from feedmill.engine.subscribe.host_queue import MAX_SLOT_WAIT_SEC
+from feedmill.engine.subscribe.host_queue import MAX_WAIT_SEC
 from feedmill.engine.subscribe.same_feed import prove_same
 from feedmill.errors import NotFoundError, UsageError
 from feedmill.model.base import Value
@@ -37,13 +38,13 @@ from feedmill.model.feed import Feed, Lane, Move, MoveCandidate, MoveProof, Move
 from feedmill.model.fetch import Fresh
 from feedmill.publish.events import event_of_held_move, event_of_merge, event_of_move
 
-ProbeFunction = Callable[[str], Awaitable[ProbeAnswer | None]]
+ProbeFunction = Callable[[str], Awaitable[Answer | None]]
 
 _UNREACHED_WAIT: Final = timedelta(days=1)
 
 
 class MoveResult(Value):
-    """What came of an address that a feed may have moved to."""
+    """The result for an address that a feed may have moved to."""
 
     outcome: Literal["moved", "merged", "held", "put-off"]
     url: str
@@ -81,13 +82,13 @@ async def apply_move(
 async def move_feed(
     feed: Feed, address: str, services: Services, *, force: bool = False
 ) -> MoveResult:
-    """Let the feed live at an address that somebody gives; held with a reason when it is not proven.
+    """Move the feed to a given address; held with a reason when that is not proven to be the same feed.
 
     `force` skips the proof, never the guard, and never takes an address from another feed.
     """
     target = validate_address(address, services.config.fetch.allow_cidrs).url
     if target == feed.url:
-        message = f"the feed lives at {target} already"
+        message = f"the address of the feed is {target} already"
         raise UsageError(message)
     if exposes_secrets(feed, target):
         return MoveResult(outcome="held", url=target, reason="has-credentials")
@@ -95,20 +96,20 @@ async def move_feed(
     source: MoveSource = "manual"
     candidate = MoveCandidate(url=target, source=source, first_seen_at=now, last_seen_at=now)
 
-    async def ask(url: str) -> ProbeAnswer | None:
-        return await probe_other_host(url, feed, services, patience_sec=MAX_SLOT_WAIT_SEC)
+    async def ask(url: str) -> Answer | None:
+        return await probe_other_host(url, feed, services, max_wait_sec=MAX_WAIT_SEC)
 
     following = _Following(feed, candidate, services, ask, None, now)
     if force:
         return await following.adopt(target, "forced")
-    answered = await ask(target)
-    if answered is None:
+    answer = await ask(target)
+    if answer is None:
         return MoveResult(outcome="put-off", url=target, reason="host-resting")
-    if not isinstance(answered.verdict, Fresh):
-        return MoveResult(outcome="held", url=target, reason=answered.reason)
-    if answered.settled_url == feed.url:
+    if not isinstance(answer.verdict, Fresh):
+        return MoveResult(outcome="held", url=target, reason=describe_verdict(answer.verdict)[0])
+    if answer.settled_url == feed.url:
         return MoveResult(outcome="held", url=target, reason="leads-home")
-    proof = await prove_same(feed, answered.verdict.document, services, by_entries=True)
+    proof = await prove_same(feed, answer.verdict.document, services, by_entries=True)
     if proof is None:
         return MoveResult(outcome="held", url=target, reason="not-the-same-feed")
     return await following.adopt(target, proof)
@@ -152,23 +153,23 @@ class _Following:
             return await self.hold("not-the-same-feed", self.week_on(), refuted=True)
         if self.candidate.source == "redirect" and not gone:
             return await self.adopt(self.candidate.url, "redirect")
-        answered = await self.ask(self.candidate.url)
-        if answered is None:
+        answer = await self.ask(self.candidate.url)
+        if answer is None:
             return MoveResult(outcome="put-off", url=self.candidate.url, reason="host-resting")
-        return await self.weigh(answered, gone=gone)
+        return await self.weigh(answer, gone=gone)
 
-    async def weigh(self, answered: ProbeAnswer, *, gone: bool) -> MoveResult:
+    async def weigh(self, answer: Answer, *, gone: bool) -> MoveResult:
         """Adopt what was fetched when it is the same feed."""
-        if not isinstance(answered.verdict, Fresh):
-            return await self.hold(answered.reason, self.now + _UNREACHED_WAIT, tried=True)
-        target = answered.settled_url
+        if not isinstance(answer.verdict, Fresh):
+            return await self.hold(
+                describe_verdict(answer.verdict)[0], self.now + _UNREACHED_WAIT, tried=True
+            )
+        target = answer.settled_url
         if target != self.candidate.url:
             held = await self.object_to(target)
             if held is not None:
                 return held
-        proof = await prove_same(
-            self.feed, answered.verdict.document, self.services, by_entries=gone
-        )
+        proof = await prove_same(self.feed, answer.verdict.document, self.services, by_entries=gone)
         if proof is None:
             return await self.hold("not-the-same-feed", self.week_on(), tried=True, refuted=True)
         return await self.adopt(target, proof)
@@ -201,7 +202,7 @@ class _Following:
         return MoveResult(outcome="moved", url=target, move=move)
 
     async def join(self, other: Feed, target: str, proof: MoveProof) -> MoveResult:
-        """Become one with the feed that lives there; an address that it only had is left to it."""
+        """Merge into the feed at that address; an address that is only its alias stays with it."""
         if other.url != target or proof == "forced":
             return await self.hold("taken", self.week_on())
         event = event_of_merge(self.feed, other, proof, now=self.now)
@@ -215,7 +216,7 @@ class _Following:
     async def hold(
         self, reason: str, retry_at: datetime | None, *, tried: bool = False, refuted: bool = False
     ) -> MoveResult:
-        """Note why the candidate is not adopted; a loop is told once. A person is only answered."""
+        """Store why the candidate is held; a loop is announced once. A manual move is only answer."""
         candidate, feed = self.candidate, self.feed
         held = MoveResult(outcome="held", url=candidate.url, reason=reason)
         if candidate.source == "manual":
@@ -249,12 +250,12 @@ async def _try_https(
     following = _Following(feed, candidate, services, ask, lane, now)
     history = await services.store.moves(feed.id)
     barred = reason_against_move(feed, url, history, now, services.config.moves)
-    answered = None if barred else await ask(url)
-    if answered is None and not barred:
+    answer = None if barred else await ask(url)
+    if answer is None and not barred:
         return None  # the host has to rest: at the next poll
     proof = None
-    if answered is not None and isinstance(answered.verdict, Fresh) and answered.settled_url == url:
-        proof = await prove_same(feed, answered.verdict.document, services, by_entries=False)
+    if answer is not None and isinstance(answer.verdict, Fresh) and answer.settled_url == url:
+        proof = await prove_same(feed, answer.verdict.document, services, by_entries=False)
     if proof is not None and has_enough_sightings(candidate, services.config.moves):
         return await following.adopt(url, proof)
     await services.store.note_candidate(

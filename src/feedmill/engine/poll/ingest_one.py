@@ -1,12 +1,11 @@
-"""One document, once, outside the schedule: `ingest-one` of seed 003 and its counters."""
+"""Ingests one feed or one document outside the schedule: `ingest-one` of seed 003 and its counters."""
 
-from datetime import datetime
 from hashlib import sha256
 
 from msgspec.structs import replace
 
-from feedmill.engine.poll.read_document import NotAFeed, ParsedDocument, read_document
-from feedmill.engine.poll.recall import compare_with_store
+from feedmill.engine.documents.raw_documents import keep_raw
+from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
 from feedmill.engine.poll.refresh import refresh
 from feedmill.engine.run.services import Services
 from feedmill.model.base import Value
@@ -18,9 +17,9 @@ from feedmill.publish.events import events_of_changes
 
 
 class Ingested(Value):
-    """003 §5 and §8: what one ingestion did, in numbers.
+    """What one ingestion did, in numbers (003 §5 and §8).
 
-    `inserted` counts articles, as 003 does: an entry whose article somebody has published already
+    `inserted` counts articles, as 003 does: an entry whose article another feed has published already
     is kept, and skipped here (D10). `parsed` is the sum of the next three.
     """
 
@@ -35,7 +34,7 @@ class Ingested(Value):
 
 
 async def ingest_feed(feed: Feed, services: Services) -> Ingested:
-    """Fetch a feed now and take in what it holds."""
+    """Fetch a feed now and store its entries."""
     now = services.clock.now()
     result = await refresh(feed, scheduled_at=now, lane=None, services=services, forced=True)
     await services.store.commit(result)
@@ -46,64 +45,51 @@ async def ingest_feed(feed: Feed, services: Services) -> Ingested:
 
 
 async def ingest_document(document: RawDocument, feed: Feed, services: Services) -> Ingested:
-    """Take in a document that is at hand, as if the feed had just served it."""
-    now = services.clock.now()
+    """Store the entries of a document at hand, as if the feed had just served it."""
+    store, now = services.store, services.clock.now()
     digest = sha256(document.body).hexdigest()
-    known_blob = await services.store.blob(digest)
-    blob = known_blob or await services.blobs.put(document.body, sha256=digest)
-    rows = await services.store.current_document(feed.id)
-    made = read_document(document, feed, rows, services.config, now)
-    fetch = _record(document, feed, digest, made, now, services)
-    if isinstance(made, NotAFeed):
-        await services.store.commit(Refresh(lane=None, feed=feed, fetch=fetch, blob=blob))
-        return Ingested(errors=1, outcome=made.reason, detail=made.detail)
-    read = await compare_with_store(made, feed, services)
-    # The server's validators vouch for what it served, not for this: the next poll asks for all.
-    facts = read.facts | {
-        "body_sha256": None if read.parsed.truncated else digest,
-        "document_fetch_id": fetch.fetch_id,
-        "validators": None,
-    }
-    after = replace(feed, **facts, last_success_at=now, last_result="fresh")
-    counts = read.changes.summary
-    result = Refresh(
-        lane=None,
-        feed=after,
-        fetch=replace(fetch, entries_new=counts.added, entries_updated=counts.revised),
-        blob=blob,
-        changes=read.changes,
-        removed=read.removed,
-        in_document=not read.parsed.truncated,
-        events=events_of_changes(
-            read.changes, read.removed, feed=after, fetch_id=fetch.fetch_id, now=now
-        ),
-    )
-    await services.store.commit(result)
-    return _counted(result)
-
-
-def _record(
-    document: RawDocument,
-    feed: Feed,
-    digest: str,
-    made: ParsedDocument | NotAFeed,
-    now: datetime,
-    services: Services,
-) -> FetchRecord:
-    return FetchRecord(
+    blob = await keep_raw(document.body, digest, store, services.blobs)
+    read = await read_and_compare(document, feed, store, services.config, now=now)
+    fetch = FetchRecord(
         fetch_id=services.clock.new_id(),
         feed_id=feed.id,
         scheduled_at=now,
         fetched_at=now,
         url=feed.url,
         final_url=document.url or feed.url,
-        outcome=made.reason if isinstance(made, NotAFeed) else "ingested",
-        detail=made.detail if isinstance(made, NotAFeed) else "",
+        outcome="ingested",
         body_sha256=digest,
         content_type=document.content_type,
         content_length=len(document.body),
-        truncated=isinstance(made, ParsedDocument) and made.parsed.truncated,
     )
+    if isinstance(read, NotAFeed):
+        failed = replace(fetch, outcome=read.reason, detail=read.detail)
+        await store.commit(Refresh(lane=None, feed=feed, fetch=failed, blob=blob))
+        return Ingested(errors=1, outcome=read.reason, detail=read.detail)
+    cut, counts = read.parsed.truncated, read.changes.summary
+    # The server's validators vouch for what it served, not for this: the next poll asks for all.
+    facts = read.facts | {
+        "body_sha256": None if cut else digest,
+        "document_fetch_id": fetch.fetch_id,
+        "validators": None,
+    }
+    after = replace(feed, **facts, last_success_at=now, last_result="fresh")
+    result = Refresh(
+        lane=None,
+        feed=after,
+        fetch=replace(
+            fetch, entries_new=counts.added, entries_updated=counts.revised, truncated=cut
+        ),
+        blob=blob,
+        changes=read.changes,
+        removed=read.removed,
+        in_document=not cut,
+        events=events_of_changes(
+            read.changes, read.removed, feed=after, fetch_id=fetch.fetch_id, now=now
+        ),
+    )
+    await store.commit(result)
+    return _counted(result)
 
 
 def _counted(result: Refresh) -> Ingested:

@@ -1,8 +1,33 @@
-"""Working one lane: the due feeds of a host, one after the other, at the pace it wants (D24).
+"""Polls the due feeds of one lane, one after the other: lanes, leases, fencing and politeness (D24).
 
-A lane is leased. The deadline is kept on the monotonic clock from before the claim, no request is
-started that could outlast it, and a commit under a lost lease writes nothing. A pause that the host
-asks for is stored before anything else: whoever has the lane after a crash knows of it.
+    lane        The unit of work: the feeds of one host (a large host is split into several lanes).
+                Feeds of one lane are polled one at a time; lanes are polled concurrently, by any
+                number of processes on one store.
+    claim       The scheduler takes due lanes with their due feeds. In the same transaction each
+                claimed feed gets its next run: if this process dies, the feed is late by one
+                interval, not lost.
+    lease       A claim holds its lane for `lease_sec`. The deadline is kept on the monotonic
+                clock, from before the claim was sent, so it is never later than the store's. No
+                request starts that could outlast it; a lease that is too short for the next
+                request is renewed first.
+    fencing     Every lease has an epoch that grows with each claim. A commit carries the epoch of
+                its lane; if another worker has claimed the lane since (this process was suspended,
+                or its clock was wrong), the transaction writes nothing and the worker stops. So an
+                entry is stored once however many workers polled it.
+    politeness  `HostPace` travels with the lane: the gap between requests, the slow-down after
+                errors, the time before which the host must not be asked. A 429 or Retry-After
+                stops the lane and is stored before anything else, so that it holds after a crash
+                and for the other lanes of the host. A 503 with Retry-After pauses its own URL
+                first.
+    incident    When several feeds of a host fail alike, the host failed: the lane pauses, its
+                feeds are not charged with the failure, and after the pause one feed at a time
+                tries again (the canary).
+    release     At the end the lane goes back with its new pace and with the feeds that were not
+                polled; if that fails, the lease ends by itself.
+
+A bug in one refresh costs that run of that feed; a store or disk error is retried while the lease
+lasts, then ends the lane. Pure decisions about pace: schedule/host_pace.py. What one poll does:
+refresh.py. Who claims: scheduler.py.
 """
 
 from collections.abc import Iterator
@@ -11,9 +36,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from feedmill.engine.documents.fetch_document import Answer, outcome_of
 from feedmill.engine.moves.detect import is_same_host
 from feedmill.engine.moves.follow import apply_move
-from feedmill.engine.moves.probe import ProbeAnswer, probe_in_lane, probe_other_host
+from feedmill.engine.moves.probe import probe_in_lane, probe_other_host
 from feedmill.engine.poll.refresh import refresh
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff, retry
@@ -30,35 +56,35 @@ from feedmill.schedule.host_pace import (
     pause_until,
 )
 
-_SPARE_SEC: Final = 5.0  # what a lease lasts beyond a fetch: for reading and committing it
-# Timers of the event loop count in milliseconds and round: one may ring half of one too early.
+_COMMIT_SEC: Final = 5.0  # of a lease beyond a request: for reading and committing
+# Timers of the event loop count in milliseconds and round: one may fire half of one too early.
 _TIMER_SEC: Final = 0.001
 
 
 class LaneWorker:
-    """One claim being worked: its pace as it changes, and the feeds left for later."""
+    """One claimed lane: its pace as it changes, and the feeds that are left."""
 
     def __init__(
         self,
         claim: Claim,
         services: Services,
-        watch: Lifecycle,
+        lifecycle: Lifecycle,
         *,
         claimed_at: float,
         forced: bool = False,
     ) -> None:
         self.claim = claim
         self.services = services
-        self.watch = watch
+        self.lifecycle = lifecycle
         self.forced = forced
         self.pace: HostPace = claim.lane.pace
         self.deadline = claimed_at + services.config.run.lease_sec
         self.left = {feed.id for feed in claim.feeds}
-        self.unsettled: set[str] = set()  # asked, but what came of it was not committed
-        self.trouble = Backoff("write", watch)
+        self.uncommitted: set[str] = set()  # polled, but not committed
+        self.backoff = Backoff("write", lifecycle)
 
     async def run(self) -> None:
-        """Poll what is due, then hand the lane back with the feeds that have to wait."""
+        """Poll what is due, then release the lane with the feeds that have to wait."""
         try:
             for feed, scheduled_at in self._runs():
                 if self._is_limited(feed):
@@ -66,20 +92,20 @@ class LaneWorker:
                 if not await self._may_go_on():
                     break
                 self.left.discard(feed.id)
-                self.unsettled.add(feed.id)
+                self.uncommitted.add(feed.id)
                 if not await self._poll(feed, scheduled_at):
                     break
         finally:
-            await self._hand_back()
+            await self._release()
 
     def _runs(self) -> Iterator[tuple[Feed, datetime]]:
         return zip(self.claim.feeds, self.claim.scheduled_at, strict=True)
 
     async def _poll(self, feed: Feed, scheduled_at: datetime) -> bool:
-        """One refresh, committed; False when the lane has to rest or is not ours any more.
+        """One refresh, committed; False when the lane has to pause or its lease is lost.
 
-        A fault of our own costs this run of this feed and nothing else: its next run was
-        persisted with the claim. Only a store or a disk that fails ends the work.
+        A bug of our own costs this run of this feed and nothing else: its next run was
+        stored with the claim. Only a store or a disk error ends the work.
         """
         try:
             result = await refresh(
@@ -90,44 +116,44 @@ class LaneWorker:
                 forced=self.forced,
                 charged=not self._is_canary(feed),
             )
-            if not await self._settle(feed, result):
+            if not await self._commit(feed, result):
                 return False
             await self._follow(result)
         except FeedmillError as problem:
             if problem.reason != FeedmillError.reason:
                 raise
-            self.watch.on_crash(feed, problem)
-        except Exception as problem:  # noqa: BLE001  # the edge of the task: told, counted, survived
-            self.watch.on_crash(feed, problem)
+            self.lifecycle.on_crash(feed, problem)
+        except Exception as problem:  # noqa: BLE001  # the edge of the task: logged, counted, survived
+            self.lifecycle.on_crash(feed, problem)
         return True
 
-    async def _hand_back(self) -> None:
+    async def _release(self) -> None:
         """Release the lane; when that fails for long, its lease ends by itself."""
-        kept = self.left | self.unsettled
+        kept = self.left | self.uncommitted
         left = [(f.id, self._due_at(f, at)) for f, at in self._runs() if f.id in kept]
         await retry(
             lambda: self.services.store.release(
                 self.claim.lane, self.pace, now=self.services.clock.now(), deferred=left
             ),
-            self.trouble,
-            has_time=self._is_ours,
+            self.backoff,
+            has_time=self._is_leased,
         )
 
     async def _may_go_on(self) -> bool:
         """Wait for the host's gap if that is short; False when the rest has to wait longer.
 
-        How long is asked of the wall clock once and waited by the monotonic one (H32).
+        The wait is computed once from the wall clock and waited on the monotonic one (H32).
         """
-        await self._hear_of_the_others()
+        await self._apply_sibling_pause()
         wait = host_wait_sec(self.pace, self.services.clock.now())
-        if self.watch.is_stopping() or wait > self._max_gap_wait():
+        if self.lifecycle.is_stopping() or wait > self._max_gap_wait():
             return False
         if wait > 0:
-            await self.watch.sleep_unless_stopping(wait + _TIMER_SEC)
-        return not self.watch.is_stopping() and await self._has_time()
+            await self.lifecycle.sleep_unless_stopping(wait + _TIMER_SEC)
+        return not self.lifecycle.is_stopping() and await self._has_time()
 
-    async def _hear_of_the_others(self) -> None:
-        """Take over a pause that another lane of this host was asked for."""
+    async def _apply_sibling_pause(self) -> None:
+        """Applies a Retry-After that a sibling lane of the same host received."""
         if not self.claim.lane.has_siblings:
             return
         stored = await self.services.store.host_pace(self.claim.feeds[0].url)
@@ -145,48 +171,47 @@ class LaneWorker:
     def _due_at(self, feed: Feed, scheduled_at: datetime) -> datetime:
         """When a feed that was not polled is due: as before, or when its own pause is over.
 
-        One that was asked in vain (we were told to stop, the disk was full) waits an interval.
+        One that was polled in vain (the run had to stop, the disk was full) waits an interval.
         """
-        if feed.id in self.unsettled:
+        if feed.id in self.uncommitted:
             return self.services.clock.now() + timedelta(seconds=feed.schedule.interval_sec)
         return limited_until(self.pace, feed.url, self.services.clock.now()) or scheduled_at
 
     async def _has_time(self) -> bool:
         """True when a whole fetch fits into the lease; it is renewed when it does not.
 
-        Renewing is asking, and the answer may be old news when it is read: what counts is how long
-        the lease lasts from now.
+        The renewal takes time itself: what counts is how long the lease lasts from now.
         """
         fetch_sec = self.services.config.fetch.timeout_ms / 1000
-        needed = fetch_sec + _SPARE_SEC
+        needed = fetch_sec + _COMMIT_SEC
         if self.deadline - self.services.clock.monotonic() >= needed:
             return True
         lease = self.services.config.run.lease_sec
         began = self.services.clock.monotonic()
         until = self.services.clock.now() + timedelta(seconds=lease)
         held = await self.services.store.renew(
-            self.claim.lane, owner=self.watch.owner, until=until, feeds=sorted(self.left)
+            self.claim.lane, owner=self.lifecycle.owner, until=until, feeds=sorted(self.left)
         )
         if not held:
-            self.watch.on_lease_lost(self.claim.lane.key)
+            self.lifecycle.on_lease_lost(self.claim.lane.key)
             return False
         self.deadline = began + lease
         left = self.deadline - self.services.clock.monotonic()
-        return lease >= needed and left >= fetch_sec + _SPARE_SEC / 2
+        return lease >= needed and left >= fetch_sec + _COMMIT_SEC / 2
 
-    async def _settle(self, feed: Feed, result: Refresh) -> bool:
-        """Learn the host's pace, commit, and tell; False when the lane is not ours any more."""
+    async def _commit(self, feed: Feed, result: Refresh) -> bool:
+        """Update the host's pace, commit, and report; False when the lane has to pause or is lost."""
         outcome = _outcome_of(result)
-        await self._learn(feed.url, outcome, result.fetch.fetched_at)
+        await self._update_pace(feed.url, outcome, result.fetch.fetched_at)
         committed = await retry(
-            lambda: self.services.store.commit(result), self.trouble, has_time=self._is_ours
+            lambda: self.services.store.commit(result), self.backoff, has_time=self._is_leased
         )
-        self.unsettled.discard(feed.id)
-        self.watch.on_refresh(feed, result, committed)
+        self.uncommitted.discard(feed.id)
+        self.lifecycle.on_refresh(feed, result, committed)
         return not committed.fenced and not self._is_incident(outcome)
 
-    async def _learn(self, url: str, outcome: Outcome, ended_at: datetime) -> None:
-        """Take over what an answer says about the host; a pause binds everybody from now on."""
+    async def _update_pace(self, url: str, outcome: Outcome, ended_at: datetime) -> None:
+        """Update the pace after an answer; a pause is stored at once, for all lanes of the host."""
         self.pace = pace_after(
             self.pace, url, outcome, ended_at=ended_at, config=self.services.config.host
         )
@@ -194,15 +219,15 @@ class LaneWorker:
         if until is not None:
             await retry(
                 lambda: self.services.store.limit_host(url, until, reason),
-                self.trouble,
-                has_time=self._is_ours,
+                self.backoff,
+                has_time=self._is_leased,
             )
 
     async def _follow(self, result: Refresh) -> None:
-        """See to where the feed lives, now that its poll is committed (D6)."""
+        """Follow the feed to its new address, now that its poll is committed (D6)."""
         feed = result.feed
 
-        async def ask_here(url: str) -> ProbeAnswer | None:
+        async def probe(url: str) -> Answer | None:
             if not is_same_host(feed.url, url):
                 return (
                     await probe_other_host(url, feed, self.services)
@@ -213,23 +238,23 @@ class LaneWorker:
                 return None
             if not await self._may_go_on():
                 return None
-            answered = await probe_in_lane(url, feed, self.services)
-            await self._learn(url, answered.outcome, self.services.clock.now())
-            return answered
+            answer = await probe_in_lane(url, feed, self.services)
+            await self._update_pace(url, outcome_of(answer.verdict), answer.at)
+            return answer
 
-        await apply_move(feed, self.services, ask=ask_here, lane=self.claim.lane)
+        await apply_move(feed, self.services, ask=probe, lane=self.claim.lane)
 
-    def _is_ours(self) -> bool:
-        """True while the lease lasts; then somebody else may work the lane."""
+    def _is_leased(self) -> bool:
+        """True while the lease lasts; then another worker may claim the lane."""
         return self.services.clock.monotonic() < self.deadline
 
     def _is_canary(self, feed: Feed) -> bool:
-        """The host is in trouble, and this feed looks if it still is: not at its own cost.
+        """The host fails, and this feed is the one that tries it: without being charged.
 
         Where the failures in a row are all its own, the host has no other feed to blame it on.
         """
-        in_trouble = self.pace.failures >= self.services.config.host.incident_after
-        return in_trouble and feed.schedule.consecutive_failures < self.pace.failures
+        host_fails = self.pace.failures >= self.services.config.host.incident_after
+        return host_fails and feed.schedule.consecutive_failures < self.pace.failures
 
     def _is_incident(self, outcome: Outcome) -> bool:
         """The host failed, not the feed: the others are spared (D24)."""

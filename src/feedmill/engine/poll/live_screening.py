@@ -1,11 +1,12 @@
-"""A standing screen on live polling: new entries of some feeds wait for somebody's word (001).
+"""Live screening: holds new entries of selected feeds for review (001).
 
-    govern    which screen holds for the feed: its own, or that of one of its tags
-    judge     what is new is scored, when the screen lets anything through at all
-    hold      what is not let through is no entry and no event; its bytes stay in the raw store
+    choose    the screen of the feed: its own, or that of one of its tags
+    score     the new entries, when the screen accepts any at all
+    hold      what is not accepted is no entry and no event; its bytes stay in the raw store
 
-The rule speaks once, when an entry is new. What waits goes on waiting, in other words too and when the
-screen is gone: only a person lets it in, with the review and the insertion of a collected window.
+The rule is applied once, when an entry is new. What is held stays held, also when its text changes
+and when the screen is removed: only a person releases it, by reviewing and inserting it like a
+collected window.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +14,9 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from feedmill.engine.poll.read_document import ComparedDocument, HeldChange
+from feedmill.engine.documents.candidate import candidate_of
+from feedmill.engine.documents.read_document import ComparedDocument, HeldChange
 from feedmill.engine.run.services import Services
-from feedmill.engine.two_phase.candidates import candidate_of
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.identity import Added, Changes
@@ -28,7 +29,7 @@ from feedmill.screen.texts import screen_text_of
 async def apply_live_screen(
     read: ComparedDocument, feed: Feed, services: Services
 ) -> ComparedDocument:
-    """What was read, without the new entries that have to wait; those are apart from it."""
+    """The document without the new entries that are held; those are listed apart."""
     if not read.changes.summary.added:
         return read
     standing = await services.store.standing(feed.id)
@@ -38,7 +39,7 @@ async def apply_live_screen(
     fresh = [one for one in _added(read.changes) if one.entry_uid not in standing.held]
     if screen is None:
         return split_held(read, {one.entry_uid for one in fresh}, standing.held, {})
-    said = await _judged(fresh, screen, read, services)
+    said = await _screened(fresh, screen, read, services)
     through = {uid for uid, one in said.items() if is_accepted(screen, one)}
     return split_held(read, through, standing.held, said)
 
@@ -51,7 +52,7 @@ def screen_for(screens: Sequence[StandingScreen], feed: Feed) -> StandingScreen 
 
 
 def is_accepted(screen: StandingScreen, said: Screening) -> bool:
-    """Whether the rule lets an entry in; whatever is doubtful about the judgement speaks for waiting."""
+    """Whether the rule accepts an entry; a suspicious or degraded screening never does."""
     return (
         screen.keep_at is not None
         and said.suggestion == "keep"
@@ -67,11 +68,10 @@ def split_held(
     before: Mapping[str, str],
     said: Mapping[str, Screening],
 ) -> ComparedDocument:
-    """The reading with every new entry that is not let through taken out of its changes.
+    """The document with every new entry that is not accepted taken out of its changes.
 
-    `before` is what waits already, with the hashes of its words: in the same words it is taken out
-    and not noted again. What begins to wait counts as published: the feed is as lively as it is,
-    whoever reads it.
+    `before` is what is held already, with the hashes of its text: with the same text it is taken out
+    and not noted again. What is newly held counts as published: it is part of the feed's cadence.
     """
     waiting = [one for one in _added(read.changes) if one.entry_uid not in through]
     uids = {one.entry_uid for one in waiting}
@@ -104,7 +104,7 @@ def split_held(
 
 
 def held_rows(read: ComparedDocument, fetch: FetchRecord, now: datetime) -> tuple[HeldEntry, ...]:
-    """What begins to wait, as it is remembered: with the way to its bytes."""
+    """The newly held entries as they are stored: with the position of their bytes."""
     return tuple(
         HeldEntry(
             feed_id=fetch.feed_id,
@@ -122,10 +122,10 @@ def held_rows(read: ComparedDocument, fetch: FetchRecord, now: datetime) -> tupl
     )
 
 
-async def _judged(
+async def _screened(
     fresh: Sequence[Added], screen: StandingScreen, read: ComparedDocument, services: Services
 ) -> dict[str, Screening]:
-    """What screening says of new entries; nothing when the rule wants no opinion, or it has none."""
+    """The screenings of new entries; empty when the rule needs none, or the screener failed."""
     if screen.keep_at is None or screen.topics is None or services.screen is None or not fresh:
         return {}
     title = read.clean.title

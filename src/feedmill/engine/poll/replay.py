@@ -1,11 +1,10 @@
-"""Reading stored raw bytes again, with today's parser: first what would change, then changing it."""
+"""Replays a feed's last raw document through today's parser: shows what would change, or writes it."""
 
 from msgspec.structs import replace
 
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_body
+from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, read_and_compare
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
-from feedmill.engine.poll.read_document import ComparedDocument, NotAFeed, read_document
-from feedmill.engine.poll.recall import compare_with_store
 from feedmill.engine.run.services import Services
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FetchRecord
@@ -41,14 +40,18 @@ async def replay(feed: Feed, services: Services, *, write: bool = False) -> Repl
     fetch = await services.store.fetch(fetch_id) if fetch_id else None
     if fetch is None or fetch.body_sha256 is None:
         return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome="no-raw-document")
-    body = await load_body(fetch.body_sha256, services)
-    document = RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
-    now = fetch.fetched_at  # as if it had just arrived: replay never depends on today
-    rows = await services.store.current_document(feed.id)
-    made = read_document(document, replace(feed, reader_version=None), rows, services.config, now)
-    if isinstance(made, NotAFeed):
-        return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome=made.reason)
-    read = await apply_live_screen(await compare_with_store(made, feed, services), feed, services)
+    body = await load_body(fetch.body_sha256, services.store, services.blobs)
+    read = await read_and_compare(
+        RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type),
+        feed,
+        services.store,
+        services.config,
+        now=fetch.fetched_at,  # as if it had just arrived: replay never depends on today
+        anew=True,
+    )
+    if isinstance(read, NotAFeed):
+        return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome=read.reason)
+    read = await apply_live_screen(read, feed, services)
     found = _differences(read)
     if write:
         await _write(feed, fetch, read, services)
@@ -100,12 +103,16 @@ def _differences(read: ComparedDocument) -> tuple[EntryDifference, ...]:
 def _difference(change: Change) -> EntryDifference | None:
     match change:
         case Added(seen=seen):
-            return _told(change.entry_uid, "added", (), seen)
+            return _entry_difference(change.entry_uid, "added", (), seen)
         case Revised(seen=seen):
-            return _told(change.known.entry_uid, "revised", change.changed, seen)
+            return _entry_difference(change.known.entry_uid, "revised", change.changed, seen)
         case Touched(refresh=True, seen=Identified() as seen):
             changed = _changed(change.known, seen)
-            return _told(change.known.entry_uid, "reread", changed, seen) if changed else None
+            return (
+                _entry_difference(change.known.entry_uid, "reread", changed, seen)
+                if changed
+                else None
+            )
         case _:
             return None
 
@@ -115,5 +122,7 @@ def _changed(row: KnownEntry, seen: Identified) -> tuple[str, ...]:
     return tuple(name for name, digest in seen.field_digests if before.get(name) != digest)
 
 
-def _told(entry_uid: str, kind: str, changed: tuple[str, ...], seen: Identified) -> EntryDifference:
+def _entry_difference(
+    entry_uid: str, kind: str, changed: tuple[str, ...], seen: Identified
+) -> EntryDifference:
     return EntryDifference(entry_uid=entry_uid, kind=kind, changed=changed, title=seen.entry.title)

@@ -1,4 +1,4 @@
-"""The scheduler's loop: claim lanes that are due, work them side by side, stop cleanly.
+"""Scheduler loop: claims due lanes, polls them concurrently, drains on shutdown.
 
 `run_forever` is `feedmill run`; `run_once` is one pass over what is due, at any cadence: by hand,
 by cron, by webhook. Two processes on one store share the work: a lane belongs to one at a time.
@@ -11,102 +11,105 @@ from typing import Final
 
 from feedmill.engine.poll.lane_worker import LaneWorker
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.retry import Backoff, is_transient
+from feedmill.engine.run.retry import STORE_AWAY, Backoff, is_transient
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Claim
 
 _WHOLE_LANE: Final = 100_000  # feeds
-_FAREWELL_SEC: Final = 1.0  # for what was cancelled to hand back its lane
-_AWAY: Final = frozenset({"busy", "cannot-open"})
+_RELEASE_SEC: Final = 1.0  # for a cancelled worker to release its lane
 _CLOCK_STEP: Final = timedelta(seconds=60)  # less is drift, and no harm
 
 
-async def run_forever(services: Services, watch: Lifecycle) -> None:
-    """Work until the watch says stop; then finish what is under way, within its limit.
+async def run_forever(services: Services, lifecycle: Lifecycle) -> None:
+    """Poll until the run is stopped; then finish what is under way, within its limit (graceful shutdown).
 
-    A full disk, or a store that somebody else holds, is waited for: nothing is asked of anybody
-    meanwhile, but for one lane at a time to see whether it works again.
+    A full disk, or a store that another program locks, is retried with backoff: meanwhile no request
+    is sent, but for one lane at a time to see whether it works again.
     """
-    workers = _Workers(services, watch, patient=True)
+    workers = _Workers(services, lifecycle, retries=True)
     await workers.follow_clock()
     try:
-        while not watch.is_stopping():
-            await workers.trouble.wait()
+        while not lifecycle.is_stopping():
+            await workers.backoff.wait()
             try:
                 if not await workers.claim():
                     workers.nothing_due()
-                    await watch.sleep_unless_stopping(await _idle(services))
+                    await lifecycle.sleep_unless_stopping(await _idle(services))
             except FeedmillError as problem:
-                workers.trouble.failed(problem)
+                workers.backoff.failed(problem)
     finally:
         await workers.drain()
 
 
 async def run_once(
-    services: Services, watch: Lifecycle, *, forced: bool = False, only: Sequence[str] | None = None
+    services: Services,
+    lifecycle: Lifecycle,
+    *,
+    forced: bool = False,
+    only: Sequence[str] | None = None,
 ) -> None:
     """Work until nothing is due any more; feeds deferred by their host are left for the next time.
 
     A lane is taken whole, and one that only waits for its gap is waited for. With `only`, all
     other feeds are left alone.
     """
-    workers = _Workers(services, watch, forced=forced, feeds_per_claim=_WHOLE_LANE, only=only)
+    workers = _Workers(services, lifecycle, forced=forced, feeds_per_claim=_WHOLE_LANE, only=only)
     await workers.follow_clock()
-    patient_until = services.clock.monotonic() + _max_gap_wait(services)
+    wait_until = services.clock.monotonic() + _max_gap_wait(services)
     try:
-        while not watch.is_stopping():
+        while not lifecycle.is_stopping():
             if await workers.claim():
                 continue
             if workers.busy:
                 await workers.one_done()
                 continue
             wait = await _until_due(services, only)
-            if wait is None or services.clock.monotonic() + wait >= patient_until:
+            if wait is None or services.clock.monotonic() + wait >= wait_until:
                 break
-            await watch.sleep_unless_stopping(max(wait, 0.01))
+            await lifecycle.sleep_unless_stopping(max(wait, 0.01))
     finally:
         await workers.drain()
 
 
 class _Workers:
-    """The tasks at work; each owns one lane, and all end with this object."""
+    """The running lane workers, one task each; all end with this object."""
 
     def __init__(
         self,
         services: Services,
-        watch: Lifecycle,
+        lifecycle: Lifecycle,
         *,
         forced: bool = False,
         feeds_per_claim: int | None = None,
-        patient: bool = False,
+        retries: bool = False,
         only: Sequence[str] | None = None,
     ) -> None:
         self.services = services
-        self.watch = watch
+        self.lifecycle = lifecycle
         self.forced = forced
-        self.patient = patient
+        self.retries = retries
         self.only = only
         self.feeds_per_claim = feeds_per_claim or services.config.run.feeds_per_claim
         self.clock_ahead = _clock_ahead(services)
         self.busy: set[asyncio.Task[None]] = set()
         self.lane_done: asyncio.Future[None] | None = None  # what `one_done` waits for
         self.failure: BaseException | None = None
-        self.trouble = Backoff("run", watch)
+        self.backoff = Backoff("run", lifecycle)
 
     async def claim(self) -> int:
         """Take as many due lanes as there are free places; waits for a place when there is none."""
         if self.failure is not None:
             raise self.failure
         run = self.services.config.run
-        free = (1 if self.trouble.active else run.concurrency) - len(self.busy)
+        free = (1 if self.backoff.active else run.concurrency) - len(self.busy)
         if free <= 0:
             await self.one_done()
             return 1
         await self._notice_clock()
         claimed_at = self.services.clock.monotonic()
         claiming = self.services.store.claim(
-            self.watch.owner,
+            self.lifecycle.owner,
             now=self.services.clock.now(),
             lease_sec=run.lease_sec,
             max_lanes=free,
@@ -114,34 +117,34 @@ class _Workers:
             only=self.only,
         )
         try:
-            claims = await self.watch.unless_stopping(claiming, _FAREWELL_SEC)
+            claims = await self.lifecycle.unless_stopping(claiming, _RELEASE_SEC)
         except TimeoutError:
             return 0
-        self.watch.on_poll_loop("polls")
+        self.lifecycle.on_poll_loop("polls")
         for claim in claims:
             self._start(claim, claimed_at)
         return len(claims)
 
     def nothing_due(self) -> None:
-        """The store was asked and answers: if it was away, it is back, with or without work to do."""
-        if not self.busy and self.trouble.reason in _AWAY:
-            self.trouble.succeeded()
+        """The store answers: if it was away, it is back, with or without work to do."""
+        if not self.busy and self.backoff.reason in STORE_AWAY:
+            self.backoff.succeeded()
 
     async def follow_clock(self) -> None:
-        """Take back what a clock that ran ahead has dated: nobody waits a day for a step of a day."""
+        """Correct due times that were stored while the clock was ahead."""
         lease_sec = self.services.config.run.lease_sec
         await self.services.store.follow_clock(self.services.clock.now(), lease_sec=lease_sec)
 
     async def one_done(self) -> None:
         """Wait until a lane is finished, or until the run should end."""
         self.lane_done = asyncio.get_running_loop().create_future()
-        await self.watch.wait_for(self.lane_done)
+        await self.lifecycle.wait_for(self.lane_done)
 
     async def drain(self) -> None:
         """Let what is under way finish within its limit; what cannot is cancelled and deferred.
 
-        Whoever loses his patience meanwhile (a second signal) shortens the limit, not the farewell:
-        a lane that is not handed back would rest for a whole lease.
+        A second signal shortens the limit, not the time to release: a lane that is not released
+        would wait for a whole lease.
         """
         try:
             if self.busy:
@@ -151,7 +154,7 @@ class _Workers:
             for task in late:
                 task.cancel()
             if late:
-                await asyncio.wait(late, timeout=_FAREWELL_SEC)
+                await asyncio.wait(late, timeout=_RELEASE_SEC)
         if self.failure is not None:
             raise self.failure
 
@@ -162,29 +165,29 @@ class _Workers:
 
     def _start(self, claim: Claim, claimed_at: float) -> None:
         work = LaneWorker(
-            claim, self.services, self.watch, claimed_at=claimed_at, forced=self.forced
+            claim, self.services, self.lifecycle, claimed_at=claimed_at, forced=self.forced
         )
         task = asyncio.create_task(work.run(), name=f"lane {claim.lane.key}")
         self.busy.add(task)
-        self.watch.lanes = len(self.busy)
+        self.lifecycle.lanes = len(self.busy)
         task.add_done_callback(self._finished)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self.busy.discard(task)
-        self.watch.lanes = len(self.busy)
+        self.lifecycle.lanes = len(self.busy)
         if self.lane_done is not None and not self.lane_done.done():
             self.lane_done.set_result(None)
         if task.cancelled():
             return
         problem = task.exception()
         if problem is None:
-            self.trouble.succeeded()
-        elif self.patient and isinstance(problem, FeedmillError) and is_transient(problem):
-            self.trouble.failed(problem)
+            self.backoff.succeeded()
+        elif self.retries and isinstance(problem, FeedmillError) and is_transient(problem):
+            self.backoff.failed(problem)
         elif self.failure is None:
-            # A store that is broken stops the run; a stranger's feed never gets this far.
+            # A broken store stops the run; a broken feed never gets this far.
             self.failure = problem
-            self.watch.stop()
+            self.lifecycle.stop()
 
 
 def _clock_ahead(services: Services) -> timedelta:

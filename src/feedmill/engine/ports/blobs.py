@@ -22,7 +22,7 @@ class Blobs(Protocol):
         bodies: Sequence[tuple[BlobRef, str | None]],  # with the feed's previous body, oldest first
     ) -> tuple[BlobRef, ...]: ...  # without those that cannot be read any more
     async def sweep(self, segment: str, live: Sequence[BlobRef]) -> Fate: ...
-    async def drop(self, segment: str) -> None: ...  # at once, whoever still reads it
+    async def drop(self, segment: str) -> None: ...  # at once, even while it is read
     async def verify(
         self,
         refs: Sequence[BlobRef],

@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Time and ids: the only chance in the program."""
+    """Time and ids: the only source of time and randomness."""
 
     def now(self) -> datetime: ...
     def monotonic(self) -> float: ...

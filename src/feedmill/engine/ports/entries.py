@@ -19,7 +19,7 @@ class EntryStore(Protocol):
         before: str | None = None,  # the page in front of this cursor instead
         limit: int = 100,
     ) -> Page[StoredEntry]: ...
-    # The same for whoever only passes it on: each as the JSON that an encoder makes of it.
+    # The same for a caller that only passes them on: each as encoded JSON.
     async def entry_texts(
         self, where: EntryFilter, *, after: str | None = None, limit: int = 100
     ) -> Page[bytes]: ...

@@ -19,7 +19,7 @@ class LeaseStore(Protocol):
 
     async def hold_lease(
         self, name: str, owner: str, *, now: datetime, until: datetime
-    ) -> bool: ...  # False: somebody else has it
+    ) -> bool: ...  # False: another process has it
     async def end_lease(self, name: str, owner: str) -> None: ...
 
 

@@ -1,4 +1,4 @@
-"""Store protocol: aPI tokens and the hashes of their secrets."""
+"""Store protocol: API tokens and the hashes of their secrets."""
 
 from datetime import datetime
 from typing import Protocol

@@ -19,7 +19,7 @@ class WebhookStore(Protocol):
     async def rewind_webhook(self, webhook_id: str, after: int) -> bool: ...
     async def hold_webhooks(
         self, owner: str, *, now: datetime, until: datetime
-    ) -> frozenset[str]: ...  # active ones that nobody else holds
+    ) -> frozenset[str]: ...  # active ones that no other process holds
     async def release_webhooks(self, owner: str) -> None: ...
     async def settle_webhook(self, settlement: Settlement) -> bool: ...  # False: overtaken
     async def dead_letters(

@@ -1,7 +1,7 @@
-"""A sign of life now and then, so that people and other workers see who is here.
+"""Worker heartbeat: a row per process that people and other workers can see.
 
-Nothing relies on it: a store that cannot take it fails nobody, and whoever works meets the same
-trouble and tells.
+No decision relies on it: a store that cannot write it stops nothing, and the loops that work meet
+the same error and report it.
 """
 
 import asyncio
@@ -9,45 +9,49 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
+from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.maintenance import WorkerStore
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.worker import Worker, WorkerRole
 from feedmill.version import __version__
 
 HEARTBEAT_SEC: Final = 5.0
-SILENT_AFTER_SEC: Final = (
-    3 * HEARTBEAT_SEC
-)  # without a sign for so long, nobody counts on it any more
-_FAREWELL_SEC: Final = 1.0
+SILENT_AFTER_SEC: Final = 3 * HEARTBEAT_SEC  # after that long without one, a worker counts as gone
+_REMOVE_SEC: Final = 1.0
 _LOOK_SEC: Final = 60.0
 
 
 @asynccontextmanager
-async def heartbeat(services: Services, watch: Lifecycle, role: WorkerRole) -> AsyncIterator[None]:
-    """Be listed while the block runs, as draining once the watch stops, and not any more after it."""
+async def heartbeat(
+    store: WorkerStore, clock: Clock, lifecycle: Lifecycle, role: WorkerRole
+) -> AsyncIterator[None]:
+    """List this worker while the block runs, as draining once the run stops; remove it afterwards."""
     writing = asyncio.Lock()
-    beating = asyncio.create_task(_keep_beating(services, watch, role, writing))
+    beating = asyncio.create_task(_beat(store, clock, lifecycle, role, writing))
     try:
         yield
     finally:
         with suppress(FeedmillError, TimeoutError):
-            async with asyncio.timeout(_FAREWELL_SEC), writing:  # a sign under way is finished
+            async with (
+                asyncio.timeout(_REMOVE_SEC),
+                writing,
+            ):  # one that is being written is finished
                 beating.cancel()
-                await services.store.forget_worker(watch.owner)
+                await store.forget_worker(lifecycle.owner)
         beating.cancel()
         await asyncio.wait({beating})
 
 
-async def wait_for_other_machines(services: Services, watch: Lifecycle) -> frozenset[str]:
+async def wait_for_other_machines(store: WorkerStore, lifecycle: Lifecycle) -> frozenset[str]:
     """Wait for workers on other machines; their machines, and none when the run ended before."""
-    own = machine_of(watch.owner)
-    while not watch.is_stopping():
+    own = machine_of(lifecycle.owner)
+    while not lifecycle.is_stopping():
         with suppress(FeedmillError):
-            machines = {machine_of(one.name) for one in await services.store.workers()}
+            machines = {machine_of(one.name) for one in await store.workers()}
             if machines - {own}:
                 return frozenset(machines - {own})
-        await watch.sleep_unless_stopping(_LOOK_SEC)
+        await lifecycle.sleep_unless_stopping(_LOOK_SEC)
     return frozenset()
 
 
@@ -56,24 +60,28 @@ def machine_of(name: str) -> str:
     return name.rpartition(":")[0].partition("/")[0]
 
 
-async def _keep_beating(
-    services: Services, watch: Lifecycle, role: WorkerRole, writing: asyncio.Lock
+async def _beat(
+    store: WorkerStore,
+    clock: Clock,
+    lifecycle: Lifecycle,
+    role: WorkerRole,
+    writing: asyncio.Lock,
 ) -> None:
-    began = services.clock.now()
+    began = clock.now()
     while True:
-        is_draining = watch.is_stopping()
+        is_draining = lifecycle.is_stopping()
         sign = Worker(
-            name=watch.owner,
+            name=lifecycle.owner,
             role=role,
             version=__version__,
             started_at=began,
-            seen_at=services.clock.now(),
+            seen_at=clock.now(),
             draining=is_draining,
         )
         async with writing:
             with suppress(FeedmillError):
-                await services.store.note_worker(sign)
+                await store.note_worker(sign)
         if is_draining:
-            await services.clock.sleep(HEARTBEAT_SEC)
+            await clock.sleep(HEARTBEAT_SEC)
         else:
-            await watch.sleep_unless_stopping(HEARTBEAT_SEC)
+            await lifecycle.sleep_unless_stopping(HEARTBEAT_SEC)

@@ -1,4 +1,4 @@
-"""What a run can be asked and told while it works: stopping, pausing, and every refresh."""
+"""Stop flag and listeners of a running scheduler."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -12,37 +12,37 @@ T = TypeVar("T")
 
 RefreshListener = Callable[[Feed, Refresh, Committed], None]
 CrashListener = Callable[[Feed, Exception], None]
-PollLoopListener = Callable[[str], None]  # which part of a run has looked for work
-LeaseLostListener = Callable[[str], None]  # the lane that somebody else may work from now on
+PollLoopListener = Callable[[str], None]  # the loop that has looked for work
+LeaseLostListener = Callable[[str], None]  # the lane that another worker may claim now
 StoreErrorListener = Callable[
     [str, FeedmillError | None, float], None
-]  # what, why and the wait; None: it is over
+]  # operation, error (None: it is over), wait before the retry
 
 
 class Lifecycle:
-    """The one place where a run learns that it should end, and where it says what it did."""
+    """The stop flag of a run, and the listeners that it reports to."""
 
     def __init__(
         self,
         owner: str,
         listeners: tuple[RefreshListener, ...] = (),
-        alarms: tuple[CrashListener, ...] = (),
-        words: tuple[StoreErrorListener, ...] = (),
-        looks: tuple[PollLoopListener, ...] = (),
-        losses: tuple[LeaseLostListener, ...] = (),
+        crash_listeners: tuple[CrashListener, ...] = (),
+        store_error_listeners: tuple[StoreErrorListener, ...] = (),
+        poll_loop_listeners: tuple[PollLoopListener, ...] = (),
+        lease_lost_listeners: tuple[LeaseLostListener, ...] = (),
     ) -> None:
         self.owner = owner
         self.listeners = listeners
-        self.crash_listeners = alarms
-        self.store_error_listeners = words
-        self.poll_loop_listeners = looks
-        self.lease_lost_listeners = losses
+        self.crash_listeners = crash_listeners
+        self.store_error_listeners = store_error_listeners
+        self.poll_loop_listeners = poll_loop_listeners
+        self.lease_lost_listeners = lease_lost_listeners
         self.lanes = 0  # at work at the moment
         self._stopping = False
         self._stopped: asyncio.Future[None] | None = None
 
     def is_stopping(self) -> bool:
-        """True once somebody asked the run to end."""
+        """True once the run was asked to end."""
         return self._stopping
 
     def stop(self) -> None:
@@ -62,7 +62,7 @@ class Lifecycle:
     async def unless_stopping(self, work: Coroutine[Any, Any, T], grace_sec: float) -> T:
         """What the work returns; TimeoutError when the run should end and it does not within a grace.
 
-        For work that may wait long for somebody else: a database that is held, a disk that hangs.
+        For work that may wait long: a database that another program locks, a disk that hangs.
         """
         task = asyncio.ensure_future(work)
         try:
@@ -76,34 +76,34 @@ class Lifecycle:
             task.cancel()
 
     def on_poll_loop(self, part: str) -> None:
-        """Tell that a part of the run has looked for work, whether there was some or not."""
-        for look in self.poll_loop_listeners:
-            look(part)
+        """Report that a loop of the run has looked for work, whether there was some or not."""
+        for listener in self.poll_loop_listeners:
+            listener(part)
 
     def on_refresh(self, before: Feed, result: Refresh, committed: Committed) -> None:
-        """Tell every listener; they must not fail, and they do not wait."""
+        """Report a refresh to every listener; they must not fail, and they do not wait."""
         for listener in self.listeners:
             listener(before, result, committed)
 
     def on_lease_lost(self, lane: str) -> None:
-        """Tell that a lane went to somebody else before its work was done: we were too slow."""
-        for loss in self.lease_lost_listeners:
-            loss(lane)
+        """Report that a lease ended before the work of its lane was done."""
+        for listener in self.lease_lost_listeners:
+            listener(lane)
 
     def on_crash(self, feed: Feed, problem: Exception) -> None:
-        """Tell of a fault of our own; the feed keeps its next run and the others go on."""
-        for alarm in self.crash_listeners:
-            alarm(feed, problem)
+        """Report a bug of our own; the feed keeps its next run and the others go on."""
+        for listener in self.crash_listeners:
+            listener(feed, problem)
 
     def on_store_error(self, op: str, problem: FeedmillError, wait_sec: float) -> None:
-        """Tell that a store or a disk fails, and how long this part of the run waits for it."""
-        for word in self.store_error_listeners:
-            word(op, problem, wait_sec)
+        """Report that a store or a disk fails, and how long this loop waits before it retries."""
+        for listener in self.store_error_listeners:
+            listener(op, problem, wait_sec)
 
     def on_store_recovered(self, op: str) -> None:
-        """Tell that it works again."""
-        for word in self.store_error_listeners:
-            word(op, None, 0.0)
+        """Report that it works again."""
+        for listener in self.store_error_listeners:
+            listener(op, None, 0.0)
 
     def _end(self) -> "asyncio.Future[None]":
         """What is done when the run should end; one for all who wait, because many do."""

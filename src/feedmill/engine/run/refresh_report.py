@@ -1,15 +1,12 @@
-"""What is said about each refresh: one wide log line and the metrics (002 §4.9)."""
+"""Logs one line and counts the metrics for each refresh, delivery and store error (002 §4.9)."""
 
-from contextlib import suppress
 from typing import Any, Final
 
 from prometheus_client import Counter
 
-from feedmill.engine.deliver.to_bus import Relayed
-from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.fetch.guard import printable_url
+from feedmill.model.event import Relayed
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.webhook import Delivery
@@ -18,17 +15,16 @@ from feedmill.observe.metrics import Metrics
 SUCCESSFUL_OUTCOMES: Final = frozenset({"fresh", "unchanged", "same-body"})
 
 _WARNING, _INFO = 30, 20
-_COUNT_EVERY_SEC: Final = 60.0
 
 
 class RefreshReport:
     """Listens to a run; `log` is a structured logger, `metrics` may be shared with a page.
 
-    A feed that fails is a warning, unless the failures are `shown` to somebody anyway.
+    A feed that fails is a warning, unless the failures are `shown` on the terminal anyway.
     """
 
     def __init__(self, log: Any, metrics: Metrics, *, shown: bool = False) -> None:  # noqa: ANN401
-        self.log = log.bind()  # found out once, not at every line
+        self.log = log.bind()  # bound once, not at every line
         self.metrics = metrics
         self._counters: dict[tuple[Counter, str], Counter] = {}
         for change in ("new", "updated"):
@@ -67,8 +63,8 @@ class RefreshReport:
             fenced=committed.fenced or None,
         )
 
-    def surprised(self, feed: Feed, problem: Exception) -> None:
-        """A fault of our own: the line carries the trace, the feed and nothing of its content."""
+    def crashed(self, feed: Feed, problem: Exception) -> None:
+        """A bug of our own: the line carries the traceback and the feed, nothing of its content."""
         self.metrics.surprises.inc()
         self.log.error(
             "surprised",
@@ -78,8 +74,8 @@ class RefreshReport:
             op="refresh",
         )
 
-    def troubled(self, op: str, problem: FeedmillError | None, wait_sec: float) -> None:
-        """A store or a disk that fails, or works again: one line, whatever it cost."""
+    def store_failed(self, op: str, problem: FeedmillError | None, wait_sec: float) -> None:
+        """A store or a disk that fails, or works again: one line."""
         if problem is None:
             self.log.warning("recovered", op=op)
             return
@@ -88,7 +84,7 @@ class RefreshReport:
             "troubled", op=op, reason=problem.reason, detail=str(problem), wait_sec=wait_sec
         )
 
-    def lost(self, lane: str) -> None:
+    def lease_lost(self, lane: str) -> None:
         """A lease that ended before its work: one line, for it should be rare."""
         self.log.warning("lease lost", lane=lane)
 
@@ -113,12 +109,14 @@ class RefreshReport:
             buried=delivery.buried or None,
         )
 
-    def relayed(self, told: Relayed) -> None:
+    def relayed(self, batch: Relayed) -> None:
         """Count what the bus has taken; a bus that lost some is worth a line."""
-        self.metrics.bus_events.inc(told.events)
-        if told.lost:
-            self.metrics.bus_lost.inc(told.lost)
-            self.log.warning("bus lost events", bus=told.bus, lost=told.lost, again_after=told.seq)
+        self.metrics.bus_events.inc(batch.events)
+        if batch.lost:
+            self.metrics.bus_lost.inc(batch.lost)
+            self.log.warning(
+                "bus lost events", bus=batch.bus, lost=batch.lost, again_after=batch.seq
+            )
 
     def _count(self, result: Refresh, committed: Committed) -> None:
         fetch, metrics = result.fetch, self.metrics
@@ -152,14 +150,3 @@ class RefreshReport:
             if found is None:
                 found = self._counters[counter, label] = counter.labels(label)
             found.inc(amount)
-
-
-async def run_counters(services: Services, metrics: Metrics, watch: Lifecycle) -> None:
-    """Bring the gauges up to date now and then: they are facts of the store, not of this process."""
-    while not watch.is_stopping():
-        with suppress(FeedmillError):  # whoever polls meets it too, and tells
-            counts = await services.store.counts()
-            for name in ("feeds", "paused", "entries", "articles", "blobs"):
-                metrics.stored.labels(name).set(counts[name])
-            metrics.last_seq.set(await services.store.last_seq())
-        await watch.sleep_unless_stopping(_COUNT_EVERY_SEC)

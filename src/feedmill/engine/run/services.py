@@ -1,4 +1,4 @@
-"""Everything the engine needs of the world, in one hand."""
+"""The ports and settings of a running engine."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
@@ -17,11 +17,11 @@ ScreenFunction = Callable[
 
 
 class Services(NamedTuple):
-    """The ports and the settings; made by app.py, or by a test out of fakes."""
+    """The ports and settings; opened by app/services.py, or made by a test out of fakes."""
 
     clock: Clock
     fetcher: Fetcher
     blobs: Blobs
     store: Store
     config: Config
-    screen: ScreenFunction | None = None  # for standing screens; made when it is first asked
+    screen: ScreenFunction | None = None  # for live screens; loaded at its first use

@@ -1,56 +1,56 @@
-"""Keeping a supervisor informed: ready when it is really ready, alive while its loops turn, stopping.
+"""Reports to systemd (sd_notify): ready, status line, watchdog, stopping.
 
-Waiting for a store that is away is no reason to be started again: the watchdog is fed by a run that
-works or says what it waits for, and by no other.
+Waiting for a store that is away is no reason for a restart: the watchdog is fed by a run that works
+or reports what it waits for, and by no other.
 """
 
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from feedmill.engine.ports.clock import Clock
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.liveness import Liveness
-from feedmill.engine.run.services import Services
 from feedmill.model.worker import Readiness
 
 NotifyFunction = Callable[..., bool]
 
-_LOOK_SEC: Final = 0.5
-_TELL_SEC: Final = 10.0
+_STARTING_SEC: Final = 0.5
+_EVERY_SEC: Final = 10.0
 
 
 async def run_systemd_status(
     say: NotifyFunction,
     watchdog_sec: float | None,
     ask: Callable[[], Awaitable[Readiness]],
-    services: Services,
-    watch: Lifecycle,
-    pulse: Liveness,
+    clock: Clock,
+    lifecycle: Lifecycle,
+    liveness: Liveness,
 ) -> None:
-    """Tell until cancelled; beyond the watch's end too, for a drain may outlast the watchdog."""
-    every_sec = min(_TELL_SEC, watchdog_sec / 3 if watchdog_sec is not None else _TELL_SEC)
-    is_told_ready = is_told_stopping = False
+    """Report until cancelled; also while draining, which may take longer than the watchdog allows."""
+    every_sec = min(_EVERY_SEC, watchdog_sec / 3 if watchdog_sec is not None else _EVERY_SEC)
+    said_ready = said_stopping = False
     while True:
-        if watch.is_stopping() and not is_told_stopping:
-            is_told_stopping = say("STOPPING=1", "STATUS=finishing what is under way")
-        elif not watch.is_stopping():
+        if lifecycle.is_stopping() and not said_stopping:
+            said_stopping = say("STOPPING=1", "STATUS=finishing what is under way")
+        elif not lifecycle.is_stopping():
             found = await ask()
-            words = [f"STATUS={status_line(found, watch)}"]
-            if found.ready and not is_told_ready:
+            words = [f"STATUS={status_line(found, lifecycle)}"]
+            if found.ready and not said_ready:
                 words.append("READY=1")
-            is_told_ready = say(*words) and (is_told_ready or found.ready)
-        if watchdog_sec is not None and pulse.is_alive():
+            said_ready = say(*words) and (said_ready or found.ready)
+        if watchdog_sec is not None and liveness.is_alive():
             say("WATCHDOG=1")
-        if watch.is_stopping():
-            await services.clock.sleep(every_sec)
+        if lifecycle.is_stopping():
+            await clock.sleep(every_sec)
         else:
-            await watch.sleep_unless_stopping(
-                every_sec if is_told_ready else min(every_sec, _LOOK_SEC)
+            await lifecycle.sleep_unless_stopping(
+                every_sec if said_ready else min(every_sec, _STARTING_SEC)
             )
 
 
-def status_line(found: Readiness, watch: Lifecycle) -> str:
-    """One line about how it is, for whoever asks the supervisor."""
+def status_line(found: Readiness, lifecycle: Lifecycle) -> str:
+    """One line for `systemctl status`."""
     if found.ready:
-        return f"{found.role}: working, {watch.lanes} hosts at the moment"
+        return f"{found.role}: working, {lifecycle.lanes} hosts at the moment"
     reasons = ", ".join(f"{one.part} {one.reason}" for one in found.reasons)
     return f"{found.role}: not ready ({reasons})"

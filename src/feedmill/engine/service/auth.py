@@ -1,8 +1,8 @@
-"""Who may ask: tokens are made here, presented secrets are recognised, and callers are slowed down.
+"""API tokens: issue, rotate, revoke, authenticate, scopes, rate limit per caller.
 
-Only the SHA-256 of a secret is kept. A presented secret is hashed, rows are found by the beginning
-of that hash, and the whole is compared in constant time: what a clock could tell an attacker is
-part of a hash of 256 random bits, and worth nothing.
+Only the SHA-256 of a secret is stored. A presented secret is hashed, rows are found by the
+beginning of that hash, and the whole is compared in constant time: what timing could show an
+attacker is part of a hash of 256 random bits, and worth nothing.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from feedmill.config import AccessConfig
 from feedmill.engine.ports.clock import Clock
-from feedmill.engine.run.services import Services
+from feedmill.engine.ports.tokens import TokenStore
 from feedmill.errors import AccessError, NotFoundError, StoreError, UsageError
 from feedmill.fetch.public_addresses import parse_ip_address
 from feedmill.model.base import Value
@@ -29,7 +29,7 @@ HASH_PREFIX_CHARS: Final = 16
 _MAX_SECRET_CHARS: Final = 128
 _MAX_NAME_CHARS: Final = 100
 _TOUCH_EVERY: Final = timedelta(minutes=1)
-_TOUCH_SEC: Final = 0.5  # a busy store does not hold up who only reads
+_TOUCH_SEC: Final = 0.5  # a busy store does not delay a caller that only reads
 _MAX_BUCKETS: Final = 10_000
 
 
@@ -41,17 +41,18 @@ class IssuedToken(Value):
 
     def __repr__(self) -> str:
         """Without the secret: a value may end up in a log."""
-        return f"Issued(token={self.token!r})"
+        return f"IssuedToken(token={self.token!r})"
 
 
 async def issue_token(
     name: str,
     scopes: Sequence[Scope],
-    services: Services,
+    store: TokenStore,
+    clock: Clock,
     *,
     expires_in: timedelta | None = None,
 ) -> IssuedToken:
-    """Make a token; whoever sees the result is the only one who will ever know its secret."""
+    """Make a token; its secret is in the result and nowhere else."""
     if not name.strip() or len(name) > _MAX_NAME_CHARS or not name.isprintable():
         message = f"a token needs a name of 1 to {_MAX_NAME_CHARS} printable characters"
         raise UsageError(message)
@@ -61,70 +62,72 @@ async def issue_token(
     if expires_in is not None and expires_in <= timedelta(0):
         message = "a token cannot expire before it is made"
         raise UsageError(message)
-    now = services.clock.now()
+    now = clock.now()
     token = Token(
-        id=services.clock.new_id(),
+        id=clock.new_id(),
         name=name.strip(),
         scopes=tuple(sorted(set(scopes))),
         created_at=now,
         expires_at=None if expires_in is None else now + expires_in,
     )
-    secret = TOKEN_PREFIX + services.clock.new_secret()
-    await services.store.add_token(token, _hash(secret))
+    secret = TOKEN_PREFIX + clock.new_secret()
+    await store.add_token(token, _hash(secret))
     return IssuedToken(token=token, secret=secret)
 
 
-async def rotate_token(token_id: str, overlap: timedelta, services: Services) -> IssuedToken:
+async def rotate_token(
+    token_id: str, overlap: timedelta, store: TokenStore, clock: Clock
+) -> IssuedToken:
     """Give a token another secret; the one before is good until the overlap ends."""
-    now = services.clock.now()
+    now = clock.now()
     if overlap < timedelta(0):
         message = "an overlap cannot be negative"
         raise UsageError(message)
-    if not (await get_token(token_id, services)).holds(now):
+    if not (await get_token(token_id, store)).holds(now):
         message = f"token {token_id} has expired or was revoked; create another"
         raise UsageError(message)
-    secret = TOKEN_PREFIX + services.clock.new_secret()
-    token = await services.store.rotate_token(token_id, _hash(secret), old_until=now + overlap)
+    secret = TOKEN_PREFIX + clock.new_secret()
+    token = await store.rotate_token(token_id, _hash(secret), old_until=now + overlap)
     if token is None:
         raise _unknown(token_id)
     return IssuedToken(token=token, secret=secret)
 
 
-async def revoke_token(token_id: str, services: Services) -> Token:
+async def revoke_token(token_id: str, store: TokenStore, clock: Clock) -> Token:
     """End a token with all its secrets, at once."""
-    token = await get_token(token_id, services)
-    now = services.clock.now()
-    await services.store.revoke_token(token_id, now)
+    token = await get_token(token_id, store)
+    now = clock.now()
+    await store.revoke_token(token_id, now)
     return token if token.revoked_at is not None else replace(token, revoked_at=now)
 
 
-async def get_token(token_id: str, services: Services) -> Token:
+async def get_token(token_id: str, store: TokenStore) -> Token:
     """The token of that id; NotFoundError when there is none."""
-    found = [token for token in await services.store.tokens() if token.id == token_id]
+    found = [token for token in await store.tokens() if token.id == token_id]
     if not found:
         raise _unknown(token_id)
     return found[0]
 
 
-async def authenticate(presented: str | None, services: Services) -> Caller | None:
+async def authenticate(presented: str | None, store: TokenStore, clock: Clock) -> Caller | None:
     """The caller behind a presented secret; None when it is missing, wrong, revoked or too old."""
     if presented is None or not _is_secret(presented):
         return None
     digest = _hash(presented)
     found = None
-    for kept in await services.store.token_secrets(digest[:HASH_PREFIX_CHARS]):
+    for kept in await store.token_secrets(digest[:HASH_PREFIX_CHARS]):
         if hmac.compare_digest(kept.sha256, digest):
             found = kept
-    if found is None or not _holds(found, services):
+    if found is None or not _holds(found, clock):
         return None
-    await _touch(found.token, services)
+    await _touch(found.token, store, clock)
     return Caller(token_id=found.token.id, name=found.token.name, scopes=found.token.scopes)
 
 
 def require_scope(caller: Caller | None, scope: Scope) -> Caller:
     """The caller, who may; AccessError with `unauthenticated` (401) or `forbidden` (403) otherwise."""
     if caller is None:
-        message = "this needs a token"
+        message = "this request needs a token"
         hint = "send `Authorization: Bearer fm_…`; `feedmill token create` makes one"
         raise AccessError(message, reason="unauthenticated", hint=hint)
     if not caller.may(scope):
@@ -134,13 +137,13 @@ def require_scope(caller: Caller | None, scope: Scope) -> Caller:
     return caller
 
 
-async def check_binding(host: str, services: Services) -> None:
+async def check_binding(host: str, store: TokenStore, clock: Clock) -> None:
     """Nothing on loopback; UsageError for a wider address while there is no token that holds (D30)."""
     if is_loopback(host):
         return
-    now = services.clock.now()
-    if not any(token.holds(now) for token in await services.store.tokens()):
-        message = f"{host} is open to others, and there is no token yet"
+    now = clock.now()
+    if not any(token.holds(now) for token in await store.tokens()):
+        message = f"{host} can be reached from other machines, and there is no token yet"
         error = UsageError(message)
         error.hint = "make one first: feedmill token create NAME --scope read"
         raise error
@@ -153,12 +156,12 @@ def is_loopback(host: str) -> bool:
 
 
 class RateLimiter:
-    """A bucket for each caller that fills at a steady rate; whoever finds it empty waits."""
+    """Token bucket per caller: requests per second with a burst."""
 
     def __init__(self, config: AccessConfig, clock: Clock) -> None:
         self._rate, self._clock = config.requests_per_sec, clock
         self._burst = max(1.0, float(config.burst))
-        self._buckets: dict[str, tuple[float, float]] = {}  # what is in it, and since when
+        self._buckets: dict[str, tuple[float, float]] = {}  # level, and when it was measured
 
     def admit(self, caller: str) -> float:
         """0.0 when the caller may go on, else the seconds until it may: a Retry-After."""
@@ -173,7 +176,7 @@ class RateLimiter:
         return 0.0 if admitted else (1.0 - level) / self._rate
 
     def _make_room(self) -> None:
-        """Forget who has not asked for longest; by then its bucket is full again, or nearly."""
+        """Forget the callers of longest ago; by then their bucket is full again, or nearly."""
         while len(self._buckets) > _MAX_BUCKETS:
             del self._buckets[next(iter(self._buckets))]
 
@@ -191,19 +194,19 @@ def _hash(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-def _holds(kept: TokenSecret, services: Services) -> bool:
-    now = services.clock.now()
+def _holds(kept: TokenSecret, clock: Clock) -> bool:
+    now = clock.now()
     return kept.token.holds(now) and (kept.valid_until is None or now < kept.valid_until)
 
 
-async def _touch(token: Token, services: Services) -> None:
-    """Note the use now and then; a store that cannot write does not keep anybody out."""
-    now, last = services.clock.now(), token.last_used_at
+async def _touch(token: Token, store: TokenStore, clock: Clock) -> None:
+    """Note the use now and then; a store that cannot write locks no caller out."""
+    now, last = clock.now(), token.last_used_at
     if last is not None and now - last < _TOUCH_EVERY:
         return
     with suppress(StoreError, TimeoutError):
         async with asyncio.timeout(_TOUCH_SEC):
-            await services.store.touch_token(token.id, now)
+            await store.touch_token(token.id, now)
 
 
 def _unknown(token_id: str) -> NotFoundError:

@@ -1,7 +1,7 @@
-"""A collection is a question that is asked again and again: a tag, some feeds, a category, a word.
+"""Collections: entries by tag, feeds, category or word, page by page, for meta-feeds.
 
-Its pages lead through the entries as they came in, so that nothing slips in behind a reader; of
-what came in together the newest stands first (RFC 5005 section 3: the first page is the present).
+Pages are ordered by arrival, so that nothing is inserted behind a reader; of entries that arrived
+together the newest is first (RFC 5005 section 3: the first page is the present).
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Collection(Value):
-    """The question; what is None does not matter."""
+    """A filter over entries; None: not filtered by that."""
 
     feed_ids: tuple[str, ...] | None = None
     tag: str | None = None
@@ -80,7 +80,7 @@ async def collection_page(
 
 
 def collection_key(query: Collection) -> str:
-    """The name of a collection for ever: equal questions have equal names."""
+    """The stable name of a collection: equal filters have equal names."""
     asked = {name: getattr(query, name) for name in query.__struct_fields__}
     if query.feed_ids is not None:
         asked["feed_ids"] = sorted(set(query.feed_ids))

@@ -1,14 +1,13 @@
-"""How a feed is, for a person: what is wrong, since when, what was tried, what comes next."""
+"""Describes the health of a feed: what is wrong, since when, what was tried, what comes next."""
 
 import asyncio
 from datetime import datetime, timedelta
 from typing import Final
 
-from feedmill.engine.maintain.raw_documents import load_raw_document
+from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
 from feedmill.engine.run.services import Services
 from feedmill.model.feed import Feed, FetchRecord
-from feedmill.model.fetch import RawDocument
 from feedmill.parse.xml.first_error import XmlFault, first_xml_fault
 from feedmill.publish.shapes import HealthKind, HealthShape
 from feedmill.publish.to_shapes import attempt_shape, to_utc
@@ -18,7 +17,7 @@ _HISTORY: Final = 100  # fetches that are looked at to find the beginning of a r
 _SHOWN: Final = 10
 _BROKEN: Final = frozenset({"markup-recovered", "items-salvaged", "truncated", "namespace-guessed"})
 
-# What each reason is called in words, and what somebody can do about it.
+# Each kind in words, and what to do about it.
 _WORDS: Final[dict[HealthKind, tuple[str, str]]] = {
     "bot-wall": (
         "Something in front of the feed keeps programs out",
@@ -26,10 +25,10 @@ _WORDS: Final[dict[HealthKind, tuple[str, str]]] = {
     ),
     "dns": ("The host's name has no address", "Check the spelling of the host; it may be gone"),
     "tls": (
-        "The server's certificate or its handshake is no good",
-        "The publisher has to mend it; feedmill does not look the other way by itself",
+        "The server's TLS certificate or handshake is invalid",
+        "The publisher has to repair it; feedmill never skips the check by itself",
     ),
-    "network": ("No answer came over the network", "Wait: it is asked again, ever more rarely"),
+    "network": ("No answer came over the network", "Wait: it is polled again, at longer intervals"),
     "http": ("The server answers, but not with the feed", "See the status and the detail"),
     "too-large": (
         "The document is larger than the limits allow",
@@ -37,11 +36,11 @@ _WORDS: Final[dict[HealthKind, tuple[str, str]]] = {
     ),
     "content": (
         "What the server sends cannot be read as a feed",
-        "Look at the raw document; the publisher has to mend it, or the address is another page's",
+        "Look at the raw document; the publisher has to repair it, or the address belongs to another page",
     ),
     "refused": (
-        "The address is one that feedmill does not ask",
-        "Open its network in the settings if you trust it",
+        "The address is one that feedmill does not fetch",
+        "To allow it, add its network to FEEDMILL_EGRESS_ALLOW_CIDRS",
     ),
     "gone": ("The publisher says that the feed is gone", "Remove it, or look for a new address"),
 }
@@ -105,7 +104,7 @@ async def describe_health(feed: Feed, services: Services) -> HealthShape:
 
 
 def health_kind_of(reason: str) -> HealthKind:
-    """The family that a reason belongs to; statuses that nobody named are the server's answer."""
+    """The family that a reason belongs to; other statuses count as the server's answer."""
     if reason in _KINDS:
         return _KINDS[reason]
     return next((kind for kind, reasons in _GROUPS if reason in reasons), "http")
@@ -135,10 +134,9 @@ async def _flaw(fetch: FetchRecord, services: Services) -> XmlFault | None:
     """Where the document of the last poll is broken, when it is and when it is still kept."""
     if fetch.outcome != "malformed" and not _BROKEN & set(fetch.repairs):
         return None
-    body = await load_raw_document(fetch.fetch_id, services)
-    if body is None:
+    document = await load_document(fetch, services.store, services.blobs)
+    if document is None:
         return None
-    document = RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
     return await asyncio.to_thread(first_xml_fault, document, services.config.parse)
 
 
@@ -157,7 +155,7 @@ def _words(
 
 def _state(feed: Feed, kind: HealthKind, now: datetime) -> str:
     if kind == "paused":
-        return "The feed is paused: nobody asks for it until it is resumed."
+        return "The feed is paused: it is not polled until it is resumed."
     if kind == "not-polled":
         return "The feed has not been polled yet."
     if kind == "well":

@@ -1,19 +1,18 @@
-"""The questions that every door asks, answered once: REST and gRPC return the same data.
+"""Read and write operations on feeds, entries, events and raw documents, shared by REST, gRPC and MCP.
 
-Each function takes plain arguments and the world, and returns a shape of `publish.shapes`. What
-does not exist is a NotFoundError, what has no meaning a UsageError; the door says it in its own
-language. Cursors go out opaque and come back checked.
+Each function takes plain arguments and the services, and returns a shape of `publish.shapes`. What
+does not exist is a NotFoundError, an invalid argument a UsageError; the interface translates them.
+Cursors go out opaque and come back checked.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import describe_health
 from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError
@@ -44,7 +43,7 @@ from feedmill.schedule.explain import explain_decision
 
 MAX_PAGE_ITEMS: Final = 1_000  # items of a page
 DEFAULT_PAGE_ITEMS: Final = 100
-_LOOKS: Final = 20  # batches of the log that one question reads when a filter leaves most of it out
+_MAX_BATCHES: Final = 20  # batches of the log that one request reads when a filter drops most of it
 _OWN: Final = frozenset(FeedOverrides.__struct_fields__)
 
 
@@ -80,7 +79,7 @@ async def list_feeds(
 
 
 async def get_feed(feed_id: str, services: Services) -> FeedDetail:
-    """One feed with every address that it was met at."""
+    """One feed with all its addresses."""
     return await _detail(await require_feed(feed_id, services), services)
 
 
@@ -104,14 +103,14 @@ async def change_feed(feed_id: str, change: FeedChange, services: Services) -> F
 
 
 async def remove_feed(feed_id: str, services: Services) -> None:
-    """Give up a subscription; its entries go with it."""
+    """Remove a subscription and its entries."""
     feed = await require_feed(feed_id, services)
     event = event_of_removed_feed(feed, now=services.clock.now())
     await services.store.remove_feed(feed.id, (event,))
 
 
 async def refetch(feed_id: str, services: Services) -> Refetch:
-    """Let a feed be polled as soon as its host's pace allows; whoever runs the mill does it."""
+    """Make a feed due: a running scheduler polls it as soon as its host's pace allows."""
     feed = await require_feed(feed_id, services)
     if feed.paused:
         message = f"the feed {feed_id} is paused"
@@ -131,7 +130,7 @@ async def schedule(feed_id: str, services: Services, *, limit: int | None = None
 
 
 async def health(feed_id: str, services: Services) -> HealthShape:
-    """How the feed is: what is wrong, since when, what was tried, what comes next."""
+    """The health of the feed: what is wrong, since when, what was tried, what comes next."""
     return await describe_health(await require_feed(feed_id, services), services)
 
 
@@ -151,7 +150,7 @@ async def entries(
 async def entry_texts(
     where: EntryFilter, services: Services, *, cursor: str | None = None, limit: int | None = None
 ) -> EntryTexts:
-    """The same for a door that speaks JSON: every entry is written already."""
+    """The same for an interface that returns JSON: every entry is encoded already."""
     page = await services.store.entry_texts(
         where, after=read_cursor("entries", cursor), limit=clamp_limit(limit)
     )
@@ -220,10 +219,11 @@ async def raw(fetch_id: str, services: Services) -> RawContent:
     if found.body_sha256 is None:
         message = f"the fetch {fetch_id} brought no document ({found.outcome})"
         raise NotFoundError(message)
-    with suppress(NotFoundError):
-        return RawContent(await load_body(found.body_sha256, services), found)
-    message = f"the document of fetch {fetch_id} is not kept any more"
-    raise NotKeptError(message)
+    document = await load_document(found, services.store, services.blobs)
+    if document is None:
+        message = f"the document of fetch {fetch_id} is not kept any more"
+        raise NotKeptError(message)
+    return RawContent(document.body, found)
 
 
 async def fetch(fetch_id: str, services: Services) -> FetchShape:
@@ -238,14 +238,14 @@ async def fetch(fetch_id: str, services: Services) -> FetchShape:
 async def articles(
     services: Services, *, cursor: str | None = None, limit: int | None = None
 ) -> ArticlePage:
-    """What was published, each once however many feeds carried it, the latest first."""
+    """Articles: each once however many feeds carried it, the latest first."""
     page = await services.store.article_page(
         after=read_cursor("articles", cursor), limit=clamp_limit(limit)
     )
     return ArticlePage(items=page.items, next=write_cursor("articles", page.next))
 
 
-# the log
+# events
 
 
 async def events(
@@ -258,7 +258,7 @@ async def events(
 ) -> EventPage:
     """Events after a number, in order; `next` is how far the log was read, filter or no filter."""
     most, found, last = clamp_limit(limit), list[EventShape](), after
-    for _ in range(_LOOKS):
+    for _ in range(_MAX_BATCHES):
         batch = await services.store.events(
             after=last, limit=MAX_PAGE_ITEMS if types or feed_ids else most
         )
@@ -294,7 +294,7 @@ async def ready(services: Services) -> Ready:
 
 
 async def counts(services: Services) -> Counts:
-    """How much there is; answering it proves that the store can be read."""
+    """Counts of rows; an answer proves that the store can be read."""
     store = services.store
     return Counts(
         counts=await store.counts(),
@@ -304,7 +304,7 @@ async def counts(services: Services) -> Counts:
 
 
 async def require_feed(feed_id: str, services: Services) -> Feed:
-    """The feed of that id, or of no other name."""
+    """The feed of that id; NotFoundError when there is none."""
     found = await services.store.feed(feed_id)
     if found is None:
         message = f"there is no feed {feed_id[:200]!r}"

@@ -1,8 +1,7 @@
-"""Subscribing for other programs: one address, or a whole list of them; and the list back.
+"""Subscribes for the APIs: one address or a list of them; exports OPML.
 
-One address is looked at first, like at the command line: what it leads to is found, proven and
-named. A list is taken as it is listed, because a program waits for the answer: nobody is asked
-anything, and polling finds out.
+One address is resolved first, as on the command line. A list is added as listed, because a program
+waits for the answer: no request is made, and polling finds out.
 """
 
 from collections.abc import Sequence
@@ -15,7 +14,6 @@ from feedmill.engine.subscribe.add_feed import Subscribed, subscribe, validate_a
 from feedmill.engine.subscribe.canonicalise import canonicalise_with
 from feedmill.engine.subscribe.import_list import ADDED, EXISTING, import_outlines
 from feedmill.engine.subscribe.list_formats import Outline, read_list, write_opml
-from feedmill.engine.subscribe.probe import Prober
 from feedmill.engine.subscribe.subscriber import FeedChoices, Subscriber
 from feedmill.errors import ListError, NoFeedError, SeveralFeedsError
 from feedmill.fetch.guard import printable_url
@@ -25,11 +23,13 @@ from feedmill.publish.shapes import AddedFeed, CanonicalShape, FeedWish, Importe
 from feedmill.publish.to_shapes import added_feed
 
 
-async def add_feed(wish: FeedWish, services: Services, desk: Subscriber | None = None) -> AddedFeed:
+async def add_feed(
+    wish: FeedWish, services: Services, subscriber: Subscriber | None = None
+) -> AddedFeed:
     """The feed that the address leads to, new or known.
 
-    A `desk` that is kept from one wish to the next keeps its manners towards hosts. AddressError
-    for what may not be asked, NoFeedError for what is no feed, SeveralFeedsError for a choice.
+    A `subscriber` that is kept between calls keeps its queue per host. AddressError
+    for what may not be fetched, NoFeedError for what is no feed, SeveralFeedsError for a choice.
     """
     own = FeedOverrides(
         min_interval_sec=wish.min_interval_sec,
@@ -40,18 +40,17 @@ async def add_feed(wish: FeedWish, services: Services, desk: Subscriber | None =
         password=wish.password,
     )
     check_intervals(own)
-    done = await _join(wish, own, services, desk)
+    done = await _subscribe(wish, own, services, subscriber)
     return added_feed(done.feed, services.config.schedule, created=done.created)
 
 
 async def canonicalize(
-    url: str, services: Services, desk: Subscriber | None = None
+    url: str, services: Services, subscriber: Subscriber | None = None
 ) -> CanonicalShape:
     """The one right address of the feed at an address, fetched and proven; nothing is stored."""
     target = validate_address(url, services.config.fetch.allow_cidrs)
-    desk = desk or Subscriber(services)
-    prober = Prober(services.fetcher, services.clock, services.config, desk.manners)
-    found = await canonicalise_with(prober.probe, target.url, desk.options)
+    subscriber = subscriber or Subscriber(services)
+    found = await canonicalise_with(subscriber.prober().probe, target.url, subscriber.options)
     if isinstance(found, NotCanonical):
         message = f"there is no feed at {printable_url(target.url)} ({found.reason})"
         raise NoFeedError(message, reason=found.reason)
@@ -77,7 +76,7 @@ async def import_list(data: bytes, services: Services, *, tags: Sequence[str] = 
 
 
 async def export_opml(services: Services, *, tag: str | None = None) -> bytes:
-    """All subscriptions as OPML 2.0; credentials stay here."""
+    """All subscriptions as OPML 2.0; without credentials."""
     outlines = [
         Outline(url=feed.url, title=feed.title, site=feed.site_url, tags=feed.tags)
         async for feed in iterate_feeds(services, tag)
@@ -85,12 +84,12 @@ async def export_opml(services: Services, *, tag: str | None = None) -> bytes:
     return write_opml(outlines)
 
 
-async def _join(
-    wish: FeedWish, own: FeedOverrides, services: Services, desk: Subscriber | None
+async def _subscribe(
+    wish: FeedWish, own: FeedOverrides, services: Services, subscriber: Subscriber | None
 ) -> Subscribed:
     if wish.as_is:
         return await subscribe(wish.url, services, title=wish.title, tags=wish.tags, overrides=own)
-    done = await (desk or Subscriber(services)).subscribe(
+    done = await (subscriber or Subscriber(services)).subscribe(
         wish.url,
         title=wish.title,
         tags=wish.tags,

@@ -1,7 +1,7 @@
-"""Webhooks as a user sees them: add, change, look at and try the endpoints that are told.
+"""Webhook administration: add, pause, resume, replay, rotate the secret, test, resend dead letters.
 
-How events get there is in telling.py. A webhook's secret is made here and shown once more to
-nobody; the store has to keep it, because every delivery is signed with it.
+Delivery is in deliver/to_webhooks.py. A webhook's secret is made here and shown once; the store
+has to keep it, because every delivery is signed with it.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,10 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import join_url, split_url
 from feedmill.engine.deliver.webhook_request import send_batch
+from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.webhooks import WebhookStore
 from feedmill.engine.run.services import Services
+from feedmill.engine.subscribe.add_feed import refusal
 from feedmill.errors import AddressError, NotFoundError, UsageError
 from feedmill.fetch.guard import check_url, printable_url
 from feedmill.model.base import Value
@@ -25,11 +28,10 @@ WEBHOOK_SECRET_PREFIX: Final = "fmwh_"  # noqa: S105  # what a secret begins wit
 
 _MAX_WEBHOOKS: Final = 1_000
 _LETTERS_PER_PAGE: Final = 20
-_OPENING: Final = "if you trust it, open its network: FEEDMILL_EGRESS_ALLOW_CIDRS=127.0.0.0/8, say"
 
 
 class Resent(Value):
-    """What became of dead letters: how many went through, how many stay, and why the first did."""
+    """Dead letters sent again: how many were delivered, how many are left, and why one failed."""
 
     sent: int
     left: int
@@ -46,7 +48,7 @@ async def add_webhook(
     form: EventFormat = "plain",
     from_seq: int | None = None,
 ) -> Webhook:
-    """Tell an endpoint from now on, or from an event on; its secret is `secrets[0].value`.
+    """Deliver events to an endpoint from now on, or from an event on; its secret is `secrets[0].value`.
 
     AddressError for an address that the egress guard refuses. What its name resolves to is
     checked at each delivery, on the address that is dialled.
@@ -62,129 +64,129 @@ async def add_webhook(
         id=services.clock.new_id(),
         url=checked,
         created_at=services.clock.now(),
-        secrets=(_new_secret(services),),
+        secrets=(_new_secret(services.clock),),
         types=_checked_types(types),
         feed_id=feed_id,
         tag=tag,
         format=form,
     )
     await services.store.add_webhook(webhook, after=None if from_seq is None else _before(from_seq))
-    return await load_webhook(webhook.id, services)
+    return await load_webhook(webhook.id, services.store)
 
 
 def validate_webhook_url(url: str, allow_cidrs: Sequence[str] = ()) -> str:
     """The URL as it will be dialled; AddressError for one that must not be."""
     verdict = check_url(url.strip(), allow_cidrs=allow_cidrs)
     if isinstance(verdict, Refused):
-        message = f"{printable_url(url)!r} is not told: {verdict.reason} ({verdict.detail})"
-        private = verdict.reason in ("private-address", "local-name", "dotless-name", "bad-port")
-        raise AddressError(message, reason=verdict.reason, hint=_OPENING if private else "")
+        raise refusal(url, verdict, "webhook URL")
     parts = split_url(verdict.url)
     if parts.userinfo:
-        message = f"{printable_url(url)!r} has credentials in it, and addresses are shown in lists"
-        hint = "verify the signature instead; every delivery has one"
+        message = f"invalid webhook URL {printable_url(url)!r}: it contains credentials"
+        hint = "URLs are shown in lists; verify the signature instead, every delivery has one"
         raise AddressError(message, reason="credentials", hint=hint)
     return join_url(replace(parts, fragment=None))
 
 
-async def load_webhook(webhook_id: str, services: Services) -> Webhook:
+async def load_webhook(webhook_id: str, store: WebhookStore) -> Webhook:
     """The webhook of that id; NotFoundError when there is none."""
-    webhook = await services.store.webhook(webhook_id)
+    webhook = await store.webhook(webhook_id)
     if webhook is None:
         raise _unknown(webhook_id)
     return webhook
 
 
-async def remove_webhook(webhook_id: str, services: Services) -> None:
-    """Forget an endpoint with its cursor and its dead letters."""
-    if not await services.store.remove_webhook(webhook_id):
+async def remove_webhook(webhook_id: str, store: WebhookStore) -> None:
+    """Remove an endpoint with its cursor and its dead letters."""
+    if not await store.remove_webhook(webhook_id):
         raise _unknown(webhook_id)
 
 
-async def pause_webhook(webhook_id: str, services: Services) -> Webhook:
-    """Tell the endpoint nothing for now; its cursor stays."""
-    webhook = await load_webhook(webhook_id, services)
+async def pause_webhook(webhook_id: str, store: WebhookStore) -> Webhook:
+    """Pause deliveries; the cursor stays."""
+    webhook = await load_webhook(webhook_id, store)
     if webhook.state == "paused":
         return webhook
-    return await _change(replace(webhook, state="paused", paused_reason="by-hand"), services)
+    return await _change(replace(webhook, state="paused", paused_reason="by-hand"), store)
 
 
-async def resume_webhook(webhook_id: str, services: Services) -> Webhook:
-    """Tell it again, at once and from where it was, whatever paused it or made it wait."""
-    webhook = await load_webhook(webhook_id, services)
+async def resume_webhook(webhook_id: str, store: WebhookStore) -> Webhook:
+    """Resume deliveries at once from the cursor, whatever paused them or made them wait."""
+    webhook = await load_webhook(webhook_id, store)
     awake = replace(webhook, state="active", paused_reason=None, attempts=0, next_attempt_at=None)
-    return await _change(awake, services)
+    return await _change(awake, store)
 
 
-async def replay_webhook(webhook_id: str, from_seq: int, services: Services) -> Webhook:
+async def replay_webhook(webhook_id: str, from_seq: int, store: WebhookStore) -> Webhook:
     """Deliver again from this event on, as far as the log still has it."""
-    if not await services.store.rewind_webhook(webhook_id, _before(from_seq)):
+    if not await store.rewind_webhook(webhook_id, _before(from_seq)):
         raise _unknown(webhook_id)
-    return await load_webhook(webhook_id, services)
+    return await load_webhook(webhook_id, store)
 
 
-async def rotate_webhook_secret(webhook_id: str, overlap: timedelta, services: Services) -> Webhook:
+async def rotate_webhook_secret(
+    webhook_id: str, overlap: timedelta, store: WebhookStore, clock: Clock
+) -> Webhook:
     """Sign with a new secret, and until the overlap ends with the one before as well."""
     if overlap < timedelta(0):
         message = "an overlap cannot be negative"
         raise UsageError(message)
-    webhook = await load_webhook(webhook_id, services)
-    before = replace(webhook.secrets[0], valid_until=services.clock.now() + overlap)
-    return await _change(replace(webhook, secrets=(_new_secret(services), before)), services)
+    webhook = await load_webhook(webhook_id, store)
+    before = replace(webhook.secrets[0], valid_until=clock.now() + overlap)
+    return await _change(replace(webhook, secrets=(_new_secret(clock), before)), store)
 
 
 async def send_test_delivery(webhook_id: str, services: Services) -> Delivery:
     """Send an empty, signed batch; cursor and state stay as they are."""
-    webhook = await load_webhook(webhook_id, services)
+    webhook = await load_webhook(webhook_id, services.store)
     batch = exact_batch((), webhook.format, source=services.config.store.event_source)
     return (await send_batch(webhook, batch, services)).delivery
 
 
 async def resend_dead_letters(webhook_id: str, services: Services) -> Resent:
-    """Send what was given up once more, the oldest first, until one fails again."""
-    webhook = await load_webhook(webhook_id, services)
+    """Send the dead letters again, the oldest first, until one fails."""
+    webhook = await load_webhook(webhook_id, services.store)
     sent = 0
-    while letters := (await _letters(webhook_id, services)):
+    while letters := (await _letters(webhook_id, services.store)):
         for letter in letters:
             source = services.config.store.event_source
             batch = exact_batch(letter.events, webhook.format, source=source)
             done = await send_batch(webhook, batch, services)
             if isinstance(done.verdict, Undelivered):
-                left = await _count_letters(webhook_id, services)
+                left = await _count_letters(webhook_id, services.store)
                 return Resent(sent=sent, left=left, reason=done.verdict.reason)
             await services.store.forget_dead_letters([letter.id])
             sent += 1
     return Resent(sent=sent, left=0)
 
 
-async def _change(webhook: Webhook, services: Services) -> Webhook:
-    if not await services.store.change_webhook(webhook):
+async def _change(webhook: Webhook, store: WebhookStore) -> Webhook:
+    if not await store.change_webhook(webhook):
         raise _unknown(webhook.id)
     return webhook
 
 
-async def _letters(webhook_id: str, services: Services) -> tuple[DeadLetter, ...]:
-    return (await services.store.dead_letters(webhook_id, limit=_LETTERS_PER_PAGE)).items
+async def _letters(webhook_id: str, store: WebhookStore) -> tuple[DeadLetter, ...]:
+    return (await store.dead_letters(webhook_id, limit=_LETTERS_PER_PAGE)).items
 
 
-async def _count_letters(webhook_id: str, services: Services) -> int:
+async def _count_letters(webhook_id: str, store: WebhookStore) -> int:
     count, after = 0, None
     while True:
-        page = await services.store.dead_letters(webhook_id, after=after, limit=_LETTERS_PER_PAGE)
+        page = await store.dead_letters(webhook_id, after=after, limit=_LETTERS_PER_PAGE)
         count, after = count + len(page.items), page.next
         if after is None:
             return count
 
 
-def _new_secret(services: Services) -> WebhookSecret:
-    return WebhookSecret(value=WEBHOOK_SECRET_PREFIX + services.clock.new_secret())
+def _new_secret(clock: Clock) -> WebhookSecret:
+    return WebhookSecret(value=WEBHOOK_SECRET_PREFIX + clock.new_secret())
 
 
 def _checked_types(types: Sequence[str]) -> tuple[EventType, ...]:
     known: tuple[EventType, ...] = get_args(EventType)
     unknown = sorted(set(types) - set(known))
     if unknown:
-        message = f"no event is called {', '.join(unknown)}; they are: {', '.join(known)}"
+        message = f"unknown event type {', '.join(unknown)}; known are: {', '.join(known)}"
         raise UsageError(message)
     return tuple(kind for kind in known if kind in types)
 

@@ -1,16 +1,17 @@
-"""Subscribing to an address as it is: one feed per address, whoever adds it, how often ever (D5).
+"""Adds a feed under its address as given, without a request: one feed per address (D5).
 
-Nothing is asked of the network here; engine/subscribe/subscriber.py finds out first what an address leads to.
+subscriber.py finds out first what an address leads to.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from msgspec.structs import replace
 
 from feedmill.canonicalise.pasted_url import resolve_url
 from feedmill.canonicalise.urls import split_url, strip_userinfo_and_fragment
+from feedmill.engine.ports.feeds import FeedStore
 from feedmill.engine.run.services import Services
 from feedmill.errors import AddressError
 from feedmill.fetch.guard import check_url, printable_url
@@ -21,13 +22,13 @@ from feedmill.model.fetch import Refused
 from feedmill.publish.events import event_of_new_feed
 from feedmill.schedule.feed_state import initial_state
 
-_CLOSED = {
-    "private-address": "is not on the public internet",
+_EXAMPLE: Final = "give one like https://example.com/feed"
+_NOT_PUBLIC: Final = {
+    "private-address": "is a private address",
     "local-name": "is a name of a private network",
     "dotless-name": "is a name of a private network",
     "bad-port": "is a port of another protocol",
 }
-_OPENING = "if you trust it, open its network: FEEDMILL_EGRESS_ALLOW_CIDRS=127.0.0.0/8, say"
 
 
 class FeedAddress(NamedTuple):
@@ -43,24 +44,23 @@ class Subscribed(Value):
 
     feed: Feed
     created: bool
-    canonical: Canonical | None = None  # how its address was found; None: nothing was asked
+    canonical: Canonical | None = None  # how its address was found; None: no request was made
     requests: int = 0
     digest: str = ""  # of the document that was seen on the way
     page_url: str | None = None  # the page on which the feed was found, if it was
 
 
 def validate_address(address: str, allow_cidrs: Sequence[str] = ()) -> FeedAddress:
-    """The address that somebody meant, put right; AddressError when it cannot be fetched."""
+    """A pasted address as a URL; AddressError when it cannot be fetched."""
     url = resolve_url(address)
     if url is None:
-        message = f"{printable_url(address)!r} is no web address"
-        hint = "give one like https://example.com/feed"
-        raise AddressError(message, reason="malformed-url", hint=hint)
+        message = f"invalid address {printable_url(address)!r}: this is not a web address"
+        raise AddressError(message, reason="malformed-url", hint=_EXAMPLE)
     parts = split_url(url)
     plain = strip_userinfo_and_fragment(url)
     verdict = check_url(plain, allow_cidrs=allow_cidrs)
     if isinstance(verdict, Refused):
-        raise _refusal(address, verdict)
+        raise refusal(address, verdict)
     if not parts.userinfo:
         return FeedAddress(plain)
     username, _, password = parts.userinfo.partition(":")
@@ -75,7 +75,7 @@ async def subscribe(
     tags: Sequence[str] = (),
     overrides: FeedOverrides | None = None,
 ) -> Subscribed:
-    """Add a feed by its address, or find it under any address it was ever met at.
+    """Add a feed by its address, or find it by any of its aliases.
 
     Credentials in the address become the feed's own and are stored apart from it.
     """
@@ -102,7 +102,7 @@ async def subscribe_to(
     tags: Sequence[str] = (),
     overrides: FeedOverrides | None = None,
 ) -> Subscribed:
-    """Add a feed under an address that was checked; known under any of them, it learns the rest."""
+    """Add a feed under a checked address; one that is known gets the other addresses as aliases."""
     now = services.clock.now()
     new = NewFeed(
         id=services.clock.new_id(),
@@ -119,18 +119,18 @@ async def subscribe_to(
     return Subscribed(feed=feed, created=created)
 
 
-async def add_tags(feed: Feed, tags: Sequence[str], services: Services) -> Feed:
+async def add_tags(feed: Feed, tags: Sequence[str], store: FeedStore) -> Feed:
     """The feed with these tags besides its own."""
     all_tags = tuple(sorted({*feed.tags, *tags}))
     if all_tags == tuple(sorted(feed.tags)):
         return feed
     filed = replace(feed, tags=all_tags)
-    await services.store.change_feed(filed)
+    await store.change_feed(filed)
     return filed
 
 
 def with_credentials(overrides: FeedOverrides | None, target: FeedAddress) -> FeedOverrides:
-    """The feed's own settings with the credentials that stood in its address."""
+    """The feed's own settings with the credentials from its address."""
     own = overrides or FeedOverrides()
     if target.username is None or own.username is not None:
         return own
@@ -138,13 +138,20 @@ def with_credentials(overrides: FeedOverrides | None, target: FeedAddress) -> Fe
 
 
 def spellings_of(address: str, target: FeedAddress) -> tuple[str, ...]:
-    """The addresses to find it by: as it was written, unless credentials stand in it."""
+    """The addresses to find it by: as it was written, unless it contains credentials."""
     return (target.url,) if target.username is not None else (target.url, address.strip())
 
 
-def _refusal(address: str, refused: Refused) -> AddressError:
-    closed = _CLOSED.get(refused.reason)
-    why = f"{refused.detail} {closed}" if closed else refused.reason
-    message = f"{printable_url(address)!r} is not fetched: {why}"
-    hint = _OPENING if closed else "give one like https://example.com/feed"
+def refusal(address: str, refused: Refused, kind: str = "address") -> AddressError:
+    """The error for an address that the egress guard refuses: what is wrong, and how to allow it."""
+    why, hint = f"{refused.reason} ({refused.detail})", _EXAMPLE
+    if refused.reason == "scheme":
+        why = "only http and https are allowed"
+    if refused.reason in _NOT_PUBLIC:
+        why = f"{refused.detail} {_NOT_PUBLIC[refused.reason]}"
+        hint = "to allow it, add its network to FEEDMILL_EGRESS_ALLOW_CIDRS"
+    if refused.reason == "private-address":
+        bits = 128 if ":" in refused.detail else 32
+        hint = f"to allow it: FEEDMILL_EGRESS_ALLOW_CIDRS={refused.detail}/{bits}"
+    message = f"invalid {kind} {printable_url(address)!r}: {why}"
     return AddressError(message, reason=refused.reason, hint=hint)

@@ -1,8 +1,7 @@
-"""Driving the search for a feed's one right address: its questions meet the world here.
+"""Drives the search for a feed's canonical address: fetches and looks up what the search asks for.
 
-The search (canonicalise/search.py) decides everything; this file only fetches what it asks
-for and looks up what it wants to know. The functions that a caller may bring in place of ours are
-those of seed 004: `fetch_fn`, `verify_fn`, `exists_fn`, `hash_fn`.
+The search (canonicalise/search.py) decides everything. The functions that a caller may bring in
+place of ours are those of seed 004: `fetch_fn`, `verify_fn`, `exists_fn`, `hash_fn`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,7 +19,7 @@ from feedmill.fetch.link_headers import link_headers, links_with_rel
 from feedmill.model.base import Value
 from feedmill.model.canonical import Ask, Canonical, Existing, Lookup, NotCanonical, Seen
 from feedmill.model.fetch import Headers, RawDocument
-from feedmill.model.parsed import Unreadable
+from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.parse.document import parse_document
 
 T = TypeVar("T")
@@ -53,7 +52,7 @@ ParseFunction = Callable[[bytes, str], Face | None]
 
 
 class Hooks(Value):
-    """What a caller wants to decide or to hear while a search goes on."""
+    """A caller's own checks and listeners during a search."""
 
     exists_fn: ExistsFunction | None = None
     verify_fn: VerifyFunction | None = None
@@ -66,19 +65,19 @@ _NO_HOOKS = Hooks()
 
 
 async def canonicalise_with(
-    look: ProbeUrl, address: str, options: CanonicalOptions, hooks: Hooks = _NO_HOOKS
+    probe: ProbeUrl, address: str, options: CanonicalOptions, hooks: Hooks = _NO_HOOKS
 ) -> Canonical | NotCanonical:
-    """The one right address of the feed at an address, by any way of looking at addresses."""
+    """The one right address of the feed at an address, by any prober."""
     search = canonicalise(address, options)
-    heard: dict[str, Seen] = {}
+    seen_by_url: dict[str, Seen] = {}
     answer: Seen | Existing | None = None
     while True:
         try:
             question = search.send(answer)
         except StopIteration as end:
-            return _told(end.value, heard, hooks)
+            return _with_matches(end.value, seen_by_url, hooks)
         if isinstance(question, Ask):
-            answer = heard[question.url] = await _asked(question.url, look, hooks)
+            answer = seen_by_url[question.url] = await _asked(question.url, probe, hooks)
         else:
             answer = await _looked_up(question, hooks)
 
@@ -90,9 +89,9 @@ def prober_from_functions(
     hash_fn: HashFunction | None = None,
     parse_fn: ParseFunction | None = None,
 ) -> ProbeUrl:
-    """A way of looking at addresses made of a caller's own functions."""
+    """A prober made of a caller's own functions."""
 
-    async def look(url: str) -> Seen:
+    async def probe(url: str) -> Seen:
         try:
             reply = await await_if_awaitable(fetch_fn(url))
         except Exception as problem:  # noqa: BLE001  # foreign code: whatever it raises is "no answer"
@@ -100,30 +99,35 @@ def prober_from_functions(
             return Seen(url=url, final_url=url, reason="connection-failed", detail=words)
         return await _read(url, reply, config, hash_fn or body_digest, parse_fn)
 
-    return look
+    return probe
 
 
-def _told(
-    found: Canonical | NotCanonical, heard: dict[str, Seen], hooks: Hooks
+def _with_matches(
+    found: Canonical | NotCanonical, seen_by_url: dict[str, Seen], hooks: Hooks
 ) -> Canonical | NotCanonical:
     if isinstance(found, Canonical) and hooks.on_match is not None:
         for url in found.proven:
-            if url in heard:
-                hooks.on_match(url, heard[url])
+            if url in seen_by_url:
+                hooks.on_match(url, seen_by_url[url])
     return found
 
 
-async def _asked(url: str, look: ProbeUrl, hooks: Hooks) -> Seen:
+async def _asked(url: str, probe: ProbeUrl, hooks: Hooks) -> Seen:
     """The answer, unless the caller objects to the address or to where it leads."""
     if not await _is_verified(url, hooks):
         return Seen(url=url, final_url=url, spent=False, reason="refused", detail="by the caller")
-    seen = await look(url)
+    seen = await probe(url)
     if hooks.on_fetch is not None and seen.status is not None:
         hooks.on_fetch(url, seen)
     if seen.final_url == url:
         return seen
     if http_url(seen.final_url) is None or not await _is_verified(seen.final_url, hooks):
-        return replace(seen, is_feed=False, reason="refused", detail="it leads where we do not go")
+        return replace(
+            seen,
+            is_feed=False,
+            reason="refused",
+            detail="it redirects to an address that is refused",
+        )
     return seen
 
 
@@ -173,6 +177,11 @@ def _face(body: bytes, reply: Reply, config: Config) -> Face | Unreadable:
     parsed = parse_document(document, config.parse)
     if isinstance(parsed, Unreadable):
         return parsed
+    return face_of(parsed)
+
+
+def face_of(parsed: ParsedFeed) -> Face:
+    """What the search compares of a parsed feed."""
     return Face(self_url=parsed.self_url, signature=feed_signature(parsed))
 
 

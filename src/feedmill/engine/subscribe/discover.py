@@ -1,9 +1,9 @@
-"""A page instead of a feed: driving the search for the feeds that it leads to.
+"""Discovers the feeds of a page: declared links, platform rules, and guesses that robots.txt allows.
 
 The address was given by a person and has been fetched. Before anything in the page is used, its
-robots.txt is asked; so it is before every request that was our own idea. Feeds that the page
-declares are invitations, and where a platform publishes the feed of a page is its own word: for
-those robots.txt is not asked.
+robots.txt is checked, and again before every request that nothing in the page names. Feeds that
+the page declares are invitations, and a platform's feed addresses are documented by the platform:
+for those robots.txt is not checked.
 """
 
 import asyncio
@@ -19,7 +19,6 @@ from feedmill.canonicalise.discovery.search import (
     FindOptions,
     find_feeds,
 )
-from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.fetch.headers import header_value
 from feedmill.fetch.link_headers import link_headers
@@ -30,9 +29,9 @@ ProbeUrl = Callable[[str], Awaitable[Seen]]
 
 
 async def discover(
-    response: RawResponse, services: Services, *, gate: RobotsGate, ask: ProbeUrl, budget: int = 5
+    response: RawResponse, *, gate: RobotsGate, ask: ProbeUrl, thread_bytes: int, budget: int = 5
 ) -> Found:
-    """The feeds that the answer of a page leads to; `ask` looks at an address politely.
+    """The feeds that the answer of a page leads to; `ask` probes an address politely.
 
     An answer that is no page (an error, a page that robots.txt forbids) is not read; what its
     address alone brings to mind is tried all the same. After a 429 nothing is.
@@ -41,14 +40,14 @@ async def discover(
         return Found(feeds=(), reason="rate-limited")
     is_allowed = await gate.allows(response.final_url)
     begin = partial(_begin, response, budget, is_read=is_allowed and _is_page(response))
-    if len(response.body) > services.config.run.parse_in_thread_bytes:
+    if len(response.body) > thread_bytes:
         search, step = await asyncio.to_thread(begin)
     else:
         search, step = begin()
     while isinstance(step, Ask):
         step = _next(search, await _answer(step, gate, ask))
     if not is_allowed and step.reason in ("nothing-found", "budget-spent"):
-        return replace(step, reason="disallowed")  # who looks for the reason finds it in the page
+        return replace(step, reason="disallowed")  # the reason a person can act on
     return step
 
 

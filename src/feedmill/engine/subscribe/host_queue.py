@@ -1,14 +1,12 @@
-"""Politeness outside the schedule: who subscribes, proves or discovers waits for the host's turn.
+"""Per-host queue for requests that no lane makes: subscribe, discover, probe, collect.
 
-The mill keeps a host's pace in its lane. Requests that belong to no lane pass here instead: one at
-a time per host, with the same gap, the same slow-down and the same respect for Retry-After (D24),
-beginning with what the store remembers of the host. A pause that a host asks for here is left
-behind, so that it binds the mill as well.
+One request at a time per host, with the same gap, the same slow-down and the same respect for
+Retry-After as a lane (D24). The pace begins with what the store knows of the host, and a pause that
+a host asks for here is stored, so that it binds its lane as well.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -16,33 +14,20 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import http_url, split_url
 from feedmill.config import HostConfig
+from feedmill.engine.documents.fetch_document import Answer, outcome_of
 from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.schedule import HostStore
 from feedmill.model.feed import HostPace
-from feedmill.model.fetch import Failed, Gone, Verdict
+from feedmill.model.fetch import Failed, Verdict
 from feedmill.model.schedule import Outcome
 from feedmill.schedule.host_pace import host_wait_sec, initial_pace, limited_until, pace_after
 
 MAX_HOSTS: Final = 20_000  # remembered, before those that have rested are forgotten
-MAX_SLOT_WAIT_SEC: Final = 30.0  # a host that wants a longer rest is left alone
-NO_HTTPS_FOR: Final = timedelta(
-    hours=1
-)  # for so long a host without https is believed to have none
+MAX_WAIT_SEC: Final = 30.0  # nothing is sent to a host that asked for a longer pause
+NO_HTTPS_FOR: Final = timedelta(hours=1)  # how long a host without https is not tried again
 _UNREACHED: Final = frozenset(
     {"connection-failed", "timeout-connect", "tls-failure", "protocol-error"}
 )
-LoadPace = Callable[[str], Awaitable[HostPace | None]]
-StorePause = Callable[[str, datetime, str | None], Awaitable[None]]
-
-
-class HostSlot:
-    """A host's turn: what came of it is told here, for whoever is next."""
-
-    __slots__ = ("is_granted", "verdict", "wait_sec")
-
-    def __init__(self, *, is_granted: bool, wait_sec: float = 0.0) -> None:
-        self.is_granted = is_granted
-        self.wait_sec = wait_sec  # how long the host wants to be left alone when it is not
-        self.verdict: Verdict | None = None
 
 
 class _Host:
@@ -59,39 +44,27 @@ class _Host:
 
 
 class HostQueue:
-    """Every host that was asked outside a lane."""
+    """The hosts that were asked outside a lane, each with its queue and pace."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        config: HostConfig,
-        remember: LoadPace | None = None,
-        leave: StorePause | None = None,
-    ) -> None:
-        self._clock = clock
-        self._config = config
-        self._remember = remember
-        self._leave = leave
+    def __init__(self, clock: Clock, config: HostConfig, store: HostStore | None = None) -> None:
+        self._clock, self._config = clock, config
+        self._store = store  # None: nothing is remembered beyond this object
         self._hosts: dict[str, _Host] = {}
 
-    @asynccontextmanager
-    async def slot(self, url: str) -> AsyncIterator[HostSlot]:
-        """Wait for the host's turn; not granted when it wants to be left alone for long."""
+    async def send(self, url: str, request: Callable[[], Awaitable[Answer]]) -> Answer | Failed:
+        """Send a request when it is the host's turn; Failed, unsent, when that is too far away."""
         host = self._host(url)
         async with host.places:
             pace = host.pace = await self._pace_before(host, url)
             wait = self._wait_sec(host, pace, url)
-            if wait > MAX_SLOT_WAIT_SEC:
-                yield HostSlot(is_granted=False, wait_sec=wait)
-                return
+            if wait > MAX_WAIT_SEC:
+                detail = f"its host asked for a pause of another {wait:.0f} s"
+                return Failed(reason="rate-limited", detail=detail)
             await self._clock.sleep(wait)
-            turn = HostSlot(is_granted=True)
-            try:
-                yield turn
-            finally:
-                if turn.verdict is not None:
-                    host.pace = self._pace_after(host, pace, url, turn.verdict)
-            await self._leave_behind(url, host.pace)
+            answer = await request()
+            host.pace = self._pace_after(host, pace, url, answer.verdict)
+            await self._store_pause(url, host.pace)
+            return answer
 
     def _host(self, url: str) -> _Host:
         key = host_key_of(url)
@@ -103,7 +76,7 @@ class HostQueue:
         return known
 
     def _forget_rested(self) -> None:
-        """Forget the hosts that nobody is at and that want no more rest."""
+        """Forget the hosts without a request under way whose pause is over."""
         now = self._clock.now()
         self._hosts = {
             name: host
@@ -118,7 +91,7 @@ class HostQueue:
         return until is not None and self._clock.now() < until
 
     def _pace_after(self, host: _Host, pace: HostPace, url: str, verdict: Verdict) -> HostPace:
-        ended_at, outcome = self._clock.now(), _outcome(verdict)
+        ended_at, outcome = self._clock.now(), outcome_of(verdict)
         host.ended_at = ended_at
         is_unreached = outcome.reason in _UNREACHED
         if is_unreached and host.has_answered and url.startswith("https:"):
@@ -128,15 +101,15 @@ class HostQueue:
         host.has_answered = host.has_answered or not is_unreached
         return pace_after(pace, url, outcome, ended_at=ended_at, config=self._config)
 
-    async def _leave_behind(self, url: str, pace: HostPace) -> None:
-        """Let others know of a pause; the usual gap is not worth a write."""
+    async def _store_pause(self, url: str, pace: HostPace) -> None:
+        """Let the lanes know of a pause; the usual gap is not worth a write."""
         until = pace.next_ok_at
-        if self._leave is not None and pace.blocked_reason is not None and until is not None:
-            await self._leave(url, until, pace.blocked_reason)
+        if self._store is not None and pace.blocked_reason is not None and until is not None:
+            await self._store.limit_host(url, until, pace.blocked_reason)
 
     async def _pace_before(self, host: _Host, url: str) -> HostPace:
-        """Our own pace with the host; the mill's, when it has met the host later or longer."""
-        known = await self._remember(url) if self._remember is not None else None
+        """Our own pace with the host; that of its lane, when that asks for a longer pause."""
+        known = await self._store.host_pace(url) if self._store is not None else None
         if host.pace is None:
             return known or initial_pace(self._config)
         if known is None or _is_before(known.next_ok_at, host.pace.next_ok_at):
@@ -164,18 +137,3 @@ def host_key_of(url: str) -> str:
 
 def _is_before(one: datetime | None, other: datetime | None) -> bool:
     return one is None or (other is not None and one <= other)
-
-
-def _outcome(verdict: Verdict) -> Outcome:
-    match verdict:
-        case Failed():
-            return Outcome(
-                kind="failed",
-                http_status=verdict.status,
-                retry_after_sec=verdict.retry_after_sec,
-                reason=verdict.reason,
-            )
-        case Gone():
-            return Outcome(kind="failed", http_status=410, reason="gone")
-        case _:
-            return Outcome(kind="fresh", http_status=200)

@@ -1,9 +1,8 @@
-"""A whole list of feeds at once: side by side over hosts, one after another within a host.
+"""Imports a list of feeds: concurrently over hosts, one after another within a host.
 
-What became of each outline is remembered as soon as it is known. An import that was interrupted
-goes on where it was, without a second request for what was done; the same list imported again
-adds nothing. A server that does not answer today costs nobody a subscription: the feed is taken
-as it was listed, and polling finds out.
+The result of each outline is stored as soon as it is known. An import that was interrupted
+continues where it was, without a second request for what was done; the same list imported again
+adds nothing. A feed whose server does not answer is added as listed, and polling finds out.
 """
 
 import asyncio
@@ -61,9 +60,9 @@ async def import_outlines(
     as_is: bool = False,
     told: ImportListener = lambda _: None,
 ) -> ImportReport:
-    """Subscribe to every feed of a list; `told` hears of each outline once.
+    """Subscribe to every feed of a list; `told` is called once for each outline.
 
-    `as_is` asks nobody anything.
+    `as_is` makes no requests.
     """
     list_id = _list_id(outlines, tags, as_is=as_is)
     before = {item.url: item for item in await services.store.imported(list_id)}
@@ -97,13 +96,13 @@ class _Import:
         since: datetime,
         as_is: bool,
     ) -> None:
-        self._world = services
+        self._services = services
         self._list_id = list_id
         self._tags = tags
-        self._told = told
+        self._listener = told
         self._done = done
         self._since = since  # when the run began: nothing of it is older, whatever the clock says
-        self._desk = None if as_is else Subscriber(services)
+        self._subscriber = None if as_is else Subscriber(services)
         self._places = asyncio.Semaphore(services.config.run.concurrency)
         self._tagging = asyncio.Lock()
         self.items: dict[str, ImportedOutline] = {}
@@ -114,8 +113,8 @@ class _Import:
     async def run(self, outlines: Sequence[Outline]) -> None:
         hosts: dict[str, list[Outline]] = {}
         for outline in outlines:
-            # Where nobody is asked anything, there is one queue and the list's own order.
-            host = "" if self._desk is None else host_key_of(outline.url)
+            # Where no request is made, there is one queue and the list's own order.
+            host = "" if self._subscriber is None else host_key_of(outline.url)
             hosts.setdefault(host, []).append(outline)
         async with asyncio.TaskGroup() as tasks:
             for group in hosts.values():
@@ -127,29 +126,29 @@ class _Import:
                 item = await self._remembered(outline)
                 if item is None:
                     item = await self._take(outline)
-                    await self._world.store.note_imported(self._list_id, (item,))
+                    await self._services.store.note_imported(self._list_id, (item,))
                 self.items[outline.url] = item
-                self._told(item)
+                self._listener(item)
 
     async def _remembered(self, outline: Outline) -> ImportedOutline | None:
         """What became of the outline before this run was interrupted, if that still holds."""
         item = self._done.get(outline.url)
         if item is None or (
-            item.feed_id is not None and await self._world.store.feed(item.feed_id) is None
+            item.feed_id is not None and await self._services.store.feed(item.feed_id) is None
         ):
             return None
         self.resumed += 1
         return item
 
     def _recognise(self, item: ImportedOutline) -> None:
-        """Let the desk know a feed that an earlier run saw, so that nobody has to show it again."""
-        if self._desk is not None and item.feed_id is not None and item.digest:
-            face = Seen(url=item.url, final_url=item.url, is_feed=True, digest=item.digest)
-            self._desk.faces.add(item.feed_id, face)
+        """Let the subscriber know a feed that an earlier run saw, without another request."""
+        if self._subscriber is not None and item.feed_id is not None and item.digest:
+            seen = Seen(url=item.url, final_url=item.url, is_feed=True, digest=item.digest)
+            self._subscriber.recent.add(item.feed_id, seen)
 
     async def _take(self, outline: Outline) -> ImportedOutline:
         try:
-            done = await self._join(outline)
+            done = await self._subscribe(outline)
         except NoFeedError as problem:
             if problem.is_passing:
                 return await self._take_unproven(outline, problem)
@@ -164,14 +163,14 @@ class _Import:
     async def _file(self, feed_id: str, outline: Outline) -> None:
         """Let a feed that is here already stand in the list's folders too."""
         async with self._tagging:  # two outlines of one feed may come at the same time
-            feed = await self._world.store.feed(feed_id)
+            feed = await self._services.store.feed(feed_id)
             if feed is not None:
-                await add_tags(feed, (*self._tags, *outline.tags), self._world)
+                await add_tags(feed, (*self._tags, *outline.tags), self._services.store)
 
-    async def _join(self, outline: Outline) -> Subscribed:
-        if self._desk is None:
+    async def _subscribe(self, outline: Outline) -> Subscribed:
+        if self._subscriber is None:
             return await self._as_is(outline)
-        done = await self._desk.subscribe(
+        done = await self._subscriber.subscribe(
             outline.url, title=outline.title, tags=(*self._tags, *outline.tags), choose=CHOOSE_BEST
         )
         assert not isinstance(done, FeedChoices)
@@ -179,7 +178,7 @@ class _Import:
 
     async def _as_is(self, outline: Outline) -> Subscribed:
         tags = (*self._tags, *outline.tags)
-        return await subscribe(outline.url, self._world, title=outline.title, tags=tags)
+        return await subscribe(outline.url, self._services, title=outline.title, tags=tags)
 
     async def _take_unproven(self, outline: Outline, problem: NoFeedError) -> ImportedOutline:
         try:
@@ -204,7 +203,7 @@ class _Import:
         return ImportedOutline(
             url=outline.url,
             outcome=outcome,
-            at=max(self._world.clock.now(), self._since),
+            at=max(self._services.clock.now(), self._since),
             feed_id=feed_id,
             reason=reason,
             detail=detail,

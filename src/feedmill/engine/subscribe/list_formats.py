@@ -1,6 +1,6 @@
-"""Lists of feeds: OPML 2.0, feeds.json, or one address per line; and OPML out again.
+"""Reads lists of feeds (OPML 2.0, feeds.json, one address per line) and writes OPML.
 
-OPML is XML from strangers, so it goes through the same hardened reader as a feed. Outlines that
+OPML is untrusted XML, so it goes through the same hardened reader as a feed. Outlines that
 include other lists are not followed.
 """
 

@@ -1,15 +1,15 @@
-"""One address at the desk: what it leads to, under its best name, or why there is no feed."""
+"""Resolves one pasted address: the feed it leads to under its best name, or why there is none."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from feedmill.canonicalise.discovery.platforms import platform_feeds
 from feedmill.canonicalise.search import CanonicalOptions
+from feedmill.canonicalise.signature import same_feed
 from feedmill.canonicalise.urls import is_same_site, other_scheme
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.canonicalise import Hooks, canonicalise_with
 from feedmill.engine.subscribe.discover import discover
-from feedmill.engine.subscribe.faces import RecentlySubscribed
 from feedmill.engine.subscribe.probe import Prober, ProbeResult, html_page_of
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.engine.subscribe.same_feed import continues_feed, prove_same
@@ -20,44 +20,47 @@ from feedmill.model.canonical import Canonical, Existing, FoundFeed, NotCanonica
 from feedmill.model.feed import Feed
 from feedmill.model.parsed import ParsedFeed
 from feedmill.normalise.text import clean_text
+from feedmill.schedule.host_pace import HOST_FAILURES
 
 CHOOSE_BEST: Final = "best"
+MAX_RECENT_SUBSCRIPTIONS: Final = 10_000  # remembered; the oldest goes
 PAGE_REASONS: Final = frozenset(
     {"html-page", "not-a-feed", "error-document", "login-page", "malformed"}
 )
-_AS_IS: Final = "`--as-is` (`as_is` over the API) subscribes to it all the same; polling finds out"
+_AS_IS: Final = "to add it unchecked: --as-is (over the API: as_is)"
 
-# The server's trouble rather than the address's: tomorrow it may be a feed again.
-TRANSIENT_FETCH: Final = frozenset(
-    {
-        "timeout",
-        "timeout-connect",
-        "too-slow",
-        "dns-failure",
-        "unresolved",
-        "connection-failed",
-        "tls-failure",
-        "protocol-error",
-        "server-error",
-        "unavailable",
-        "rate-limited",
-        "bot-wall",
-        "forbidden",
-        "truncated",
-    }
-)
+# The server's failure rather than the address's: tomorrow it may be a feed again.
+TRANSIENT_FETCH: Final = HOST_FAILURES | {"rate-limited", "forbidden", "truncated"}
 
 
 class FeedChoices(Value):
-    """A page with several feeds: somebody has to say which one."""
+    """A page with several feeds: the caller has to choose one."""
 
     page_url: str
     feeds: tuple[FoundFeed, ...]
     requests: int = 0
 
 
+class RecentlySubscribed:
+    """Feeds by the signature they had when they were added, until they are polled."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, Seen] = {}
+
+    def matches(self, feed_id: str, seen: Seen) -> bool:
+        """Whether an answer is the same feed as the one that was added."""
+        first = self._seen.get(feed_id)
+        return first is not None and same_feed(first, seen) is not None
+
+    def add(self, feed_id: str, seen: Seen) -> None:
+        """Remember the feed by what was seen of it."""
+        if len(self._seen) >= MAX_RECENT_SUBSCRIPTIONS:
+            del self._seen[next(iter(self._seen))]
+        self._seen[feed_id] = seen
+
+
 class AddressResolver:
-    """One address at the desk."""
+    """Resolves one address."""
 
     def __init__(
         self,
@@ -65,15 +68,15 @@ class AddressResolver:
         prober: Prober,
         services: Services,
         *,
-        gate: RobotsGate,
-        faces: RecentlySubscribed,
+        robots_gate: RobotsGate,
+        recent: RecentlySubscribed,
         options: CanonicalOptions,
         choose: str | None,
     ) -> None:
-        self._world = services
+        self._services = services
         self._prober = prober
-        self._gate = gate
-        self._faces = faces
+        self._robots_gate = robots_gate
+        self._recent = recent
         self._options = options
         self._spellings = spellings  # put right, then as written
         self._url = spellings[0]
@@ -84,13 +87,13 @@ class AddressResolver:
 
     @property
     def requests(self) -> int:
-        return sum(sight.seen.spent for sight in self._prober.results.values())
+        return sum(result.seen.spent for result in self._prober.results.values())
 
     @property
     def first_answer(self) -> Seen | None:
         """What the feed looked like at the address where the search began."""
-        sight = self._first_feed()
-        return None if sight is None else sight.seen
+        result = self._first_feed()
+        return None if result is None else result.seen
 
     async def run(self) -> Canonical | FeedChoices:
         """The feed's best name, or the feeds to choose among."""
@@ -101,10 +104,10 @@ class AddressResolver:
         found = await self._search(self._spellings[-1])
         if isinstance(found, Canonical):
             return found
-        sight = self._answer(found)
-        if sight is None or not _is_page(sight):
+        result = self._answer(found)
+        if result is None or not _is_page(result):
             raise _no_feed(self._url, found)
-        return await self._discover(sight)
+        return await self._discover(result)
 
     def aliases(self, found: Canonical) -> tuple[str, ...]:
         """The addresses that lead to the feed, and the given one if it leads to it alone.
@@ -134,7 +137,7 @@ class AddressResolver:
             self._feed_url = url
 
     async def _by_platform(self) -> Canonical | FeedChoices | None:
-        """The feed that the address alone tells of; None when there is none after all."""
+        """The feed that a platform rule derives from the address; None when there is none after all."""
         feeds = tuple(feed for feed in platform_feeds(self._url) if feed.is_published)
         if not feeds:
             return None
@@ -146,15 +149,20 @@ class AddressResolver:
         self._is_one_of_several = len(feeds) > 1
         return found
 
-    async def _discover(self, sight: ProbeResult) -> Canonical | FeedChoices:
-        assert sight.response is not None
-        found = await discover(sight.response, self._world, gate=self._gate, ask=self._prober.probe)
+    async def _discover(self, result: ProbeResult) -> Canonical | FeedChoices:
+        assert result.response is not None
+        found = await discover(
+            result.response,
+            gate=self._robots_gate,
+            ask=self._prober.probe,
+            thread_bytes=self._services.config.run.parse_in_thread_bytes,
+        )
         if not found.feeds:
-            raise _nothing_found(sight.seen.url, found.reason)
+            raise _nothing_found(result.seen.url, found.reason)
         plain = [feed for feed in found.feeds if not feed.is_comments]
         if len(plain) != 1 and len(found.feeds) > 1 and self._choose is None:
             return FeedChoices(page_url=self._url, feeds=found.feeds, requests=self.requests)
-        self.page_url = sight.seen.url
+        self.page_url = result.seen.url
         chosen = _chosen(found.feeds, self._choose, self._url)
         named = await self._search(chosen.url)
         if isinstance(named, NotCanonical):
@@ -166,38 +174,38 @@ class AddressResolver:
         """A feed of ours at one of the addresses, when it proves to be this one.
 
         Before the first answer there is nothing to prove with; the address itself was looked up
-        at the door. A variant or a self link of a stranger alone says nothing.
+        before. A variant, or a self link of another site, proves nothing alone.
         """
-        sight = self._first_feed()
-        if sight is None:
+        result = self._first_feed()
+        if result is None:
             return None
         spellings = (*urls, *map(other_scheme, urls))  # by http what is known by https, and back
-        store = self._world.store
+        store = self._services.store
         if await store.find_feed(spellings) is None:
             return None
         for url in spellings:
             feed = await store.find_feed((url,))
-            if feed is not None and await self._is_same(feed, url, sight):
+            if feed is not None and await self._is_same(feed, url, result):
                 return Existing(url=feed.url, data=feed)
         return None
 
-    async def _is_same(self, feed: Feed, url: str, sight: ProbeResult) -> bool:
-        if url in _ends(sight.seen) or self._faces.matches(feed.id, sight.seen):
+    async def _is_same(self, feed: Feed, url: str, result: ProbeResult) -> bool:
+        if url in _ends(result.seen) or self._recent.matches(feed.id, result.seen):
             return True
-        if feed.body_sha256 is not None and feed.body_sha256 == sight.seen.digest:
+        if feed.body_sha256 is not None and feed.body_sha256 == result.seen.digest:
             return True
-        document = html_page_of(sight)
+        document = html_page_of(result)
         if document is None:
             return False
-        proof = await prove_same(feed, document, self._world, by_entries=True)
+        proof = await prove_same(feed, document, self._services, by_entries=True)
         if proof == "entries":
-            return await continues_feed(feed, document, self._world)
+            return await continues_feed(feed, document, self._services)
         return proof is not None
 
     def _leads_to(self, name: str, url: str) -> bool:
         """Whether the address is of the same site, or was seen to redirect to the feed's name."""
-        sight = self._prober.results.get(url)
-        return is_same_site(url, name) or (sight is not None and sight.seen.final_url == name)
+        result = self._prober.results.get(url)
+        return is_same_site(url, name) or (result is not None and result.seen.final_url == name)
 
     def _first_feed(self) -> ProbeResult | None:
         return None if self._feed_url is None else self._prober.results[self._feed_url]
@@ -206,12 +214,12 @@ class AddressResolver:
         return None if found.first is None else self._prober.results.get(found.first.url)
 
 
-def _is_page(sight: ProbeResult) -> bool:
+def _is_page(result: ProbeResult) -> bool:
     """Whether a page came where a feed was expected: then its links are worth a look."""
     return (
-        sight.response is not None
-        and sight.seen.reason in PAGE_REASONS
-        and bool(sight.response.body)
+        result.response is not None
+        and result.seen.reason in PAGE_REASONS
+        and bool(result.response.body)
     )
 
 
@@ -230,10 +238,14 @@ def _chosen(feeds: Sequence[FoundFeed], choose: str | None, page_url: str) -> Fo
 
 
 def _no_feed(url: str, found: NotCanonical) -> NoFeedError:
-    is_passing = found.reason in TRANSIENT_FETCH
-    words = f": {found.detail}" if found.detail else ""
-    message = f"there is no feed at {printable_url(url)} ({found.reason}{words})"
-    return NoFeedError(message, reason=found.reason, is_passing=is_passing, hint=_AS_IS)
+    is_transient = found.reason in TRANSIENT_FETCH
+    why = f"{found.reason}: {found.detail}" if found.detail else found.reason
+    if is_transient:
+        message = f"could not check {printable_url(url)} ({why})"
+        hint = f"try again later, or {_AS_IS.removeprefix('to ')}"
+    else:
+        message, hint = f"there is no feed at {printable_url(url)} ({why})", _AS_IS
+    return NoFeedError(message, reason=found.reason, is_passing=is_transient, hint=hint)
 
 
 def _ends(seen: Seen) -> tuple[str, str]:
@@ -242,11 +254,17 @@ def _ends(seen: Seen) -> tuple[str, str]:
 
 def _nothing_found(url: str, reason: str) -> NoFeedError:
     if reason == "rate-limited":
-        message = f"{printable_url(url)} is a page, and its host asked for patience before a feed was found"
+        message = (
+            f"{printable_url(url)} is a page, and its host answered 429 before a feed was found"
+        )
         return NoFeedError(message, reason=reason, is_passing=True, hint="try again later")
     if reason == "disallowed":
-        message = f"{printable_url(url)} is a page, and its robots.txt keeps programs out"
+        message = (
+            f"{printable_url(url)} is a page, and its robots.txt does not allow programs to read it"
+        )
         hint = "give the address of the feed itself"
         return NoFeedError(message, reason="robots-disallowed", hint=hint)
-    message = f"{printable_url(url)} is a page, and no feed was found on it or near it"
+    message = (
+        f"{printable_url(url)} is a page, and no feed was found on it or at the usual addresses"
+    )
     return NoFeedError(message, reason="no-feed-found", hint="give the address of the feed itself")

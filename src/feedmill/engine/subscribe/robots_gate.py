@@ -1,24 +1,25 @@
-"""robots.txt before pages: whether something that we thought of may be asked for (RFC 9309).
+"""robots.txt check before requests that a program thought of by itself (RFC 9309).
 
-A feed that somebody subscribed to is never asked about here, and neither is an address that a
-person gave: they asked for it. The gate is for what a program thinks of by itself.
+A subscribed feed is never checked here, and neither is an address that a person gave: they asked
+for it. The gate is for guesses.
 """
 
 import asyncio
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.config import FetchConfig
+from feedmill.engine.documents.fetch_document import Answer
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import ACCEPT_ROBOTS, plan_fetch
 from feedmill.fetch.robots import MAX_AGE_SEC, Rules, decode_robots, robots_access
-from feedmill.model.fetch import FetchPlan, RawResponse, Unchanged, Verdict
+from feedmill.model.fetch import Failed, FetchPlan, RawResponse, Unchanged, Verdict
 
 MAX_ORIGINS: Final = 10_000  # remembered; the oldest goes
 RETRY_SEC: Final = 900  # an origin without an answer is asked again after that long
@@ -27,14 +28,14 @@ _BUSY: Final = frozenset({429, 503})
 
 
 class RobotsGate:
-    """What the robots.txt of every origin says, asked once a day and shared by all who ask."""
+    """What the robots.txt of every origin says, fetched once a day and shared by all callers."""
 
     def __init__(
         self,
         fetcher: Fetcher,
         clock: Clock,
         config: FetchConfig,
-        manners: HostQueue | None = None,
+        host_queue: HostQueue | None = None,
         *,
         verify_tls: bool = True,
         proxy: str | None = None,
@@ -42,8 +43,8 @@ class RobotsGate:
         self._fetcher = fetcher
         self._clock = clock
         self._config = config
-        self._manners = manners  # None: whoever gave the fetcher keeps the host's pace
-        self._way = _Way(verify_tls, proxy)  # the way of the requests that it is asked about
+        self._host_queue = host_queue  # None: the fetcher's owner keeps the host's pace
+        self._verify_tls, self._proxy = verify_tls, proxy  # as in the requests it is asked about
         self._origins: dict[str, _Origin] = {}
 
     async def allows(self, url: str) -> bool:
@@ -64,7 +65,7 @@ class RobotsGate:
         if robots_url is None:
             return False
         origin = self._origin(robots_url)
-        async with origin.turn:  # who comes second finds the answer of the first
+        async with origin.lock:  # the second caller finds the answer of the first
             if origin.is_stale(self._clock.now()):
                 await self._ask(robots_url, origin)
         return origin.rules
@@ -94,32 +95,27 @@ class RobotsGate:
             origin.answered(access == "allow_all", now)
 
     async def _fetch(self, plan: FetchPlan) -> RawResponse:
-        if self._manners is None:
-            return await self._send(plan)
-        async with self._manners.slot(plan.url) as turn:
-            if not turn.is_granted:
-                return RawResponse(url=plan.url, final_url=plan.url, error="rate-limited")
-            response = await self._send(plan)
-            turn.verdict = _verdict(response, plan, self._clock.now())
-        return response
+        if self._host_queue is None:
+            return (await self._send(plan)).response
+        answer = await self._host_queue.send(plan.url, lambda: self._send(plan))
+        if isinstance(answer, Failed):
+            return RawResponse(url=plan.url, final_url=plan.url, error="rate-limited")
+        return answer.response
 
-    async def _send(self, plan: FetchPlan) -> RawResponse:
-        way = self._way
-        return await self._fetcher.fetch(plan, verify_tls=way.verify_tls, proxy=way.proxy)
-
-
-class _Way(NamedTuple):
-    verify_tls: bool
-    proxy: str | None
+    async def _send(self, plan: FetchPlan) -> Answer:
+        response = await self._fetcher.fetch(plan, verify_tls=self._verify_tls, proxy=self._proxy)
+        now = self._clock.now()
+        verdict = _verdict(response, plan, now)
+        return Answer(url=plan.url, response=response, verdict=verdict, at=now)
 
 
 class _Origin:
     """What is known of one origin."""
 
-    __slots__ = ("asked_at", "failing_since", "rules", "turn")
+    __slots__ = ("asked_at", "failing_since", "lock", "rules")
 
     def __init__(self) -> None:
-        self.turn = asyncio.Lock()
+        self.lock = asyncio.Lock()
         self.rules: Rules | bool = False
         self.asked_at: datetime | None = None
         self.failing_since: datetime | None = None
@@ -185,7 +181,7 @@ def _is_unreachable(response: RawResponse, error: str | None) -> bool:
 
 
 def _verdict(response: RawResponse, plan: FetchPlan, now: datetime) -> Verdict:
-    """What the answer says about the host's mood; a missing robots.txt is no failure."""
+    """What the answer says about the host's pace; a missing robots.txt is no failure."""
     if response.status is None or response.status in _BUSY:
         return judge(response, plan, now)
     return Unchanged()

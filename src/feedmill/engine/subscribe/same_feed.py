@@ -1,4 +1,4 @@
-"""Whether what an address serves is a feed that we know: by its bytes, its content, its entries."""
+"""Proves whether a document belongs to a known feed: by its bytes, its signature, or its entries."""
 
 import asyncio
 from hashlib import sha256
@@ -7,11 +7,9 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.signature import feed_signature, same_feed
 from feedmill.config import Config
-from feedmill.engine.maintain.raw_documents import load_body
-from feedmill.engine.poll.read_document import NotAFeed, read_document
-from feedmill.engine.poll.recall import compare_with_store
+from feedmill.engine.documents.raw_documents import load_document
+from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
 from feedmill.engine.run.services import Services
-from feedmill.errors import NotFoundError
 from feedmill.model.canonical import Seen
 from feedmill.model.feed import Feed, MoveProof
 from feedmill.model.fetch import RawDocument
@@ -50,7 +48,7 @@ async def continues_feed(feed: Feed, document: RawDocument, services: Services) 
     stored = await _stored_document(feed, services)
     if stored is None:
         return False
-    return await asyncio.to_thread(_goes_on, stored, document, services.config)
+    return await asyncio.to_thread(_continues, stored, document, services.config)
 
 
 async def _stored_document(feed: Feed, services: Services) -> RawDocument | None:
@@ -58,34 +56,38 @@ async def _stored_document(feed: Feed, services: Services) -> RawDocument | None
     if feed.document_fetch_id is None:
         return None
     fetch = await services.store.fetch(feed.document_fetch_id)
-    if fetch is None or fetch.body_sha256 is None:
+    if fetch is None:
         return None
-    try:
-        body = await load_body(fetch.body_sha256, services)
-    except NotFoundError:
-        return None
-    return RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
+    return await load_document(fetch, services.store, services.blobs)
 
 
 async def _knows_half(feed: Feed, document: RawDocument, services: Services) -> bool:
-    fresh_eyes = replace(feed, reader_version=None)
-    now = services.clock.now()
-    made = await asyncio.to_thread(read_document, document, fresh_eyes, (), services.config, now)
-    if isinstance(made, NotAFeed):
+    read = await read_and_compare(
+        document,
+        feed,
+        services.store,
+        services.config,
+        now=services.clock.now(),
+        anew=True,
+        rows=(),
+    )
+    if isinstance(read, NotAFeed):
         return False
-    changes = (await compare_with_store(made, feed, services)).changes
-    strange = sum(isinstance(one, Revised) and _is_strange(one) for one in changes.changes)
-    known = changes.summary.revised + changes.summary.touched - strange
-    return known >= 1 and known >= changes.summary.added + strange
+    changes = read.changes
+    other_entries = sum(
+        isinstance(one, Revised) and _is_other_entry(one) for one in changes.changes
+    )
+    known = changes.summary.revised + changes.summary.touched - other_entries
+    return known >= 1 and known >= changes.summary.added + other_entries
 
 
-def _is_strange(revised: Revised) -> bool:
+def _is_other_entry(revised: Revised) -> bool:
     """Whether it is our entry by its id alone: many publishers number theirs from one."""
     is_named = revised.seen.entry.title is not None
     return ("title" if is_named else "summary") in revised.changed
 
 
-def _goes_on(ours: RawDocument, theirs: RawDocument, config: Config) -> bool:
+def _continues(ours: RawDocument, theirs: RawDocument, config: Config) -> bool:
     one, other = parse_document(ours, config.parse), parse_document(theirs, config.parse)
     if isinstance(one, Unreadable) or isinstance(other, Unreadable):
         return False

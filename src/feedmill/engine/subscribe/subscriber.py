@@ -1,4 +1,4 @@
-"""Subscribing to whatever a person pastes: it becomes the one right feed, or says why not.
+"""Subscribes to a pasted address: finds the feed it leads to under its best name, or says why not.
 
     known      the address is one of a feed's: no request
     platform   the address itself tells where its feed is
@@ -6,8 +6,8 @@
     discover   a page instead: the feeds that it leads to
     subscribe  under the proven name; every address seen to serve it is an alias (D5)
 
-A desk serves many visitors: it keeps the manners towards hosts, the robots.txt it has read and the
-faces of the feeds it took in. The steps between are in visit.py.
+A subscriber is kept for many addresses: it has one queue per host, the robots.txt files that were
+read, and the signatures of the feeds it added. The steps between are in resolve_address.py.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,14 @@ from feedmill.engine.subscribe.add_feed import (
     validate_address,
     with_credentials,
 )
-from feedmill.engine.subscribe.faces import RecentlySubscribed
 from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.engine.subscribe.probe import Prober
-from feedmill.engine.subscribe.resolve_address import CHOOSE_BEST, AddressResolver, FeedChoices
+from feedmill.engine.subscribe.resolve_address import (
+    CHOOSE_BEST,
+    AddressResolver,
+    FeedChoices,
+    RecentlySubscribed,
+)
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.fetch.plan import is_trusted, without_credentials
 from feedmill.model.feed import FeedOverrides
@@ -35,21 +39,14 @@ __all__ = ["CHOOSE_BEST", "FeedChoices", "Subscriber"]
 
 
 class Subscriber:
-    """Where subscriptions are taken."""
+    """Subscribes to addresses, one after the other or at the same time."""
 
     def __init__(self, services: Services, options: CanonicalOptions | None = None) -> None:
         self.services = services
         self.options = options or CanonicalOptions()
-        self.manners = HostQueue(
-            services.clock,
-            services.config.host,
-            remember=services.store.host_pace,
-            leave=services.store.limit_host,
-        )
-        self.gate = RobotsGate(
-            services.fetcher, services.clock, services.config.fetch, self.manners
-        )
-        self.faces = RecentlySubscribed()
+        self.host_queue = HostQueue(services.clock, services.config.host, services.store)
+        self.robots_gate = self._robots_gate(FeedOverrides())
+        self.recent = RecentlySubscribed()
 
     async def subscribe(
         self,
@@ -70,61 +67,61 @@ class Subscriber:
         if known is not None:
             return Subscribed(feed=known, created=False)
         own = with_credentials(overrides, target)
-        visit = self._visit(spellings_of(address, target), own, choose)
-        found = await visit.run()
+        resolver = self._resolver(spellings_of(address, target), own, choose)
+        found = await resolver.run()
         if isinstance(found, FeedChoices):
             return found
         done = await subscribe_to(
             found.url,
             self.services,
-            aliases=visit.aliases(found),
-            title=title or visit.title_of(found.url),
+            aliases=resolver.aliases(found),
+            title=title or resolver.title_of(found.url),
             tags=tags,
             overrides=own if is_trusted(found.url, target.url) else without_credentials(own),
         )
-        face = visit.first_answer
-        if face is not None:
-            self.faces.add(done.feed.id, face)
-        digest = "" if face is None else face.digest or ""
+        first = resolver.first_answer
+        if first is not None:
+            self.recent.add(done.feed.id, first)
         return replace(
             done,
             canonical=found,
-            requests=visit.requests,
-            digest=digest,
-            page_url=visit.page_url,
+            requests=resolver.requests,
+            digest="" if first is None else first.digest or "",
+            page_url=resolver.page_url,
         )
 
-    def _visit(
-        self, spellings: Sequence[str], own: FeedOverrides, choose: str | None
-    ) -> AddressResolver:
-        prober = Prober(
+    def prober(self, overrides: FeedOverrides | None = None, given_url: str = "") -> Prober:
+        """A prober that shares this subscriber's queue of hosts."""
+        return Prober(
             self.services.fetcher,
             self.services.clock,
             self.services.config,
-            self.manners,
-            overrides=own,
-            given_url=spellings[0],
+            self.host_queue,
+            overrides=overrides,
+            given_url=given_url,
         )
+
+    def _resolver(
+        self, spellings: Sequence[str], own: FeedOverrides, choose: str | None
+    ) -> AddressResolver:
+        is_default = own.proxy is None and own.verify_tls
         return AddressResolver(
             spellings,
-            prober,
+            self.prober(own, spellings[0]),
             self.services,
-            gate=self.robots_gate_for(own),
-            faces=self.faces,
+            robots_gate=self.robots_gate if is_default else self._robots_gate(own),
+            recent=self.recent,
             options=self.options,
             choose=choose,
         )
 
-    def robots_gate_for(self, own: FeedOverrides) -> RobotsGate:
-        """The gate that asks on the same way as everybody else does for that feed."""
-        if own.proxy is None and own.verify_tls:
-            return self.gate
-        services = self.services
+    def _robots_gate(self, own: FeedOverrides) -> RobotsGate:
+        """A gate that fetches robots.txt through the same proxy and TLS check as the feed."""
         return RobotsGate(
-            services.fetcher,
-            services.clock,
-            services.config.fetch,
-            self.manners,
+            self.services.fetcher,
+            self.services.clock,
+            self.services.config.fetch,
+            self.host_queue,
             verify_tls=own.verify_tls,
             proxy=own.proxy,
         )

@@ -1,7 +1,7 @@
-"""The candidate file: a window as it was collected, refused when a single byte is another (001).
+"""Candidate file format: a collected window as JSON with a checksum; any changed byte is refused (001).
 
-The digest holds a file together; it is no signature. Whoever may write the file may also collect.
-What lies beside it (screenings, selections, confirmations) is in sidecars.py.
+The digest protects against accidents; it is no signature: a user who may write the file may also
+collect. Screenings, selections and confirmations are beside it, see sidecar_files.py.
 """
 
 import zlib
@@ -26,7 +26,7 @@ _SUMMARY: Final = 280  # characters of a compact candidate
 
 
 class CandidateSummaries(Value):
-    """Some candidates of a file, short enough to be read by whoever pays by the word."""
+    """A page of candidates, short enough for a language model that pays per token."""
 
     candidates: tuple[dict[str, Any], ...]
     total: int
@@ -44,7 +44,7 @@ def with_checksum(file: CandidateFile) -> CandidateFile:
 
 
 def encode_candidates(file: CandidateFile) -> bytes:
-    """The bytes of a sealed file: one way of writing and no other."""
+    """The bytes of a sealed file: there is only one encoding."""
     return encode_canonical(file)
 
 
@@ -56,9 +56,7 @@ def decode_candidates(data: bytes, name: str = "the file") -> CandidateFile:
         )
     file = decode_with_schema(data, name, SCHEMA, CandidateFile)
     if with_checksum(file).digest != file.digest or encode_canonical(file) != data:
-        raise_candidate_error(
-            "changed", f"{name} is not what was collected: somebody changed it", _AGAIN
-        )
+        raise_candidate_error("changed", f"{name} was changed after it was collected", _AGAIN)
     return file
 
 
@@ -127,7 +125,7 @@ def candidate_page(
 def summarise_candidate(
     candidate: WindowCandidate, screening: Screening | None = None
 ) -> dict[str, Any]:
-    """What somebody needs to decide on one candidate; 001's five names always, the rest if any."""
+    """What is needed to decide on one candidate; 001's five names always, the rest if any."""
     summary = candidate.summary or ""
     shape: dict[str, Any] = {
         "candidate_id": candidate.candidate_id,
@@ -154,12 +152,12 @@ def summarise_candidate(
 
 
 def raise_candidate_error(reason: CandidateReason, message: str, hint: str = "") -> NoReturn:
-    """Raise the error for a window or a choice that is not taken."""
+    """Raise the error for a window or a selection that is refused."""
     raise CandidateError(message, reason=reason, hint=hint) from None
 
 
 def encode_canonical(value: Value) -> bytes:
-    """A value as the only bytes that stand for it."""
+    """A value as its one canonical encoding."""
     return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
 
 
@@ -168,22 +166,22 @@ def decode_with_schema(data: bytes, name: str, schema: str, kind: type[T]) -> T:
     try:
         named = msgspec.json.decode(data, type=_Named).schema
     except msgspec.ValidationError:
-        raise_candidate_error("malformed", f"{name} is JSON, but no {schema}")
+        raise_candidate_error("malformed", f"{name} is JSON, but not {schema}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         is_cut = "truncated" in str(problem) and data.lstrip()[:1] == b"{"
         if is_cut:
             raise_candidate_error(
-                "truncated", f"{name} breaks off; it was not written whole", _AGAIN
+                "truncated", f"{name} is incomplete: it was not written to its end", _AGAIN
             )
         raise_candidate_error("not-json", f"{name} is not JSON ({problem})")
     if named != schema:
         shown = repr(named)[:80] if named is not None else "no schema at all"
-        message = f"{name} has {shown}, and this feedmill reads {schema!r}"
+        message = f"{name} has {shown}; this version of feedmill reads {schema!r}"
         raise_candidate_error("other-schema", message, _AGAIN)
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise_candidate_error("malformed", f"{name} is no {schema}: {problem}", _AGAIN)
+        raise_candidate_error("malformed", f"{name} is not valid {schema}: {problem}", _AGAIN)
 
 
 def read_file_limited(path: Path, max_bytes: int) -> bytes:
@@ -192,7 +190,7 @@ def read_file_limited(path: Path, max_bytes: int) -> bytes:
         with path.open("rb") as source:
             data = source.read(max_bytes + 1)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise_candidate_error("not-there", f"there is no file {path}")
+        raise_candidate_error("not-there", f"the file {path} does not exist")
     if len(data) > max_bytes:
         raise_candidate_error("too-large", f"{path} has more than {max_bytes:,} bytes")
     return data

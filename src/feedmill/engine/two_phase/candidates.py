@@ -1,7 +1,7 @@
-"""From documents that were read to the candidates of a window: chosen by date, each once.
+"""Turns read documents into the candidates of a window: selected by date, deduplicated, numbered.
 
 Within a source one identity is one candidate, whatever number of its documents carry it. Between
-sources one address is one candidate; who else carries it is noted. The rules are those of identify/.
+sources one address is one candidate; the other sources are noted. The rules are those of identify/.
 """
 
 from collections import Counter
@@ -11,15 +11,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.poll.read_document import ComparedDocument
+from feedmill.engine.documents.candidate import candidate_of, publication_date_of
+from feedmill.engine.documents.read_document import ComparedDocument
 from feedmill.engine.two_phase.window import is_within
-from feedmill.identify.hashes import as_utc
 from feedmill.model.base import Value
 from feedmill.model.candidate import SourceReport, Window, WindowCandidate
-from feedmill.model.entry import Entry
 from feedmill.model.identity import Added, Change, Identified, Revised, Touched
 
-SUMMARY_CHARS: Final = 2_000  # of a candidate; the whole entry is in its document
 _EPOCH: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
@@ -42,12 +40,6 @@ def drafts_of(
     """The entries of a document that lie in the window or have no date; repeats are left out."""
     found = (_draft(change, source, document, feed_title) for change in read.changes.changes)
     return tuple(draft for draft in found if draft is not None and _is_wanted(draft, window))
-
-
-def publication_date_of(entry: Entry) -> datetime | None:
-    """When the publisher says it was published, or last changed; None: it does not say."""
-    at = entry.published or entry.updated
-    return None if at is None else as_utc(at)
 
 
 def covers_start(read: ComparedDocument, start: datetime) -> bool:
@@ -105,40 +97,6 @@ def with_counts(
             repeats=dated[at] + undated[at] - kept[at],
         )
         for at, report in enumerate(reports)
-    )
-
-
-def candidate_of(
-    change: Added | Revised | Touched,
-    seen: Identified,
-    *,
-    feed_title: str | None,
-    source: int = 0,
-    document: int = 0,
-) -> WindowCandidate:
-    """An item of a document as a candidate that has no number yet."""
-    entry = seen.entry
-    summary, piece, at = entry.summary, entry.slice, publication_date_of(entry)
-    elsewhere = isinstance(change, Added) and (
-        change.same_as is not None or change.article == "duplicate"
-    )
-    return WindowCandidate(
-        candidate_id=0,
-        title=entry.title,
-        published_at=at,
-        feed_title=feed_title,
-        url=entry.link,
-        summary=None if summary is None else summary[:SUMMARY_CHARS],
-        categories=entry.categories,
-        dedupe_key=seen.dedupe_key,
-        source=source,
-        is_undated=at is None,
-        is_known=not isinstance(change, Added),
-        slice_offset=None if piece is None else piece.offset,
-        slice_length=None if piece is None else piece.length,
-        language=entry.language,
-        document=document,
-        is_known_elsewhere=elsewhere,
     )
 
 

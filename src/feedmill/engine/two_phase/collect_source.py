@@ -1,26 +1,24 @@
-"""One source of a window: asked in its host's turn, kept raw, read, and followed into its past.
+"""Collects one source of a window: fetched politely, kept raw, read, with the older pages it links.
 
-A source that fails has its reason in its report; an older page that fails is a note in it.
+A source that fails has its reason in its report; an older page that fails is a note there.
 """
 
-import asyncio
 from hashlib import sha256
 
 from msgspec.structs import replace
 
-from feedmill.engine.poll.read_document import ComparedDocument, NotAFeed, read_document
-from feedmill.engine.poll.recall import compare_with_store
+from feedmill.engine.documents.fetch_document import Answer, describe_verdict, fetch_and_judge
+from feedmill.engine.documents.raw_documents import keep_raw
+from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, read_and_compare
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.host_queue import HostQueue, host_key_of
 from feedmill.engine.two_phase.candidate_file import pack_body
 from feedmill.engine.two_phase.candidates import CandidateDraft, covers_start, drafts_of
-from feedmill.fetch.judge import judge
 from feedmill.fetch.link_headers import links_with_rel
-from feedmill.fetch.plan import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.model.base import Value
 from feedmill.model.candidate import CollectedDocument, SourceReport, Window
 from feedmill.model.feed import Feed, FeedOverrides
-from feedmill.model.fetch import Failed, Fresh, Gone, RawDocument, Verdict
+from feedmill.model.fetch import Failed, Fresh, RawDocument, Verdict
 from feedmill.schedule.feed_state import initial_state
 
 
@@ -42,19 +40,19 @@ class _Page(Value):
 
 
 class SourceCollector:
-    """One source on its way to a report."""
+    """Collects one source and reports on it."""
 
     def __init__(
         self,
         at: int,
         source: WindowSource,
         window: Window,
-        manners: HostQueue,
+        host_queue: HostQueue,
         services: Services,
         pages: int,
     ) -> None:
         self.at, self.source, self.window = at, source, window
-        self._manners, self._world, self._pages = manners, services, pages
+        self._host_queue, self._services, self._pages = host_queue, services, pages
         self.report = SourceReport(url=source.url, outcome="failed", feed_title=source.title)
         self.documents: list[CollectedDocument] = []
         self.drafts: list[CandidateDraft] = []
@@ -62,7 +60,7 @@ class SourceCollector:
 
     async def run(self) -> None:
         """Ask, keep and read the source, and its older pages as far as the window needs them."""
-        first = await self._visit(self.source.url)
+        first = await self._fetch_page(self.source.url)
         if first is None:
             return
         document, read = first.document, first.read
@@ -76,13 +74,13 @@ class SourceCollector:
             body_sha256=document.body_sha256,
             items=read.seen,
             pages=1,
-            note="the document breaks off" if read.parsed.truncated else "",
+            note="the document is truncated" if read.parsed.truncated else "",
         )
         self._take(first)
         await self._go_back(first)
 
     def give_up(self, problem: Exception) -> None:
-        """Report a fault of our own: nothing of the source is in the window."""
+        """Report a bug of our own: nothing of the source is in the window."""
         self.documents.clear()
         self.drafts.clear()
         self.report = SourceReport(
@@ -90,7 +88,7 @@ class SourceCollector:
             outcome="failed",
             feed_title=self.source.title,
             reason="surprise",
-            detail=f"{type(problem).__name__}: a fault in feedmill; please report it",
+            detail=f"{type(problem).__name__}: this is a bug in feedmill; please report it",
         )
 
     async def _go_back(self, page: _Page) -> None:
@@ -101,10 +99,10 @@ class SourceCollector:
             if url is None or url in asked:
                 break
             if len(self.documents) >= self._pages:
-                self._note(f"older pages were left alone after {self._pages}")
+                self._note(f"older pages were not read after page {self._pages}")
                 break
             asked.add(url)
-            older = await self._visit(url)
+            older = await self._fetch_page(url)
             if older is None:
                 break
             page = older
@@ -115,18 +113,20 @@ class SourceCollector:
             reached = covers_start(page.read, self.window.start)
         self.report = replace(self.report, reaches_back=reached)
 
-    async def _visit(self, url: str) -> _Page | None:
+    async def _fetch_page(self, url: str) -> _Page | None:
         """One page of the source, kept and read; None when there is none, and the report says why."""
-        verdict, final_url, status = await self._ask(url)
-        if not isinstance(verdict, Fresh):
-            self._fail(*_words(verdict), status=status)
+        answer = await self._host_queue.send(url, lambda: self._fetch(url))
+        verdict = answer if isinstance(answer, Failed) else answer.verdict
+        if isinstance(answer, Failed) or not isinstance(verdict, Fresh):
+            status = None if isinstance(answer, Failed) else answer.response.status
+            self._fail(*_reason_and_detail(verdict), status=status)
             return None
-        document = verdict.document
+        final_url, status = answer.response.final_url, answer.response.status
         if self._feed is None:
-            known = await self._world.store.find_feed((url, final_url))
-            self._feed = known or unsubscribed_feed(self.source.url, self._world)
-        kept = await self._keep(document, url, final_url)
-        read = await read_collected(document, self._feed, self._world)
+            known = await self._services.store.find_feed((url, final_url))
+            self._feed = known or unsubscribed_feed(self.source.url, self._services)
+        kept = await self._keep(verdict.document, url, final_url)
+        read = await read_anew(verdict.document, self._feed, self._services)
         if isinstance(read, NotAFeed):
             self._fail(read.reason, read.detail, status=status)
             return None
@@ -134,25 +134,20 @@ class SourceCollector:
             self.report = replace(self.report, http_status=status)
         return _Page(document=kept, read=read, older_url=_older(read, verdict, final_url))
 
-    async def _ask(self, url: str) -> tuple[Verdict, str, int | None]:
-        config, own = self._world.config, self.source.overrides
-        async with self._manners.slot(url) as turn:
-            if not turn.is_granted:
-                words = f"its host wants to be left alone for {turn.wait_sec:.0f} s"
-                return Failed(reason="rate-limited", detail=words), url, None
-            own = own if is_trusted(url, self.source.url) else without_credentials(own)
-            plan = plan_feed_fetch(url, own, config.fetch, forced=True)
-            response = await self._world.fetcher.fetch(
-                plan, verify_tls=own.verify_tls, proxy=own.proxy
-            )
-            turn.verdict = judge(response, plan, self._world.clock.now())
-        return turn.verdict, response.final_url, response.status
+    async def _fetch(self, url: str) -> Answer:
+        return await fetch_and_judge(
+            url,
+            self.source.overrides,
+            home_url=self.source.url,
+            fetcher=self._services.fetcher,
+            clock=self._services.clock,
+            config=self._services.config.fetch,
+        )
 
     async def _keep(self, document: RawDocument, url: str, final_url: str) -> CollectedDocument:
         """Raw before parse: durable and indexed when this returns."""
-        services, digest = self._world, sha256(document.body).hexdigest()
-        known = await services.store.blob(digest)
-        blob = known or await services.blobs.put(document.body, sha256=digest)
+        services, digest = self._services, sha256(document.body).hexdigest()
+        blob = await keep_raw(document.body, digest, services.store, services.blobs)
         kept = CollectedDocument(
             source=self.at,
             url=url,
@@ -189,7 +184,7 @@ class SourceCollector:
 
 
 def unsubscribed_feed(url: str, services: Services) -> Feed:
-    """A feed that nobody subscribed to, as it would be on its first day: to identify entries by."""
+    """A feed without a subscription, as it would be on its first day: to identify entries by."""
     now = services.clock.now()
     return Feed(
         id="",
@@ -201,18 +196,14 @@ def unsubscribed_feed(url: str, services: Services) -> Feed:
     )
 
 
-async def read_collected(
+async def read_anew(
     document: RawDocument, feed: Feed, services: Services
 ) -> ComparedDocument | NotAFeed:
-    """A document compared with what is known, every item of it read anew."""
-    now, config = services.clock.now(), services.config
-    rows = await services.store.current_document(feed.id) if feed.id else ()
-    anew = replace(feed, reader_version=None)
-    if len(document.body) > config.run.parse_in_thread_bytes:
-        made = await asyncio.to_thread(read_document, document, anew, rows, config, now)
-    else:
-        made = read_document(document, anew, rows, config, now)
-    return made if isinstance(made, NotAFeed) else await compare_with_store(made, feed, services)
+    """A document compared with what is known, every item of it parsed."""
+    now = services.clock.now()
+    return await read_and_compare(
+        document, feed, services.store, services.config, now=now, anew=True
+    )
 
 
 def _older(read: ComparedDocument, verdict: Fresh, final_url: str) -> str | None:
@@ -227,13 +218,8 @@ def _older(read: ComparedDocument, verdict: Fresh, final_url: str) -> str | None
     return next((url for url in named if url and host_key_of(url) == host_key_of(final_url)), None)
 
 
-def _words(verdict: Verdict) -> tuple[str, str]:
-    match verdict:
-        case Failed(reason="scheme"):
-            return verdict.reason, "this is no web address; one looks like https://example.com/feed"
-        case Failed():
-            return verdict.reason, verdict.detail
-        case Gone():
-            return "gone", "the publisher says that the feed is gone (410)"
-        case _:
-            return "unasked-304", "it answered that nothing changed, and nobody had asked"
+def _reason_and_detail(verdict: Verdict) -> tuple[str, str]:
+    reason, detail = describe_verdict(verdict)
+    if reason == "scheme":
+        detail = "this is no web address; one looks like https://example.com/feed"
+    return reason, detail

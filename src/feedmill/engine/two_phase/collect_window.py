@@ -1,10 +1,10 @@
-"""Collecting a window: every source is asked politely, and nothing becomes an entry (001).
+"""Collects a window: fetches every source politely and stores no entries (001).
 
-    ask       unconditional, in the host's turn; no validator is sent or stored
-    keep      raw before anybody reads it, so that an insertion later has its bytes
+    fetch     unconditional, in the host's queue; no validator is sent or stored
+    keep      the raw body before it is parsed, so that an insertion later has its bytes
     read      parse, normalise, identify, compare with what is known
-    go on     to older pages, while the window reaches back further (RFC 5005)
-    gather    chosen by date, each once, numbered
+    go back   to older pages, while the window begins earlier (RFC 5005)
+    gather    selected by date, each once, numbered
 
 A source that fails is reported with its reason, and the others go on.
 """
@@ -55,33 +55,29 @@ async def collect_window(
 ) -> CandidateFile:
     """The sealed window: what the sources hold of it, and what came of each of them.
 
-    Hosts are asked side by side, the sources of one host one after the other; `step` is told of
-    every source that is done.
+    Hosts are asked side by side, the sources of one host one after the other; `step` is called
+    for every source that is done.
     """
-    manners = HostQueue(
-        services.clock,
-        services.config.host,
-        remember=services.store.host_pace,
-        leave=services.store.limit_host,
-    )
-    errands = [
-        SourceCollector(at, one, window, manners, services, pages) for at, one in enumerate(sources)
+    host_queue = HostQueue(services.clock, services.config.host, services.store)
+    collectors = [
+        SourceCollector(at, one, window, host_queue, services, pages)
+        for at, one in enumerate(sources)
     ]
     hosts: dict[str, list[SourceCollector]] = {}
-    for errand in errands:
-        hosts.setdefault(host_key_of(errand.source.url), []).append(errand)
-    places = asyncio.Semaphore(max(services.config.run.concurrency, 1))
+    for collector in collectors:
+        hosts.setdefault(host_key_of(collector.source.url), []).append(collector)
+    slots = asyncio.Semaphore(max(services.config.run.concurrency, 1))
 
-    async def visit(host: list[SourceCollector]) -> None:
-        async with places:
-            for errand in host:
-                await _run(errand)
-                step(errand.report)
+    async def collect(host: list[SourceCollector]) -> None:
+        async with slots:
+            for collector in host:
+                await _run(collector)
+                step(collector.report)
 
     async with asyncio.TaskGroup() as group:
         for host in hosts.values():
-            group.create_task(visit(host))
-    return _filed(errands, window, services, topics=topics, prompt=prompt)
+            group.create_task(collect(host))
+    return _candidate_file(collectors, window, services, topics=topics, prompt=prompt)
 
 
 async def source_from_address(
@@ -107,27 +103,27 @@ def source_from_feed(feed: Feed) -> WindowSource:
 
 
 def is_insert_only(feed: Feed) -> bool:
-    """Whether a subscription only holds what an insertion stored; who asks for all does not mean it.
+    """Whether a subscription only holds inserted entries; `all feeds` does not include it.
 
-    Somebody named that source once, for one window. It is asked again when it is named again, by its
-    address or by a tag, or once it was resumed.
+    It was named once, for one window. It is collected again when it is named by its address or by a
+    tag, or once it was resumed.
     """
     return feed.paused and COLLECTED_TAG in feed.tags
 
 
-async def _run(errand: SourceCollector) -> None:
-    """Run one errand; a fault of our own costs its source, a store that cannot keep costs all."""
+async def _run(collector: SourceCollector) -> None:
+    """Collect one source; a bug of our own costs that source, a store error costs the whole window."""
     try:
-        await errand.run()
+        await collector.run()
     except (StoreError, BlobError):
         raise
     except Exception as problem:  # noqa: BLE001  # logged here, and the other sources go on
-        log.logger("collect").error("surprise", url=errand.source.url, error=repr(problem))
-        errand.give_up(problem)
+        log.logger("collect").error("surprise", url=collector.source.url, error=repr(problem))
+        collector.give_up(problem)
 
 
-def _filed(
-    errands: Sequence[SourceCollector],
+def _candidate_file(
+    collectors: Sequence[SourceCollector],
     window: Window,
     services: Services,
     *,
@@ -137,13 +133,13 @@ def _filed(
     """Everything that was found, as one file; documents without a candidate are left out."""
     drafts: list[CandidateDraft] = []
     documents: list[CollectedDocument] = []
-    for errand in errands:
+    for collector in collectors:
         places: dict[int, int] = {}
-        for draft in errand.drafts:
+        for draft in collector.drafts:
             own = draft.candidate.document
             if own not in places:
                 places[own] = len(documents)
-                documents.append(errand.documents[own])
+                documents.append(collector.documents[own])
             moved = replace(draft.candidate, document=places[own])
             drafts.append(replace(draft, candidate=moved))
     candidates = merge_drafts(drafts)
@@ -154,7 +150,7 @@ def _filed(
             window=window,
             topics=tuple(topics),
             prompt=prompt,
-            sources=with_counts([errand.report for errand in errands], drafts, candidates),
+            sources=with_counts([collector.report for collector in collectors], drafts, candidates),
             candidates=candidates,
             documents=tuple(documents),
         )

@@ -1,9 +1,9 @@
-"""Nothing is inserted for a program before a person said yes: questions, answers and tickets (001).
+"""Confirmation by a person before a program inserts: questions, answers, one-time tickets (001).
 
-    ask      a program wants to insert a selection; the question waits
-    accept   a person says yes; a ticket is made, told once, and kept as a hash
-    decline  a person says no
-    spend    the ticket comes back with the selection; it is taken, and never again
+    ask      a program asks to insert a selection; the question waits for an answer
+    accept   a person accepts; a ticket is made, shown once, and stored as a hash
+    decline  a person declines
+    spend    the ticket comes back with the selection; it is valid once
 
 A ticket is bound to the digest of the whole candidate file and to the candidates. For another
 selection, a second time or too late it is refused before anything is written.
@@ -18,7 +18,9 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from feedmill.engine.run.services import Services
+from feedmill.config import McpConfig
+from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.two_phase import ConfirmationStore
 from feedmill.errors import (
     ConflictError,
     CrowdedError,
@@ -40,7 +42,7 @@ _ASK_AGAIN_SEC: Final = 60.0
 
 
 class Ticket(NamedTuple):
-    """The one moment at which a ticket is known: whoever sees it may insert that selection, once."""
+    """A ticket in plain text, known only now: with it that selection may be inserted, once."""
 
     question: Question
     ticket: str
@@ -51,56 +53,69 @@ class Ticket(NamedTuple):
 
 
 async def ask_confirmation(
-    window_id: str, file_digest: str, ids: Sequence[int], services: Services, *, asked_by: str
+    window_id: str,
+    file_digest: str,
+    ids: Sequence[int],
+    store: ConfirmationStore,
+    clock: Clock,
+    config: McpConfig,
+    *,
+    asked_by: str,
 ) -> Question:
     """The question about this selection: the one that waits already, or a new one."""
     if not ids:
         message = "a selection needs at least one candidate"
         raise UsageError(message)
-    now = services.clock.now()
+    now = clock.now()
     question = Question(
-        code=_letters(services.clock.new_secret(), _CODE_CHARS),
+        code=_letters(clock.new_secret(), _CODE_CHARS),
         window_id=window_id,
         file_digest=file_digest,
         candidate_ids=_sorted(ids),
         asked_by=_name(asked_by),
         asked_at=now,
-        expires_at=now + timedelta(hours=services.config.mcp.question_hours),
+        expires_at=now + timedelta(hours=config.question_hours),
     )
-    await _make_sure_of_room(question, services)
-    return await services.store.ask_question(question)
+    await _check_open_questions(question, store)
+    return await store.ask_question(question)
 
 
 async def accept_question(
-    code: str, services: Services, *, by: str, shown: QuestionShownIn
+    code: str,
+    store: ConfirmationStore,
+    clock: Clock,
+    config: McpConfig,
+    *,
+    by: str,
+    shown: QuestionShownIn,
 ) -> Ticket:
-    """A person's yes to an open question; the ticket is told here and nowhere else."""
-    now = services.clock.now()
-    until = now + timedelta(minutes=services.config.mcp.ticket_minutes)
-    ticket = _letters(services.clock.new_secret(), _TICKET_CHARS)
+    """A person accepts an open question; the ticket is in the result and nowhere else."""
+    now = clock.now()
+    until = now + timedelta(minutes=config.ticket_minutes)
+    ticket = _letters(clock.new_secret(), _TICKET_CHARS)
     question = replace(
-        _answered(await get_question(code, services), "confirmed", now, by=by, shown=shown),
+        _answered(await get_question(code, store), "confirmed", now, by=by, shown=shown),
         ticket_expires_at=until,
     )
-    if not await services.store.answer_question(question, ticket_sha256=_hash(ticket)):
+    if not await store.answer_question(question, ticket_sha256=_hash(ticket)):
         raise _closed(code)
     return Ticket(question, "-".join(re.findall(f".{{1,{_GROUP}}}", ticket)))
 
 
 async def decline_question(
-    code: str, services: Services, *, by: str, shown: QuestionShownIn
+    code: str, store: ConfirmationStore, clock: Clock, *, by: str, shown: QuestionShownIn
 ) -> Question:
-    """A person's no to an open question."""
-    found = await get_question(code, services)
-    question = _answered(found, "declined", services.clock.now(), by=by, shown=shown)
-    if not await services.store.answer_question(question):
+    """A person declines an open question."""
+    found = await get_question(code, store)
+    question = _answered(found, "declined", clock.now(), by=by, shown=shown)
+    if not await store.answer_question(question):
         raise _closed(code)
     return question
 
 
-async def get_question(code: str, services: Services) -> Question:
+async def get_question(code: str, store: ConfirmationStore) -> Question:
     """The question that is called so; NotFoundError when there is none."""
-    found = await services.store.question(code.strip().upper())
+    found = await store.question(code.strip().upper())
     if found is None:
         message = f"there is no question {code[:40]!r}"
         raise NotFoundError(message, "`feedmill confirm --list` shows those that are open")
@@ -108,14 +123,14 @@ async def get_question(code: str, services: Services) -> Question:
 
 
 async def spend_ticket(
-    ticket: str, file_digest: str, ids: Sequence[int], services: Services
+    ticket: str, file_digest: str, ids: Sequence[int], store: ConfirmationStore, clock: Clock
 ) -> Confirmation:
     """Take the ticket for this selection; TicketError when it does not hold for exactly that."""
-    now, digest = services.clock.now(), _hash(_bare(ticket))
-    question = await services.store.ticket(digest)
+    now, digest = clock.now(), _hash(_bare(ticket))
+    question = await store.ticket(digest)
     reason = _refusal(question, file_digest, _sorted(ids), now)
-    if reason is None and not await services.store.spend_ticket(digest, now):
-        reason = "ticket-spent"  # somebody was quicker
+    if reason is None and not await store.spend_ticket(digest, now):
+        reason = "ticket-spent"  # spent by another request meanwhile
     if reason is not None or question is None:
         raise _refused(reason or "unknown-ticket")
     return Confirmation(
@@ -127,14 +142,16 @@ async def spend_ticket(
     )
 
 
-async def _make_sure_of_room(question: Question, services: Services) -> None:
-    """CrowdedError when a person would have to read too much; a question that waits is no new one."""
-    waiting = await services.store.questions(question.asked_at)
+async def _check_open_questions(question: Question, store: ConfirmationStore) -> None:
+    """CrowdedError when too many questions are open; one that is open already is no new one."""
+    waiting = await store.questions(question.asked_at)
     same = (question.file_digest, question.candidate_ids)
     if len(waiting) >= _MOST_OPEN and same not in (
         (one.file_digest, one.candidate_ids) for one in waiting
     ):
-        message = f"{len(waiting)} questions wait for an answer already"
+        message = (
+            f"{len(waiting)} questions are open already; answer some first: feedmill confirm --list"
+        )
         raise CrowdedError(message, reason="too-many-questions", retry_after_sec=_ASK_AGAIN_SEC)
 
 
@@ -156,7 +173,7 @@ def _refused(reason: TicketReason) -> TicketError:
     words = {
         "unknown-ticket": "there is no such ticket",
         "ticket-spent": "the ticket was used before",
-        "ticket-expired": "the ticket is too old",
+        "ticket-expired": "the ticket has expired",
         "other-selection": "the ticket was made for another selection",
     }
     return TicketError(f"{words[reason]}; nothing was inserted", reason=reason)
@@ -169,8 +186,8 @@ def _answered(
 
 
 def _closed(code: str) -> ConflictError:
-    message = f"the question {code[:40]} was answered before, or is too old"
-    return ConflictError(message, reason="not-open", hint="let the program ask again")
+    message = f"the question {code[:40]} was answered before, or has expired"
+    return ConflictError(message, reason="not-open", hint="ask again for the same selection")
 
 
 def _sorted(ids: Sequence[int]) -> tuple[int, ...]:
@@ -184,7 +201,7 @@ def _name(text: str) -> str:
 
 
 def _letters(secret: str, chars: int) -> str:
-    """Capital letters and digits that nobody confuses, out of 256 random bits."""
+    """Base32 letters and digits, which are easy to copy, out of 256 random bits."""
     return b32encode(sha256(secret.encode()).digest()).decode()[:chars]
 
 

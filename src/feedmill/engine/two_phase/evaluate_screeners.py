@@ -1,4 +1,4 @@
-"""How good the methods are on an evaluation set: each alone, and all of them together."""
+"""Evaluates screeners on a labelled set: precision, recall, F1 and AUC of each and of all together."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -32,13 +32,13 @@ async def evaluate(
 ) -> Evaluation:
     """Precision, recall, F1 and AUC per topic and method; `keep` is what counts as found."""
     said: dict[Method, tuple[Score, ...]] = {}
-    troubles = list(warnings)
+    problems = list(warnings)
     texts = [one.text for one in gold]
     for screener in screeners:
         try:
             said[screener.name] = await screener.score(texts, topics)
         except ScreenerError as problem:
-            troubles.append(f"{screener.name} did not answer ({problem.reason}): {problem}")
+            problems.append(f"{screener.name} did not answer ({problem.reason}): {problem}")
         if progress is not None:
             progress(1)
     found = [
@@ -64,7 +64,7 @@ async def evaluate(
         config.keep_at,
     )
     return Evaluation(
-        qualities=tuple(found), splits=splits, confusions=wrong, warnings=tuple(troubles)
+        qualities=tuple(found), splits=splits, confusions=wrong, warnings=tuple(problems)
     )
 
 

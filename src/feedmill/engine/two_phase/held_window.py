@@ -1,12 +1,13 @@
-"""What standing screens hold, as a window: reviewed and inserted like any other (001)."""
+"""Entries held by live screens as a window: reviewed and inserted like a collected one (001)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from feedmill.engine.maintain.raw_documents import load_body
-from feedmill.engine.poll.read_document import NotAFeed
+from feedmill.engine.documents.raw_documents import load_body
+from feedmill.engine.documents.read_document import NotAFeed
+from feedmill.engine.ports.two_phase import ScreenStore
 from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.candidate_file import pack_body, with_checksum
 from feedmill.engine.two_phase.candidates import (
@@ -15,7 +16,7 @@ from feedmill.engine.two_phase.candidates import (
     merge_drafts,
     with_counts,
 )
-from feedmill.engine.two_phase.collect_source import read_collected
+from feedmill.engine.two_phase.collect_source import read_anew
 from feedmill.errors import BlobMoved, NotFoundError, UsageError
 from feedmill.model.candidate import (
     SCHEMA,
@@ -34,21 +35,21 @@ DocumentPosition = int | str  # in a document: where it begins, or its key where
 
 
 class HeldWindow(NamedTuple):
-    """A window of what waits, and what screening said of it when it came."""
+    """A window of held entries, and their screenings from when they were held."""
 
     file: CandidateFile
     screenings: tuple[Screening, ...]
 
 
 async def held_entries(
-    services: Services, *, feeds: Sequence[Feed] | None = None
+    store: ScreenStore, *, feeds: Sequence[Feed] | None = None
 ) -> list[HeldEntry]:
-    """Everything that waits, of these feeds or of all, the oldest first."""
+    """All held entries, of these feeds or of all, the oldest first."""
     found: list[HeldEntry] = []
     for feed_id in [None] if feeds is None else [feed.id for feed in feeds]:
         after: str | None = None
         while True:
-            page = await services.store.held(feed_id=feed_id, after=after, limit=1_000)
+            page = await store.held(feed_id=feed_id, after=after, limit=1_000)
             found += page.items
             if page.next is None:
                 break
@@ -57,10 +58,10 @@ async def held_entries(
 
 
 async def held_window(services: Services, *, feeds: Sequence[Feed] | None = None) -> HeldWindow:
-    """What waits as a sealed window, read from its raw documents; UsageError when nothing does."""
-    held = await held_entries(services, feeds=feeds)
+    """Held entries as a window, read from their raw documents; UsageError when there are none."""
+    held = await held_entries(services.store, feeds=feeds)
     if not held:
-        message = "nothing waits for a word"
+        message = "no entries are held for review"
         raise UsageError(message)
     gathering = _Gathering(services)
     by_body: dict[tuple[str, str], list[HeldEntry]] = {}
@@ -74,13 +75,13 @@ async def held_window(services: Services, *, feeds: Sequence[Feed] | None = None
 
 
 async def held_uids_at(
-    candidates: Sequence[WindowCandidate], body_sha256: str, feed: Feed, services: Services
+    candidates: Sequence[WindowCandidate], body_sha256: str, feed: Feed, store: ScreenStore
 ) -> tuple[str, ...]:
-    """Those of a feed's waiting entries that stand where these candidates of a document do."""
+    """The held entries of a feed at the positions of these candidates in a document."""
     places = {_place(one) for one in candidates}
     return tuple(
         one.entry_uid
-        for one in await held_entries(services, feeds=(feed,))
+        for one in await held_entries(store, feeds=(feed,))
         if one.body_sha256 == body_sha256 and document_position_of(one) in places
     )
 
@@ -95,32 +96,32 @@ def _place(one: WindowCandidate) -> DocumentPosition:
 
 
 class _Gathering:
-    """The documents, sources and drafts of what waits."""
+    """The documents, sources and drafts of held entries."""
 
     def __init__(self, services: Services) -> None:
-        self._world = services
+        self._services = services
         self._sources: dict[str, SourceReport] = {}
         self._documents: list[CollectedDocument] = []
         self._drafts: list[CandidateDraft] = []
         self._said: dict[tuple[int, DocumentPosition], Screening | None] = {}
 
     async def take(self, feed: Feed, held: Sequence[HeldEntry]) -> None:
-        """Add what waits in one document of a feed."""
+        """Add the held entries of one document of a feed."""
         source = self._source(feed)
-        fetch = await self._world.store.fetch(held[0].fetch_id)
+        fetch = await self._services.store.fetch(held[0].fetch_id)
         url = feed.url if fetch is None else fetch.url
         final_url = feed.url if fetch is None else fetch.final_url
         content_type = None if fetch is None else fetch.content_type
         digest = held[0].body_sha256
         try:
-            body = await load_body(digest, self._world)
+            body = await load_body(digest, self._services.store, self._services.blobs)
         except (NotFoundError, BlobMoved):
-            self._note(feed, "a raw document is gone")
+            self._note(feed, "a raw document is not kept any more")
             return
         raw = RawDocument(body=body, url=final_url, content_type=content_type)
-        read = await read_collected(raw, feed, self._world)
+        read = await read_anew(raw, feed, self._services)
         if isinstance(read, NotAFeed):
-            self._note(feed, f"a document is read as no feed today ({read.reason})")
+            self._note(feed, f"a document can no longer be parsed as a feed ({read.reason})")
             return
         waiting = {document_position_of(one): one for one in held}
         document = len(self._documents)
@@ -146,8 +147,8 @@ class _Gathering:
         )
 
     def window(self, held: Sequence[HeldEntry]) -> HeldWindow:
-        """All of it, sealed."""
-        now = self._world.clock.now()
+        """All of it as a window."""
+        now = self._services.clock.now()
         candidates = merge_drafts(self._drafts)
         dates = [one.published_at for one in candidates if one.published_at is not None]
         start = min((*dates, *(one.held_at for one in held)))

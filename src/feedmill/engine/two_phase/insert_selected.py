@@ -1,12 +1,12 @@
-"""Inserting what somebody confirmed, through the same reading and the same transaction as a poll.
+"""Inserts confirmed candidates, through the same reading and the same transaction as a poll.
 
     check     every id, the confirmation, every document: before anything is written
     read      the raw document again, whole, so that identity is judged as a poll would
-    choose    of its changes those of the chosen items
-    commit    entries, identities, articles, events and the way to the raw bytes, document by document
+    select    of its changes those of the confirmed items
+    commit    entries, identities, articles, events and the reference to the raw body, document by document
 
-A source that nobody subscribed to becomes a paused subscription under the tag `collected`: its
-entries need a feed to belong to, and nobody asked to poll it. `feedmill resume` does.
+A source without a subscription becomes a paused subscription under the tag `collected`: its
+entries need a feed to belong to, and it is not to be polled until `feedmill resume`.
 """
 
 from collections import Counter
@@ -16,6 +16,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from feedmill.engine.documents.raw_documents import keep_raw
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import validate_address
 from feedmill.engine.two_phase.candidate_file import raise_candidate_error, select_candidates
@@ -76,7 +77,7 @@ async def insert_selected(
     # Twice over the documents, one at a time: packed in a file, they can be far larger than it.
     async for choice in selected_documents(file, wanted, services):
         known = await _feed_of(choice.source, services)
-        await find_selected_items(choice, known or _passing(choice.source, services), services)
+        await find_selected_items(choice, known or _unsubscribed(choice.source, services), services)
     counts: Counter[str] = Counter()
     new: list[str] = []
     async for choice in selected_documents(file, wanted, services):
@@ -104,33 +105,36 @@ def _check(
             "other-file", "the confirmation is about another window; nothing was written"
         )
     if not wanted:
-        raise_candidate_error("bad-selection", "no candidate was chosen; nothing was written")
+        raise_candidate_error("bad-selection", "no candidate was selected; nothing was written")
     missing = {one.candidate_id for one in wanted}.difference(confirmation.candidate_ids)
     if missing:
         words = ", ".join(map(str, sorted(missing)[:20]))
         raise_candidate_error(
-            "not-confirmed", f"nobody confirmed candidate {words}; nothing was written"
+            "not-confirmed", f"candidate {words} was not confirmed; nothing was written"
         )
 
 
 async def _feed_of(source: SourceReport, services: Services) -> Feed | None:
     """The feed that the source's entries belong to, by the addresses that were collected from.
 
-    Not by the id in the file: whoever made the file could name any feed with it.
+    Not by the id in the file: a forged file could name any feed with it.
     """
     urls = (source.url,) if source.final_url is None else (source.url, source.final_url)
     return await services.store.find_feed(urls)
 
 
-def _passing(source: SourceReport, services: Services) -> Feed:
-    """The feed that a source would become; CandidateError for what nobody can subscribe to."""
+def _unsubscribed(source: SourceReport, services: Services) -> Feed:
+    """The feed that a source would become; CandidateError for an address that cannot be subscribed to."""
     try:
         url = validate_address(source.url, services.config.fetch.allow_cidrs).url
     except AddressError as problem:
-        raise_candidate_error("malformed", f"a source of the file is none: {problem}", problem.hint)
+        raise_candidate_error(
+            "malformed", f"the file has an invalid source: {problem}", problem.hint
+        )
     if url != source.url:
         raise_candidate_error(
-            "malformed", f"{printable_url(source.url)} is not how a source is written"
+            "malformed",
+            f"the file has an invalid source: {printable_url(source.url)} is not in its canonical spelling",
         )
     return unsubscribed_feed(url, services)
 
@@ -174,10 +178,9 @@ async def _commit(
     choice: SelectedDocument, feed: Feed, changes: Changes, services: Services
 ) -> None:
     now, digest = services.clock.now(), choice.document.body_sha256
-    known = await services.store.blob(digest)
-    blob = known or await services.blobs.put(choice.raw.body, sha256=digest)
+    blob = await keep_raw(choice.raw.body, digest, services.store, services.blobs)
     added = [change.entry_uid for change in changes.changes if isinstance(change, Added)]
-    waiting = await held_uids_at(choice.candidates, digest, feed, services)
+    waiting = await held_uids_at(choice.candidates, digest, feed, services.store)
     fetch = _record(choice, feed, changes.summary, now, services)
     refresh = Refresh(
         lane=None,
@@ -189,16 +192,18 @@ async def _commit(
         entries_only=True,
         released=tuple(dict.fromkeys((*added, *waiting))),
     )
-    for _ in range(_TRIES):  # a feed has one fetch per instant (D26): this one is nobody's run
+    for _ in range(
+        _TRIES
+    ):  # a feed has one fetch per instant (D26), and this one has no scheduled time
         done = await services.store.commit(refresh)
         if done.fenced:
-            message = f"the feed {feed.url} was removed meanwhile"
+            message = f"the feed {feed.url} was removed during the insertion"
             raise ConflictError(message, reason="feed-removed", hint="insert again")
         if not done.duplicate:
             return
         later = refresh.fetch.scheduled_at + _TICK
         refresh = replace(refresh, fetch=replace(refresh.fetch, scheduled_at=later))
-    message = f"the feed {feed.url} has no free instant for an insertion"
+    message = f"the feed {feed.url} is being inserted into by other processes"
     raise ConflictError(message, reason="busy", hint="insert again")
 
 

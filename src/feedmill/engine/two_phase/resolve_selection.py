@@ -1,15 +1,16 @@
-"""What somebody chose, found again: the documents, the items in them, and what these change."""
+"""Finds the selected candidates again in their documents, and what inserting them changes."""
 
 from collections.abc import AsyncIterator, Sequence
 
 from msgspec.structs import replace
 
-from feedmill.engine.maintain.raw_documents import load_body
-from feedmill.engine.poll.read_document import ComparedDocument, NotAFeed
+from feedmill.engine.documents.candidate import SUMMARY_CHARS
+from feedmill.engine.documents.raw_documents import load_body
+from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed
 from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.candidate_file import raise_candidate_error, unpack_body
-from feedmill.engine.two_phase.candidates import SUMMARY_CHARS, identified_items
-from feedmill.engine.two_phase.collect_source import read_collected
+from feedmill.engine.two_phase.candidates import identified_items
+from feedmill.engine.two_phase.collect_source import read_anew
 from feedmill.errors import NotFoundError
 from feedmill.model.base import Value
 from feedmill.model.candidate import (
@@ -32,7 +33,7 @@ from feedmill.model.identity import (
 
 
 class SelectedDocument(Value):
-    """One document of the file with what was chosen from it."""
+    """One document of the file with the candidates selected from it."""
 
     document: CollectedDocument
     source: SourceReport
@@ -43,12 +44,13 @@ class SelectedDocument(Value):
 async def selected_documents(
     file: CandidateFile, wanted: Sequence[WindowCandidate], services: Services
 ) -> AsyncIterator[SelectedDocument]:
-    """What was chosen, document by document in the order of the file, one at a time with its bytes."""
+    """The selection, document by document in the order of the file, one at a time with its bytes."""
     by_document: dict[int, list[WindowCandidate]] = {}
     for one in wanted:
         if not (0 <= one.document < len(file.documents) and 0 <= one.source < len(file.sources)):
             raise_candidate_error(
-                "malformed", f"candidate {one.candidate_id} stands in no document of the file"
+                "malformed",
+                f"candidate {one.candidate_id} refers to a document that the file does not have",
             )
         if file.documents[one.document].source != one.source:
             raise_candidate_error(
@@ -68,10 +70,10 @@ async def find_selected_items(
     choice: SelectedDocument, feed: Feed, services: Services
 ) -> tuple[ComparedDocument, dict[int, Identified]]:
     """The document compared with what is known, and the item of each chosen candidate in it."""
-    read = await read_collected(choice.raw, feed, services)
+    read = await read_anew(choice.raw, feed, services)
     if isinstance(read, NotAFeed):
         raise_candidate_error(
-            "no-such-item", f"{choice.source.url} is read as no feed today ({read.reason})"
+            "no-such-item", f"{choice.source.url} can no longer be parsed as a feed ({read.reason})"
         )
     items = identified_items(read)
     by_place = {_place(item): item for item in items}
@@ -81,7 +83,7 @@ async def find_selected_items(
         place = (one.slice_offset, one.slice_length)
         item = by_place.get(place) if one.slice_offset is not None else by_key.get(one.dedupe_key)
         if item is None or not _is_as_shown(one, item, read.clean.title):
-            message = f"candidate {one.candidate_id} is not in its document as it is read today"
+            message = f"candidate {one.candidate_id} is not found in its document any more"
             raise_candidate_error(
                 "no-such-item", f"{message}; nothing was written", "collect the window again"
             )
@@ -92,7 +94,7 @@ async def find_selected_items(
 async def changes_of_selected(
     read: ComparedDocument, items: Sequence[Identified], services: Services
 ) -> Changes:
-    """Those of a document's changes that are about the chosen items, as if it held nothing else."""
+    """Those of a document's changes that are about the selected items, as if the document held nothing else."""
     mine = {id(item) for item in items}
     kept = [
         change
@@ -104,7 +106,7 @@ async def changes_of_selected(
         for change in kept
         if isinstance(change, Added) and change.article == "duplicate" and change.seen.article_hash
     ]
-    # An item that nobody chose may have the same article; then it is this one that brings it.
+    # An item that was not selected may have the same article; then this one brings it.
     taken = set(await services.store.articles(doubtful)) if doubtful else set()
     settled: list[Change] = []
     for change in kept:
@@ -122,7 +124,7 @@ async def _body(document: CollectedDocument, services: Services) -> bytes:
         limit = services.config.fetch.max_body_bytes
         return unpack_body(document.body, document.body_sha256, limit)
     try:
-        return await load_body(document.body_sha256, services)
+        return await load_body(document.body_sha256, services.store, services.blobs)
     except NotFoundError:
         message = f"the document of {document.url} is neither in the file nor in the raw store"
         raise_candidate_error(
@@ -136,7 +138,7 @@ def _place(item: Identified) -> tuple[int | None, int | None]:
 
 
 def _is_as_shown(one: WindowCandidate, item: Identified, feed_title: str | None) -> bool:
-    """Whether the words that somebody confirmed are those of the document, and no others."""
+    """Whether the text that was confirmed is that of the document."""
     entry = item.entry
     summary = None if entry.summary is None else entry.summary[:SUMMARY_CHARS]
     said = (one.title, one.url, one.summary, one.categories, one.feed_title)

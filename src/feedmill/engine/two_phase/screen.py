@@ -1,7 +1,7 @@
-"""Screen texts by topics: local methods see all of them, a language model only what is unclear.
+"""Screens texts by topics: local methods score all of them, a language model only the unclear ones.
 
-A method that fails costs itself: the others go on, the result says that it is degraded, and
-whoever asked is warned. Nothing here confirms or inserts anything (001).
+A method that fails is left out: the others go on, the result is marked as degraded, and the caller
+is warned. Nothing here confirms or inserts anything (001).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,10 +31,10 @@ async def screen_texts(
 ) -> tuple[Screening, ...]:
     """One suggestion for each text, in their order.
 
-    `asked` are the methods that somebody wanted, whether there is a screener for them or not;
-    `progress` is told how many texts are done, `warn` what went wrong.
+    `asked` are the methods that were requested, whether there is a screener for them or not;
+    `progress` is called with the number of texts done, `warn` with each problem.
     """
-    tell = warn or _log
+    report = warn or _log
     local = [one for one in screeners if one.name != "llm"]
     judges = [one for one in screeners if one.name == "llm"]
     missing = {method for method in asked if method not in {one.name for one in screeners}}
@@ -44,7 +44,7 @@ async def screen_texts(
     for batch in _batches(texts, config.batch):
         said: ScoresByText = {text.ref: [] for text in batch}
         for screener in tuple(local):
-            if not await _ask(screener, batch, topic_set, said, tell):
+            if not await _ask(screener, batch, topic_set, said, report):
                 local.remove(screener)
                 missing.add(screener.name)
         for text in batch:
@@ -56,7 +56,7 @@ async def screen_texts(
         if progress is not None:
             progress(len(batch))
     for judge in judges:
-        await _ask(judge, tuple(unclear.values()), topic_set, scores, tell)
+        await _ask(judge, tuple(unclear.values()), topic_set, scores, report)
     second = {
         ref: _again(text, first[ref], scores[ref], topic_set, config, learnt, missing)
         for ref, text in unclear.items()
@@ -98,7 +98,7 @@ async def _ask(
     texts: Sequence[ScreenText],
     topic_set: TopicSet,
     scores: ScoresByText,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> bool:
     """Gather what one method says; False when it failed as a whole."""
     try:
@@ -107,13 +107,13 @@ async def _ask(
         raise
     except FeedmillError as problem:
         words = f"{screener.name} did not answer ({problem.reason}): {problem}"
-        tell(f"{words}; {problem.hint}" if problem.hint else words)
+        report(f"{words}; {problem.hint}" if problem.hint else words)
         return False
     for one in found:
         scores[one.ref].append(one)
     if screener.failure:
         rated = len({one.ref for one in found})
-        tell(f"{screener.name} rated {rated} of {len(texts)} texts: {screener.failure}")
+        report(f"{screener.name} rated {rated} of {len(texts)} texts: {screener.failure}")
     return True
 
 

@@ -1,9 +1,9 @@
-"""What lies beside a candidate file: suggestions, a choice among them, and who confirmed it (001).
+"""Files beside a candidate file: screenings, selection, confirmations (001).
 
-    candidates.json                  the window itself, see candidates.py
-    candidates.screening.json        suggestions for its candidates, the last word on each
-    candidates.selected.txt          ids that somebody chose
-    candidates.confirmations.jsonl   who confirmed what, when, and what they were shown
+    candidates.json                  the window itself, see candidate_file.py
+    candidates.screening.json        suggestions for its candidates, the newest for each
+    candidates.selected.txt          ids that were selected
+    candidates.confirmations.jsonl   who confirmed what, when, and where it was shown
 
 Each names the digest of the window that it belongs to.
 """
@@ -40,7 +40,7 @@ _SHOWN: Final[dict[str, SelectionShownIn]] = {"terminal": "terminal", "page": "p
 
 
 class Selection(Value):
-    """Ids that somebody chose, and what they were looking at."""
+    """Selected ids, and where the candidates were shown."""
 
     ids: tuple[int, ...]
     shown: SelectionShownIn
@@ -56,17 +56,17 @@ class Screenings(Value):
 
 
 def screening_path(path: Path) -> Path:
-    """Where the suggestions for a candidate file lie."""
+    """The path of the suggestions for a candidate file."""
     return path.with_name(f"{path.stem}.screening.json")
 
 
 def selection_path(path: Path) -> Path:
-    """Where a review in the terminal leaves the ids that were chosen."""
+    """The path of the ids that were selected in a terminal review."""
     return path.with_name(f"{path.stem}.selected.txt")
 
 
 def confirmations_path(path: Path) -> Path:
-    """Where it is recorded who confirmed what."""
+    """The path of the record of confirmations."""
     return path.with_name(f"{path.stem}.confirmations.jsonl")
 
 
@@ -97,7 +97,7 @@ def read_screenings(path: Path, file: CandidateFile) -> tuple[Screening, ...]:
         read_file_limited(beside, MAX_RECORD_BYTES * 8), str(beside), SCREENING_SCHEMA, Screenings
     )
     if record.file_digest != file.digest:
-        message = f"{beside} screens another window than {path}"
+        message = f"{beside} belongs to another window than {path}"
         raise_candidate_error("other-file", message, f"screen it again: feedmill screen {path}")
     return record.screenings
 
@@ -115,12 +115,12 @@ def read_selection(path: Path, file: CandidateFile) -> Selection:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise_candidate_error("bad-selection", f"{path} is no list of candidate ids")
+        raise_candidate_error("bad-selection", f"{path} is not a list of candidate ids")
     notes = [line.lstrip("# ").split() for line in text.splitlines() if line.startswith("#")]
     said = {note[0]: note[1] for note in notes if len(note) == 2}
     if said.get("file", file.digest) != file.digest:
-        message = f"{path} was chosen from another window; nothing was written"
-        raise_candidate_error("other-file", message, "choose again: feedmill review")
+        message = f"{path} was selected from another window; nothing was written"
+        raise_candidate_error("other-file", message, "select again: feedmill review")
     plain = "\n".join(line.partition("#")[0] for line in text.splitlines())
     ids = parse_ids(plain.strip().removeprefix("[").removesuffix("]"), str(path))
     return Selection(ids=ids, shown=_SHOWN.get(said.get("shown", ""), "command-line"))
@@ -134,14 +134,14 @@ def parse_ids(text: str, name: str = "the selection") -> tuple[int, ...]:
         first, dash, last = word.partition("-")
         numbers = (first, last if dash else first)
         if not all(_ID.fullmatch(number) for number in numbers):
-            message = f"{name}: {word[:40]!r} is no candidate id"
+            message = f"{name}: {word[:40]!r} is not a candidate id"
             raise_candidate_error("bad-selection", message, "write ids like 3,7,12 or 3-9")
         low, high = (int(number) for number in numbers)
         spelled += high - low + 1
         # Counted before it is spelled out: a few bytes can name the same million again and again.
         if high < low or spelled > _MOST_IDS:
             raise_candidate_error(
-                "bad-selection", f"{name}: {word[:40]!r} is no range of candidate ids"
+                "bad-selection", f"{name}: {word[:40]!r} is not a range of candidate ids"
             )
         found |= dict.fromkeys(range(low, high + 1))
     if not found:
@@ -168,4 +168,4 @@ def read_confirmations(path: Path) -> tuple[Confirmation, ...]:
     try:
         return tuple(msgspec.json.decode(line, type=Confirmation) for line in lines if line)
     except msgspec.DecodeError as problem:
-        raise_candidate_error("malformed", f"{beside} is no record of confirmations: {problem}")
+        raise_candidate_error("malformed", f"{beside} is not a record of confirmations: {problem}")

@@ -1,4 +1,4 @@
-"""A span of time to collect: half-open, in UTC, from what a person writes (001)."""
+"""Parses the time window to collect: half-open, in UTC (001)."""
 
 import re
 from datetime import UTC, date, datetime, time, timedelta
@@ -27,7 +27,7 @@ def window_of_last(span: timedelta, *, now: datetime) -> Window:
     try:
         return _checked(until - span, until)
     except OverflowError:
-        raise_candidate_error("bad-window", "the window reaches back before the calendar", _HINT)
+        raise_candidate_error("bad-window", "the window begins before the year 1", _HINT)
 
 
 def is_within(window: Window, at: datetime) -> bool:
@@ -38,7 +38,7 @@ def is_within(window: Window, at: datetime) -> bool:
 def _checked(start: datetime, end: datetime) -> Window:
     if end <= start:
         message = f"the window from {_shown(start)} to {_shown(end)} is empty"
-        raise_candidate_error("bad-window", message, "its end has to lie after its start")
+        raise_candidate_error("bad-window", message, "its end has to be after its start")
     return Window(start=start, end=end)
 
 
@@ -53,7 +53,7 @@ def _instant(text: str, name: str, *, days: int = 0) -> datetime:
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
         raise_candidate_error(
-            "bad-window", f"the {name} {words[:40]!r} is no day and no instant", _HINT
+            "bad-window", f"the {name} {words[:40]!r} is neither a day nor an instant", _HINT
         )
 
 

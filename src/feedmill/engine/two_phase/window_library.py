@@ -1,8 +1,8 @@
-"""The shelf of collected windows in the home folder, for who names a window and not a file.
+"""Library of collected windows in the home folder, by id.
 
-An agent is given the id of a window and never a path: it cannot make the mill read or write any
-other file. The id is the beginning of the digest over the whole file, so it names these words and
-no others.
+An agent is given the id of a window and never a path: it cannot make feedmill read or write any
+other file. The id is the beginning of the digest over the whole file, so it names this content and
+no other.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from feedmill.engine.run.services import Services
+from feedmill.config import Config
 from feedmill.engine.two_phase.candidate_file import read_candidates, write_candidates
 from feedmill.engine.two_phase.sidecar_files import (
     confirmations_path,
@@ -27,7 +27,7 @@ _ID: Final = re.compile(r"[0-9a-f]{16}")
 
 
 class SavedWindow(NamedTuple):
-    """A window on the shelf."""
+    """A window in the library."""
 
     id: str
     path: Path
@@ -35,15 +35,15 @@ class SavedWindow(NamedTuple):
 
 
 class WindowLibrary:
-    """Windows by their ids; the last ones that were read stay at hand."""
+    """Windows by their ids; the last ones that were read are cached."""
 
-    def __init__(self, services: Services) -> None:
-        self._folder = Path(services.config.store.home) / WINDOWS_FOLDER
-        self._keep = max(1, services.config.mcp.windows_keep)
-        self._at_hand: dict[str, tuple[tuple[int, int], CandidateFile]] = {}
+    def __init__(self, config: Config) -> None:
+        self._folder = Path(config.store.home) / WINDOWS_FOLDER
+        self._keep = max(1, config.mcp.windows_keep)
+        self._cached: dict[str, tuple[tuple[int, int], CandidateFile]] = {}
 
     async def save(self, file: CandidateFile) -> SavedWindow:
-        """Keep a sealed window; the oldest ones go when there are too many."""
+        """Save a window; the oldest ones are deleted when there are too many."""
         window_id = file.digest[:_ID_CHARS]
         path = self._path(window_id)
         await asyncio.to_thread(self._write, path, file)
@@ -52,13 +52,13 @@ class WindowLibrary:
     async def window(self, window_id: str, *, checked: bool = False) -> SavedWindow:
         """The window of that id; NotFoundError without one, CandidateError when it was changed.
 
-        `checked` reads and proves the whole file again, whatever is at hand: before it counts.
+        `checked` reads and proves the whole file again, bypassing the cache: before an insertion.
         """
         name = window_id.strip().lower()
         if _ID.fullmatch(name) is None:
             raise _unknown(window_id)
         if checked:
-            self._at_hand.pop(name, None)
+            self._cached.pop(name, None)
         path = self._path(name)
         return SavedWindow(name, path, await asyncio.to_thread(self._read, name, path))
 
@@ -78,19 +78,19 @@ class WindowLibrary:
                 gone.unlink(missing_ok=True)
 
     def _read(self, window_id: str, path: Path) -> CandidateFile:
-        """The file as it is now: what is at hand counts as long as nobody touched the file."""
+        """The file as it is now: the cached one is used while the file is unchanged."""
         try:
             found = path.stat()
         except FileNotFoundError:
             raise _unknown(window_id) from None
         stamp = (found.st_mtime_ns, found.st_size)
-        known = self._at_hand.get(window_id)
+        known = self._cached.get(window_id)
         if known is not None and known[0] == stamp:
             return known[1]
         file = read_candidates(path)
         if not file.digest.startswith(window_id):  # a good file under another's name
             raise _unknown(window_id)
-        self._at_hand = {**dict(list(self._at_hand.items())[-1:]), window_id: (stamp, file)}
+        self._cached = {**dict(list(self._cached.items())[-1:]), window_id: (stamp, file)}
         return file
 
     def _newest_first(self) -> list[Path]:
@@ -100,4 +100,4 @@ class WindowLibrary:
 
 def _unknown(window_id: str) -> NotFoundError:
     message = f"there is no window {window_id[:40]!r}"
-    return NotFoundError(message, "collect_window makes one and names it")
+    return NotFoundError(message, "collect_window makes one and returns its id")

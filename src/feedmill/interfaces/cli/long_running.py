@@ -8,12 +8,11 @@ from typing import Final
 from feedmill.app.doctor import readiness_checks_for, warn_if_raw_not_shared
 from feedmill.app.services import Schema, open_services, systemd_notifier
 from feedmill.config import Config
+from feedmill.engine.run.gauges import run_counters, run_gauges
 from feedmill.engine.run.heartbeat import heartbeat
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.liveness import Liveness
-from feedmill.engine.run.queue_gauges import run_gauges
 from feedmill.engine.run.readiness import check_readiness
-from feedmill.engine.run.refresh_report import run_counters
 from feedmill.engine.run.services import Services
 from feedmill.engine.run.systemd_status import run_systemd_status
 from feedmill.interfaces.cli.early_signals import SIGNALS, early_signal
@@ -72,7 +71,7 @@ async def role_services(
     probes = readiness_checks_for(services, role)
 
     async def ask() -> Readiness:
-        return await check_readiness(services, watch, liveness, role, probes)
+        return await check_readiness(services.store, services.clock, watch, liveness, role, probes)
 
     health = services.config.health
     addresses = [(health.host, health.port)] if health.port else []
@@ -85,11 +84,13 @@ async def role_services(
             routes = role_routes(metrics, liveness, ask)
             for host, port in addresses:
                 await stack.enter_async_context(serve_health_page(routes, host, port))
-        await stack.enter_async_context(heartbeat(services, watch, role))
+        await stack.enter_async_context(heartbeat(services.store, services.clock, watch, role))
         background = [group.create_task(warn_if_raw_not_shared(services, watch))]
         if addresses:
-            background.append(group.create_task(run_counters(services, metrics, watch)))
-            gauging = run_gauges(services, metrics, watch, consumers=consumers)
+            background.append(group.create_task(run_counters(services.store, metrics, watch)))
+            gauging = run_gauges(
+                services.store, services.clock, metrics, watch, consumers=consumers
+            )
             background.append(group.create_task(gauging))
         background.append(group.create_task(_notify_systemd(ask, services, watch, liveness)))
         try:
@@ -118,4 +119,6 @@ async def _notify_systemd(
 ) -> None:
     line = systemd_notifier()
     if line.is_heard:
-        await run_systemd_status(line.notify, line.watchdog_sec, ask, services, watch, liveness)
+        await run_systemd_status(
+            line.notify, line.watchdog_sec, ask, services.clock, watch, liveness
+        )

@@ -15,8 +15,9 @@ from feedmill.engine.deliver.to_sinks import run_delivery
 from feedmill.engine.deliver.to_webhooks import run_webhooks
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.poll.scheduler import run_forever
+from feedmill.engine.run.gauges import run_counters
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.refresh_report import RefreshReport, run_counters
+from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services
@@ -72,9 +73,9 @@ def serve_until_stopped(
         async with open_services_when_ready(config, "apply" if with_mill else "await") as services:
             report = RefreshReport(logger("engine"), Metrics())
             watch = Lifecycle(
-                owner_name(), (report.refreshed,), (report.surprised,), (report.troubled,)
+                owner_name(), (report.refreshed,), (report.crashed,), (report.store_failed,)
             )
-            watch.lease_lost_listeners += (report.lost,)
+            watch.lease_lost_listeners += (report.lease_lost,)
             stopping = stop_on_signals(watch)
             async with AsyncExitStack() as stack:
                 addresses = await _open(stack, services, watch, report.metrics, wanted)
@@ -116,10 +117,18 @@ async def _work(
     parts = ("polls",) if with_mill else ()
     role_tasks = role_services(services, watch, role, report.metrics, parts=parts)
     async with role_tasks, asyncio.TaskGroup() as group:
-        counting = group.create_task(run_counters(services, report.metrics, watch))
+        counting = group.create_task(run_counters(services.store, report.metrics, watch))
         if with_mill:
             for sink in file_sinks(services):
-                group.create_task(run_delivery(services, sink, watch, every_sec=1.0))
+                group.create_task(
+                    run_delivery(
+                        services.store,
+                        sink,
+                        watch,
+                        every_sec=1.0,
+                        drain_sec=services.config.run.drain_sec,
+                    )
+                )
             group.create_task(run_maintenance(services, watch))
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
             group.create_task(run_forever(services, watch))

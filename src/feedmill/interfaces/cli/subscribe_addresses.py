@@ -103,7 +103,7 @@ async def _join(
     done = await _met(url, options, subscriber, as_is=as_is)
     if isinstance(done, FeedChoices) or done.created:
         return done
-    return replace(done, feed=await add_tags(done.feed, options.tags, subscriber.services))
+    return replace(done, feed=await add_tags(done.feed, options.tags, subscriber.services.store))
 
 
 async def _met(

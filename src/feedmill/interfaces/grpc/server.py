@@ -46,9 +46,11 @@ async def grpc_server(
     services: Services, host: str = "127.0.0.1", port: int = 0
 ) -> AsyncIterator[Bound]:
     """Serve while the block runs; port 0 takes a free port. UsageError without a token, see D30."""
-    await check_binding(host, services)
+    await check_binding(host, services.store, services.clock)
     watch = Lifecycle("grpc")
-    room = CallContext(services, LogNotifier(services, watch), watch, set(), Subscriber(services))
+    room = CallContext(
+        services, LogNotifier(services.store, watch), watch, set(), Subscriber(services)
+    )
     gate = AuthInterceptor(services, host, scopes_of(GRPC_METHODS))
     server = grpc.aio.server(
         handlers=handlers_of(GRPC_METHODS, room, gate),

@@ -62,7 +62,7 @@ _TIMEOUT: Final = "timeout: the call took more than {sec:.0f} s and was cancelle
 
 def make_server(services: Services) -> MCPServer[McpState]:
     """The server with all its tools, for any transport."""
-    state = McpState(services=services, window_library=WindowLibrary(services))
+    state = McpState(services=services, window_library=WindowLibrary(services.config))
 
     @asynccontextmanager
     async def lifespan(_: MCPServer[McpState]) -> AsyncIterator[McpState]:

@@ -30,7 +30,7 @@ async def mcp_http_server(services: Services, host: str, port: int) -> AsyncIter
     UsageError when the address is reachable from other machines and no token exists (D30), or when
     it cannot be bound.
     """
-    await check_binding(host, services)
+    await check_binding(host, services.store, services.clock)
     listening = listen(host, port)
     config = services.config
     server = make_server(services)

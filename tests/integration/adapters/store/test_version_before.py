@@ -23,7 +23,7 @@ from feedmill.app.services import open_services
 from feedmill.app.settings import load_config
 from feedmill.app.store_moves import migrate_store
 from feedmill.config import Config
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.maintain.retention import verify_integrity
 from feedmill.engine.poll.replay import replay
 from feedmill.engine.poll.scheduler import run_once
@@ -94,12 +94,12 @@ def test_migrated_store_is_sound_and_every_raw_body_has_its_hash(old_home: OldHo
     async def story(services: Services) -> None:
         bodies = old_home.expected["bodies"]
 
-        result = await verify_integrity(services)
+        result = await verify_integrity(services.store, services.blobs)
 
         assert result["problems"] == []
         assert result["documents"] == len(bodies)
         for sha256, size in bodies.items():
-            body = await load_body(sha256, services)
+            body = await load_body(sha256, services.store, services.blobs)
             assert (hashlib.sha256(body).hexdigest(), len(body)) == (sha256, size)
 
     in_migrated(old_home, story)
@@ -143,7 +143,7 @@ def test_next_poll_stores_what_is_new_and_nothing_twice(old_home: OldHome) -> No
         found = (await services.store.entries(EntryFilter(include_removed=True), limit=1000)).items
         known = {one["uid"] for one in old_home.expected["figures"]["entries"]}
         assert {one.entry_uid for one in found} - known == {restored.entry_uid, added.entry_uid}
-        assert (await verify_integrity(services))["problems"] == []
+        assert (await verify_integrity(services.store, services.blobs))["problems"] == []
 
     in_migrated(old_home, story)
 
@@ -222,7 +222,7 @@ async def last_body(feed: Feed, services: Services) -> bytes:
     fetch = await services.store.fetch(feed.document_fetch_id)
     assert fetch is not None
     assert fetch.body_sha256 is not None
-    return await load_body(fetch.body_sha256, services)
+    return await load_body(fetch.body_sha256, services.store, services.blobs)
 
 
 async def poll(services: Services, feeds: list[Feed]) -> None:

@@ -17,7 +17,7 @@ from feedmill.errors import StoreError
 @asynccontextmanager
 async def ringing(stage: Stage) -> AsyncIterator[tuple[LogNotifier, Lifecycle]]:
     watch = stage.watch()
-    bell = LogNotifier(stage.services, watch, every_sec=0.01)
+    bell = LogNotifier(stage.services.store, watch, every_sec=0.01)
     async with asyncio.TaskGroup() as group:
         group.create_task(bell.run())
         yield bell, watch

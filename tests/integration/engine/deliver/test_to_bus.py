@@ -15,16 +15,17 @@ from tests.support.waiting import HANG_GUARD_SEC, wait_for_answer, wait_until
 
 from feedmill.app.services import make_bus
 from feedmill.config import BusConfig, Config, RunConfig
-from feedmill.engine.deliver.to_bus import Relayed, relay_after, relay_pending
+from feedmill.engine.deliver.to_bus import relay_after, relay_pending
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError, FeedmillError
+from feedmill.model.event import Relayed
 
 
 async def relayed(services: Services) -> int:
     """Relay what waits, once."""
     bus = make_bus(services.config)
     try:
-        return await relay_pending(services, bus)
+        return await relay_pending(services.store, bus, services.config.bus)
     finally:
         await bus.close()
 
@@ -33,7 +34,7 @@ async def refilled(services: Services, after: int) -> int:
     """Refill from a number."""
     bus = make_bus(services.config)
     try:
-        return await relay_after(services, bus, after)
+        return await relay_after(services.store, bus, after, services.config.bus)
     finally:
         await bus.close()
 
@@ -153,7 +154,7 @@ def test_a_bus_that_lost_its_end_is_given_it_again(
             await _delete(bench)
             bus = make_bus(services.config)
             await bus.deliver(early)  # as an older copy of the file would have it
-            await relay_pending(services, bus, listeners=(told.append,))
+            await relay_pending(services.store, bus, services.config.bus, listeners=(told.append,))
             await bus.close()
             found = await bench.reader.read(bench.stream)
 

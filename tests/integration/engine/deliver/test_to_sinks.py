@@ -10,7 +10,7 @@ from tests.support.feed_documents import item, numbered, paper, rss, said
 
 from feedmill.adapters.sinks.ndjson import NdjsonSink
 from feedmill.engine.deliver.to_sinks import deliver_pending
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.maintain.retention import purge
 from feedmill_demo.server.script import document
 
@@ -81,7 +81,7 @@ def test_a_new_entry_is_told_with_the_agreed_payload(play: Play) -> None:
         (ref,) = data["raw_refs"]
         assert ref["fetch_id"] == fetch.fetch_id
         assert fetch.body_sha256 is not None
-        body = await load_body(fetch.body_sha256, stage.services)
+        body = await load_body(fetch.body_sha256, stage.services.store, stage.services.blobs)
         assert body[ref["offset"] :][: ref["length"]].decode() == item(1)
 
     play(story)
@@ -94,7 +94,7 @@ def test_files_hold_every_event_once_whatever_restarts_in_between(
         feed = await stage.add("/feed", *(paper(*range(n, n + 5)) for n in range(1, 8)))
         for _ in range(7):
             await stage.poll(feed)
-            await deliver_pending(stage.services, _tap(stage))
+            await deliver_pending(stage.services.store, _tap(stage))
             await stage.reopen()
 
         lines = _lines(tmp_path)
@@ -111,14 +111,14 @@ def test_a_cursor_that_was_lost_repeats_nothing_in_the_files(play: Play, tmp_pat
     async def story(stage: Stage) -> None:
         await _busy_day(stage)
         tap = _tap(stage)
-        total = await deliver_pending(stage.services, tap)
+        total = await deliver_pending(stage.services.store, tap)
         await stage.services.store.set_cursor(tap.name, 3)
 
-        again = await deliver_pending(stage.services, _tap(stage))
+        again = await deliver_pending(stage.services.store, _tap(stage))
 
         assert again == total - 3
         assert [line["seq"] for line in _lines(tmp_path)] == list(range(1, total + 1))
-        assert await deliver_pending(stage.services, _tap(stage)) == 0
+        assert await deliver_pending(stage.services.store, _tap(stage)) == 0
 
     play(story)
 
@@ -149,7 +149,7 @@ def test_events_are_filed_under_the_day_on_which_they_happened(play: Play, tmp_p
         stage.later(days=1)
         await stage.poll(feed)
 
-        await deliver_pending(stage.services, _tap(stage))
+        await deliver_pending(stage.services.store, _tap(stage))
 
         names = sorted(path.name for path in (tmp_path / "out" / "entries").iterdir())
         assert names == ["2025-10-14.ndjson", "2025-10-15.ndjson"]
@@ -162,7 +162,7 @@ def test_numbers_go_on_after_old_events_went(play: Play) -> None:
         feed = await stage.add("/feed", paper(1), paper(1, 2))
         await stage.poll(feed)
         tap = _tap(stage)
-        await deliver_pending(stage.services, tap)
+        await deliver_pending(stage.services.store, tap)
         last = await stage.services.store.last_seq()
         stage.later(days=60)
 
@@ -171,6 +171,6 @@ def test_numbers_go_on_after_old_events_went(play: Play) -> None:
 
         assert gone["events"] > 0
         assert await stage.services.store.last_seq() == last + 1
-        assert await deliver_pending(stage.services, _tap(stage)) == 1
+        assert await deliver_pending(stage.services.store, _tap(stage)) == 1
 
     play(story)

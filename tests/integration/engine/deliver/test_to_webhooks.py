@@ -220,7 +220,7 @@ def test_gone_pauses_a_webhook_until_somebody_resumes_it(tmp_path: Path) -> None
             async with telling(services) as told:
                 gone = await until_webhook(services, hook.id, lambda one: one.state == "paused")
                 await happen(services, 1)
-                await resume_webhook(hook.id, services)
+                await resume_webhook(hook.id, services.store)
                 await until_webhook(services, hook.id, lambda one: one.cursor == 3)
 
             assert (gone.paused_reason, gone.cursor, gone.last_status) == ("gone", 0, 410)
@@ -292,15 +292,15 @@ def test_webhooks_are_noticed_when_they_come_change_and_go(tmp_path: Path) -> No
             await happen(services, 1)
             hook = await add_webhook(receiver.url(), services, from_seq=1)
             await until_webhook(services, hook.id, lambda one: one.cursor == 1)
-            await pause_webhook(hook.id, services)
+            await pause_webhook(hook.id, services.store)
             witness = await add_webhook(receiver.url("/witness"), services, from_seq=1)
             await receiver.heard_all(1, "/witness")  # who told it has seen the pause as well
             await happen(services, 1)
             await receiver.heard_all(2, "/witness")
             paused = receiver.told()
-            await resume_webhook(hook.id, services)
+            await resume_webhook(hook.id, services.store)
             await receiver.heard_all(2)
-            await remove_webhook(hook.id, services)
+            await remove_webhook(hook.id, services.store)
             await happen(services, 1)
             await receiver.heard_all(3, "/witness")
             await until_webhook(services, witness.id, lambda one: one.cursor == 3)
@@ -318,7 +318,7 @@ def test_a_replay_tells_everything_again_from_an_event_on(tmp_path: Path) -> Non
             async with telling(services):
                 await happen(services, 4)
                 await until_webhook(services, hook.id, lambda one: one.cursor == 4)
-                await replay_webhook(hook.id, 3, services)
+                await replay_webhook(hook.id, 3, services.store)
                 await until_webhook(services, hook.id, lambda one: one.cursor == 4)
                 await receiver.heard(2)
 
@@ -340,7 +340,7 @@ def test_a_replay_during_a_delivery_is_not_lost(tmp_path: Path) -> None:
                 webhook_id=hook.id, after=2, upto=3, at=services.clock.now(), result="delivered"
             )
 
-            await replay_webhook(hook.id, 1, services)
+            await replay_webhook(hook.id, 1, services.store)
             accepted = await services.store.settle_webhook(under_way)
             await deliver_once(services, Lifecycle("second"))
 
@@ -354,10 +354,14 @@ def test_while_a_secret_is_replaced_both_verify_and_then_only_the_new_one(tmp_pa
     async def story() -> None:
         async with receiving() as receiver, opened(tmp_path) as services:
             before = await add_webhook(receiver.url(), services)
-            after = await rotate_webhook_secret(before.id, timedelta(hours=1), services)
+            after = await rotate_webhook_secret(
+                before.id, timedelta(hours=1), services.store, services.clock
+            )
             await happen(services, 1)
             await deliver_once(services, Lifecycle("first"))
-            last = await rotate_webhook_secret(before.id, timedelta(0), services)
+            last = await rotate_webhook_secret(
+                before.id, timedelta(0), services.store, services.clock
+            )
             await happen(services, 1)
             await deliver_once(services, Lifecycle("second"))
 
@@ -472,20 +476,24 @@ def test_an_event_larger_than_a_batch_goes_by_itself(tmp_path: Path) -> None:
 def test_what_does_not_exist_cannot_be_changed_and_nonsense_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path) as services:
-            for act in (remove_webhook, pause_webhook, resume_webhook, send_test_delivery):
+            for act in (remove_webhook, pause_webhook, resume_webhook):
                 with pytest.raises(NotFoundError):
-                    await act("nobody", services)
+                    await act("nobody", services.store)
             with pytest.raises(NotFoundError):
-                await replay_webhook("nobody", 1, services)
+                await send_test_delivery("nobody", services)
+            with pytest.raises(NotFoundError):
+                await replay_webhook("nobody", 1, services.store)
             with pytest.raises(NotFoundError):
                 await add_webhook("https://hook.example/", services, feed_id="nobody")
-            with pytest.raises(UsageError, match="no event is called"):
+            with pytest.raises(UsageError, match="unknown event type"):
                 await add_webhook("https://hook.example/", services, types=["weather"])
             with pytest.raises(UsageError, match="numbered from 1"):
                 await add_webhook("https://hook.example/", services, from_seq=0)
             hook = await add_webhook("https://hook.example/", services)
             with pytest.raises(UsageError, match="overlap"):
-                await rotate_webhook_secret(hook.id, timedelta(days=-1), services)
+                await rotate_webhook_secret(
+                    hook.id, timedelta(days=-1), services.store, services.clock
+                )
             await asyncio.gather(deliver_once(services, Lifecycle("nothing happened")))
 
             assert len(await services.store.webhooks()) == 1

@@ -27,7 +27,7 @@ def test_everything_that_a_run_says_is_without_secrets(tmp_path: Path) -> None:
             receiver.say("/hook-hush", 500, 204)
             async with opened(tmp_path) as services:
                 hook = await add_webhook(receiver.url("/hook-hush"), services)
-                token = await issue_token("reader", ["admin"], services)
+                token = await issue_token("reader", ["admin"], services.store, services.clock)
                 await happen(services, 2)
             own = {
                 "FEEDMILL_HOME": str(tmp_path),
@@ -86,7 +86,7 @@ def test_what_is_shown_of_webhooks_and_tokens_holds_no_secret(tmp_path: Path) ->
     async def story() -> None:
         async with opened(tmp_path) as services:
             hook = await add_webhook("https://hook.example/", services)
-            token = await issue_token("reader", ["read"], services)
+            token = await issue_token("reader", ["read"], services.store, services.clock)
             shown = msgspec.json.encode(
                 [webhook_wire(hook), token_wire(token.token), repr(hook), repr(token)]
             ).decode()

@@ -30,8 +30,8 @@ from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.app.doctor import run_doctor
 from feedmill.app.services import open_services
 from feedmill.config import BlobsConfig, Config, StoreConfig
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.maintain.move_blobs import delete_moved, move_blobs
-from feedmill.engine.maintain.raw_documents import load_body
 from feedmill.engine.maintain.retention import pack_raw
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.ports.store import Store
@@ -67,14 +67,14 @@ class Home:
                 await ingest_document(RawDocument(body=document(version)), current, services)
                 await services.blobs.seal()
                 if version == 3:
-                    await pack_raw(services)
+                    await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)
 
     async def check(self) -> None:
         """Every document is where the settings say."""
         async with open_services(self.config()) as services:
             for version in range(_DOCUMENTS):
                 digest = sha256(document(version)).hexdigest()
-                assert await load_body(digest, services) == document(version)
+                assert await load_body(digest, services.store, services.blobs) == document(version)
 
     def command(self, *words: str, url: str = "", failpoint: str = "") -> tuple[int, Any]:
         """A command of its own process: its exit code and what it said in JSON."""
@@ -270,7 +270,7 @@ def test_a_segment_that_is_packed_while_it_is_carried_follows_in_its_new_shape(
 
             async def pack_first(name: str) -> bytes:
                 async with packing:
-                    await pack_raw(services)
+                    await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)
                     while old:
                         await services.blobs.drop(old.pop())
                 return await read_segment(name)

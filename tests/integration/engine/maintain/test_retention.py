@@ -13,7 +13,7 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.config import Config, RetentionConfig, StoreConfig
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.maintain.retention import pack_raw, purge, verify_integrity
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.ports.store import Store
@@ -82,15 +82,15 @@ def test_packed_documents_are_far_smaller_and_read_back_exactly(
         hashes = await ingest_versions(services)
         before = sum(ref.length for ref in await services.store.blobs())
 
-        moved = await pack_raw(services)
+        moved = await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)
 
         refs = await services.store.blobs()
         assert moved == VERSIONS
         assert sum(ref.length for ref in refs) * 5 < before
         assert len({ref.segment for ref in refs}) == 1
         for version, digest in enumerate(hashes):
-            assert await load_body(digest, services) == document(version)
-        assert (await verify_integrity(services))["problems"] == []
+            assert await load_body(digest, services.store, services.blobs) == document(version)
+        assert (await verify_integrity(services.store, services.blobs))["problems"] == []
 
     in_world(tmp_path, store_url, config, story)
 
@@ -101,7 +101,7 @@ def test_little_raw_is_left_as_it_is_until_more_has_gathered(
     async def story(services: Services) -> None:
         await ingest_versions(services)
 
-        assert await pack_raw(services) == 0
+        assert await pack_raw(services.store, services.blobs, services.config.store.pack_bytes) == 0
 
     in_world(tmp_path, store_url, Config(), story)
 
@@ -117,8 +117,8 @@ def test_only_the_last_documents_of_a_feed_are_kept(tmp_path: Path, store_url: s
         kept = {ref.sha256 for ref in await services.store.blobs()}
         assert gone["documents"] == VERSIONS - 3
         assert kept == set(hashes[-3:])
-        assert await load_body(hashes[-1], services) == document(VERSIONS - 1)
-        assert (await verify_integrity(services))["problems"] == []
+        assert await load_body(hashes[-1], services.store, services.blobs) == document(VERSIONS - 1)
+        assert (await verify_integrity(services.store, services.blobs))["problems"] == []
 
     in_world(tmp_path, store_url, config, story)
 

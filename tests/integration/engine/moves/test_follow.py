@@ -15,7 +15,7 @@ from tests.support.feed_documents import item, numbered, paper, rss, said
 from tests.support.http_and_https_port import both_schemes
 
 from feedmill.config import MovesConfig
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.moves.follow import move_feed, undo_move
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import AddressError, NotFoundError, StoreError, UsageError
@@ -508,7 +508,9 @@ class TestMerging:
                 assert fetch is not None
                 assert fetch.body_sha256 is not None
                 assert fetch.feed_id == new.id
-                assert await load_body(fetch.body_sha256, stage.services)
+                assert await load_body(
+                    fetch.body_sha256, stage.services.store, stage.services.blobs
+                )
             (event,) = await stage.events("feed.merged")
             assert (event.data["from"], event.data["into"]) == (old.id, new.id)
             assert (event.data["entries"], event.data["folded"]) == (1, 3)

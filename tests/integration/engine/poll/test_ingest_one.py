@@ -5,8 +5,8 @@ from tests.support.engine_harness import Play, Stage
 from tests.support.feed_documents import item, numbered, paper, rss, said
 
 from feedmill.config import NormaliseConfig
-from feedmill.engine.maintain.raw_documents import load_body
-from feedmill.engine.poll import read_document
+from feedmill.engine.documents import read_document
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.poll.ingest_one import Ingested, ingest_document, ingest_feed
 from feedmill.engine.poll.replay import replay
 from feedmill.model.fetch import RawDocument
@@ -199,7 +199,7 @@ def test_the_raw_slice_of_an_entry_is_the_publishers_own_text(play: Play) -> Non
             fetch = await stage.services.store.fetch(ref.fetch_id)
             assert fetch is not None
             assert fetch.body_sha256 is not None
-            raw = await load_body(fetch.body_sha256, stage.services)
+            raw = await load_body(fetch.body_sha256, stage.services.store, stage.services.blobs)
             assert raw == served
             assert ref.offset is not None
             assert ref.length is not None

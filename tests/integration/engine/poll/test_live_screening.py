@@ -31,7 +31,7 @@ async def screened(stage: Stage, feed: Feed, keep_at: float | None = None) -> St
 
 
 async def waiting(stage: Stage) -> list[str | None]:
-    return sorted((one.title for one in await held_entries(stage.services)), key=str)
+    return sorted((one.title for one in await held_entries(stage.services.store)), key=str)
 
 
 def judging(services: Services, scores: dict[str, float]) -> Services:
@@ -77,11 +77,11 @@ def test_what_waits_is_not_news_at_the_next_poll(play: Play) -> None:
         feed = await stage.add("/feed", answer(on(1, 1)), answer(on(1, 1), on(2, 2)))
         await screened(stage, feed)
         await stage.poll(feed)
-        before = await held_entries(stage.services)
+        before = await held_entries(stage.services.store)
 
         await stage.poll(feed)
 
-        after = await held_entries(stage.services)
+        after = await held_entries(stage.services.store)
         assert after[: len(before)] == before
         assert await waiting(stage) == ["Title 1", "Title 2"]
 
@@ -185,7 +185,7 @@ def test_what_was_dropped_never_comes_back(play: Play) -> None:
         feed = await stage.add("/feed", answer(on(1, 1)), answer(on(1, 1), on(2, 2)))
         await screened(stage, feed)
         await stage.poll(feed)
-        (held,) = await held_entries(stage.services)
+        (held,) = await held_entries(stage.services.store)
 
         dropped = await stage.services.store.drop_held([held.entry_uid, "nobody"])
         await stage.poll(feed)
@@ -217,7 +217,7 @@ def test_the_bytes_of_what_waits_are_never_let_go(play: Play) -> None:
         feed = await stage.add("/feed", answer(on(1, 1)), answer(on(5, 5)))
         await screened(stage, feed)
         await stage.poll(feed)
-        (held,) = await held_entries(stage.services)
+        (held,) = await held_entries(stage.services.store)
         await stage.poll(feed)
         stage.later(days=400)
 
@@ -271,7 +271,7 @@ def test_what_cannot_be_read_any_more_is_noted_and_the_rest_is_exported(play: Pl
         for feed in (lost, fine):
             await screened(stage, feed)
         await stage.poll(lost, fine)
-        (held,) = await held_entries(stage.services, feeds=(lost,))
+        (held,) = await held_entries(stage.services.store, feeds=(lost,))
 
         ref = await stage.services.store.blob(held.body_sha256)
         assert ref is not None

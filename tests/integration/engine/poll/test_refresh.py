@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from tests.support.engine_harness import PLAIN, Play, Stage
 from tests.support.feed_documents import numbered, paper
 
-from feedmill.engine.maintain.raw_documents import load_body
-from feedmill.engine.poll import read_document
+from feedmill.engine.documents import read_document
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.model.fetch import RawResponse
 from feedmill_demo.server.script import document
@@ -37,7 +37,9 @@ def test_a_page_in_the_feeds_place_is_kept_named_and_believed_in_nothing(
         assert fetch.outcome == after.last_result
         assert fetch.outcome not in ("fresh", "unchanged", "same-body")
         assert fetch.body_sha256 is not None
-        assert await load_body(fetch.body_sha256, stage.services) == _PAGE
+        assert (
+            await load_body(fetch.body_sha256, stage.services.store, stage.services.blobs) == _PAGE
+        )
         healed = await stage.poll(feed)
         assert stage.requests()[2].header("if-none-match") == '"a"'
         assert (healed.last_result, healed.schedule.health) == ("unchanged", "active")
@@ -54,7 +56,9 @@ def test_what_nobody_can_read_is_kept_all_the_same(play: Play) -> None:
 
         (fetch,) = await stage.fetches(feed)
         assert fetch.body_sha256 is not None
-        assert await load_body(fetch.body_sha256, stage.services) == noise
+        assert (
+            await load_body(fetch.body_sha256, stage.services.store, stage.services.blobs) == noise
+        )
 
     play(story)
 

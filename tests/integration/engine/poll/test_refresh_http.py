@@ -17,7 +17,7 @@ from tests.support.waiting import hang_guard
 
 from feedmill.app.services import open_services
 from feedmill.config import FetchConfig, ScheduleConfig
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.poll.scheduler import run_forever, run_once
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.errors import StoreError
@@ -319,7 +319,9 @@ def test_no_cache_lifts_the_floor_and_the_raw_archive_keeps_the_body(
 
         assert "freshness-floor" not in await _codes(stage, feed)
         assert after.body_sha256 is not None
-        assert await load_body(after.body_sha256, stage.services) == numbered(1)
+        assert await load_body(
+            after.body_sha256, stage.services.store, stage.services.blobs
+        ) == numbered(1)
         await stage.poll(feed)
         assert _sent(stage.requests()[1])[0] == '"a"'
 
@@ -645,7 +647,9 @@ def test_every_coding_that_is_offered_is_read_and_removed(
         assert stage.requests()[0].header("accept-encoding") == "gzip, deflate, br, zstd"
         assert len(await stage.entries(feed)) == 2
         assert after.body_sha256 is not None
-        assert await load_body(after.body_sha256, stage.services) == numbered(1, 2)
+        assert await load_body(
+            after.body_sha256, stage.services.store, stage.services.blobs
+        ) == numbered(1, 2)
 
     play(story)
 
@@ -664,7 +668,10 @@ def test_a_coding_that_nobody_offered_is_an_error_and_its_bytes_are_kept(play: P
         assert after.validators is None
         (fetch,) = await stage.fetches(feed)
         assert fetch.body_sha256 is not None
-        assert await load_body(fetch.body_sha256, stage.services) == wrapped
+        assert (
+            await load_body(fetch.body_sha256, stage.services.store, stage.services.blobs)
+            == wrapped
+        )
 
     play(story)
 

@@ -80,7 +80,7 @@ def test_a_lease_that_was_lost_to_somebody_else_is_told(
             return False
 
         monkeypatch.setattr(stage.services.store, "renew", lose)
-        watch = Lifecycle("the slow one", losses=(told.append,))
+        watch = Lifecycle("the slow one", lease_lost_listeners=(told.append,))
         await run_once(stage.services, watch)
 
         assert told == [f"127.0.0.1:{stage.publisher.port}"]
@@ -105,7 +105,7 @@ def test_the_gap_of_a_host_is_waited_for_with_a_millisecond_to_spare(
             if len(waits) == 2:
                 watch.stop()
 
-        monkeypatch.setattr(watch, "pause", pause)
+        monkeypatch.setattr(watch, "sleep_unless_stopping", pause)
         await run_once(stage.services, watch)
 
         assert 0.05 < min(waits) == pytest.approx(0.051)

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_for_answer
+from tests.support.waiting import hang_guard, wait_for_answer
 
 from feedmill.app.doctor import warn_if_raw_not_shared
 from feedmill.app.services import open_services
@@ -79,7 +79,7 @@ def test_whoever_is_there_is_listed_and_whoever_left_is_not(
     async def story() -> None:
         async with open_services(config_of(tmp_path, store_url)) as services:
             watch = Lifecycle("somebody")
-            async with heartbeat(services, watch, "relay"):
+            async with heartbeat(services.store, services.clock, watch, "relay"):
                 (one,) = await until_seen(services, [False])
                 assert one.worker is not None
                 assert (one.name, one.worker.role) == ("somebody", "relay")
@@ -95,7 +95,10 @@ def test_a_store_that_fails_takes_no_sign_of_life_and_harms_nobody(tmp_path: Pat
     async def story() -> None:
         async with open_services(config_of(tmp_path, None)) as services:
             await services.store.close()
-            async with hang_guard(), heartbeat(services, Lifecycle("somebody"), "run"):
+            async with (
+                hang_guard(),
+                heartbeat(services.store, services.clock, Lifecycle("somebody"), "run"),
+            ):
                 pass
 
     asyncio.run(story())
@@ -109,9 +112,13 @@ def test_machines_that_share_a_database_and_no_raw_bytes_are_warned_once(
     async def story() -> None:
         async with open_services(config_of(tmp_path, migrated_dsn)) as services:
             here, there = Lifecycle("here/a:1"), Lifecycle("there/b:1")
-            async with heartbeat(services, here, "worker"), heartbeat(services, there, "worker"):
+            async with (
+                heartbeat(services.store, services.clock, here, "worker"),
+                heartbeat(services.store, services.clock, there, "worker"),
+                hang_guard(),
+            ):
                 await until_seen(services, [False, False])
-                await asyncio.wait_for(warn_if_raw_not_shared(services, here), HANG_GUARD_SEC)
+                await warn_if_raw_not_shared(services, here)
 
     asyncio.run(story())
 

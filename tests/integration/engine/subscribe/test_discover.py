@@ -61,7 +61,11 @@ class Scene:
         response = prober.results[url].response
         assert response is not None
         return await discover(
-            response, self.services, gate=self.gate, ask=prober.probe, budget=budget
+            response,
+            gate=self.gate,
+            ask=prober.probe,
+            thread_bytes=self.services.config.run.parse_in_thread_bytes,
+            budget=budget,
         )
 
     def asked(self) -> list[str]:
@@ -277,7 +281,7 @@ def test_a_platforms_own_word_does_not_need_robots_txt(play: Play) -> None:
             asked.append(url)
             return Seen(url=url, final_url=url, status=200, is_feed=True)
 
-        found = await discover(page, scene.services, gate=gate, ask=ask)
+        found = await discover(page, gate=gate, ask=ask, thread_bytes=0)
         await fetcher.close()
 
         assert found.reason == "proven"

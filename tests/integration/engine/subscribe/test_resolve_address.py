@@ -321,7 +321,7 @@ def test_a_host_without_https_is_asked_for_it_once(visit: Visit) -> None:
         # Every feed by http, and one greeting in another language: nothing slowed down.
         assert len(counter.asked()) == 5
         assert counter.publisher.accepted <= 5
-        assert desk.manners.lacks_https(urls[0])
+        assert desk.host_queue.lacks_https(urls[0])
 
     visit(story)
 

@@ -38,12 +38,27 @@ def told(tmp_path: Path) -> Callable[[Story], None]:
 
 
 async def asked(stage: Stage, *ids: int, by: str = "a program") -> Question:
-    return await ask_confirmation(WINDOW, DIGEST, ids or (2, 1), stage.services, asked_by=by)
+    return await ask_confirmation(
+        WINDOW,
+        DIGEST,
+        ids or (2, 1),
+        stage.services.store,
+        stage.services.clock,
+        stage.services.config.mcp,
+        asked_by=by,
+    )
 
 
 async def confirmed(stage: Stage, *ids: int) -> Ticket:
     question = await asked(stage, *ids)
-    return await accept_question(question.code, stage.services, by="Ada", shown="terminal")
+    return await accept_question(
+        question.code,
+        stage.services.store,
+        stage.services.clock,
+        stage.services.config.mcp,
+        by="Ada",
+        shown="terminal",
+    )
 
 
 def test_a_yes_says_who_when_and_what_was_shown(told: Callable[[Story], None]) -> None:
@@ -51,7 +66,9 @@ def test_a_yes_says_who_when_and_what_was_shown(told: Callable[[Story], None]) -
         made = await confirmed(stage)
         stage.later(minutes=1)
 
-        confirmation = await spend_ticket(made.ticket, DIGEST, [1, 2], stage.services)
+        confirmation = await spend_ticket(
+            made.ticket, DIGEST, [1, 2], stage.services.store, stage.services.clock
+        )
 
         assert confirmation.confirmed_by == "Ada"
         assert confirmation.confirmed_at == made.question.answered_at
@@ -80,10 +97,19 @@ def test_an_answer_to_a_question_that_is_closed_or_too_old_is_refused(
 
         for code in (made.question.code, old.code):
             with pytest.raises(ConflictError) as refused:
-                await accept_question(code, stage.services, by="Ada", shown="mcp")
+                await accept_question(
+                    code,
+                    stage.services.store,
+                    stage.services.clock,
+                    stage.services.config.mcp,
+                    by="Ada",
+                    shown="mcp",
+                )
             assert refused.value.reason == "not-open"
             with pytest.raises(ConflictError):
-                await decline_question(code, stage.services, by="Ada", shown="mcp")
+                await decline_question(
+                    code, stage.services.store, stage.services.clock, by="Ada", shown="mcp"
+                )
 
     told(story)
 
@@ -93,9 +119,17 @@ def test_a_question_needs_candidates_and_an_answer_a_question(
 ) -> None:
     async def story(stage: Stage) -> None:
         with pytest.raises(UsageError):
-            await ask_confirmation(WINDOW, DIGEST, [], stage.services, asked_by="a program")
+            await ask_confirmation(
+                WINDOW,
+                DIGEST,
+                [],
+                stage.services.store,
+                stage.services.clock,
+                stage.services.config.mcp,
+                asked_by="a program",
+            )
         with pytest.raises(NotFoundError):
-            await get_question("NOSUCH", stage.services)
+            await get_question("NOSUCH", stage.services.store)
 
     told(story)
 
@@ -103,13 +137,17 @@ def test_a_question_needs_candidates_and_an_answer_a_question(
 def test_a_declined_question_leaves_no_ticket(told: Callable[[Story], None]) -> None:
     async def story(stage: Stage) -> None:
         question = await asked(stage)
-        await decline_question(question.code, stage.services, by="", shown="mcp")
+        await decline_question(
+            question.code, stage.services.store, stage.services.clock, by="", shown="mcp"
+        )
 
         with pytest.raises(TicketError) as refused:
-            await spend_ticket(question.code, DIGEST, [1, 2], stage.services)
+            await spend_ticket(
+                question.code, DIGEST, [1, 2], stage.services.store, stage.services.clock
+            )
 
         assert refused.value.reason == "unknown-ticket"
-        assert (await get_question(question.code, stage.services)).answered_by == "somebody"
+        assert (await get_question(question.code, stage.services.store)).answered_by == "somebody"
 
     told(story)
 
@@ -126,7 +164,7 @@ def test_names_are_kept_without_what_a_terminal_would_obey(told: Callable[[Story
 
 def test_a_window_on_the_shelf_is_the_one_of_its_name(told: Callable[[Story], None]) -> None:
     async def story(stage: Stage) -> None:
-        shelf = WindowLibrary(stage.services)
+        shelf = WindowLibrary(stage.services.config)
         kept = await shelf.save(window_file(stage, "first"))
         other = await shelf.save(window_file(stage, "second"))
         assert (await shelf.window(kept.id)).file == kept.file

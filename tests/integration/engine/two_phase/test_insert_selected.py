@@ -13,7 +13,7 @@ from tests.support.engine_harness import Play, Stage, opened, titles
 from tests.support.feed_documents import item
 from tests.support.two_phase_steps import answer, collect, confirmation, insert, on
 
-from feedmill.engine.maintain.raw_documents import load_raw_document
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.maintain.retention import purge
 from feedmill.engine.two_phase.candidate_file import with_checksum
 from feedmill.engine.two_phase.insert_selected import insert_selected
@@ -65,7 +65,10 @@ def test_inserted_entries_point_at_their_exact_bytes(play: Play) -> None:
         entry = await stage.services.store.entry(done.entry_uids[0])
         assert entry is not None
         (ref,) = entry.raw_refs
-        raw = await load_raw_document(ref.fetch_id, stage.services)
+        fetch = await stage.services.store.fetch(ref.fetch_id)
+        assert fetch is not None
+        assert fetch.body_sha256 is not None
+        raw = await load_body(fetch.body_sha256, stage.services.store, stage.services.blobs)
         assert raw == sent.body
         assert ref.offset is not None
         assert ref.length is not None

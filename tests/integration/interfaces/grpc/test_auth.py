@@ -32,7 +32,10 @@ async def guarded(home: Path, **parts: Any) -> AsyncIterator[tuple[Stage, int, d
     """A server on loopback with a token of each scope."""
     async with hang_guard(), opened(home, **parts) as stage:
         secrets = {
-            scope: (await issue_token(scope, [scope], stage.services)).secret for scope in SCOPES
+            scope: (
+                await issue_token(scope, [scope], stage.services.store, stage.services.clock)
+            ).secret
+            for scope in SCOPES
         }
         async with grpc_server(stage.services) as bound:
             yield stage, bound.port, secrets
@@ -145,12 +148,20 @@ def test_a_token_that_expired_or_was_revoked_or_replaced_is_none(tmp_path: Path)
     async def story() -> None:
         async with guarded(tmp_path) as (stage, port, secrets):
             brief = await issue_token(
-                "brief", ["read"], stage.services, expires_in=timedelta(hours=1)
+                "brief",
+                ["read"],
+                stage.services.store,
+                stage.services.clock,
+                expires_in=timedelta(hours=1),
             )
-            ended = await issue_token("ended", ["read"], stage.services)
-            first = await issue_token("turned", ["read"], stage.services)
-            await revoke_token(ended.token.id, stage.services)
-            second = await rotate_token(first.token.id, timedelta(0), stage.services)
+            ended = await issue_token("ended", ["read"], stage.services.store, stage.services.clock)
+            first = await issue_token(
+                "turned", ["read"], stage.services.store, stage.services.clock
+            )
+            await revoke_token(ended.token.id, stage.services.store, stage.services.clock)
+            second = await rotate_token(
+                first.token.id, timedelta(0), stage.services.store, stage.services.clock
+            )
             stage.later(hours=2)
             async with visiting(port, token=secrets["read"]) as visitor:
                 ends = {}
@@ -176,11 +187,13 @@ def test_a_token_that_expired_or_was_revoked_or_replaced_is_none(tmp_path: Path)
 def test_a_stream_ends_when_its_token_is_revoked(tmp_path: Path) -> None:
     async def story() -> None:
         async with guarded(tmp_path, grpc=GrpcConfig(recheck_sec=0.0)) as (stage, port, _):
-            issued = await issue_token("passing", ["read"], stage.services)
+            issued = await issue_token(
+                "passing", ["read"], stage.services.store, stage.services.clock
+            )
             async with visiting(port, token=issued.secret) as visitor:
                 call = visitor.stream("Events/Watch")
                 first = told(await call.read())
-                await revoke_token(issued.token.id, stage.services)
+                await revoke_token(issued.token.id, stage.services.store, stage.services.clock)
                 await write_events(stage.services, 1)
 
                 with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -221,9 +234,11 @@ def test_on_loopback_nothing_is_asked_for_until_the_first_token_is_made(tmp_path
             visiting(bound.port) as visitor,
         ):
             before = await outcome(visitor, "Feeds/List")
-            issued = await issue_token("first", ["read"], stage.services)
+            issued = await issue_token(
+                "first", ["read"], stage.services.store, stage.services.clock
+            )
             after = await outcome(visitor, "Feeds/List")
-            await revoke_token(issued.token.id, stage.services)
+            await revoke_token(issued.token.id, stage.services.store, stage.services.clock)
             later = await outcome(visitor, "Feeds/List")
 
         assert before == (grpc.StatusCode.OK, None)

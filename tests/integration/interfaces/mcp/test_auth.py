@@ -61,12 +61,14 @@ def test_the_first_token_closes_the_door_to_those_without_one(tmp_path: Path) ->
             mcp_http_server(stage.services, "127.0.0.1", 0) as url,
             httpx2.AsyncClient(headers=ACCEPT) as wire,
         ):
-            token = await issue_token("an agent", ["read"], stage.services)
+            token = await issue_token(
+                "an agent", ["read"], stage.services.store, stage.services.clock
+            )
             good = {"Authorization": f"Bearer {token.secret}"}
             without = await wire.post(url, json=PING)
             wrong = await wire.post(url, json=PING, headers={"Authorization": "Bearer fm_wrong"})
             right = await wire.post(url, json=PING, headers=good)
-            await revoke_token(token.token.id, stage.services)
+            await revoke_token(token.token.id, stage.services.store, stage.services.clock)
             revoked = await wire.post(url, json=PING, headers=good)
 
             assert [one.status_code for one in (without, wrong, revoked)] == [401, 401, 401]
@@ -81,7 +83,9 @@ def test_a_token_that_may_read_can_look_and_do_nothing_else(tmp_path: Path) -> N
         async with opened(tmp_path) as stage:
             async with agent(stage) as ask:
                 window = (await collected(ask, publish(stage)))["window_id"]
-            token = (await issue_token("a reader", ["read"], stage.services)).secret
+            token = (
+                await issue_token("a reader", ["read"], stage.services.store, stage.services.clock)
+            ).secret
             person = Person()
             async with agent(stage, person, token=token) as ask:
                 chosen = {"window_id": window, "candidate_ids": [1]}
@@ -104,7 +108,9 @@ def test_a_token_that_may_read_can_look_and_do_nothing_else(tmp_path: Path) -> N
 def test_a_token_that_may_write_can_go_all_the_way(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path) as stage:
-            token = (await issue_token("a helper", ["write"], stage.services)).secret
+            token = (
+                await issue_token("a helper", ["write"], stage.services.store, stage.services.clock)
+            ).secret
             async with agent(stage, Person(), token=token) as ask:
                 window = (await collected(ask, publish(stage)))["window_id"]
                 chosen = {"window_id": window, "candidate_ids": [1]}

@@ -120,7 +120,7 @@ def test_without_any_token_this_machine_may_do_everything_until_there_is_one(
 
     async def revoke(stage: Stage) -> None:
         (token,) = await stage.services.store.tokens()
-        await revoke_token(token.id, stage.services)
+        await revoke_token(token.id, stage.services.store, stage.services.clock)
 
     during = (mill.ask("/feeds").status, mill.ask("/webhooks").status)
     mill.tell(revoke)
@@ -153,7 +153,7 @@ def test_a_stream_ends_when_its_token_is_taken_back(open_mill: OpenMill) -> None
 
     async def revoke(stage: Stage) -> None:
         (token,) = await stage.services.store.tokens()
-        await revoke_token(token.id, stage.services)
+        await revoke_token(token.id, stage.services.store, stage.services.clock)
 
     with lines_of(mill, "/events/stream") as lines:
         assert next(lines) == b"retry: 2000\n"

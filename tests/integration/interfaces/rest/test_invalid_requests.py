@@ -80,7 +80,7 @@ def test_a_list_of_lines_breaks_off_when_its_token_is_revoked(open_mill: OpenMil
 
     async def revoke(stage: Stage) -> None:
         for token in await stage.services.store.tokens():
-            await revoke_token(token.id, stage.services)
+            await revoke_token(token.id, stage.services.store, stage.services.clock)
 
     mill.tell(fill)
     connection = mill.connect()

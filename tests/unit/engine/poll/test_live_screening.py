@@ -8,13 +8,13 @@ from msgspec.structs import replace
 from tests.support.sample_candidate_files import said
 
 from feedmill.config import Config
-from feedmill.engine.poll.live_screening import is_accepted, screen_for, split_held
-from feedmill.engine.poll.read_document import (
+from feedmill.engine.documents.read_document import (
     ComparedDocument,
     ParsedDocument,
     compare,
     read_document,
 )
+from feedmill.engine.poll.live_screening import is_accepted, screen_for, split_held
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import Added

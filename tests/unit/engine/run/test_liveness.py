@@ -164,7 +164,9 @@ def test_readiness_asks_the_store(store: OnlyDueLanes, found: list[tuple[str, st
     clock = HandClock()
     services, watch = world_with(store, clock), Lifecycle("me")
 
-    told = asyncio.run(check_readiness(services, watch, pulse_of(clock), "api", {}))
+    told = asyncio.run(
+        check_readiness(services.store, services.clock, watch, pulse_of(clock), "api", {})
+    )
 
     assert words(told.reasons) == found
     assert (told.ready, told.role, told.name) == (not found, "api", "me")
@@ -180,7 +182,9 @@ def test_readiness_asks_every_probe_and_says_everything_at_once() -> None:
     async def story() -> Readiness:
         watch.stop()
         services = world_with(OnlyDueLanes(AWAY), clock)
-        return await check_readiness(services, watch, pulse, "worker", {"raw": full})
+        return await check_readiness(
+            services.store, services.clock, watch, pulse, "worker", {"raw": full}
+        )
 
     told = asyncio.run(story())
 
@@ -247,7 +251,7 @@ def informed(
     async def story() -> None:
         services = world_with(OnlyDueLanes(), clock)
         telling = asyncio.create_task(
-            run_systemd_status(supervisor.say, watchdog_sec, ask, services, watch, pulse)
+            run_systemd_status(supervisor.say, watchdog_sec, ask, services.clock, watch, pulse)
         )
         async with hang_guard():
             await clock.reached.wait()  # the drain is told about too

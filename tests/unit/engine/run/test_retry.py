@@ -20,7 +20,7 @@ class HurriedWatch(Lifecycle):
 
     def __init__(self) -> None:
         self.told: Told = []
-        super().__init__("me", words=(self._note,))
+        super().__init__("me", store_error_listeners=(self._note,))
 
     async def pause(self, seconds: float) -> None:
         """No time passes in these stories."""

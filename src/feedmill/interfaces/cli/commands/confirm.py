@@ -86,12 +86,12 @@ async def _asked(code: str | None, services: Services) -> list[PendingQuestion]:
     if code is None:
         questions = list(await services.store.questions(now))
     else:
-        question = await get_question(code, services)
+        question = await get_question(code, services.store)
         if question.state != "pending" or now >= question.expires_at:
             message = f"the question {question.code} was already answered or has expired"
             raise ConflictError(message, reason="not-open", hint="have the agent ask again")
         questions = [question]
-    shelf = WindowLibrary(services)
+    shelf = WindowLibrary(services.config)
     return [await _with_candidates(one, shelf) for one in questions]
 
 
@@ -141,8 +141,10 @@ def _answer(ctx: click.Context, asked: PendingQuestion) -> None:
 
     async def answer(services: Services) -> Ticket | None:
         if is_yes:
-            return await accept_question(code, services, by=by, shown="terminal")
-        await decline_question(code, services, by=by, shown="terminal")
+            return await accept_question(
+                code, services.store, services.clock, services.config.mcp, by=by, shown="terminal"
+            )
+        await decline_question(code, services.store, services.clock, by=by, shown="terminal")
         return None
 
     made = with_services(ctx, answer, as_json=False)

@@ -43,7 +43,7 @@ def list_held_command(
     """List held entries, oldest first."""
 
     async def action(services: Services) -> list[HeldEntry]:
-        return await held_entries(services, feeds=await _chosen(names, tag, services))
+        return await held_entries(services.store, feeds=await _chosen(names, tag, services))
 
     found = with_services(ctx, action, as_json=as_json)
     if as_json:
@@ -116,7 +116,7 @@ def drop_held_command(
     async def action(services: Services) -> int:
         if entries:
             return await services.store.drop_held(entries)
-        waiting = await held_entries(services, feeds=await _chosen(names, tag, services))
+        waiting = await held_entries(services.store, feeds=await _chosen(names, tag, services))
         return await services.store.drop_held([one.entry_uid for one in waiting])
 
     dropped = with_services(ctx, action, as_json=as_json)

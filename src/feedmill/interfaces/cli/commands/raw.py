@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.run.services import Services
 from feedmill.errors import NotFoundError
 from feedmill.interfaces.cli.options import json_option
@@ -34,7 +34,7 @@ def raw(ctx: click.Context, what: str, *, headers: bool, as_json: bool) -> None:
             raise NotFoundError(message, "give a fetch_id or an entry_uid")
         if headers or as_json:
             return fetch_wire(fetch)
-        body = await load_body(fetch.body_sha256, services)
+        body = await load_body(fetch.body_sha256, services.store, services.blobs)
         if ref is not None and ref.offset is not None and ref.length is not None:
             return body[ref.offset : ref.offset + ref.length]
         return body

@@ -9,7 +9,7 @@ import click
 from feedmill.app.services import announce_egress, make_bus
 from feedmill.app.settings import owner_name
 from feedmill.config import Config
-from feedmill.engine.deliver.to_bus import Relayed, relay_after, run_relay
+from feedmill.engine.deliver.to_bus import relay_after, run_relay
 from feedmill.engine.deliver.to_webhooks import run_webhooks
 from feedmill.engine.ports.events import Bus
 from feedmill.engine.run.lifecycle import Lifecycle
@@ -21,6 +21,7 @@ from feedmill.interfaces.cli.options import duration_option, json_option, webhoo
 from feedmill.interfaces.cli.output import format_count, show_json_line
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
+from feedmill.model.event import Relayed
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 
@@ -62,7 +63,11 @@ def relay(
                 bus = make_bus(config)
                 stack.push_async_callback(bus.close)
                 if after is not None:
-                    _say_filled(bus, await relay_after(services, bus, after), as_json=as_json)
+                    _say_filled(
+                        bus,
+                        await relay_after(services.store, bus, after, config.bus),
+                        as_json=as_json,
+                    )
             _say(bus, webhooks=webhooks, as_json=as_json)
             return await _relay(services, bus, duration, webhooks=webhooks)
 
@@ -75,7 +80,7 @@ async def _relay(
     services: Services, bus: Bus | None, duration: float | None, *, webhooks: bool
 ) -> SignalHandler:
     report = RefreshReport(logger("engine"), Metrics())
-    watch = Lifecycle(owner_name(), (), (report.surprised,), (report.troubled,))
+    watch = Lifecycle(owner_name(), (), (report.crashed,), (report.store_failed,))
     stopping = stop_on_signals(watch)
     parts = [*(["bus"] if bus else []), *(["webhooks"] if webhooks else [])]
     consumers = [bus.name] if bus else []
@@ -106,7 +111,15 @@ async def run_bus_relay(
         watch.on_poll_loop("bus")
         report.relayed(told)
 
-    await run_relay(services, bus, watch, listeners=(relayed,))
+    config = services.config
+    await run_relay(
+        services.store,
+        bus,
+        config.bus,
+        watch,
+        drain_sec=config.run.drain_sec,
+        listeners=(relayed,),
+    )
 
 
 def _check(config: Config, after: int | None, *, webhooks: bool) -> None:

@@ -97,9 +97,9 @@ async def run_engine(
     metrics = Metrics()
     report = RefreshReport(logger("engine"), metrics, shown=bool(show))
     watch = Lifecycle(
-        owner_name(), (report.refreshed, *show), (report.surprised,), (report.troubled,)
+        owner_name(), (report.refreshed, *show), (report.crashed,), (report.store_failed,)
     )
-    watch.lease_lost_listeners += (report.lost,)
+    watch.lease_lost_listeners += (report.lease_lost,)
     stopping = stop_on_signals(watch)
     sinks = [
         *(file_sinks(services) if taps else ()),
@@ -119,7 +119,15 @@ async def run_engine(
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
         for sink in sinks:
-            group.create_task(run_delivery(services, sink, watch, every_sec=1.0))
+            group.create_task(
+                run_delivery(
+                    services.store,
+                    sink,
+                    watch,
+                    every_sec=1.0,
+                    drain_sec=services.config.run.drain_sec,
+                )
+            )
         group.create_task(run_maintenance(services, watch))
         if webhooks:
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))

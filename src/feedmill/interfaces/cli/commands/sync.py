@@ -101,12 +101,12 @@ async def _sync(
             step()
 
         watch = Lifecycle(
-            owner_name(), (report.refreshed, count), (report.surprised,), (report.troubled,)
+            owner_name(), (report.refreshed, count), (report.crashed,), (report.store_failed,)
         )
         stopping = stop_on_signals(watch)
         await run_once(services, watch, only=chosen)
     for tap in file_sinks(services) if taps else ():
-        await deliver_pending(services, tap)
+        await deliver_pending(services.store, tap)
     await deliver_once(services, watch, listeners=(report.delivered,))
     return {
         "feeds_checked": counts["checked"],

@@ -51,7 +51,7 @@ def create_token_command(
     """Create a token and print its secret, which is shown only once."""
 
     async def action(services: Services) -> IssuedToken:
-        return await issue_token(name, scopes, services, expires_in=expires)
+        return await issue_token(name, scopes, services.store, services.clock, expires_in=expires)
 
     _show_secret(with_services(ctx, action, as_json=as_json), as_json=as_json)
 
@@ -87,7 +87,9 @@ def revoke_token_command(ctx: click.Context, token: str, *, as_json: bool) -> No
     """Revoke a token at once (TOKEN is an id, the start of an id, or a name)."""
 
     async def action(services: Services) -> Token:
-        return await revoke_token((await _named(token, services)).id, services)
+        return await revoke_token(
+            (await _named(token, services)).id, services.store, services.clock
+        )
 
     revoked = with_services(ctx, action, as_json=as_json)
     if as_json:
@@ -107,7 +109,9 @@ def rotate_token_command(
     """Replace the secret of a token and print the new one, once."""
 
     async def action(services: Services) -> IssuedToken:
-        return await rotate_token((await _named(token, services)).id, overlap, services)
+        return await rotate_token(
+            (await _named(token, services)).id, overlap, services.store, services.clock
+        )
 
     _show_secret(with_services(ctx, action, as_json=as_json), as_json=as_json)
 

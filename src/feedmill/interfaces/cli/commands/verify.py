@@ -21,7 +21,7 @@ def verify(ctx: click.Context, *, as_json: bool) -> None:
     """Check that the store is intact and that every raw document matches its hash."""
 
     async def action(services: Services) -> dict[str, Any]:
-        return await verify_all(services)
+        return await verify_all(services.store, services.blobs)
 
     result = with_services(ctx, action, as_json=as_json)
     if as_json:

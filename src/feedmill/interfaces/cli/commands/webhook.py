@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from feedmill.engine.ports.webhooks import WebhookStore
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import webhooks as engine
 from feedmill.errors import NotFoundError, UsageError
@@ -94,7 +95,7 @@ def remove_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -
 
     async def action(services: Services) -> Webhook:
         found = await _named(webhook, services)
-        await engine.remove_webhook(found.id, services)
+        await engine.remove_webhook(found.id, services.store)
         return found
 
     _show("removed", with_services(ctx, action, as_json=as_json), as_json=as_json)
@@ -135,8 +136,8 @@ def replay_webhook_command(
 ) -> None:
     """Deliver again, starting with an event."""
 
-    async def again(webhook_id: str, services: Services) -> Webhook:
-        return await engine.replay_webhook(webhook_id, from_seq, services)
+    async def again(webhook_id: str, store: WebhookStore) -> Webhook:
+        return await engine.replay_webhook(webhook_id, from_seq, store)
 
     _change(ctx, webhook, f"replaying from {from_seq}:", again, as_json=as_json)
 
@@ -153,7 +154,7 @@ def rotate_webhook_secret_command(
 
     async def action(services: Services) -> Webhook:
         found = await _named(webhook, services)
-        return await engine.rotate_webhook_secret(found.id, overlap, services)
+        return await engine.rotate_webhook_secret(found.id, overlap, services.store, services.clock)
 
     _show_secret(with_services(ctx, action, as_json=as_json), as_json=as_json)
 
@@ -225,12 +226,12 @@ def _change(
     ctx: click.Context,
     name: str,
     word: str,
-    act: Callable[[str, Services], Awaitable[Webhook]],
+    act: Callable[[str, WebhookStore], Awaitable[Webhook]],
     *,
     as_json: bool,
 ) -> None:
     async def action(services: Services) -> Webhook:
-        return await act((await _named(name, services)).id, services)
+        return await act((await _named(name, services)).id, services.store)
 
     _show(word, with_services(ctx, action, as_json=as_json), as_json=as_json)
 

@@ -56,9 +56,9 @@ async def _work(
 ) -> SignalHandler:
     report = RefreshReport(logger("engine"), Metrics(), shown=bool(show))
     watch = Lifecycle(
-        owner_name(), (report.refreshed, *show), (report.surprised,), (report.troubled,)
+        owner_name(), (report.refreshed, *show), (report.crashed,), (report.store_failed,)
     )
-    watch.lease_lost_listeners += (report.lost,)
+    watch.lease_lost_listeners += (report.lease_lost,)
     stopping = stop_on_signals(watch)
     role_tasks = role_services(services, watch, "worker", report.metrics, parts=("polls",))
     if not show:

@@ -78,7 +78,9 @@ async def question_to_ask(call: Call, window_id: str, candidate_ids: list[int]) 
             kept.id,
             kept.file.digest,
             candidate_ids,
-            state.services,
+            state.services.store,
+            state.services.clock,
+            state.services.config.mcp,
             asked_by=program_of(call),
         )
 
@@ -129,7 +131,14 @@ def _can_ask(call: Call) -> bool:
 
 async def _yes(call: Call, question: Question, said: ConfirmationForm) -> Confirmed:
     by = said.name.strip() or f"{_PERSON} {program_of(call)}"
-    made = await accept_question(question.code, mcp_state_of(call).services, by=by, shown="mcp")
+    made = await accept_question(
+        question.code,
+        mcp_state_of(call).services.store,
+        mcp_state_of(call).services.clock,
+        mcp_state_of(call).services.config.mcp,
+        by=by,
+        shown="mcp",
+    )
     words = "Call insert_selected with this ticket and exactly these ids."
     shape = _confirmed("confirmed", made.question, words)
     return shape.model_copy(
@@ -139,7 +148,10 @@ async def _yes(call: Call, question: Question, said: ConfirmationForm) -> Confir
 
 async def _no(call: Call, question: Question) -> Confirmed:
     by = f"{_PERSON} {program_of(call)}"
-    closed = await decline_question(question.code, mcp_state_of(call).services, by=by, shown="mcp")
+    services = mcp_state_of(call).services
+    closed = await decline_question(
+        question.code, services.store, services.clock, by=by, shown="mcp"
+    )
     words = "The person declined. Insert nothing of this selection; ask them what they want."
     return _confirmed("declined", closed, words)
 

@@ -31,7 +31,9 @@ async def insert_selected_(
     state = mcp_state_of(call)
     kept = await state.window_library.window(window_id, checked=True)
     select_candidates(kept.file, candidate_ids)
-    confirmation = await spend_ticket(ticket, kept.file.digest, candidate_ids, state.services)
+    confirmation = await spend_ticket(
+        ticket, kept.file.digest, candidate_ids, state.services.store, state.services.clock
+    )
     record_confirmation(kept.path, confirmation)
     done = await insert_selected(kept.file, candidate_ids, confirmation, state.services)
     return InsertAnswer(

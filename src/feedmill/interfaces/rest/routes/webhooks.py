@@ -88,7 +88,7 @@ async def add_webhook(request: AnyRequest) -> Response[bytes]:
     ),
 )
 async def get_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response[bytes]:
-    found = await webhooks.load_webhook(webhook_id, services_of(request))
+    found = await webhooks.load_webhook(webhook_id, services_of(request).store)
     return json_response(request, webhook_shape(found))
 
 
@@ -107,11 +107,13 @@ async def change_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response
     change: WebhookChange = await read_json_body(request, WebhookChange)
     services = services_of(request)
     if change.from_seq is not None:
-        await webhooks.replay_webhook(webhook_id, change.from_seq, services)
+        await webhooks.replay_webhook(webhook_id, change.from_seq, services.store)
     if change.paused is not None:
         act = webhooks.pause_webhook if change.paused else webhooks.resume_webhook
-        await act(webhook_id, services)
-    return json_response(request, webhook_shape(await webhooks.load_webhook(webhook_id, services)))
+        await act(webhook_id, services.store)
+    return json_response(
+        request, webhook_shape(await webhooks.load_webhook(webhook_id, services.store))
+    )
 
 
 @delete(
@@ -121,7 +123,7 @@ async def change_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response
     opt=route_options("admin", RouteDescription(status=204, problems=_ONE)),
 )
 async def remove_webhook(request: AnyRequest, webhook_id: WebhookId) -> None:
-    await webhooks.remove_webhook(webhook_id, services_of(request))
+    await webhooks.remove_webhook(webhook_id, services_of(request).store)
 
 
 @get(
@@ -137,7 +139,7 @@ async def list_dead(
     request: AnyRequest, webhook_id: WebhookId, cursor: Cursor = None, limit: Limit = None
 ) -> Response[bytes] | Stream:
     services = services_of(request)
-    await webhooks.load_webhook(webhook_id, services)
+    await webhooks.load_webhook(webhook_id, services.store)
 
     async def fetch_page(after: str | None) -> ListPage:
         page = await services.store.dead_letters(

@@ -11,7 +11,7 @@ from tests.support.servers.seaweedfs import S3Server
 
 from feedmill.app.services import open_services
 from feedmill.config import BlobsConfig, Config, StoreConfig
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.maintain.retention import pack_raw, sweep_raw, verify_integrity
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.subscribe.add_feed import subscribe
@@ -42,17 +42,20 @@ def test_small_segments_become_one_and_the_old_ones_go_after_the_grace(config: C
                 clock.advance(60)
             assert len(await services.blobs.segments()) == _VERSIONS
 
-            assert await pack_raw(services) == _VERSIONS
-            assert await sweep_raw(services) == 0
+            assert (
+                await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)
+                == _VERSIONS
+            )
+            assert await sweep_raw(services.store, services.blobs) == 0
             clock.advance(600)
-            assert await sweep_raw(services) == _VERSIONS
+            assert await sweep_raw(services.store, services.blobs) == _VERSIONS
 
             (packed,) = await services.blobs.segments()
             assert packed.packed
             for version in range(_VERSIONS):
                 digest = sha256(document(version)).hexdigest()
-                assert await load_body(digest, services) == document(version)
-            proof = await verify_integrity(services)
+                assert await load_body(digest, services.store, services.blobs) == document(version)
+            proof = await verify_integrity(services.store, services.blobs)
             assert (proof["documents"], proof["problems"]) == (_VERSIONS, [])
         assert not (Path(config.store.home) / "raw").exists()
 

@@ -109,12 +109,12 @@ def test_a_segment_whose_writer_died_before_the_commit_is_swept_after_the_grace(
 
         (orphan,) = await blobs.segments()
         assert await store.blobs(segment=orphan.name) == ()
-        assert await sweep_raw(services) == 0
+        assert await sweep_raw(services.store, services.blobs) == 0
         clock.advance(599)
-        assert await sweep_raw(services) == 0
+        assert await sweep_raw(services.store, services.blobs) == 0
         assert [one.name for one in await blobs.segments()] == [orphan.name]
         clock.advance(1)
-        assert await sweep_raw(services) == 1
+        assert await sweep_raw(services.store, services.blobs) == 1
         assert objects(open_object_store(url, SOON)) == []
         await blobs.close()
         await store.close()

@@ -22,7 +22,7 @@ from tests.support.waiting import hang_guard
 from feedmill.adapters.store.transfer.tables import LEFT_BEHIND, TABLES
 from feedmill.app.services import open_services
 from feedmill.config import StoreConfig
-from feedmill.engine.maintain.raw_documents import load_body
+from feedmill.engine.documents.raw_documents import load_body
 from feedmill.errors import ConflictError
 from feedmill.model.page import EntryFilter
 
@@ -155,7 +155,9 @@ def test_polling_goes_on_where_it_was(tmp_path: Path, migrated_dsn: str) -> None
             assert (changed.last_status, changed.new_entries_last_fetch) == (200, 0)
             assert {entry.entry_uid for entry in await stage.entries()} == uids
             for one in await stage.fetches(feed):
-                assert one.body_sha256 is None or await load_body(one.body_sha256, stage.services)
+                assert one.body_sha256 is None or await load_body(
+                    one.body_sha256, stage.services.store, stage.services.blobs
+                )
             later = await stage.services.store.events(after=last)
             assert [event.seq for event in later] == list(range(last + 1, last + len(later) + 1))
 

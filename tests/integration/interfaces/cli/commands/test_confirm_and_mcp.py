@@ -118,16 +118,22 @@ def test_a_no_at_the_terminal_closes_the_question(home: Path) -> None:
         async with opened(home.parent / "elsewhere") as stage:
             window = window_between("2025-10-13", "2025-10-13", now=services.clock.now())
             sources = [await source_from_address(publish(stage), stage.services)]
-            kept = await WindowLibrary(services).save(
+            kept = await WindowLibrary(services.config).save(
                 await collect_window(sources, window, stage.services)
             )
         asked = await confirmation.ask_confirmation(
-            kept.id, kept.file.digest, [3], services, asked_by="an\x1b[31m agent"
+            kept.id,
+            kept.file.digest,
+            [3],
+            services.store,
+            services.clock,
+            services.config.mcp,
+            asked_by="an\x1b[31m agent",
         )
         return asked.code
 
     async def state(services: Services) -> Any:
-        return await confirmation.get_question(code, services)
+        return await confirmation.get_question(code, services.store)
 
     code = in_world(home, ask)
 
@@ -145,7 +151,13 @@ def test_a_no_at_the_terminal_closes_the_question(home: Path) -> None:
 def test_a_question_whose_window_is_gone_cannot_be_confirmed(home: Path) -> None:
     async def ask(services: Services) -> str:
         asked = await confirmation.ask_confirmation(
-            "0" * 16, "0" * 64, [1], services, asked_by="an agent"
+            "0" * 16,
+            "0" * 64,
+            [1],
+            services.store,
+            services.clock,
+            services.config.mcp,
+            asked_by="an agent",
         )
         return asked.code
 

@@ -235,7 +235,16 @@ def _files(home: Path) -> list[bytes]:
 
 
 async def _wait_for_answer(stage: Stage, digest: str) -> None:
-    await ask_person("0" * 16, digest, [1], stage.services, asked_by="somebody")
+    services = stage.services
+    await ask_person(
+        "0" * 16,
+        digest,
+        [1],
+        services.store,
+        services.clock,
+        services.config.mcp,
+        asked_by="somebody",
+    )
 
 
 async def _confirm(

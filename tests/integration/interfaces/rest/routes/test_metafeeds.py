@@ -264,7 +264,9 @@ def test_a_hostile_publisher_reaches_no_reader(told: Told) -> None:
 
 def test_with_a_token_readers_need_one_as_bearer_or_as_a_password(told: Told) -> None:
     async def story(stage: Stage, _: Feed, http: httpx.AsyncClient) -> None:
-        secret = (await issue_token("reader", ("read",), stage.services)).secret
+        secret = (
+            await issue_token("reader", ("read",), stage.services.store, stage.services.clock)
+        ).secret
         path = "/tags/news/feed.atom"
         pair = b64encode(f"anybody:{secret}".encode()).decode()
         good = ({"Authorization": f"Bearer {secret}"}, {"Authorization": f"Basic {pair}"})

@@ -1,13 +1,17 @@
-"""From a document to changes: the pure middle of a refresh.
+"""Parses a document and compares it with the entries that the store knows.
 
-Two halves with one look into the store between them: `read_document` says what is in the bytes
-and which keys to ask for, `compare` says what that changes.
+`read_and_compare` is the whole of it: `read_document` (pure) says what is in the bytes and which
+keys to look up, one query recalls them, `compare` (pure) says what the document changes.
 """
 
+import asyncio
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from feedmill.config import Config
+from feedmill.engine.ports.commit import CommitStore
 from feedmill.identify.diff import diff
 from feedmill.identify.identify import articles_of, identify, keys_of
 from feedmill.identify.keys import identity_keys
@@ -33,6 +37,7 @@ from feedmill.model.screening import Screening
 from feedmill.normalise.feed import normalise
 from feedmill.parse.document import parse_document
 
+_TYPES: Final = {"rss": "rss", "ato": "atom", "jso": "json"}
 # The version of parser and normaliser together: another one reads every document again (D31).
 READER: Final = "parse-1.normalise-1"
 _PLAIN_READER: Final = "parse-1.as-published-1"
@@ -63,7 +68,7 @@ class ParsedDocument(Value):
 
 
 class HeldChange(Value):
-    """A new entry that waits for somebody's word, and what screening said of it."""
+    """A new entry that is held for review, with its screening."""
 
     change: Added
     screening: Screening | None = None
@@ -82,6 +87,36 @@ class ComparedDocument(Value):
     seen: int
     held: tuple[HeldChange, ...] = ()  # new entries that a standing screen keeps back
     newly_held: int = 0  # of them, how many are new to it
+
+
+async def read_and_compare(
+    document: RawDocument,
+    feed: Feed,
+    store: CommitStore,
+    config: Config,
+    *,
+    now: datetime,
+    anew: bool = False,
+    rows: tuple[KnownEntry, ...] | None = None,
+) -> ComparedDocument | NotAFeed:
+    """What a document changes, given everything that the store knows about its entries.
+
+    `anew` reads every entry, also those whose bytes are known. `rows` stand in for the entries of
+    the feed's last document. A large document is parsed in a thread.
+    """
+    if rows is None:
+        rows = await store.current_document(feed.id, with_keys=False) if feed.id else ()
+    reading = replace(feed, reader_version=None) if anew else feed
+    if len(document.body) > config.run.parse_in_thread_bytes:
+        parsed = await asyncio.to_thread(read_document, document, reading, rows, config, now)
+    else:
+        parsed = read_document(document, reading, rows, config, now)
+    if isinstance(parsed, NotAFeed):
+        return parsed
+    recalled = await _recall(parsed, feed, store, config)
+    # Only a document that calls itself complete says something about entries that it lacks.
+    everything = await store.living(feed.id) if parsed.parsed.complete else ()
+    return compare(parsed, recalled, feed, config, everything=everything)
 
 
 def read_document(
@@ -178,6 +213,19 @@ def compare(
     )
 
 
+async def _recall(
+    document: ParsedDocument, feed: Feed, store: CommitStore, config: Config
+) -> Recalled:
+    if not document.keys and not document.article_hashes:
+        return Recalled()  # every entry was recognised by its slice (D31)
+    return await store.recall(
+        feed.id,
+        document.keys,
+        document.article_hashes,
+        publications=config.schedule.ewma_window,
+    )
+
+
 def _grave_keys(tombstones: tuple[Tombstone, ...], feed_key: str) -> tuple[IdentityKey, ...]:
     """What a tombstone names may have left the document long ago: it is asked for by its guid."""
     return tuple(
@@ -210,6 +258,3 @@ def _new_dates(changes: Changes) -> tuple[datetime, ...]:
         if isinstance(change, Added)
     )
     return tuple(date for date in found if date is not None)
-
-
-_TYPES: Final = {"rss": "rss", "ato": "atom", "jso": "json"}

@@ -1,0 +1,146 @@
+"""What is stored about one poll: the record of the request, and the facts about the feed it changed."""
+
+from datetime import datetime
+
+from feedmill.canonicalise.urls import is_same_site
+from feedmill.engine.documents.fetch_document import Answer, describe_verdict
+from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, SameBody
+from feedmill.fetch.headers import redact_headers
+from feedmill.fetch.redirects import permanent_target
+from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
+from feedmill.model.fetch import Fresh, Headers, Unchanged, Verdict
+
+Reading = ComparedDocument | SameBody | NotAFeed | None  # None: there was nothing to read
+
+
+def record_fetch(
+    feed: Feed,
+    answer: Answer,
+    reading: Reading,
+    *,
+    fetch_id: str,
+    scheduled_at: datetime,
+    body_sha256: str | None,
+) -> FetchRecord:
+    """The record of one poll, with credentials redacted."""
+    response, document = answer.response, answer.document
+    outcome, detail = _outcome_words(answer.verdict, reading)
+    read = reading if isinstance(reading, ComparedDocument) else None
+    return FetchRecord(
+        fetch_id=fetch_id,
+        feed_id=feed.id,
+        scheduled_at=scheduled_at,
+        fetched_at=answer.at,
+        url=feed.url,
+        final_url=response.final_url,
+        outcome=outcome,
+        http_status=response.status,
+        detail=detail,
+        request_headers=_redacted(response.request_headers, feed.overrides),
+        response_headers=redact_headers(response.headers),
+        hops=response.hops,
+        body_sha256=body_sha256,
+        content_type=document.content_type if document is not None else None,
+        content_length=len(document.body) if document is not None else None,
+        wire_length=response.wire_length,
+        elapsed_ms=answer.elapsed_ms,
+        entries_seen=read.seen if read else 0,
+        entries_new=read.changes.summary.added if read else 0,
+        entries_updated=read.changes.summary.revised if read else 0,
+        repairs=tuple(sorted({one.code for one in read.parsed.repairs})) if read else (),
+        truncated=read.parsed.truncated if read else response.truncated or response.capped,
+    )
+
+
+def changed_facts(
+    feed: Feed, verdict: Verdict, reading: Reading, fetch: FetchRecord
+) -> dict[str, object]:
+    """The feed's fields that this answer changed."""
+    facts: dict[str, object] = {
+        "last_result": fetch.outcome,
+        "last_status": fetch.http_status,
+        "last_detail": fetch.detail,
+        "new_entries_last_fetch": fetch.entries_new,
+    }
+    match reading:
+        case ComparedDocument():
+            facts |= reading.facts | _document_facts(feed, verdict, reading, fetch)
+        case SameBody():
+            facts["validators"] = getattr(verdict, "validators", None)
+            facts["last_success_at"] = fetch.fetched_at
+            facts["same_bodies"] = feed.same_bodies + _asked_for_changes(fetch)
+        case None if isinstance(verdict, Unchanged):
+            facts |= {"validators": verdict.validators, "same_bodies": 0}
+            facts["last_success_at"] = fetch.fetched_at
+        case _:  # what we have is still what we have, and so are its validators
+            pass
+    return facts
+
+
+def served_addresses(fetch: FetchRecord, verdict: Verdict, reading: Reading) -> tuple[str, ...]:
+    """Every address that was seen to serve the feed is an alias of it (D5).
+
+    What a document says of itself is not among them: a template that was copied from another site
+    would make that site "already here". A self link becomes an alias when it is proven (D6). Where
+    a redirect leads is the feed's claim too: on its own site it is believed, elsewhere it is a
+    candidate like any other, or one redirect would take over the address of another site.
+    """
+    if (
+        not fetch.hops
+        or not isinstance(verdict, Fresh | Unchanged)
+        or isinstance(reading, NotAFeed)
+    ):
+        return ()
+    hops = dict.fromkeys((*(hop.url for hop in fetch.hops), fetch.final_url))
+    lasts = permanent_target(fetch.hops) is not None
+    return tuple(
+        url
+        for url in hops
+        if url != fetch.url and is_same_site(url, fetch.url) and (lasts or "?" not in url)
+    )
+
+
+def _outcome_words(verdict: Verdict, reading: Reading) -> tuple[str, str]:
+    match reading:
+        case NotAFeed():
+            return reading.reason, reading.detail
+        case SameBody():
+            return "same-body", ""
+        case _:
+            return describe_verdict(verdict)
+
+
+def _document_facts(
+    feed: Feed, verdict: Verdict, read: ComparedDocument, fetch: FetchRecord
+) -> dict[str, object]:
+    """What is remembered of a document; one that was cut vouches for nothing (D16, H25).
+
+    Its validators would confirm the cut for ever, and its hash would let the same cut pass as
+    the current document.
+    """
+    cut = read.parsed.truncated
+    keeps_last = cut and feed.document_fetch_id is not None
+    return {
+        "body_sha256": None if cut else fetch.body_sha256,
+        "document_fetch_id": feed.document_fetch_id if keeps_last else fetch.fetch_id,
+        "validators": None if cut else getattr(verdict, "validators", None),
+        "last_success_at": fetch.fetched_at,
+        "same_bodies": 0,
+    }
+
+
+def _asked_for_changes(fetch: FetchRecord) -> int:
+    """1 when the last request carried validators, so that a 200 with the same body is odd (H06)."""
+    names = {name.lower() for name, _ in fetch.request_headers}
+    return 0 if names.isdisjoint(("if-none-match", "if-modified-since")) else 1
+
+
+def _redacted(headers: Headers, overrides: FeedOverrides) -> Headers:
+    """The request headers as they are stored; what a feed sends of its own may be a secret."""
+    if not overrides.headers:
+        return redact_headers(headers)
+    own = {name.lower() for name, _ in overrides.headers}
+    return tuple(
+        (name, "[redacted]" if name.lower() in own else value)
+        for name, value in redact_headers(headers)
+    )

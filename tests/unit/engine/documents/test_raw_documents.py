@@ -1,0 +1,77 @@
+"""Raw bodies: kept once before they are parsed, and loaded past a segment that has moved."""
+
+import asyncio
+from hashlib import sha256
+from typing import cast
+
+import pytest
+
+from feedmill.engine.documents.raw_documents import keep_raw, load_body
+from feedmill.engine.ports.blobs import Blobs, RawIndex
+from feedmill.errors import BlobMoved, NotFoundError
+from feedmill.model.feed import BlobRef
+
+BODY = b"<rss/>"
+DIGEST = sha256(BODY).hexdigest()
+
+
+class FakeRawStore:
+    """An index and a raw store in one; `moved` reads fail as after a re-encoding."""
+
+    def __init__(self, *, moved: int = 0) -> None:
+        self.refs: dict[str, BlobRef] = {}
+        self.puts = 0
+        self.moved = moved
+
+    async def blob(self, sha256: str) -> BlobRef | None:
+        return self.refs.get(sha256)
+
+    async def put(self, body: bytes, *, sha256: str) -> BlobRef:
+        self.puts += 1
+        ref = BlobRef(
+            sha256=sha256,
+            segment="1",
+            offset=0,
+            length=len(body),
+            coding="raw",
+            raw_length=len(body),
+        )
+        self.refs[sha256] = ref
+        return ref
+
+    async def get(self, ref: BlobRef, prefix: bytes | None = None) -> bytes:
+        assert (ref.sha256, prefix) == (DIGEST, None)
+        if self.moved:
+            self.moved -= 1
+            reason, message = "moved", "the segment was packed"
+            raise BlobMoved(reason, message)
+        return BODY
+
+
+def _ports(store: FakeRawStore) -> tuple[RawIndex, Blobs]:
+    return cast("RawIndex", store), cast("Blobs", store)
+
+
+def test_a_body_that_is_kept_already_is_not_written_again() -> None:
+    store = FakeRawStore()
+
+    refs = [asyncio.run(keep_raw(BODY, DIGEST, *_ports(store))) for _ in range(2)]
+
+    assert refs[0] == refs[1]
+    assert store.puts == 1
+
+
+def test_a_body_whose_segment_has_moved_is_looked_up_once_more() -> None:
+    store = FakeRawStore(moved=1)
+    asyncio.run(keep_raw(BODY, DIGEST, *_ports(store)))
+
+    assert asyncio.run(load_body(DIGEST, *_ports(store))) == BODY
+
+    store.moved = 2
+    with pytest.raises(BlobMoved):
+        asyncio.run(load_body(DIGEST, *_ports(store)))
+
+
+def test_a_body_that_retention_deleted_is_not_found() -> None:
+    with pytest.raises(NotFoundError, match="retention"):
+        asyncio.run(load_body(DIGEST, *_ports(FakeRawStore())))
