@@ -120,6 +120,14 @@ def test_sqlite_leaves_locks_out_and_values_as_they_are(connection: sqlite3.Conn
     assert run(connection, query()) == ("a\x00b",)
 
 
+def test_text_with_nul_is_not_found_as_its_beginning(connection: sqlite3.Connection) -> None:
+    def query() -> Query[object]:
+        yield from write("INSERT INTO leases VALUES ($1, $2, $3)", "a", "x", 1)
+        return (yield from rows("SELECT name FROM leases WHERE name @in($1)", ["a\x00b"]))
+
+    assert run(connection, query()) == []
+
+
 def test_steps_of_the_database_itself_run_in_the_same_transaction(
     connection: sqlite3.Connection,
 ) -> None:

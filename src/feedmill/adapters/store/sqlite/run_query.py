@@ -92,7 +92,7 @@ def _execute(connection: sqlite3.Connection, statement: Statement) -> Any:  # no
     if kind == "write_many":
         return connection.executemany(translate(sql), arguments).rowcount
     cursor = connection.execute(
-        translate(sql), [json_text(one) if type(one) is list else one for one in arguments]
+        translate(sql), [_list_text(one) if type(one) is list else one for one in arguments]
     )
     if kind == "rows":
         return cursor.fetchall()
@@ -100,3 +100,8 @@ def _execute(connection: sqlite3.Connection, statement: Statement) -> Any:  # no
         return cursor.rowcount
     found = cursor.fetchone()
     return found if kind == "row" or found is None else found[0]
+
+
+def _list_text(values: list[Any]) -> str:
+    """A list for `@in`. SQLite reads a text from JSON up to its first NUL, and would find another one."""
+    return json_text([one for one in values if not (type(one) is str and "\x00" in one)])
