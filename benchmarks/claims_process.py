@@ -17,7 +17,7 @@ import uvloop
 from tests.support.sample_refreshes import a_refresh
 
 from feedmill.adapters.store.postgres import release_batcher
-from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, Search
+from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, ShardSearch
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.adapters.store.tables.codec import instant
@@ -55,8 +55,8 @@ async def _open(options: dict[str, Any]) -> PostgresStore | SqliteStore:
 class Unmarked(ClaimPlanner):
     """Begins to look at the beginning of each shard, always."""
 
-    def _from(self, shards: Sequence[int], *, is_sweep: bool = False) -> Search:
-        return Search(shards, [0] * len(shards), is_sweep)
+    def _from(self, shards: Sequence[int], *, is_sweep: bool = False) -> ShardSearch:
+        return ShardSearch(shards, [0] * len(shards), is_sweep)
 
 
 class Claiming:

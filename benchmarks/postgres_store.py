@@ -23,9 +23,13 @@ from tests.support.sample_refreshes import HOUR, NOON, a_refresh, an_entry, new_
 from tests.support.servers.databases import migrated_database
 from tests.support.servers.postgres import PostgresServer
 
-from feedmill.adapters.store.postgres.claim_planner import Pacing
-from feedmill.adapters.store.postgres.commit_batcher import GROUP_SIZE, IN_FLIGHT, Committer
-from feedmill.adapters.store.postgres.pool import Connection, Database, Job, T
+from feedmill.adapters.store.postgres.claim_planner import LaneSettings
+from feedmill.adapters.store.postgres.commit_batcher import (
+    COMMIT_GROUP_SIZE,
+    IN_FLIGHT,
+    CommitBatcher,
+)
+from feedmill.adapters.store.postgres.pool import ConnectionJob, Database, PgConnection, T
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.model.feed import Feed, Lane
 from feedmill.model.refresh import Refresh
@@ -33,7 +37,7 @@ from feedmill.model.refresh import Refresh
 LANES: Final = 500  # that commit at once
 ENTRIES: Final = 30
 ALONE: Final = 8  # transactions at a time, where each refresh has its own
-WAYS: Final = {"in groups": (IN_FLIGHT, GROUP_SIZE), "one by one": (ALONE, 1)}
+WAYS: Final = {"in groups": (IN_FLIGHT, COMMIT_GROUP_SIZE), "one by one": (ALONE, 1)}
 
 
 def main() -> None:
@@ -102,8 +106,8 @@ class _Counting(Database):
     transactions = 0
     statements = 0
 
-    async def write(self, job: Job[T]) -> T:
-        async def counted(connection: Connection) -> T:
+    async def write(self, job: ConnectionJob[T]) -> T:
+        async def counted(connection: PgConnection) -> T:
             with connection.query_logger(self._count):
                 return await job(connection)
 
@@ -185,7 +189,7 @@ async def _commit(
     database: Database, refreshes: Sequence[Refresh], in_flight: int, group_size: int
 ) -> tuple[float, float]:
     """Refreshes per second and CPU microseconds of one; making them is not counted."""
-    committer = Committer(database, Pacing(), in_flight=in_flight, group_size=group_size)
+    committer = CommitBatcher(database, LaneSettings(), in_flight=in_flight, group_size=group_size)
     began, cpu_began = time.perf_counter(), time.process_time()
     async with asyncio.TaskGroup() as tasks:
         for lane in range(LANES):
@@ -195,7 +199,7 @@ async def _commit(
     return len(refreshes) / wall_sec, cpu_sec / len(refreshes) * 1e6
 
 
-async def _work_lane(committer: Committer, refreshes: Sequence[Refresh]) -> None:
+async def _work_lane(committer: CommitBatcher, refreshes: Sequence[Refresh]) -> None:
     """One lane: a commit after the other, as the engine does it."""
     for refresh in refreshes:
         done = await committer.commit(refresh)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from feedmill.adapters.store.postgres import pool
-from feedmill.adapters.store.postgres.pool import Connection, Job
+from feedmill.adapters.store.postgres.pool import ConnectionJob, PgConnection
 from feedmill.adapters.store.sql_store import SqlStore, write
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables import moves
@@ -33,8 +33,10 @@ def fail_before_commits_of_moves(monkeypatch: pytest.MonkeyPatch, fault: Fault) 
             is_move.set(False)
             fault()
 
-    async def checked(connection: Connection, job: Job[Any], level: Any, *, readonly: bool) -> Any:
-        async def work(own: Connection) -> Any:
+    async def checked(
+        connection: PgConnection, job: ConnectionJob[Any], level: Any, *, readonly: bool
+    ) -> Any:
+        async def work(own: PgConnection) -> Any:
             done = await job(own)
             reach("store-commit")
             return done

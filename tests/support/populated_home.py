@@ -14,7 +14,7 @@ from tests.support.engine_harness import PLAIN, Stage, opened
 from tests.support.feed_documents import ATOM, atom, atom_entry, numbered, paper, said
 from tests.support.sample_refreshes import an_entry, blob_ref, new_feed, poll
 
-from feedmill.adapters.store.postgres.text_sanitising import cleansed
+from feedmill.adapters.store.postgres.text_sanitising import clean_value
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.maintain.retention import purge
 from feedmill.engine.moves.follow import move_feed
@@ -120,7 +120,7 @@ async def everything(store: Store) -> dict[str, Any]:
         "tags": await store.feed_tags([feed.id for feed in feeds]),
         "of": [await _of_feed(store, feed) for feed in feeds],
     }
-    return {name: cleansed(_plain(value)) for name, value in told.items()}
+    return {name: clean_value(_plain(value)) for name, value in told.items()}
 
 
 async def _of_feed(store: Store, feed: Feed) -> dict[str, Any]:

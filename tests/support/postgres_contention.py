@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tests.support.waiting import hang_guard
 
-from feedmill.adapters.store.postgres.pool import Connection, Database
+from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.postgres.store import PostgresStore
 
 T = TypeVar("T")
@@ -31,11 +31,11 @@ async def stores(dsn: str, count: int = 1, **options: object) -> AsyncIterator[l
 class Held:
     """A transaction that has done its work and is not committed until it is let go."""
 
-    def __init__(self, database: Database, work: Callable[[Connection], Awaitable[T]]) -> None:
+    def __init__(self, database: Database, work: Callable[[PgConnection], Awaitable[T]]) -> None:
         self._worked, self._let_go = asyncio.Event(), asyncio.Event()
         self._fails = False
 
-        async def job(connection: Connection) -> T:
+        async def job(connection: PgConnection) -> T:
             value = await work(connection)
             self._worked.set()
             await self._let_go.wait()
@@ -69,7 +69,7 @@ async def until_it_waits(database: Database, rival: "asyncio.Task[T]") -> None:
             await asyncio.wait({rival}, timeout=0.005)
 
 
-async def _waiting(connection: Connection) -> bool:
+async def _waiting(connection: PgConnection) -> bool:
     count: int = await connection.fetchval(
         "SELECT count(*) FROM pg_stat_activity"
         " WHERE datname = current_database() AND wait_event_type = 'Lock'"

@@ -11,7 +11,7 @@ from typing import Any
 from tests.support.populated_home import config_of, database
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
-from feedmill.adapters.store.transfer.compare import Step
+from feedmill.adapters.store.transfer.compare import RowsDone
 from feedmill.app.store_moves import compare_stores, transfer_store
 from feedmill.model.store_transfer import Transfer
 
@@ -31,7 +31,7 @@ async def compared(home: Path, dsn: str) -> Transfer:
 
 
 @contextmanager
-def silent(_: int, __: str) -> Iterator[Step]:
+def silent(_: int, __: str) -> Iterator[RowsDone]:
     """No bar."""
     yield lambda _: None
 

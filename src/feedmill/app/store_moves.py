@@ -13,8 +13,8 @@ from feedmill.config import Config
 from feedmill.model.store_transfer import Transfer
 
 if TYPE_CHECKING:
-    from feedmill.adapters.store.transfer.copy import Move as StoreMove
     from feedmill.adapters.store.transfer.copy import Progress
+    from feedmill.adapters.store.transfer.copy import StoreTransfer as StoreMove
 from feedmill.app.services import DATABASE_NAME, make_home
 
 BATCH_ROWS: Final = 5_000  # of one transaction, when a store moves
@@ -75,5 +75,5 @@ async def _move(
     from feedmill.adapters.store.transfer import copy  # noqa: PLC0415  # an extra
 
     two = copy.read_places(source, target, DATABASE_NAME)
-    async with copy.opened(two, config.store, batch_rows=batch_rows) as move:
+    async with copy.open_transfer(two, config.store, batch_rows=batch_rows) as move:
         yield move

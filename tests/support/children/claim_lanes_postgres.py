@@ -9,7 +9,7 @@ from functools import partial
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.postgres.clock import DatabaseClock
-from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.model.worker import Worker
 
@@ -48,11 +48,11 @@ async def _claim_and_release(store: PostgresStore, clock: DatabaseClock, owner: 
             await store.release(claim.lane, claim.lane.pace, now=now, deferred=back)
 
 
-async def _take(connection: Connection, lane_id: int) -> None:
+async def _take(connection: PgConnection, lane_id: int) -> None:
     await connection.execute("INSERT INTO hands (lane_id) VALUES ($1)", lane_id)
 
 
-async def _give(connection: Connection, lane_id: int) -> None:
+async def _give(connection: PgConnection, lane_id: int) -> None:
     await connection.execute("DELETE FROM hands WHERE lane_id = $1", lane_id)
 
 

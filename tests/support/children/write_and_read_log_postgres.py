@@ -9,8 +9,8 @@ import sys
 from functools import partial
 from zlib import crc32
 
-from feedmill.adapters.store.postgres.event_log import Log, append
-from feedmill.adapters.store.postgres.pool import Connection, Database
+from feedmill.adapters.store.postgres.event_log import PostgresEventLog, append
+from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.tables.codec import instant
 from feedmill.model.event import NewEvent
 
@@ -43,7 +43,7 @@ def events_of(writer: str, number: int) -> list[NewEvent]:
 async def write(database: Database, writer: str, transactions: int) -> None:
     """Write events, one transaction after the other, each open for up to 5 ms."""
 
-    async def tell(connection: Connection, number: int) -> None:
+    async def tell(connection: PgConnection, number: int) -> None:
         await append(connection, events_of(writer, number), f"{writer}/{number}")
         await connection.execute(
             "INSERT INTO naive_log (feed_id, number) VALUES ($1, $2)", writer, number
@@ -59,7 +59,7 @@ async def write(database: Database, writer: str, transactions: int) -> None:
             continue
 
 
-async def read(log: Log, after: int, *, limit: int) -> list[tuple[int, str, int, int]]:
+async def read(log: PostgresEventLog, after: int, *, limit: int) -> list[tuple[int, str, int, int]]:
     """Everything after a number, page by page: its number, its writer and what it told."""
     found: list[tuple[int, str, int, int]] = []
     while page := await log.events(after, limit):
@@ -72,7 +72,7 @@ async def work(dsn: str, writer: str, transactions: int) -> None:
     """Write and read until everything is written."""
     database = await Database.open(dsn, connections=3, timeout_sec=30.0)
     writing = asyncio.create_task(write(database, writer, transactions))
-    log, seen = Log(database), 0
+    log, seen = PostgresEventLog(database), 0
     while not writing.done():
         for event in await read(log, seen, limit=50):
             print(*event, flush=True)  # noqa: T201  # this is what it is for

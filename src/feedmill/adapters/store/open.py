@@ -62,7 +62,7 @@ async def apply_migrations(config: Config, path: Path, now: datetime) -> tuple[s
         config, config.store.url, wait_sec, statement_sec=_MIGRATION_SEC
     ) as database:
         applied = await migrate.migrate(database)
-        await partitions.ensure(database, now)
+        await partitions.ensure_partitions(database, now)
     return applied
 
 

@@ -22,7 +22,7 @@ from feedmill.model.identity import (
 )
 
 
-class Document(msgspec.Struct, kw_only=True):
+class PendingDocument(msgspec.Struct, kw_only=True):
     """A document being written, and what happened to its feed's rows so far."""
 
     feed_no: int
@@ -57,7 +57,7 @@ class Document(msgspec.Struct, kw_only=True):
 class ChangeBatch(msgspec.Struct):
     """The rows of a batch by what is done with them; a new entry goes by its public id at first."""
 
-    added: dict[str, tuple[Document, Added]] = msgspec.field(default_factory=dict)
+    added: dict[str, tuple[PendingDocument, Added]] = msgspec.field(default_factory=dict)
     revised: list[Row] = msgspec.field(default_factory=list)
     rewritten: list[Row] = msgspec.field(default_factory=list)
     placed: list[Row] = msgspec.field(default_factory=list)
@@ -67,9 +67,9 @@ class ChangeBatch(msgspec.Struct):
     ids: dict[int | str, int] = msgspec.field(default_factory=dict)
 
 
-def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+def document_batches(documents: Iterable[PendingDocument]) -> Iterator[list[PendingDocument]]:
     """The documents in their order, apart where two of them write about the same entry."""
-    batch: list[Document] = []
+    batch: list[PendingDocument] = []
     marks: set[int | str] = set()
     for document in documents:
         own = set(document.marks())
@@ -82,7 +82,7 @@ def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-def sort_out(batch: ChangeBatch, document: Document) -> None:
+def group_changes(batch: ChangeBatch, document: PendingDocument) -> None:
     """Put every change of the document where it belongs."""
     for change in document.changes.changes:
         match change:
@@ -100,7 +100,7 @@ def sort_out(batch: ChangeBatch, document: Document) -> None:
                 pass
 
 
-def _note_revised(batch: ChangeBatch, document: Document, change: Revised) -> None:
+def _note_revised(batch: ChangeBatch, document: PendingDocument, change: Revised) -> None:
     entry_id = change.known.entry_id
     if change.changed and change.known.content_hash is not None:
         batch.revised.append((entry_id, document.seen_at, json_text(change.changed)))
@@ -109,7 +109,7 @@ def _note_revised(batch: ChangeBatch, document: Document, change: Revised) -> No
     document.known.add(entry_id)
 
 
-def _note_touched(batch: ChangeBatch, document: Document, change: Touched) -> None:
+def _note_touched(batch: ChangeBatch, document: PendingDocument, change: Touched) -> None:
     known, seen, piece = change.known, change.seen, change.slice
     entry_id = known.entry_id
     if change.refresh and seen is not None:
@@ -125,7 +125,12 @@ def _note_touched(batch: ChangeBatch, document: Document, change: Touched) -> No
 
 
 def _note_rewritten(
-    batch: ChangeBatch, document: Document, seen: Identified, entry_id: int, *, revisions: int
+    batch: ChangeBatch,
+    document: PendingDocument,
+    seen: Identified,
+    entry_id: int,
+    *,
+    revisions: int,
 ) -> None:
     content = content_row(seen, document.fetch_id, document.seen_at)
     batch.rewritten.append((entry_id, revisions, *content))

@@ -14,9 +14,14 @@ transactions that want the same ones wait for each other and never in a circle.
 from collections.abc import Sequence
 from typing import Final
 
-from feedmill.adapters.store.postgres.change_batches import ChangeBatch, Document, batches, sort_out
-from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.postgres.unnest import columns_of, rows_of, write_rows
+from feedmill.adapters.store.postgres.change_batches import (
+    ChangeBatch,
+    PendingDocument,
+    document_batches,
+    group_changes,
+)
+from feedmill.adapters.store.postgres.pool import PgConnection
+from feedmill.adapters.store.postgres.unnest import to_columns, unnest_rows, write_rows
 from feedmill.adapters.store.tables.codec import Row, digest, micros_or_none
 from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS, content_row
 
@@ -28,7 +33,7 @@ _NEW_COLUMNS: Final = (
 _INSERT: Final = (
     "INSERT INTO entries (entry_uid, feed_no, first_seen, last_seen, seen_count, in_document,"
     f" confirmation, same_as, {_CONTENT}) SELECT entry_uid, feed_no, first_seen, first_seen, 1,"
-    f" in_document, confirmation, same_as, {_CONTENT} FROM {rows_of(_NEW_COLUMNS)}"
+    f" in_document, confirmation, same_as, {_CONTENT} FROM {unnest_rows(_NEW_COLUMNS)}"
     " ON CONFLICT (entry_uid) DO NOTHING RETURNING entry_uid, entry_id"
 )
 _REWRITTEN: Final = ("entry_id", "revisions", *CONTENT_COLUMNS)
@@ -46,41 +51,41 @@ _REWRITE: Final = (
     f"UPDATE entries e SET {', '.join(f'{c} = {_rewritten(c)}' for c in CONTENT_COLUMNS)},"
     " revisions = e.revisions + n.revisions,"
     " removed_at = NULL, removed_reason = NULL, removed_comment = NULL"
-    f" FROM {rows_of(_REWRITTEN)} WHERE e.entry_id = n.entry_id RETURNING e.entry_id"
+    f" FROM {unnest_rows(_REWRITTEN)} WHERE e.entry_id = n.entry_id RETURNING e.entry_id"
 )
 _REVIVE: Final = (
     "INSERT INTO entries (entry_id, entry_uid, feed_no, first_seen, last_seen, seen_count,"
     f" revisions, {_CONTENT}) SELECT t.entry_id, t.entry_uid, t.feed_no, t.first_seen,"
     f" t.last_seen, t.seen_count, t.revisions, {', '.join(_rewritten(c, 't') for c in CONTENT_COLUMNS)}"
-    f" FROM {rows_of(_REWRITTEN)} JOIN tombstones t ON t.entry_id = n.entry_id"
+    f" FROM {unnest_rows(_REWRITTEN)} JOIN tombstones t ON t.entry_id = n.entry_id"
 )
 # Locked as it is read: with legacy_guid_across_feeds, two feeds may revise one entry at once.
 _KEEP_REVISIONS: Final = (
     "INSERT INTO entry_revisions SELECT e.entry_id, e.revisions + 1, n.replaced_at, n.changed,"
     " e.content_hash, e.title, e.summary, e.content, e.canonical_link, e.published, e.updated,"
     " e.fetch_id FROM (SELECT * FROM entries WHERE entry_id = ANY($1::bigint[])"
-    f" ORDER BY entry_id FOR NO KEY UPDATE) e JOIN {rows_of(('entry_id', 'replaced_at', 'changed'))}"
+    f" ORDER BY entry_id FOR NO KEY UPDATE) e JOIN {unnest_rows(('entry_id', 'replaced_at', 'changed'))}"
     " ON n.entry_id = e.entry_id"
 )
 _PLACED: Final = ("entry_id", "fetch_id", "slice_offset", "slice_length", "slice_digest")
 _PLACE: Final = (
     "UPDATE entries e SET fetch_id = n.fetch_id, slice_offset = n.slice_offset,"
     " slice_length = n.slice_length, slice_digest = n.slice_digest"
-    f" FROM {rows_of(_PLACED)} WHERE e.entry_id = n.entry_id"
+    f" FROM {unnest_rows(_PLACED)} WHERE e.entry_id = n.entry_id"
 )
 _RENAME: Final = (
-    f"UPDATE entries e SET guid = n.guid FROM {rows_of(('entry_id', 'guid'))}"
+    f"UPDATE entries e SET guid = n.guid FROM {unnest_rows(('entry_id', 'guid'))}"
     " WHERE e.entry_id = n.entry_id"
 )
 _KEY_COLUMNS: Final = ("key_hash", "key_type", "key_value", "entry_id")
 _KEEP_KEYS: Final = (
     f"INSERT INTO entry_identities ({', '.join(_KEY_COLUMNS)}) SELECT * FROM"
-    f" {rows_of(_KEY_COLUMNS)} ON CONFLICT DO NOTHING"
+    f" {unnest_rows(_KEY_COLUMNS)} ON CONFLICT DO NOTHING"
 )
 _ARTICLE_COLUMNS: Final = ("article_hash", "article_version", "entry_id", "link", "first_seen")
 _KEEP_ARTICLES: Final = (
     f"INSERT INTO articles ({', '.join(_ARTICLE_COLUMNS)}) SELECT * FROM"
-    f" {rows_of(_ARTICLE_COLUMNS)} ON CONFLICT DO NOTHING"
+    f" {unnest_rows(_ARTICLE_COLUMNS)} ON CONFLICT DO NOTHING"
 )
 _CURRENT: Final = (
     "SELECT feed_no, array_agg(entry_id) FROM entries"
@@ -90,39 +95,39 @@ _SIGHTING: Final = ("entry_id", "confirmation", "seen_at")
 _ENTER: Final = (
     "UPDATE entries e SET in_document = 1, confirmation = n.confirmation,"
     " seen_count = e.seen_count + 1, last_seen = greatest(e.last_seen, n.seen_at)"
-    f" FROM {rows_of(_SIGHTING)} WHERE e.entry_id = n.entry_id"
+    f" FROM {unnest_rows(_SIGHTING)} WHERE e.entry_id = n.entry_id"
 )
 _LEAVE: Final = (
     "UPDATE entries e SET in_document = 0,"
     " seen_count = e.seen_count + n.confirmation - e.confirmation,"
     " last_seen = greatest(e.last_seen, n.seen_at)"
-    f" FROM {rows_of(_SIGHTING)} WHERE e.entry_id = n.entry_id AND e.in_document = 1"
+    f" FROM {unnest_rows(_SIGHTING)} WHERE e.entry_id = n.entry_id AND e.in_document = 1"
 )
 _SEEN_AGAIN: Final = (
     "UPDATE entries e SET seen_count = e.seen_count + 1,"
-    f" last_seen = greatest(e.last_seen, n.seen_at) FROM {rows_of(('entry_id', 'seen_at'))}"
+    f" last_seen = greatest(e.last_seen, n.seen_at) FROM {unnest_rows(('entry_id', 'seen_at'))}"
     " WHERE e.entry_id = n.entry_id"
 )
 _REMOVED: Final = ("entry_id", "removed_at", "removed_reason", "removed_comment")
 _REMOVE: Final = (
     "UPDATE entries e SET removed_at = n.removed_at, removed_reason = n.removed_reason,"
-    f" removed_comment = n.removed_comment FROM {rows_of(_REMOVED)}"
+    f" removed_comment = n.removed_comment FROM {unnest_rows(_REMOVED)}"
     " WHERE e.entry_id = n.entry_id AND e.removed_at IS NULL"
 )
 
 
-async def write_changes(connection: Connection, documents: Sequence[Document]) -> None:
+async def write_changes(connection: PgConnection, documents: Sequence[PendingDocument]) -> None:
     """Write everything; each document learns which of its entries another refresh was quicker to
     add. The feeds of the documents are locked by who calls."""
-    for batch in batches(documents):
+    for batch in document_batches(documents):
         await _write_batch(connection, batch)
 
 
-async def _write_batch(connection: Connection, documents: Sequence[Document]) -> None:
+async def _write_batch(connection: PgConnection, documents: Sequence[PendingDocument]) -> None:
     current = await _current(connection, documents)
     changes = ChangeBatch()
     for document in documents:
-        sort_out(changes, document)
+        group_changes(changes, document)
     await _add(connection, changes)
     await write_rows(connection, _KEEP_REVISIONS, changes.revised)
     await _rewrite(connection, changes)
@@ -134,7 +139,7 @@ async def _write_batch(connection: Connection, documents: Sequence[Document]) ->
 
 
 async def _current(
-    connection: Connection, documents: Sequence[Document]
+    connection: PgConnection, documents: Sequence[PendingDocument]
 ) -> dict[int, frozenset[int]]:
     """The rows of the documents that are current until now."""
     feeds = [document.feed_no for document in documents if document.whole]
@@ -142,7 +147,7 @@ async def _current(
     return {feed_no: frozenset(entry_ids) for feed_no, entry_ids in rows}
 
 
-async def _add(connection: Connection, changes: ChangeBatch) -> None:
+async def _add(connection: PgConnection, changes: ChangeBatch) -> None:
     """Insert the new entries in document order; what was there is known from now on."""
     if not changes.added:
         return
@@ -158,14 +163,14 @@ async def _add(connection: Connection, changes: ChangeBatch) -> None:
         )
         for uid, (document, change) in changes.added.items()
     ]
-    made = await connection.fetch(_INSERT, *columns_of(rows))
+    made = await connection.fetch(_INSERT, *to_columns(rows))
     changes.ids.update((row[0], row[1]) for row in made)
     late = [uid for uid in changes.added if uid not in changes.ids]
     if late:
         await _recognise(connection, changes, late)
 
 
-async def _recognise(connection: Connection, changes: ChangeBatch, uids: Sequence[str]) -> None:
+async def _recognise(connection: PgConnection, changes: ChangeBatch, uids: Sequence[str]) -> None:
     """Entries that another refresh added meanwhile: theirs is the row, the article and the event."""
     rows = await connection.fetch(
         "SELECT entry_uid, entry_id FROM entries WHERE entry_uid = ANY($1::text[])", uids
@@ -180,19 +185,19 @@ async def _recognise(connection: Connection, changes: ChangeBatch, uids: Sequenc
             document.known.add(changes.ids[uid])
 
 
-async def _rewrite(connection: Connection, changes: ChangeBatch) -> None:
+async def _rewrite(connection: PgConnection, changes: ChangeBatch) -> None:
     """Write contents anew; a row that retention took comes back with what it left."""
     if not changes.rewritten:
         return
-    done = {row[0] for row in await connection.fetch(_REWRITE, *columns_of(changes.rewritten))}
+    done = {row[0] for row in await connection.fetch(_REWRITE, *to_columns(changes.rewritten))}
     expired = [row for row in changes.rewritten if row[0] not in done]
     if expired:
-        await connection.execute(_REVIVE, *columns_of(expired))
+        await connection.execute(_REVIVE, *to_columns(expired))
         ids = [row[0] for row in expired]
         await connection.execute("DELETE FROM tombstones WHERE entry_id = ANY($1::bigint[])", ids)
 
 
-async def _register(connection: Connection, changes: ChangeBatch) -> None:
+async def _register(connection: PgConnection, changes: ChangeBatch) -> None:
     """A key and an article belong to the entry that had them first, for ever (D8)."""
     keys = [
         (digest(value), kind, value, entry_id)
@@ -214,7 +219,9 @@ def _id_of(changes: ChangeBatch, owner: int | str) -> int | None:
 
 
 async def _mark_seen(
-    connection: Connection, documents: Sequence[Document], current: dict[int, frozenset[int]]
+    connection: PgConnection,
+    documents: Sequence[PendingDocument],
+    current: dict[int, frozenset[int]],
 ) -> None:
     entered: list[Row] = []
     left: list[Row] = []
@@ -235,7 +242,7 @@ async def _mark_seen(
     await write_rows(connection, _LEAVE, sorted(left))
 
 
-async def _remove(connection: Connection, documents: Sequence[Document]) -> None:
+async def _remove(connection: PgConnection, documents: Sequence[PendingDocument]) -> None:
     rows = [
         (
             one.known.entry_id,

@@ -27,14 +27,14 @@ SLACK_MICROS: Final = 10_000_000  # lanes are made due a little in the past all 
 SPLIT: Final = "#"  # between a big host and the number of its lane
 
 
-class Pacing(Value):
+class LaneSettings(Value):
     """The first pace of a host, and how many lanes it has."""
 
     gap_ms: int = 1_000
     lanes: Mapping[str, int] = {}  # how many lanes a big host has; all others have one
 
 
-class Search(NamedTuple):
+class ShardSearch(NamedTuple):
     """Shards to look for due lanes in, each from its mark on."""
 
     shards: Sequence[int]
@@ -61,11 +61,11 @@ class ClaimPlanner:
         if names == self._live:
             return
         is_first = not self._live
-        self._live, self._own = names, own_shards(name, names)
+        self._live, self._own = names, shards_of_worker(name, names)
         if is_first:
             self._start = min(self._own, default=0)
 
-    def searches(self, now: int) -> tuple[Search, ...]:
+    def searches(self, now: int) -> tuple[ShardSearch, ...]:
         """Where to look, in this order: the own shards, then all others."""
         self._since_sweep += 1
         is_sweep = self._is_time_to_sweep(now)
@@ -80,7 +80,7 @@ class ClaimPlanner:
             if search.shards
         )
 
-    def doubt(self) -> Search | None:
+    def doubt(self) -> ShardSearch | None:
         """Every shard from its beginning, for a claim that found nothing; not if that is in vain."""
         self._in_vain += 1
         if self._in_vain < self._patience:
@@ -89,7 +89,7 @@ class ClaimPlanner:
         return self._from(range(SHARDS), is_sweep=True)
 
     def searched(
-        self, search: Search, found: Sequence[tuple[int, int]], *, is_full: bool, now: int
+        self, search: ShardSearch, found: Sequence[tuple[int, int]], *, is_full: bool, now: int
     ) -> None:
         """Move the marks after a search that found lanes of these shards, due since then.
 
@@ -110,19 +110,21 @@ class ClaimPlanner:
 
     def claimed(self, claims: Sequence[Claim]) -> None:
         """Note what a claim has brought: the next one begins behind it."""
-        ahead = [(shard_of(host_of(claim.lane.key)) - self._start) % SHARDS + 1 for claim in claims]
+        ahead = [
+            (shard_of(host_of_lane(claim.lane.key)) - self._start) % SHARDS + 1 for claim in claims
+        ]
         self._start = (self._start + max(ahead, default=0)) % SHARDS
 
     def _is_time_to_sweep(self, now: int) -> bool:
         waited = now - self._swept_at
         return self._since_sweep >= SWEEP_CLAIMS or not 0 <= waited < SWEEP_MICROS
 
-    def _from(self, shards: Sequence[int], *, is_sweep: bool = False) -> Search:
+    def _from(self, shards: Sequence[int], *, is_sweep: bool = False) -> ShardSearch:
         lows = [0 if is_sweep else self._lows[shard] for shard in shards]
-        return Search(shards, lows, is_sweep)
+        return ShardSearch(shards, lows, is_sweep)
 
 
-def own_shards(name: str, live: Sequence[str]) -> frozenset[int]:
+def shards_of_worker(name: str, live: Sequence[str]) -> frozenset[int]:
     """The shards for which `name` has the highest draw; who leaves hands over only its own."""
     return frozenset(
         shard for shard in range(SHARDS) if max(live, key=lambda one: _draw(one, shard)) == name
@@ -139,7 +141,7 @@ def lane_number(feed_id: str, lanes: int) -> int:
     return crc32(feed_id.encode()) % lanes
 
 
-def host_of(lane_key: str) -> str:
+def host_of_lane(lane_key: str) -> str:
     """The host of a lane."""
     return lane_key.rpartition(SPLIT)[0] if is_split(lane_key) else lane_key
 

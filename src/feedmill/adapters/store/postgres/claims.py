@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple
 import asyncpg
 from msgspec.structs import replace
 
-from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, Search
-from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, ShardSearch
+from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.tables.codec import (
     FEED_COLUMNS,
     NEVER,
@@ -110,7 +110,7 @@ class _Terms(NamedTuple):
 
 
 async def claim(
-    connection: Connection,
+    connection: PgConnection,
     planner: ClaimPlanner,
     owner: str,
     now: datetime,
@@ -136,7 +136,7 @@ async def claim(
 
 
 async def still_held(
-    connection: Connection, owner: str, claims: Sequence[Claim]
+    connection: PgConnection, owner: str, claims: Sequence[Claim]
 ) -> tuple[Claim, ...]:
     """Those of the claims that stand in the database as they were made."""
     rows = await connection.fetch(
@@ -149,7 +149,7 @@ async def still_held(
 
 
 async def renew(
-    connection: Connection, lane: Lane, owner: str, until: datetime, feeds: Sequence[str]
+    connection: PgConnection, lane: Lane, owner: str, until: datetime, feeds: Sequence[str]
 ) -> bool:
     """Hold the lane longer, and the runs of the feeds still to be polled with it; False when lost."""
     done = await connection.fetchval(
@@ -165,7 +165,9 @@ async def renew(
     return done is not None
 
 
-async def next_due_at(connection: Connection, only: Sequence[str] | None = None) -> datetime | None:
+async def next_due_at(
+    connection: PgConnection, only: Sequence[str] | None = None
+) -> datetime | None:
     """When the next lane can be claimed, for `only` these feeds: it is due, or its lease ends."""
     if only is None:
         earliest = await connection.fetchval(_NEXT, SHARDS)
@@ -174,13 +176,13 @@ async def next_due_at(connection: Connection, only: Sequence[str] | None = None)
     return None if earliest is None or earliest >= NEVER else instant(earliest)
 
 
-async def due_lanes(connection: Connection, now: datetime) -> int:
+async def due_lanes(connection: PgConnection, now: datetime) -> int:
     """How many lanes could be claimed now."""
     return int(await connection.fetchval(_COUNT_DUE, SHARDS, micros(now)))
 
 
 async def _claim_due(
-    connection: Connection, planner: ClaimPlanner, search: Search, terms: _Terms, places: int
+    connection: PgConnection, planner: ClaimPlanner, search: ShardSearch, terms: _Terms, places: int
 ) -> list[Claim]:
     """Fill the places from these shards, as far as there are due lanes in them."""
     claims: list[Claim] = []
@@ -197,7 +199,7 @@ async def _claim_due(
     return claims
 
 
-async def _claim_chosen(connection: Connection, terms: _Terms, places: int) -> list[Claim]:
+async def _claim_chosen(connection: PgConnection, terms: _Terms, places: int) -> list[Claim]:
     """Fill the places with lanes of the chosen feeds."""
     claims: list[Claim] = []
     now, until = micros(terms.now), micros(terms.until)
@@ -210,7 +212,7 @@ async def _claim_chosen(connection: Connection, terms: _Terms, places: int) -> l
 
 
 async def _take(
-    connection: Connection, rows: "Sequence[asyncpg.Record]", terms: _Terms
+    connection: PgConnection, rows: "Sequence[asyncpg.Record]", terms: _Terms
 ) -> list[Claim]:
     """The leased lanes with their due feeds; those without any are passed over."""
     lanes = [_lane(row) for row in sorted(rows, key=lambda row: (row["due_at"], row["lane_id"]))]
@@ -223,7 +225,7 @@ async def _take(
 
 
 async def _due_feeds(
-    connection: Connection, lane_ids: Sequence[int], terms: _Terms
+    connection: PgConnection, lane_ids: Sequence[int], terms: _Terms
 ) -> dict[int, list[tuple[Feed, datetime]]]:
     """The due feeds by lane, each with its provisional next run, which is written with this."""
     statement = _DUE_OF_ALL if terms.only is None else _DUE_OF_CHOSEN

@@ -8,7 +8,7 @@ the round trip, the quickest of a few is believed, and in between the monotonic 
 from datetime import datetime, timedelta
 from typing import Final
 
-from feedmill.adapters.store.postgres.pool import Connection, Database
+from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.tables.codec import instant
 from feedmill.engine.ports.clock import Clock
 from feedmill.errors import StoreError
@@ -66,11 +66,11 @@ class DatabaseClock:
         """256 random bits."""
         return self._local.new_secret()
 
-    async def _measure(self, connection: Connection) -> datetime:
+    async def _measure(self, connection: PgConnection) -> datetime:
         found = [await self._round_trip(connection) for _ in range(_ROUND_TRIPS)]
         return min(found)[1]
 
-    async def _round_trip(self, connection: Connection) -> tuple[float, datetime]:
+    async def _round_trip(self, connection: PgConnection) -> tuple[float, datetime]:
         """How long an answer took, and the database's time at the zero of our monotonic clock."""
         began = self._local.monotonic()
         micros = await connection.fetchval("SELECT feedmill_now()")

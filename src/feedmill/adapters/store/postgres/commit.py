@@ -17,12 +17,12 @@ from typing import Any, Final
 import msgspec
 
 from feedmill.adapters.store.postgres import event_log
-from feedmill.adapters.store.postgres.change_batches import Document
+from feedmill.adapters.store.postgres.change_batches import PendingDocument
 from feedmill.adapters.store.postgres.changes import write_changes
-from feedmill.adapters.store.postgres.claim_planner import Pacing
-from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.claim_planner import LaneSettings
+from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
-from feedmill.adapters.store.postgres.unnest import columns_of, quoted, rows_of, write_rows
+from feedmill.adapters.store.postgres.unnest import quoted, to_columns, unnest_rows, write_rows
 from feedmill.adapters.store.tables.codec import (
     STATE_COLUMNS,
     Row,
@@ -67,11 +67,11 @@ SELECT id, feed_no, confirmations, coalesce(confirmed_at, 0),
 _CARRIED: Final = (*STATE_COLUMNS, "confirmations", "confirmed_at")
 _CARRY_ON: Final = (
     f"UPDATE feeds f SET {', '.join(f'{name} = n.{name}' for name in _CARRIED)}"
-    f" FROM {rows_of(('feed_no', *_CARRIED))} WHERE f.feed_no = n.feed_no"
+    f" FROM {unnest_rows(('feed_no', *_CARRIED))} WHERE f.feed_no = n.feed_no"
 )
 _RESCHEDULE: Final = (
     "UPDATE feed_sched s SET next_run_at = n.next_run_at"
-    f" FROM {rows_of(('feed_no', 'next_run_at'))} WHERE s.feed_no = n.feed_no"
+    f" FROM {unnest_rows(('feed_no', 'next_run_at'))} WHERE s.feed_no = n.feed_no"
 )
 _BLOB_COLUMNS: Final = (
     "sha256", "segment", "offset", "length", "coding", "raw_length", "prefix_sha256",
@@ -80,26 +80,26 @@ _BLOB_COLUMNS: Final = (
 # points at it.
 _KEEP_BLOBS: Final = (
     f"INSERT INTO blobs ({', '.join(map(quoted, _BLOB_COLUMNS))})"
-    f" SELECT * FROM {rows_of(_BLOB_COLUMNS)}"
+    f" SELECT * FROM {unnest_rows(_BLOB_COLUMNS)}"
     " ON CONFLICT (sha256) DO UPDATE SET length = blobs.length WHERE false"
 )
 _KEEP_ALIASES: Final = (
     "INSERT INTO feed_aliases (url_hash, url, feed_no)"
-    f" SELECT * FROM {rows_of(('url_hash', 'url', 'feed_no'))} ON CONFLICT DO NOTHING"
+    f" SELECT * FROM {unnest_rows(('url_hash', 'url', 'feed_no'))} ON CONFLICT DO NOTHING"
 )
 _KEEP_BLOCKS: Final = (
-    f"INSERT INTO header_blocks (feed_no, block) SELECT * FROM {rows_of(('feed_no', 'block'))}"
+    f"INSERT INTO header_blocks (feed_no, block) SELECT * FROM {unnest_rows(('feed_no', 'block'))}"
     " RETURNING feed_no, block, block_id"
 )
 _RUN_COLUMNS: Final = ("feed_no", "request_block", "response_block", "decision", *FETCH_COLUMNS)
 _KEEP_RUNS: Final = (
-    f"INSERT INTO fetches ({', '.join(_RUN_COLUMNS)}) SELECT * FROM {rows_of(_RUN_COLUMNS)}"
+    f"INSERT INTO fetches ({', '.join(_RUN_COLUMNS)}) SELECT * FROM {unnest_rows(_RUN_COLUMNS)}"
     " ON CONFLICT (feed_no, scheduled_at) DO NOTHING RETURNING feed_no"
 )
 _BLOCK_COLUMNS: Final = ("request_block", "request_headers", "response_block", "response_headers")
 _KEEP_LAST_BLOCKS: Final = (
     f"UPDATE feeds f SET {', '.join(f'{name} = n.{name}' for name in _BLOCK_COLUMNS)}"
-    f" FROM {rows_of(('feed_no', *_BLOCK_COLUMNS))} WHERE f.feed_no = n.feed_no"
+    f" FROM {unnest_rows(('feed_no', *_BLOCK_COLUMNS))} WHERE f.feed_no = n.feed_no"
 )
 _FENCED: Final = Committed(fenced=True)
 _DUPLICATE: Final = Committed(duplicate=True)
@@ -114,11 +114,11 @@ class Writing(msgspec.Struct):
     confirmations: int
     confirmed_at: int
     blocks: Blocks
-    document: Document | None = None
+    document: PendingDocument | None = None
 
 
 async def commit_group(
-    connection: Connection, refreshes: Sequence[Refresh], pacing: Pacing
+    connection: PgConnection, refreshes: Sequence[Refresh], pacing: LaneSettings
 ) -> list[Committed]:
     """Write what refreshes of different feeds decided; what became of each.
 
@@ -134,7 +134,7 @@ async def commit_group(
     return [done.get(refresh.feed.id, _FENCED) for refresh in refreshes]
 
 
-async def _hold(connection: Connection, refreshes: Sequence[Refresh]) -> list[Writing]:
+async def _hold(connection: PgConnection, refreshes: Sequence[Refresh]) -> list[Writing]:
     """Lock what is written: first the lanes, then the feeds of those who still have theirs."""
     epochs = await _hold_lanes(connection, refreshes)
     asked = [
@@ -150,7 +150,7 @@ async def _hold(connection: Connection, refreshes: Sequence[Refresh]) -> list[Wr
 
 
 async def _hold_lanes(
-    connection: Connection, refreshes: Sequence[Refresh]
+    connection: PgConnection, refreshes: Sequence[Refresh]
 ) -> Mapping[int, int | None]:
     """The epochs of the lanes, which cannot change before the end of the transaction."""
     lanes = [one.lane.id for one in refreshes if one.lane is not None]
@@ -162,7 +162,7 @@ async def _hold_lanes(
     return {row[0]: row[1] for row in rows}
 
 
-async def _keep_runs(connection: Connection, writings: Sequence[Writing]) -> Collection[int]:
+async def _keep_runs(connection: PgConnection, writings: Sequence[Writing]) -> Collection[int]:
     """Write the fetches; the feeds whose run was not there yet (D26)."""
     if not writings:
         return ()
@@ -171,7 +171,7 @@ async def _keep_runs(connection: Connection, writings: Sequence[Writing]) -> Col
     if changed:
         await _keep_blocks(connection, changed)
     rows = [_run_row(one, *delta) for one, delta in zip(writings, deltas, strict=True)]
-    ran = {row[0] for row in await connection.fetch(_KEEP_RUNS, *columns_of(rows))}
+    ran = {row[0] for row in await connection.fetch(_KEEP_RUNS, *to_columns(rows))}
     news = [_block_row(one) for one, *_ in changed if one.feed_no in ran]
     await write_rows(connection, _KEEP_LAST_BLOCKS, news)
     return ran
@@ -185,7 +185,7 @@ def _compare(writing: Writing) -> tuple[str | None, str | None]:
 
 
 async def _keep_blocks(
-    connection: Connection, changed: Sequence[tuple[Writing, str | None, str | None]]
+    connection: PgConnection, changed: Sequence[tuple[Writing, str | None, str | None]]
 ) -> None:
     """Write the blocks that later fetches are compared with."""
     rows: list[tuple[int, str]] = []
@@ -196,7 +196,7 @@ async def _keep_blocks(
         if answered is None:
             one.blocks.response = json_text(response_of(one.refresh.fetch))
             rows.append((one.feed_no, one.blocks.response))
-    made = await connection.fetch(_KEEP_BLOCKS, *columns_of(rows))
+    made = await connection.fetch(_KEEP_BLOCKS, *to_columns(rows))
     ids = {(feed_no, block): block_id for feed_no, block, block_id in made}
     for one, asked, answered in changed:
         if asked is None:
@@ -222,7 +222,9 @@ def _block_row(writing: Writing) -> Row:
     return (writing.feed_no, *pairs)
 
 
-async def _write(connection: Connection, written: Sequence[Writing], pacing: Pacing) -> None:
+async def _write(
+    connection: PgConnection, written: Sequence[Writing], pacing: LaneSettings
+) -> None:
     """Everything but the fetches, for the runs that were not there yet."""
     polled = [one for one in written if not one.refresh.entries_only]
     await write_rows(connection, _CARRY_ON, [_carried_row(one) for one in polled])
@@ -255,7 +257,7 @@ def _carried_row(writing: Writing) -> Row:
 
 
 async def _reschedule(
-    connection: Connection, polled: Sequence[Writing], queries: QueryRunner
+    connection: PgConnection, polled: Sequence[Writing], queries: QueryRunner
 ) -> None:
     """Write the next runs; a feed that moved is due in its new lane."""
     leased = [
@@ -272,12 +274,12 @@ async def _reschedule(
             await queries.run(connection, reschedule(one.feed_no, feed.next_poll_at))
 
 
-def _open_document(writing: Writing) -> Document | None:
+def _open_document(writing: Writing) -> PendingDocument | None:
     """The document that was read, if one was."""
     refresh = writing.refresh
     if refresh.changes is None:
         return None
-    writing.document = Document(
+    writing.document = PendingDocument(
         feed_no=writing.feed_no,
         fetch_id=refresh.fetch.fetch_id,
         seen_at=micros(refresh.fetch.fetched_at),
@@ -291,7 +293,7 @@ def _open_document(writing: Writing) -> Document | None:
 
 
 async def _keep_what_is_held(
-    connection: Connection, written: Sequence[Writing], queries: QueryRunner
+    connection: PgConnection, written: Sequence[Writing], queries: QueryRunner
 ) -> None:
     for one in written:
         if one.refresh.held:

@@ -17,15 +17,15 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from feedmill.adapters.failpoints import reach
-from feedmill.adapters.store.postgres.claim_planner import Pacing
+from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.commit import commit_group
-from feedmill.adapters.store.postgres.pool import Connection, Database, LostCommitError
-from feedmill.adapters.store.postgres.text_sanitising import weighed
+from feedmill.adapters.store.postgres.pool import Database, LostCommitError, PgConnection
+from feedmill.adapters.store.postgres.text_sanitising import clean_and_size
 from feedmill.errors import StoreError
 from feedmill.model.refresh import Committed, Refresh
 
-GROUP_SIZE: Final = 200
-GROUP_BYTES: Final = 8 * 1024 * 1024
+COMMIT_GROUP_SIZE: Final = 200
+COMMIT_GROUP_BYTES: Final = 8 * 1024 * 1024
 IN_FLIGHT: Final = 2  # transactions: one is written while the other's answer is read
 
 _TRIES: Final = 3  # of a group whose COMMIT got no answer
@@ -39,16 +39,16 @@ class _Waiting(NamedTuple):
     future: "asyncio.Future[Committed]"
 
 
-class Committer:
+class CommitBatcher:
     """Gathers and writes; its tasks begin with what is asked and end with `close`."""
 
     def __init__(
         self,
         database: Database,
-        pacing: Pacing,
+        pacing: LaneSettings,
         *,
         in_flight: int = IN_FLIGHT,
-        group_size: int = GROUP_SIZE,
+        group_size: int = COMMIT_GROUP_SIZE,
     ) -> None:
         self._database, self._pacing = database, pacing
         self._in_flight, self._group_size = in_flight, group_size
@@ -66,7 +66,7 @@ class Committer:
         if self._closed:
             message = f"{self._database.name}: the store is closed"
             raise StoreError(message, reason="closed")
-        storable, size = weighed(refresh)
+        storable, size = clean_and_size(refresh)
         future: asyncio.Future[Committed] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(storable, size, future))
         self._begin()
@@ -97,7 +97,7 @@ class Committer:
         group: list[_Waiting] = []
         passed: list[_Waiting] = []
         size = 0
-        while self._waiting and len(group) < self._group_size and size < GROUP_BYTES:
+        while self._waiting and len(group) < self._group_size and size < COMMIT_GROUP_BYTES:
             one = self._waiting.popleft()
             if one.refresh.feed.id in self._busy:
                 passed.append(one)
@@ -140,7 +140,7 @@ class Committer:
         raise AssertionError
 
     async def _write_once(self, refreshes: Sequence[Refresh]) -> list[Committed]:
-        async def job(connection: Connection) -> list[Committed]:
+        async def job(connection: PgConnection) -> list[Committed]:
             reach("store-begun")
             done = await commit_group(connection, refreshes, self._pacing)
             reach("store-commit")

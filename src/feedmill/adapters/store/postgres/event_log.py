@@ -24,18 +24,18 @@ they are noticed: such events are older than any of this server's, and are numbe
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from feedmill.adapters.store.postgres.pool import Connection, Database
-from feedmill.adapters.store.postgres.text_sanitising import storable_json
-from feedmill.adapters.store.postgres.unnest import columns_of, rows_of
+from feedmill.adapters.store.postgres.pool import Database, PgConnection
+from feedmill.adapters.store.postgres.text_sanitising import postgres_json
+from feedmill.adapters.store.postgres.unnest import to_columns, unnest_rows
 from feedmill.adapters.store.tables.codec import Row, event_id, event_of, micros
 from feedmill.model.event import Event, NewEvent
 
-BITE: Final = 2_000  # events that get their numbers in one transaction
+NUMBERING_BATCH: Final = 2_000  # events that get their numbers in one transaction
 
 _COLUMNS: Final = ("id", "type", "feed_id", "entry_uid", "occurred_at", "data")
 _INSERT: Final = (
     f"INSERT INTO outbox ({', '.join(_COLUMNS)}) SELECT {', '.join(_COLUMNS)}"
-    f" FROM {rows_of(_COLUMNS)}"
+    f" FROM {unnest_rows(_COLUMNS)}"
 )
 
 
@@ -87,7 +87,7 @@ UPDATE log_head
 """
 
 
-class Log:
+class PostgresEventLog:
     """The log as one process reads it."""
 
     def __init__(self, database: Database) -> None:
@@ -123,12 +123,12 @@ class Log:
         return tuple(event_of(tuple(row)[2:]) for row in rows if row[2] is not None), waits, strange
 
     async def _number(self, *, strange: bool) -> None:
-        size = await self._database.write(lambda c: number(c, strange=strange))
-        while size >= BITE:
-            size = await self._database.write(number)
+        size = await self._database.write(lambda c: number_batch(c, strange=strange))
+        while size >= NUMBERING_BATCH:
+            size = await self._database.write(number_batch)
 
 
-async def append(connection: Connection, events: Sequence[NewEvent], cause: str) -> None:
+async def append(connection: PgConnection, events: Sequence[NewEvent], cause: str) -> None:
     """Write the events.
 
     `cause` names what happened once (a fetch, an addition): the ids derive from it, so that an
@@ -138,7 +138,7 @@ async def append(connection: Connection, events: Sequence[NewEvent], cause: str)
 
 
 async def append_all(
-    connection: Connection, batches: Iterable[tuple[Sequence[NewEvent], str]]
+    connection: PgConnection, batches: Iterable[tuple[Sequence[NewEvent], str]]
 ) -> None:
     """Write the events of several causes, in this order."""
     rows = [
@@ -147,15 +147,15 @@ async def append_all(
         for at, event in enumerate(events, start=1)
     ]
     if rows:
-        await connection.execute(_INSERT, *columns_of(rows))
+        await connection.execute(_INSERT, *to_columns(rows))
 
 
-async def number_all(database: Database) -> None:
+async def number_pending(database: Database) -> None:
     """Give numbers to the events that can have one, having looked for those of another server too."""
-    await Log(database).number()
+    await PostgresEventLog(database).number()
 
 
-async def number(connection: Connection, *, strange: bool = False) -> int:
+async def number_batch(connection: PgConnection, *, strange: bool = False) -> int:
     """Give numbers to a bite of events; how many. 0 when another process is doing it.
 
     With `strange`, what another server has stamped is taken first.
@@ -165,14 +165,14 @@ async def number(connection: Connection, *, strange: bool = False) -> int:
     if strange:
         for statement in _ADOPT:
             await connection.execute(statement)
-    return int(await connection.fetchval(_NUMBER, BITE))
+    return int(await connection.fetchval(_NUMBER, NUMBERING_BATCH))
 
 
-async def last_seq(connection: Connection) -> int:
+async def last_seq(connection: PgConnection) -> int:
     """The last number that was given, 0 before the first."""
     return int(await connection.fetchval("SELECT seq FROM log_head"))
 
 
 def _row(event: NewEvent, id_: str) -> Row:
-    data = storable_json(event.data)
+    data = postgres_json(event.data)
     return (id_, event.type, event.feed_id, event.entry_uid, micros(event.occurred_at), data)

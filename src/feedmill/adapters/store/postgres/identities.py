@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import asyncpg
 
-from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.postgres.text_sanitising import storable
-from feedmill.adapters.store.postgres.unnest import rows_of
+from feedmill.adapters.store.postgres.pool import PgConnection
+from feedmill.adapters.store.postgres.text_sanitising import postgres_text
+from feedmill.adapters.store.postgres.unnest import unnest_rows
 from feedmill.adapters.store.tables.codec import digest, instant
 from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
 from feedmill.model.identity import IdentityKey, KnownEntry
@@ -33,7 +33,7 @@ _BY_ID: Final = (
     f" FROM ids JOIN tombstones e USING (entry_id) {_FEED} {_KEYS} ORDER BY 1"
 )
 _IDS_BY_KEY: Final = (
-    f"SELECT i.entry_id FROM {rows_of(('key_type', 'key_hash', 'key_value'), alias='a')}"
+    f"SELECT i.entry_id FROM {unnest_rows(('key_type', 'key_hash', 'key_value'), alias='a')}"
     " JOIN entry_identities i ON i.key_hash = a.key_hash AND i.key_type = a.key_type"
     " AND i.key_value = a.key_value"
 )
@@ -60,12 +60,12 @@ _NO_NAMES: Final[Mapping[tuple[str, str], str]] = {}
 
 
 async def known(
-    connection: Connection, feed_id: str, keys: Sequence[IdentityKey], digests: Sequence[str]
+    connection: PgConnection, feed_id: str, keys: Sequence[IdentityKey], digests: Sequence[str]
 ) -> tuple[KnownEntry, ...]:
     """Every row that holds one of the keys, expired ones included, or has a slice in this feed."""
     if not keys and not digests:
         return ()
-    values = [storable(key.value) for key in keys]
+    values = [postgres_text(key.value) for key in keys]
     asked = ([key.type for key in keys], list(map(digest, values)), values)
     if digests:
         rows = await connection.fetch(_BY_KEY_OR_SLICE, *asked, feed_id, digests)
@@ -76,7 +76,7 @@ async def known(
 
 
 async def current_document(
-    connection: Connection, feed_id: str, *, with_keys: bool = True
+    connection: PgConnection, feed_id: str, *, with_keys: bool = True
 ) -> tuple[KnownEntry, ...]:
     """The rows of the feed's last document."""
     if with_keys:
@@ -84,17 +84,17 @@ async def current_document(
     return tuple([known_of(tuple(row), ()) for row in await connection.fetch(_DOCUMENT, feed_id)])
 
 
-async def living(connection: Connection, feed_id: str) -> tuple[KnownEntry, ...]:
+async def living(connection: PgConnection, feed_id: str) -> tuple[KnownEntry, ...]:
     """Every row of the feed that was not removed, wherever it stands."""
     return _all_known(await connection.fetch(_LIVING, feed_id))
 
 
-async def slice_digests(connection: Connection, feed_id: str) -> frozenset[str]:
+async def slice_digests(connection: PgConnection, feed_id: str) -> frozenset[str]:
     """The digests of the slices of the feed's last document."""
     return frozenset(row[0] for row in await connection.fetch(_SLICES, feed_id))
 
 
-async def articles(connection: Connection, hashes: Sequence[str]) -> frozenset[str]:
+async def articles(connection: PgConnection, hashes: Sequence[str]) -> frozenset[str]:
     """Those of the hashes that are known articles (D10)."""
     rows = await connection.fetch(
         "SELECT article_hash FROM articles WHERE article_hash = ANY($1::text[])", hashes
@@ -103,7 +103,7 @@ async def articles(connection: Connection, hashes: Sequence[str]) -> frozenset[s
 
 
 async def recall(
-    connection: Connection,
+    connection: PgConnection,
     feed_id: str,
     keys: Sequence[IdentityKey],
     article_hashes: Sequence[str],
@@ -118,7 +118,7 @@ async def recall(
     )
 
 
-async def publications(connection: Connection, feed_id: str, limit: int) -> tuple[datetime, ...]:
+async def publications(connection: PgConnection, feed_id: str, limit: int) -> tuple[datetime, ...]:
     """When the feed's newest entries were published, the newest first."""
     rows = await connection.fetch(
         "SELECT published_effective FROM entries"

@@ -14,9 +14,9 @@ from typing import Final
 import asyncpg
 from msgspec.structs import replace
 
-from feedmill.adapters.store.postgres.claim_planner import Pacing, lane_keys, lane_number
+from feedmill.adapters.store.postgres.claim_planner import LaneSettings, lane_keys, lane_number
 from feedmill.adapters.store.postgres.lanes import make_lanes, strictest
-from feedmill.adapters.store.postgres.pool import Connection, Database
+from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.tables.codec import PACE_COLUMNS, instant, pace_of, pace_row
 from feedmill.adapters.store.tables.lanes import FIRST_DUE
 from feedmill.model.feed import HostPace
@@ -45,7 +45,7 @@ _BEGIN: Final = (
 )
 
 
-async def relane(database: Database, pacing: Pacing) -> int:
+async def apply_lane_layout(database: Database, pacing: LaneSettings) -> int:
     """Give every big host its lanes, and every other host one; how many hosts were changed."""
     standing = await database.read(lambda c: c.fetch(_LANES, list(pacing.lanes)))
     keys: dict[str, set[str]] = {}
@@ -55,11 +55,11 @@ async def relane(database: Database, pacing: Pacing) -> int:
     return sum([await _relane_host(database, host, pacing) for host in sorted(wrong)])
 
 
-async def _relane_host(database: Database, host: str, pacing: Pacing) -> bool:
+async def _relane_host(database: Database, host: str, pacing: LaneSettings) -> bool:
     return await database.write(lambda c: _change(c, host, pacing))
 
 
-async def _change(connection: Connection, host: str, pacing: Pacing) -> bool:
+async def _change(connection: PgConnection, host: str, pacing: LaneSettings) -> bool:
     """Move the feeds of one host to the lanes it should have; False when another process has done it."""
     await connection.execute(
         "SELECT 1 FROM lanes WHERE host = $1 ORDER BY lane_id FOR UPDATE", host
@@ -80,7 +80,9 @@ async def _change(connection: Connection, host: str, pacing: Pacing) -> bool:
     return True
 
 
-async def _move_feeds(connection: Connection, lanes: Sequence[int], targets: Sequence[int]) -> None:
+async def _move_feeds(
+    connection: PgConnection, lanes: Sequence[int], targets: Sequence[int]
+) -> None:
     rows = await connection.fetch(_FEEDS_OF, lanes)
     numbers = [row["feed_no"] for row in rows]
     homes = [targets[lane_number(row["id"], len(targets))] for row in rows]

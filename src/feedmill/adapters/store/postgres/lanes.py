@@ -17,12 +17,12 @@ from msgspec.structs import replace
 
 from feedmill.adapters.store.postgres.claim_planner import (
     SPLIT,
-    Pacing,
+    LaneSettings,
     lane_keys,
     lane_number,
 )
-from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.postgres.text_sanitising import storable
+from feedmill.adapters.store.postgres.pool import PgConnection
+from feedmill.adapters.store.postgres.text_sanitising import postgres_text
 from feedmill.adapters.store.tables.codec import NEVER, PACE_COLUMNS, micros, pace_of, pace_row
 from feedmill.adapters.store.tables.lanes import lane_key_of, shard_of
 from feedmill.model.feed import HostPace
@@ -44,12 +44,12 @@ _LIMIT: Final = (
 )
 
 
-async def lane_of(connection: Connection, url: str, pacing: Pacing, feed_id: str) -> int:
+async def lane_of(connection: PgConnection, url: str, pacing: LaneSettings, feed_id: str) -> int:
     """The number of the lane that a feed at this URL belongs to, made when it is the first there.
 
     The lane is locked against deletion until the transaction ends.
     """
-    host = storable(lane_key_of(url))
+    host = postgres_text(lane_key_of(url))
     while True:
         lanes = await _standing(connection, host)
         keys = _layout(host, lanes, pacing)
@@ -59,37 +59,37 @@ async def lane_of(connection: Connection, url: str, pacing: Pacing, feed_id: str
         await _make(connection, host, keys, pacing)
 
 
-async def host_pace(connection: Connection, url: str) -> HostPace | None:
+async def host_pace(connection: PgConnection, url: str) -> HostPace | None:
     """How the URL's host is treated, as last stored; None for an unknown host.
 
     Of several lanes the strictest speaks for the host.
     """
     rows = await connection.fetch(
-        f"SELECT {PACE_COLUMNS} FROM lanes WHERE host = $1", storable(lane_key_of(url))
+        f"SELECT {PACE_COLUMNS} FROM lanes WHERE host = $1", postgres_text(lane_key_of(url))
     )
     return strictest([pace_of(tuple(row)) for row in rows])
 
 
 async def limit_host(
-    connection: Connection, url: str, until: datetime, reason: str | None, pacing: Pacing
+    connection: PgConnection, url: str, until: datetime, reason: str | None, pacing: LaneSettings
 ) -> None:
     """Send no request to the URL's host before `until`; a longer pause stays as it is.
 
     A worker that holds a lane of it finishes its work and takes the pause over at release.
     """
-    host = storable(lane_key_of(url))
+    host = postgres_text(lane_key_of(url))
     if not await _standing(connection, host):
         await _make(connection, host, lane_keys(host, pacing.lanes.get(host, 1)), pacing)
     await limit_lanes(connection, host, micros(until), reason)
 
 
-async def limit_lanes(connection: Connection, host: str, at: int, reason: str | None) -> None:
+async def limit_lanes(connection: PgConnection, host: str, at: int, reason: str | None) -> None:
     """Let every lane of the host rest until `at`, or longer if it does already."""
-    await hold_host(connection, host)
+    await lock_host_lanes(connection, host)
     await connection.execute(_LIMIT, host, at, reason)
 
 
-async def hold_host(connection: Connection, host: str) -> None:
+async def lock_host_lanes(connection: PgConnection, host: str) -> None:
     """Lock every lane of a host, in their order."""
     await connection.execute(
         "SELECT 1 FROM lanes WHERE host = $1 ORDER BY lane_id FOR NO KEY UPDATE", host
@@ -97,7 +97,7 @@ async def hold_host(connection: Connection, host: str) -> None:
 
 
 async def make_lanes(
-    connection: Connection, host: str, keys: Sequence[str], pace: HostPace
+    connection: PgConnection, host: str, keys: Sequence[str], pace: HostPace
 ) -> None:
     """Make those of the lanes that are not there, all at this pace."""
     await connection.execute(_MAKE, shard_of(host), host, keys, *pace_row(pace))
@@ -119,21 +119,23 @@ def strictest(paces: Sequence[HostPace]) -> HostPace | None:
     )
 
 
-async def _standing(connection: Connection, host: str) -> dict[str, int]:
+async def _standing(connection: PgConnection, host: str) -> dict[str, int]:
     """The host's lanes by their names; locked against deletion until the transaction ends."""
     # What a lock was waited for may be gone, and what stands instead is seen only afterwards.
     rows = await connection.fetch(_STANDING, host) or await connection.fetch(_STANDING, host)
     return {row["lane_key"]: row["lane_id"] for row in rows}
 
 
-async def _make(connection: Connection, host: str, keys: Sequence[str], pacing: Pacing) -> None:
+async def _make(
+    connection: PgConnection, host: str, keys: Sequence[str], pacing: LaneSettings
+) -> None:
     """Make the lanes of a host, or those that are missing; new ones rest as long as the others."""
     rows = await connection.fetch(f"SELECT {PACE_COLUMNS} FROM lanes WHERE host = $1", host)
     pace = strictest([pace_of(tuple(row)) for row in rows])
     await make_lanes(connection, host, keys, pace or HostPace(gap_ms=pacing.gap_ms * len(keys)))
 
 
-def _layout(host: str, standing: Collection[str], pacing: Pacing) -> tuple[str, ...]:
+def _layout(host: str, standing: Collection[str], pacing: LaneSettings) -> tuple[str, ...]:
     """The lanes of the host as they stand, or as it would be given them.
 
     Retention takes lanes without feeds, so some of several may be missing.

@@ -12,7 +12,7 @@ from typing import Final
 import asyncpg
 
 from feedmill.adapters.store.migrate import Migration, check_applied, read_migrations
-from feedmill.adapters.store.postgres.pool import Connection, Database
+from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.errors import MigrationError
 
 MIGRATIONS: Final = Path(__file__).parent.parent / "migrations" / "postgres"
@@ -58,7 +58,7 @@ async def missing_migrations(database: Database, folder: Path = MIGRATIONS) -> t
 
 
 async def _apply_next(
-    connection: Connection, migrations: tuple[Migration, ...], where: str
+    connection: PgConnection, migrations: tuple[Migration, ...], where: str
 ) -> str | None:
     await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
     await _check_server(connection)
@@ -78,7 +78,7 @@ async def _apply_next(
     return following.name
 
 
-async def _missing(connection: Connection, migrations: tuple[Migration, ...], where: str) -> int:
+async def _missing(connection: PgConnection, migrations: tuple[Migration, ...], where: str) -> int:
     """How many migrations the database lacks; a newer or a changed one is refused."""
     try:
         applied = await _applied(connection)
@@ -88,14 +88,14 @@ async def _missing(connection: Connection, migrations: tuple[Migration, ...], wh
     return len(migrations) - len(applied)
 
 
-async def _applied(connection: Connection) -> list[tuple[int, str, str]]:
+async def _applied(connection: PgConnection) -> list[tuple[int, str, str]]:
     rows = await connection.fetch(
         "SELECT version, name, sha256 FROM schema_versions ORDER BY version"
     )
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-async def _check_server(connection: Connection) -> None:
+async def _check_server(connection: PgConnection) -> None:
     number = int(await connection.fetchval("SELECT current_setting('server_version_num')"))
     if number < _OLDEST:
         message = f"PostgreSQL {number // 10_000} is too old; feedmill needs 15 or newer"

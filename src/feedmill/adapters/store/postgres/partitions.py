@@ -17,7 +17,7 @@ from typing import Final
 import asyncpg
 from msgspec import Struct
 
-from feedmill.adapters.store.postgres.pool import Connection, Database
+from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.tables.codec import micros
 
 EVENTS_EACH: Final = 1_000_000  # numbers of one partition of the log
@@ -43,19 +43,19 @@ class Partition(Struct, frozen=True):
     high: int
 
 
-def day_of_fetches(day: int) -> Partition:
+def fetch_partition(day: int) -> Partition:
     """The partition of the n-th day since 1970."""
     name = f"fetches_{_EPOCH + timedelta(days=day):%Y%m%d}"
     return Partition("fetches", name, "scheduled_at", day * _DAY, (day + 1) * _DAY)
 
 
-def piece_of_log(number: int) -> Partition:
+def event_partition(number: int) -> Partition:
     """The partition of the n-th million of events."""
     low = number * EVENTS_EACH
     return Partition("events", f"events_{number:06d}", "seq", low, low + EVENTS_EACH)
 
 
-async def ensure(database: Database, now: datetime) -> int:
+async def ensure_partitions(database: Database, now: datetime) -> int:
     """Make the partitions of the days and numbers to come; how many were missing.
 
     Any number of processes may do it at once. When the tables are another user's, or a transaction holds
@@ -65,42 +65,44 @@ async def ensure(database: Database, now: datetime) -> int:
         return 0
     try:
         return await database.write(lambda c: _make_missing(c, now))
-    except GivenUpError:
+    except PartitionBusyError:
         return 0
 
 
-async def prepare(database: Database, wanted: Sequence[Partition]) -> int:
+async def create_partitions(database: Database, wanted: Sequence[Partition]) -> int:
     """Make these partitions where they are missing, before rows come in bulk; how many were made."""
     made = 0
     for partition in wanted:
         try:
             made += await _make_one(database, partition)
-        except GivenUpError:  # the default partition takes its rows
+        except PartitionBusyError:  # the default partition takes its rows
             continue
     return made
 
 
-async def days(connection: Connection) -> tuple[Partition, ...]:
+async def fetch_partitions(connection: PgConnection) -> tuple[Partition, ...]:
     """The partitions of fetches but for the default one, the oldest day first."""
     names = [row[0] for row in await connection.fetch(_NAMES, "fetches")]
     found = [re.fullmatch("fetches_([0-9]{8})", name) for name in names]
     dates = [datetime.strptime(one[1], "%Y%m%d").replace(tzinfo=UTC) for one in found if one]
-    return tuple(day_of_fetches(micros(midnight) // _DAY) for midnight in sorted(dates))
+    return tuple(fetch_partition(micros(midnight) // _DAY) for midnight in sorted(dates))
 
 
-async def pieces(connection: Connection) -> tuple[Partition, ...]:
+async def event_partitions(connection: PgConnection) -> tuple[Partition, ...]:
     """The partitions of the log but for the default one, the lowest numbers first."""
     names = [row[0] for row in await connection.fetch(_NAMES, "events")]
     found = [re.fullmatch("events_([0-9]{6,})", name) for name in names]
-    return tuple(piece_of_log(number) for number in sorted(int(one[1]) for one in found if one))
+    return tuple(event_partition(number) for number in sorted(int(one[1]) for one in found if one))
 
 
-async def lock_writers_out(connection: Connection, partition: Partition) -> None:
+async def lock_writers_out(connection: PgConnection, partition: Partition) -> None:
     """Block writes into a partition until the transaction ends; reading goes on."""
     await _patiently(connection, f"LOCK TABLE {partition.name} IN SHARE MODE")
 
 
-async def drop(connection: Connection, partition: Partition, staying: str, *keys: object) -> None:
+async def drop_partition(
+    connection: PgConnection, partition: Partition, staying: str, *keys: object
+) -> None:
     """Take a partition away; the rows that `staying` selects from it go into the default one."""
     await _patiently(connection, f"ALTER TABLE {partition.table} DETACH PARTITION {partition.name}")
     if staying:
@@ -108,33 +110,36 @@ async def drop(connection: Connection, partition: Partition, staying: str, *keys
     await connection.execute(f"DROP TABLE {partition.name}")
 
 
-class GivenUpError(Exception):
+class PartitionBusyError(Exception):
     """The tables are in use, or not ours to change: left for the next time."""
 
 
-async def _missing(connection: Connection, now: datetime) -> list[Partition]:
+async def _missing(connection: PgConnection, now: datetime) -> list[Partition]:
     """Those that should be there and are not: a handful of names, looked up in the catalogue."""
-    there = {one.name for one in (*await days(connection), *await pieces(connection))}
+    there = {
+        one.name
+        for one in (*await fetch_partitions(connection), *await event_partitions(connection))
+    }
     wanted = [*_days_around(now), *await _pieces_around(connection)]
     return [one for one in wanted if one.name not in there]
 
 
 def _days_around(now: datetime) -> Sequence[Partition]:
     today = micros(now) // _DAY
-    return [day_of_fetches(day) for day in range(today - 1, today + DAYS_AHEAD + 1)]
+    return [fetch_partition(day) for day in range(today - 1, today + DAYS_AHEAD + 1)]
 
 
-async def _pieces_around(connection: Connection) -> Sequence[Partition]:
+async def _pieces_around(connection: PgConnection) -> Sequence[Partition]:
     """The present million, the next, and those that the default partition holds rows of."""
     rows = await connection.fetch(
         "SELECT seq / $1 AS piece FROM log_head UNION SELECT seq / $1 + 1 FROM log_head"
         " UNION SELECT seq / $1 FROM events_other ORDER BY 1",
         EVENTS_EACH,
     )
-    return [piece_of_log(row[0]) for row in rows]
+    return [event_partition(row[0]) for row in rows]
 
 
-async def _make_missing(connection: Connection, now: datetime) -> int:
+async def _make_missing(connection: PgConnection, now: datetime) -> int:
     await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
     missing = await _missing(connection, now)
     for partition in missing:
@@ -143,7 +148,7 @@ async def _make_missing(connection: Connection, now: datetime) -> int:
 
 
 async def _make_one(database: Database, partition: Partition) -> bool:
-    async def make(connection: Connection) -> bool:
+    async def make(connection: PgConnection) -> bool:
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
         if await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", partition.name):
             return False
@@ -153,7 +158,7 @@ async def _make_one(database: Database, partition: Partition) -> bool:
     return await database.write(make)
 
 
-async def _make(connection: Connection, partition: Partition) -> None:
+async def _make(connection: PgConnection, partition: Partition) -> None:
     """A table of its own first: attached with its rows, it holds up no reader of the others.
 
     Writers wait outside: one that had chosen the default partition would be refused there.
@@ -178,7 +183,7 @@ async def _make(connection: Connection, partition: Partition) -> None:
     )
 
 
-async def _patiently(connection: Connection, statement: str) -> None:
+async def _patiently(connection: PgConnection, statement: str) -> None:
     """Do what needs a lock that others feel, or give up soon."""
     await connection.execute(_PATIENCE)
     try:
@@ -188,5 +193,5 @@ async def _patiently(connection: Connection, statement: str) -> None:
         asyncpg.InsufficientPrivilegeError,
         asyncpg.UndefinedTableError,  # another process dropped it meanwhile
     ) as error:
-        raise GivenUpError from error
+        raise PartitionBusyError from error
     await connection.execute("SET LOCAL lock_timeout = DEFAULT")

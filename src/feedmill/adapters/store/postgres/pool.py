@@ -25,8 +25,8 @@ from feedmill.observe.masking import database_address
 
 T = TypeVar("T")
 
-Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
-Job: TypeAlias = Callable[[Connection], Awaitable[T]]
+PgConnection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
+ConnectionJob: TypeAlias = Callable[[PgConnection], Awaitable[T]]
 
 _TRIES: Final = 8  # of one transaction; a deadlock is won by the second or third
 _FIRST_WAIT_SEC: Final = 0.01
@@ -110,15 +110,15 @@ class Database:
         except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
             self._pool.terminate()
 
-    async def write(self, job: Job[T]) -> T:
+    async def write(self, job: ConnectionJob[T]) -> T:
         """What the job returned, in one transaction that is committed by then."""
         return await self._patiently(job, isolation="read_committed", readonly=False)
 
-    async def look(self, query: Job[T]) -> T:
+    async def look(self, query: ConnectionJob[T]) -> T:
         """What the query returned: one state of the database, however many statements it has."""
         return await self._patiently(query, isolation="repeatable_read", readonly=True)
 
-    async def read(self, query: Job[T]) -> T:
+    async def read(self, query: ConnectionJob[T]) -> T:
         """What a query of one statement returned."""
         wait = _FIRST_WAIT_SEC
         for tries_left in reversed(range(_TRIES)):
@@ -132,7 +132,7 @@ class Database:
             wait *= 2
         raise AssertionError
 
-    async def _patiently(self, job: Job[T], *, isolation: Any, readonly: bool) -> T:  # noqa: ANN401  # asyncpg's literal
+    async def _patiently(self, job: ConnectionJob[T], *, isolation: Any, readonly: bool) -> T:  # noqa: ANN401  # asyncpg's literal
         wait = _FIRST_WAIT_SEC
         for tries_left in reversed(range(_TRIES)):
             try:
@@ -146,7 +146,7 @@ class Database:
         raise AssertionError
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Connection]:
+    async def _connection(self) -> AsyncIterator[PgConnection]:
         if self._closed:
             message = f"{self.name}: the store is closed"
             raise StoreError(message, reason="closed")
@@ -195,8 +195,8 @@ def _wanted_of(url: str) -> SessionAttribute | None:
 
 
 async def _transact(
-    connection: Connection,
-    job: Job[T],
+    connection: PgConnection,
+    job: ConnectionJob[T],
     isolation: Any,  # noqa: ANN401  # asyncpg's literal
     *,
     readonly: bool,

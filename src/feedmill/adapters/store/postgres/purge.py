@@ -12,11 +12,11 @@ from functools import partial
 from typing import Any, Final
 
 from feedmill.adapters.store.postgres import partitions
-from feedmill.adapters.store.postgres.partitions import GivenUpError, Partition
-from feedmill.adapters.store.postgres.pool import Connection, Database
+from feedmill.adapters.store.postgres.partitions import Partition, PartitionBusyError
+from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.tables.codec import Row, micros
 
-BITE: Final = 1_000  # rows of one transaction
+PURGE_BATCH: Final = 1_000  # rows of one transaction
 MOST_KEPT: Final = 5_000  # rows of a day that are put aside, so that the day can be dropped
 
 _LOOK_SEC: Final = 600.0  # a day of a big mill is read through once before it is dropped
@@ -100,7 +100,7 @@ async def purge(database: Database, *, before: datetime, now: datetime) -> dict[
 
     In this order: header blocks are free once their fetches are gone.
     """
-    await partitions.ensure(database, now)
+    await partitions.ensure_partitions(database, now)
     old, present = micros(before), micros(now)
     return {
         "entries": await _purge_entries(database, old, present),
@@ -114,13 +114,13 @@ async def purge(database: Database, *, before: datetime, now: datetime) -> dict[
 
 async def _purge_entries(database: Database, before: int, now: int) -> int:
     gone, after = 0, -1
-    while ids := await _ids(database, _OLD_ENTRIES, after, before, BITE):
+    while ids := await _ids(database, _OLD_ENTRIES, after, before, PURGE_BATCH):
         gone += await database.write(partial(_bury, ids=ids, before=before, now=now))
         after = ids[-1]
     return gone
 
 
-async def _bury(connection: Connection, ids: list[int], before: int, now: int) -> int:
+async def _bury(connection: PgConnection, ids: list[int], before: int, now: int) -> int:
     """Leave a tombstone for each entry that is still old."""
     feeds = [row[0] for row in await connection.fetch(_LOCK_FEEDS, ids)]
     return _count(await connection.execute(_BURY, ids, feeds, before, now))
@@ -129,20 +129,20 @@ async def _bury(connection: Connection, ids: list[int], before: int, now: int) -
 async def _purge_fetches(database: Database, before: int) -> int:
     """Whole days where next to nothing must stay; elsewhere row by row."""
     gone, droppable = 0, True
-    for day in await database.read(partitions.days):
+    for day in await database.read(partitions.fetch_partitions):
         if day.high > before:
             gone += await _thin(database, day.name, before)
         elif droppable:
             try:
                 dropped = await database.write(partial(_drop_day, day=day, before=before))
-            except GivenUpError:
+            except PartitionBusyError:
                 droppable = False  # what blocks one day blocks all of them
                 continue
             gone += await _thin(database, day.name, before) if dropped is None else dropped
     return gone + await _thin(database, "fetches_other", before)
 
 
-async def _drop_day(connection: Connection, day: Partition, before: int) -> int | None:
+async def _drop_day(connection: PgConnection, day: Partition, before: int) -> int | None:
     """Drop a day, having put aside what must stay; None when that is too much."""
     await partitions.lock_writers_out(connection, day)
     staying = await connection.fetch(
@@ -154,7 +154,7 @@ async def _drop_day(connection: Connection, day: Partition, before: int) -> int 
     if len(staying) > MOST_KEPT:
         return None
     count = await connection.fetchval(f"SELECT count(*) FROM {day.name}", timeout=_LOOK_SEC)
-    await partitions.drop(
+    await partitions.drop_partition(
         connection,
         day,
         f"SELECT x.* FROM {day.name} x JOIN unnest($1::bigint[], $2::bigint[])"
@@ -177,7 +177,7 @@ async def _thin(database: Database, table: str, before: int) -> int:
         f"DELETE FROM {table} x USING unnest($2::bigint[], $3::bigint[]) AS k (feed_no, at)"
         f" WHERE x.feed_no = k.feed_no AND x.scheduled_at = k.at AND NOT {_STAYS}"
     )
-    while rows := await _find(database, find, before, feed_no, scheduled_at, BITE):
+    while rows := await _find(database, find, before, feed_no, scheduled_at, PURGE_BATCH):
         feeds, runs = [row[0] for row in rows], [row[1] for row in rows]
         gone += await _execute(database, forget, before, feeds, runs)
         feed_no, scheduled_at = feeds[-1], runs[-1]
@@ -187,7 +187,7 @@ async def _thin(database: Database, table: str, before: int) -> int:
 async def _purge_headers(database: Database) -> int:
     gone, after = 0, -1
     statement = f"DELETE FROM header_blocks h WHERE h.block_id = ANY($1::bigint[]) AND {_UNUSED}"
-    while ids := await _ids(database, _OLD_BLOCKS, after, BITE):
+    while ids := await _ids(database, _OLD_BLOCKS, after, PURGE_BATCH):
         gone += await _execute(database, statement, ids)
         after = ids[-1]
     return gone
@@ -197,26 +197,26 @@ async def _purge_events(database: Database, before: int) -> int:
     """Millions from the beginning of the log, then events from the beginning of the next one."""
     free = int(await database.read(lambda c: c.fetchval(_FREE)))
     gone = 0
-    for piece in await database.read(partitions.pieces):
+    for piece in await database.read(partitions.event_partitions):
         try:
             dropped = await database.write(
                 partial(_drop_piece, piece=piece, free=free, before=before)
             )
-        except GivenUpError:
+        except PartitionBusyError:
             return gone
         if dropped is None:
             break
         gone += dropped
     statement = "DELETE FROM events WHERE seq = ANY($1::bigint[])"
     after = 0
-    while ids := await _ids(database, _OLD_EVENTS, free, before, BITE, after):
+    while ids := await _ids(database, _OLD_EVENTS, free, before, PURGE_BATCH, after):
         gone += await _execute(database, statement, ids)
         after = ids[-1]
     return gone
 
 
 async def _drop_piece(
-    connection: Connection, piece: Partition, free: int, before: int
+    connection: PgConnection, piece: Partition, free: int, before: int
 ) -> int | None:
     """Drop a million of events that every consumer has read; None when some of them must stay."""
     if piece.high > free + 1:
@@ -226,7 +226,7 @@ async def _drop_piece(
     if await connection.fetchval(young, before) or await connection.fetchval(earlier, piece.low):
         return None
     count = await connection.fetchval(f"SELECT count(*) FROM {piece.name}")
-    await partitions.drop(connection, piece, "")
+    await partitions.drop_partition(connection, piece, "")
     return int(count)
 
 
@@ -236,22 +236,22 @@ async def _purge_lanes(database: Database, now: int) -> int:
     while True:
         looked_at, dropped = await database.write(lambda c: _drop_lanes(c, now))
         gone += dropped
-        if looked_at < BITE:
+        if looked_at < PURGE_BATCH:
             return gone
 
 
-async def _drop_lanes(connection: Connection, now: int) -> tuple[int, int]:
+async def _drop_lanes(connection: PgConnection, now: int) -> tuple[int, int]:
     """Lock first, then look again: a feed may have come to the lane between the two."""
-    ids = [row[0] for row in await connection.fetch(_FREE_LANES, now, BITE)]
+    ids = [row[0] for row in await connection.fetch(_FREE_LANES, now, PURGE_BATCH)]
     return len(ids), _count(await connection.execute(_EMPTY_LANES, ids))
 
 
 async def _until_none(database: Database, statement: str, before: int) -> int:
     gone = 0
     while True:
-        bite = await _execute(database, statement, before, BITE)
+        bite = await _execute(database, statement, before, PURGE_BATCH)
         gone += bite
-        if bite < BITE:
+        if bite < PURGE_BATCH:
             return gone
 
 

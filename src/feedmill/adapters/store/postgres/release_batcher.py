@@ -18,16 +18,16 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from feedmill.adapters.store.postgres.claim_planner import host_of, is_split
-from feedmill.adapters.store.postgres.lanes import hold_host, limit_lanes
-from feedmill.adapters.store.postgres.pool import Connection, Database
-from feedmill.adapters.store.postgres.unnest import columns_of
+from feedmill.adapters.store.postgres.claim_planner import host_of_lane, is_split
+from feedmill.adapters.store.postgres.lanes import limit_lanes, lock_host_lanes
+from feedmill.adapters.store.postgres.pool import Database, PgConnection
+from feedmill.adapters.store.postgres.unnest import to_columns
 from feedmill.adapters.store.tables.codec import PACE_COLUMNS, instant, micros, pace_row
 from feedmill.adapters.store.tables.lanes import FIRST_DUE
 from feedmill.errors import StoreError
 from feedmill.model.feed import HostPace, Lane
 
-GROUP_SIZE: Final = 200
+RELEASE_GROUP_SIZE: Final = 200
 
 _HOLD: Final = (
     "SELECT l.lane_id, l.next_ok_at, l.blocked_reason"
@@ -51,7 +51,7 @@ _GIVE_BACK: Final = (
 )
 
 
-class GivenBack(NamedTuple):
+class ReleasedLane(NamedTuple):
     """A lane with the pace learnt, and the feeds of it that have to wait."""
 
     lane: Lane
@@ -59,16 +59,16 @@ class GivenBack(NamedTuple):
     deferred: Sequence[tuple[str, datetime]] = ()
 
 
-class Releaser:
+class ReleaseBatcher:
     """Gathers and writes; its task begins with what is asked and ends with `close`."""
 
-    def __init__(self, database: Database, *, group_size: int = GROUP_SIZE) -> None:
+    def __init__(self, database: Database, *, group_size: int = RELEASE_GROUP_SIZE) -> None:
         self._database, self._group_size = database, group_size
-        self._waiting: deque[tuple[GivenBack, asyncio.Future[None]]] = deque()
+        self._waiting: deque[tuple[ReleasedLane, asyncio.Future[None]]] = deque()
         self._task: asyncio.Task[None] | None = None
         self._closed = False
 
-    async def release(self, given: GivenBack) -> None:
+    async def release(self, given: ReleasedLane) -> None:
         """Give a lane back; who stops waiting changes nothing: what was asked is written."""
         if self._closed:
             message = f"{self._database.name}: the store is closed"
@@ -98,14 +98,14 @@ class Releaser:
                     future.cancel()
                 raise
 
-    async def _settle(self, group: "Sequence[tuple[GivenBack, asyncio.Future[None]]]") -> None:
+    async def _settle(self, group: "Sequence[tuple[ReleasedLane, asyncio.Future[None]]]") -> None:
         """Write a group and set its results; where one of them fails, each is written alone."""
         problem = await self._write([given for given, _ in group])
         is_settled = problem is None or len(group) == 1 or _concerns_all(problem)
         for given, future in group:
             _tell(future, problem if is_settled else await self._write([given]))
 
-    async def _write(self, givens: Sequence[GivenBack]) -> Exception | None:
+    async def _write(self, givens: Sequence[ReleasedLane]) -> Exception | None:
         """Nothing, or what is wrong with these together."""
         try:
             together = [one for one in givens if not _binds_siblings(one)]
@@ -120,24 +120,26 @@ class Releaser:
 
 
 async def release(
-    connection: Connection,
+    connection: PgConnection,
     lane: Lane,
     pace: HostPace,
     deferred: Sequence[tuple[str, datetime]],
 ) -> None:
     """Give one lane back; a pause that one of several of its host was asked for binds them all."""
-    given = GivenBack(lane, pace, deferred)
+    given = ReleasedLane(lane, pace, deferred)
     if not _binds_siblings(given):
         await release_all(connection, (given,))
         return
-    await hold_host(connection, host_of(lane.key))
+    await lock_host_lanes(connection, host_of_lane(lane.key))
     for one in await release_all(connection, (given,)):
         if one.next_ok_at is not None:
             at = micros(one.next_ok_at)
-            await limit_lanes(connection, host_of(lane.key), at, one.blocked_reason)
+            await limit_lanes(connection, host_of_lane(lane.key), at, one.blocked_reason)
 
 
-async def release_all(connection: Connection, givens: Sequence[GivenBack]) -> Sequence[HostPace]:
+async def release_all(
+    connection: PgConnection, givens: Sequence[ReleasedLane]
+) -> Sequence[HostPace]:
     """Give lanes back with the paces learnt; those that are written. Nothing happens to lost ones.
 
     A pause that another request was given meanwhile (`limit_host`) stands when it is the longer.
@@ -155,9 +157,9 @@ async def release_all(connection: Connection, givens: Sequence[GivenBack]) -> Se
         for feed_id, due_at in one.deferred
     ]
     if late:
-        await connection.execute(_DEFER, *columns_of(late))
+        await connection.execute(_DEFER, *to_columns(late))
     rows = [(one.lane.id, *pace_row(pace)) for one, pace in written]
-    await connection.execute(_GIVE_BACK, *columns_of(rows))
+    await connection.execute(_GIVE_BACK, *to_columns(rows))
     return [pace for _, pace in written]
 
 
@@ -167,7 +169,7 @@ def _pace(learnt: HostPace, next_ok_at: int | None, reason: str | None) -> HostP
     return replace(learnt, next_ok_at=instant(next_ok_at), blocked_reason=reason)
 
 
-def _binds_siblings(given: GivenBack) -> bool:
+def _binds_siblings(given: ReleasedLane) -> bool:
     return is_split(given.lane.key) and given.pace.blocked_reason is not None
 
 

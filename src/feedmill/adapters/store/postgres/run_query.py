@@ -5,10 +5,10 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from feedmill.adapters.store.postgres import event_log
-from feedmill.adapters.store.postgres.claim_planner import Pacing
+from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.lanes import lane_of
-from feedmill.adapters.store.postgres.pool import Connection
-from feedmill.adapters.store.postgres.text_sanitising import cleansed, storable
+from feedmill.adapters.store.postgres.pool import PgConnection
+from feedmill.adapters.store.postgres.text_sanitising import clean_value, postgres_text
 from feedmill.adapters.store.postgres.title_search import title_search
 from feedmill.adapters.store.statements import (
     AppendEvents,
@@ -62,10 +62,10 @@ def translate(sql: str) -> str:
 class QueryRunner:
     """Runs queries; `pacing` says how many lanes a host has, and its first pace."""
 
-    def __init__(self, pacing: Pacing) -> None:
+    def __init__(self, pacing: LaneSettings) -> None:
         self._pacing = pacing
 
-    async def run(self, connection: Connection, query: Query[T]) -> T:
+    async def run(self, connection: PgConnection, query: Query[T]) -> T:
         """The query's result."""
         answer: Any = None
         try:
@@ -74,12 +74,12 @@ class QueryRunner:
         except StopIteration as done:
             return done.value  # type: ignore[no-any-return]  # of the query's type
 
-    async def _answer(self, connection: Connection, step: Step) -> Any:  # noqa: ANN401  # of any query
+    async def _answer(self, connection: PgConnection, step: Step) -> Any:  # noqa: ANN401  # of any query
         match step:
             case Statement():
                 return await _execute(connection, step)
             case Storable():
-                return cleansed(step.value)
+                return clean_value(step.value)
             case LaneOf():
                 return await lane_of(connection, step.url, self._pacing, step.feed_id)
             case FindTitles():
@@ -88,7 +88,7 @@ class QueryRunner:
                 return await event_log.append(connection, step.events, step.cause)
 
 
-async def _execute(connection: Connection, statement: Statement) -> Any:  # noqa: ANN401  # of any query
+async def _execute(connection: PgConnection, statement: Statement) -> Any:  # noqa: ANN401  # of any query
     kind, text, given, timeout_sec = statement
     sql = translate(text)
     if kind == "write_many":
@@ -109,6 +109,6 @@ async def _execute(connection: Connection, statement: Statement) -> Any:  # noqa
 def _storable(arguments: Sequence[Any]) -> list[Any]:
     """The arguments, with U+FFFD for what PostgreSQL cannot store in a text."""
     return [
-        storable(one) if type(one) is str else cleansed(one) if type(one) is list else one
+        postgres_text(one) if type(one) is str else clean_value(one) if type(one) is list else one
         for one in arguments
     ]

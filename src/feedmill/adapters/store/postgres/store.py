@@ -16,13 +16,13 @@ from feedmill.adapters.store.postgres import (
     identities,
 )
 from feedmill.adapters.store.postgres import purge as retention
-from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, Pacing
-from feedmill.adapters.store.postgres.commit_batcher import Committer
-from feedmill.adapters.store.postgres.lane_layout import relane
+from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, LaneSettings
+from feedmill.adapters.store.postgres.commit_batcher import CommitBatcher
+from feedmill.adapters.store.postgres.lane_layout import apply_lane_layout
 from feedmill.adapters.store.postgres.lanes import host_pace, limit_host
 from feedmill.adapters.store.postgres.migrate import check_schema
-from feedmill.adapters.store.postgres.pool import Connection, Database, LostCommitError
-from feedmill.adapters.store.postgres.release_batcher import GivenBack, Releaser
+from feedmill.adapters.store.postgres.pool import Database, LostCommitError, PgConnection
+from feedmill.adapters.store.postgres.release_batcher import ReleaseBatcher, ReleasedLane
 from feedmill.adapters.store.postgres.run_query import QueryRunner
 from feedmill.adapters.store.sql_store import SqlStore, write
 from feedmill.adapters.store.statements import Query
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 def reading(
-    query: Callable[Concatenate[Connection, P], Awaitable[T]],
+    query: Callable[Concatenate[PgConnection, P], Awaitable[T]],
 ) -> Callable[Concatenate["PostgresStore", P], Coroutine[Any, Any, T]]:
     """A method that runs a query of PostgreSQL's own, of one statement."""
 
@@ -74,11 +74,11 @@ class PostgresStore(SqlStore):
     next_due_at = reading(claims.next_due_at)
     due_lanes = reading(claims.due_lanes)
 
-    def __init__(self, database: Database, pacing: Pacing) -> None:
+    def __init__(self, database: Database, pacing: LaneSettings) -> None:
         self._database, self._pacing = database, pacing
         self.queries = QueryRunner(pacing)
-        self._planner, self._log = ClaimPlanner(), event_log.Log(database)
-        self._committer, self._releaser = Committer(database, pacing), Releaser(database)
+        self._planner, self._log = ClaimPlanner(), event_log.PostgresEventLog(database)
+        self._committer, self._releaser = CommitBatcher(database, pacing), ReleaseBatcher(database)
 
     @classmethod
     async def open(
@@ -102,9 +102,9 @@ class PostgresStore(SqlStore):
         )
         try:
             await check_schema(database, wait_sec=wait_sec)
-            pacing = Pacing(gap_ms=gap_ms, lanes=dict(lanes or {}))
+            pacing = LaneSettings(gap_ms=gap_ms, lanes=dict(lanes or {}))
             if lanes is not None:
-                await relane(database, pacing)
+                await apply_lane_layout(database, pacing)
         except BaseException:
             await database.close()
             raise
@@ -165,7 +165,7 @@ class PostgresStore(SqlStore):
         deferred: Sequence[tuple[str, datetime]] = (),
     ) -> None:
         """Give the lane back with the pace learnt; nothing happens when it was lost."""
-        await self._releaser.release(GivenBack(lane, pace, deferred))
+        await self._releaser.release(ReleasedLane(lane, pace, deferred))
 
     async def commit(self, refresh: Refresh) -> Committed:
         """Write what a refresh decided: all or nothing, once per run."""

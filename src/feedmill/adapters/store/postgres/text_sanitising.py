@@ -20,37 +20,39 @@ _HAS_NUL: Final = b"\\u0000"  # or a backslash and these letters, which costs a 
 _encode: Final = msgspec.json.Encoder().encode
 
 
-def storable(text: str) -> str:
+def postgres_text(text: str) -> str:
     """The text, with U+FFFD for what PostgreSQL cannot hold."""
     return text if text.isascii() and "\x00" not in text else _UNSTORABLE.sub("\ufffd", text)
 
 
-def storable_or_none(text: str | None) -> str | None:
+def postgres_text_or_none(text: str | None) -> str | None:
     """The same for a text that may be missing."""
-    return None if text is None else storable(text)
+    return None if text is None else postgres_text(text)
 
 
-def storable_json(value: object) -> str:
+def postgres_json(value: object) -> str:
     """The value as JSON that PostgreSQL can read."""
     encoded = _bytes_of(value)
     return (
-        json_text(cleansed(value)) if encoded is None or _HAS_NUL in encoded else encoded.decode()
+        json_text(clean_value(value))
+        if encoded is None or _HAS_NUL in encoded
+        else encoded.decode()
     )
 
 
-def weighed(value: T) -> tuple[T, int]:
+def clean_and_size(value: T) -> tuple[T, int]:
     """The value with every text in it storable, and how many bytes there are to it.
 
     One pass of the encoder finds both; only what needs it is made anew.
     """
     encoded = _bytes_of(value)
     if encoded is None or _HAS_NUL in encoded:
-        value = cleansed(value)
+        value = clean_value(value)
         encoded = _encode(value)
     return value, len(encoded)
 
 
-def cleansed(value: T) -> T:
+def clean_value(value: T) -> T:
     """The value with every text in it storable, however deep."""
     return _cleansed(value)  # type: ignore[no-any-return]  # the same type comes out
 
@@ -66,7 +68,7 @@ def _bytes_of(value: object) -> bytes | None:
 def _cleansed(value: Any) -> Any:  # noqa: ANN401  # whatever a value is made of
     match value:
         case str():
-            return storable(value)
+            return postgres_text(value)
         case tuple() | list():
             return type(value)(map(_cleansed, value))
         case dict():

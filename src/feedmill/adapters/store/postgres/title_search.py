@@ -9,7 +9,7 @@ title as it is, and every other title with a sign beyond ASCII is looked at here
 import re
 from typing import Final
 
-from feedmill.adapters.store.postgres.text_sanitising import storable
+from feedmill.adapters.store.postgres.text_sanitising import postgres_text
 from feedmill.adapters.store.statements import TitleSearch
 
 _UNCASED: Final = re.compile("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]+")
@@ -18,7 +18,7 @@ _BEYOND_ASCII: Final = "octet_length(e.title) > char_length(e.title)"
 
 def title_search(text: str) -> TitleSearch:
     """How titles with a word that starts with the text are found."""
-    kept = storable(text)
+    kept = postgres_text(text)
     return TitleSearch(kept, _conditions(kept.casefold()), is_exact=False)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.tables.codec import Row
 
 # The columns that are not text; a name has one type wherever it stands.
@@ -33,22 +33,22 @@ TYPES: Final = {
 }  # fmt: skip
 
 
-def rows_of(names: Sequence[str], *, alias: str = "n", first: int = 1) -> str:
+def unnest_rows(names: Sequence[str], *, alias: str = "n", first: int = 1) -> str:
     """The FROM item that has these columns; its parameters are numbered from `first`."""
     types = [TYPES.get(name, "text") for name in names]
     arrays = ", ".join(f"${at}::{kind}[]" for at, kind in enumerate(types, start=first))
     return f"unnest({arrays}) AS {alias} ({', '.join(map(quoted, names))})"
 
 
-def columns_of(rows: Sequence[Row]) -> list[Sequence[Any]]:
+def to_columns(rows: Sequence[Row]) -> list[Sequence[Any]]:
     """The rows, of which there is at least one, column by column."""
     return list(zip(*rows, strict=True))
 
 
-async def write_rows(connection: Connection, statement: str, rows: Sequence[Row]) -> None:
+async def write_rows(connection: PgConnection, statement: str, rows: Sequence[Row]) -> None:
     """One statement for all rows, and none for none."""
     if rows:
-        await connection.execute(statement, *columns_of(rows))
+        await connection.execute(statement, *to_columns(rows))
 
 
 def quoted(name: str) -> str:

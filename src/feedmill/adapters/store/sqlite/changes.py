@@ -62,7 +62,7 @@ _SEEN_AGAIN: Final = (
 )
 
 
-class Document(msgspec.Struct, kw_only=True):
+class PendingDocument(msgspec.Struct, kw_only=True):
     """The document being written, and what happened to the feed's rows so far."""
 
     feed_no: int
@@ -84,7 +84,7 @@ class Document(msgspec.Struct, kw_only=True):
 
 def write_changes(
     connection: sqlite3.Connection,
-    document: Document,
+    document: PendingDocument,
     changes: Changes,
     removed: Sequence[Removed],
 ) -> Collection[str]:
@@ -115,7 +115,7 @@ def _current(connection: sqlite3.Connection, feed_no: int) -> set[int]:
     return {entry_id for (entry_id,) in rows}
 
 
-def _add(connection: sqlite3.Connection, document: Document, change: Added) -> None:
+def _add(connection: sqlite3.Connection, document: PendingDocument, change: Added) -> None:
     row = (
         change.entry_uid,
         document.feed_no,
@@ -137,7 +137,7 @@ def _add(connection: sqlite3.Connection, document: Document, change: Added) -> N
     _note_keys(document, change.new_keys, entry_id)
 
 
-def _revise(connection: sqlite3.Connection, document: Document, change: Revised) -> None:
+def _revise(connection: sqlite3.Connection, document: PendingDocument, change: Revised) -> None:
     entry_id = change.known.entry_id
     if change.changed and change.known.content_hash is not None:
         kept = (document.seen_at, json_text(change.changed), entry_id)
@@ -147,7 +147,7 @@ def _revise(connection: sqlite3.Connection, document: Document, change: Revised)
     document.known.add(entry_id)
 
 
-def _touch(connection: sqlite3.Connection, document: Document, change: Touched) -> None:
+def _touch(connection: sqlite3.Connection, document: PendingDocument, change: Touched) -> None:
     known, seen, piece = change.known, change.seen, change.slice
     if change.refresh and seen is not None:
         _rewrite(connection, document, seen, known.entry_id, revisions=0)
@@ -168,7 +168,7 @@ def _touch(connection: sqlite3.Connection, document: Document, change: Touched) 
 
 def _rewrite(
     connection: sqlite3.Connection,
-    document: Document,
+    document: PendingDocument,
     seen: Identified,
     entry_id: int,
     *,
@@ -187,11 +187,11 @@ def _rewrite(
     _note_article(document, seen, entry_id)
 
 
-def _note_keys(document: Document, keys: Sequence[IdentityKey], entry_id: int) -> None:
+def _note_keys(document: PendingDocument, keys: Sequence[IdentityKey], entry_id: int) -> None:
     document.keys += [(key.type, key.value, entry_id) for key in keys]
 
 
-def _note_article(document: Document, seen: Identified, entry_id: int) -> None:
+def _note_article(document: PendingDocument, seen: Identified, entry_id: int) -> None:
     digest = seen.article_hash
     if digest is not None:
         link = seen.entry.article_link
@@ -199,7 +199,7 @@ def _note_article(document: Document, seen: Identified, entry_id: int) -> None:
         document.articles.append(row)
 
 
-def _register(connection: sqlite3.Connection, document: Document) -> None:
+def _register(connection: sqlite3.Connection, document: PendingDocument) -> None:
     """A key and an article belong to the entry that had them first, for ever (D8)."""
     connection.executemany("INSERT OR IGNORE INTO entry_identities VALUES (?, ?, ?)", document.keys)
     connection.executemany(
@@ -207,7 +207,9 @@ def _register(connection: sqlite3.Connection, document: Document) -> None:
     )
 
 
-def _mark_seen(connection: sqlite3.Connection, document: Document, current: set[int]) -> None:
+def _mark_seen(
+    connection: sqlite3.Connection, document: PendingDocument, current: set[int]
+) -> None:
     if not document.whole:
         rows = [(document.seen_at, entry_id) for entry_id in document.known]
         connection.executemany(_SEEN_AGAIN, rows)
@@ -220,13 +222,17 @@ def _mark_seen(connection: sqlite3.Connection, document: Document, current: set[
         _leave(connection, document, left)
 
 
-def _leave(connection: sqlite3.Connection, document: Document, entry_ids: Collection[int]) -> None:
+def _leave(
+    connection: sqlite3.Connection, document: PendingDocument, entry_ids: Collection[int]
+) -> None:
     """From now on these rows count for themselves."""
     rows = [(document.before, document.before_at, entry_id) for entry_id in entry_ids]
     connection.executemany(_LEAVE, rows)
 
 
-def _remove(connection: sqlite3.Connection, document: Document, removed: Sequence[Removed]) -> None:
+def _remove(
+    connection: sqlite3.Connection, document: PendingDocument, removed: Sequence[Removed]
+) -> None:
     if not removed:
         return
     _leave(connection, document, [one.known.entry_id for one in removed])

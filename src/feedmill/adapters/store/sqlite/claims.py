@@ -161,7 +161,7 @@ def release(
         " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?)",
         [(micros(due_at), feed_id) for feed_id, due_at in deferred],
     )
-    free(connection, lane.id, pace)
+    make_claimable(connection, lane.id, pace)
 
 
 def host_pace(connection: sqlite3.Connection, url: str) -> HostPace | None:
@@ -236,10 +236,10 @@ def _pass_over(connection: sqlite3.Connection, lane: Lane) -> None:
         "UPDATE lanes SET owner = NULL, epoch = ?, next_ok_at = ? WHERE lane_id = ?",
         (lane.epoch, micros_or_none(lane.pace.next_ok_at), lane.id),
     )
-    free(connection, lane.id, lane.pace)
+    make_claimable(connection, lane.id, lane.pace)
 
 
-def free(connection: sqlite3.Connection, lane_id: int, pace: HostPace) -> None:
+def make_claimable(connection: sqlite3.Connection, lane_id: int, pace: HostPace) -> None:
     """Let the lane be claimed when its first feed is due and its host may be asked."""
     (first_due,) = connection.execute(_FIRST_DUE, (NEVER, lane_id)).fetchone()
     ok_at = 0 if pace.next_ok_at is None else micros(pace.next_ok_at)

@@ -6,7 +6,7 @@ import sqlite3
 from typing import Any, Final
 
 from feedmill.adapters.store.sqlite import event_log
-from feedmill.adapters.store.sqlite.changes import Document, write_changes
+from feedmill.adapters.store.sqlite.changes import PendingDocument, write_changes
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
 from feedmill.adapters.store.tables.codec import (
     STATE_COLUMNS,
@@ -75,7 +75,7 @@ def _write(
     feed, fetch = refresh.feed, refresh.fetch
     blocks = Blocks(request_id, response_id, request, response)
     _insert_fetch(connection, feed_no, fetch, refresh.decision, blocks)
-    document = Document(
+    document = PendingDocument(
         feed_no=feed_no,
         fetch_id=fetch.fetch_id,
         seen_at=micros(fetch.fetched_at),
@@ -108,7 +108,9 @@ def _write(
     ]
     if not events:
         return _WRITTEN
-    return Committed(last_seq=event_log.append(connection, events, f"fetch/{fetch.fetch_id}"))
+    return Committed(
+        last_seq=event_log.append_events(connection, events, f"fetch/{fetch.fetch_id}")
+    )
 
 
 def _insert_fetch(
@@ -150,14 +152,16 @@ def _keep_block(connection: sqlite3.Connection, feed_no: int, which: str, header
 
 
 def _write_document(
-    connection: sqlite3.Connection, refresh: Refresh, document: Document
+    connection: sqlite3.Connection, refresh: Refresh, document: PendingDocument
 ) -> frozenset[str]:
     if refresh.changes is None:
         return frozenset()
     return frozenset(write_changes(connection, document, refresh.changes, refresh.removed))
 
 
-def _update_feed(connection: sqlite3.Connection, refresh: Refresh, document: Document) -> None:
+def _update_feed(
+    connection: sqlite3.Connection, refresh: Refresh, document: PendingDocument
+) -> None:
     """The state of the feed; a 304 or a whole document confirms every entry in it by this row."""
     confirmed_at = document.seen_at if document.whole else document.before_at
     connection.execute(

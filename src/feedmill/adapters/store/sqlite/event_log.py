@@ -11,7 +11,7 @@ from feedmill.adapters.store.tables.codec import event_id, event_of, event_row
 from feedmill.model.event import Event, NewEvent
 
 
-def append(connection: sqlite3.Connection, events: Sequence[NewEvent], cause: str) -> int:
+def append_events(connection: sqlite3.Connection, events: Sequence[NewEvent], cause: str) -> int:
     """Write the events; the last number there is.
 
     `cause` names what happened once (a fetch, an addition): the ids derive from it, so that an

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-BITE: Final = 1_000  # rows of one transaction
+PURGE_BATCH: Final = 1_000  # rows of one transaction
 
 _OLD_ENTRIES: Final = (
     "SELECT entry_id FROM entries WHERE entry_id > ? AND in_document = 0 AND last_seen < ?"
@@ -60,7 +60,7 @@ _EMPTY_LANES: Final = (
 )
 
 
-class Bite(NamedTuple):
+class PurgeBatch(NamedTuple):
     """Some rows to let go of in one transaction, if they are still old."""
 
     ids: Sequence[int]
@@ -68,19 +68,19 @@ class Bite(NamedTuple):
     now: int
 
 
-class Kind(NamedTuple):
+class PurgeKind(NamedTuple):
     """Something that grows old: how to find a bite of it, and how to let that bite go."""
 
     name: str
     find: str  # after which number, before which instant, how many
-    forget: Callable[[sqlite3.Connection, Bite], int]
+    forget: Callable[[sqlite3.Connection, PurgeBatch], int]
 
 
 def find_old(
-    connection: sqlite3.Connection, kind: Kind, after: int, before: int
+    connection: sqlite3.Connection, kind: PurgeKind, after: int, before: int
 ) -> tuple[int, ...]:
     """The next bite, in the order of its numbers; for a reader, because it may look long."""
-    rows = connection.execute(kind.find, (after, before, BITE))
+    rows = connection.execute(kind.find, (after, before, PURGE_BATCH))
     return tuple(number for (number,) in rows)
 
 
@@ -89,7 +89,7 @@ def drop_lanes(connection: sqlite3.Connection, now: int) -> int:
     return connection.execute(_EMPTY_LANES, (now,)).rowcount
 
 
-def _bury(connection: sqlite3.Connection, bite: Bite) -> int:
+def _bury(connection: sqlite3.Connection, bite: PurgeBatch) -> int:
     """Leave a tombstone for each entry that is still old: it may have been seen meanwhile."""
     buried = 0
     for entry_id in bite.ids:
@@ -99,33 +99,33 @@ def _bury(connection: sqlite3.Connection, bite: Bite) -> int:
     return buried
 
 
-def _forget_fetches(connection: sqlite3.Connection, bite: Bite) -> int:
+def _forget_fetches(connection: sqlite3.Connection, bite: PurgeBatch) -> int:
     return _forget(connection, "DELETE FROM fetches WHERE fetch_no = ?", bite)
 
 
-def _forget_blocks(connection: sqlite3.Connection, bite: Bite) -> int:
+def _forget_blocks(connection: sqlite3.Connection, bite: PurgeBatch) -> int:
     return _forget(
         connection, f"DELETE FROM header_blocks AS h WHERE h.block_id = ? AND {_UNUSED}", bite
     )
 
 
-def _forget_events(connection: sqlite3.Connection, bite: Bite) -> int:
+def _forget_events(connection: sqlite3.Connection, bite: PurgeBatch) -> int:
     return _forget(connection, "DELETE FROM outbox WHERE seq = ?", bite)
 
 
-def _forget_collected(connection: sqlite3.Connection, bite: Bite) -> int:
+def _forget_collected(connection: sqlite3.Connection, bite: PurgeBatch) -> int:
     return _forget(connection, "DELETE FROM collected_documents WHERE collected_no = ?", bite)
 
 
-def _forget(connection: sqlite3.Connection, statement: str, bite: Bite) -> int:
+def _forget(connection: sqlite3.Connection, statement: str, bite: PurgeBatch) -> int:
     return connection.executemany(statement, [(number,) for number in bite.ids]).rowcount
 
 
 # In this order: header blocks are free once their fetches are gone.
-KINDS: Final = (
-    Kind("entries", _OLD_ENTRIES, _bury),
-    Kind("fetches", _OLD_FETCHES, _forget_fetches),
-    Kind("headers", _OLD_BLOCKS, _forget_blocks),
-    Kind("events", _OLD_EVENTS, _forget_events),
-    Kind("collected", _OLD_COLLECTED, _forget_collected),
+PURGE_KINDS: Final = (
+    PurgeKind("entries", _OLD_ENTRIES, _bury),
+    PurgeKind("fetches", _OLD_FETCHES, _forget_fetches),
+    PurgeKind("headers", _OLD_BLOCKS, _forget_blocks),
+    PurgeKind("events", _OLD_EVENTS, _forget_events),
+    PurgeKind("collected", _OLD_COLLECTED, _forget_collected),
 )

@@ -16,13 +16,13 @@ from queue import SimpleQueue
 from typing import Final, TypeVar
 
 from feedmill.adapters.store.sqlite.connection import Connect, store_error
-from feedmill.adapters.store.sqlite.writer import Job, Outcome, resolve
+from feedmill.adapters.store.sqlite.writer import JobOutcome, WriteJob, resolve
 from feedmill.errors import StoreError
 
 T = TypeVar("T")
 
-GROUP_JOBS: Final = 16
-GROUP_SEC: Final = 0.005  # a slow question keeps the others of its group waiting no longer
+READ_GROUP_JOBS: Final = 16
+READ_GROUP_SEC: Final = 0.005  # a slow question keeps the others of its group waiting no longer
 
 
 class Readers:
@@ -31,7 +31,7 @@ class Readers:
     def __init__(self, connect: Connect, path: str, *, threads: int) -> None:
         self._connect, self._path = connect, path
         self._lock = threading.Lock()  # of the three below
-        self._waits: deque[Job] = deque()
+        self._waits: deque[WriteJob] = deque()
         self._idle: list[SimpleQueue[None]] = []  # a bell for each thread, the last to rest last
         self._closed = False
         self._threads = [
@@ -49,7 +49,7 @@ class Readers:
             if self._closed:
                 message = f"{self._path}: the store is closed"
                 raise StoreError(message, reason="closed")
-            self._waits.append(Job(query, future, loop))
+            self._waits.append(WriteJob(query, future, loop))
             bell = self._idle.pop() if self._idle else None
         if bell is not None:
             bell.put(None)
@@ -77,12 +77,12 @@ class Readers:
                 connection = connection or self._connect()
                 outcomes = self._answer(connection, first)
             except Exception as error:  # noqa: BLE001  # the edge of a task: raised in what waits
-                outcomes = [Outcome(first, error=self._translated(error))]
+                outcomes = [JobOutcome(first, error=self._translated(error))]
             resolve(outcomes)
         if connection is not None:
             connection.close()
 
-    def _next(self, bell: "SimpleQueue[None]") -> Job | None:
+    def _next(self, bell: "SimpleQueue[None]") -> WriteJob | None:
         """The question that waits longest, as soon as there is one; None at the end of all."""
         while True:
             with self._lock:
@@ -93,18 +93,18 @@ class Readers:
                 self._idle.append(bell)
             bell.get()
 
-    def _answer(self, connection: sqlite3.Connection, first: Job) -> list[Outcome]:
+    def _answer(self, connection: sqlite3.Connection, first: WriteJob) -> list[JobOutcome]:
         connection.execute("BEGIN")
         try:
             return [self._ask(connection, job) for job in self._waiting(first)]
         finally:
             connection.execute("COMMIT")
 
-    def _waiting(self, first: Job) -> Iterator[Job]:
+    def _waiting(self, first: WriteJob) -> Iterator[WriteJob]:
         """The first question, then those that wait by the time the one before is answered."""
-        deadline = time.monotonic() + GROUP_SEC
+        deadline = time.monotonic() + READ_GROUP_SEC
         yield first
-        for _ in range(GROUP_JOBS - 1):
+        for _ in range(READ_GROUP_JOBS - 1):
             if time.monotonic() >= deadline:
                 return
             with self._lock:
@@ -113,11 +113,11 @@ class Readers:
                 job = self._waits.popleft()
             yield job
 
-    def _ask(self, connection: sqlite3.Connection, job: Job) -> Outcome:
+    def _ask(self, connection: sqlite3.Connection, job: WriteJob) -> JobOutcome:
         try:
-            return Outcome(job, job.run(connection))
+            return JobOutcome(job, job.run(connection))
         except Exception as error:  # noqa: BLE001  # one bad query does not fail the others
-            return Outcome(job, error=self._translated(error))
+            return JobOutcome(job, error=self._translated(error))
 
     def _translated(self, error: Exception) -> BaseException:
         return store_error(error, self._path) if isinstance(error, sqlite3.Error) else error

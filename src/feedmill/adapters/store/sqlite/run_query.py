@@ -82,7 +82,7 @@ class QueryRunner:
                 conditions = [("begins_word(e.title, {})", step.text)]  # of `connection`
                 return TitleSearch(step.text, conditions, is_exact=True)
             case AppendEvents():
-                return event_log.append(connection, step.events, step.cause)
+                return event_log.append_events(connection, step.events, step.cause)
 
 
 def _execute(connection: sqlite3.Connection, statement: Statement) -> Any:  # noqa: ANN401  # of any query

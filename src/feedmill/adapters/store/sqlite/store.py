@@ -31,7 +31,7 @@ from feedmill.adapters.store.sqlite.connection import (
 )
 from feedmill.adapters.store.sqlite.readers import Readers
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
-from feedmill.adapters.store.sqlite.writer import PATIENCE_SEC, Writer
+from feedmill.adapters.store.sqlite.writer import BUSY_TIMEOUT_SEC, Writer
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import micros
 from feedmill.adapters.store.tables.consistency import sqlite_problems
@@ -89,7 +89,7 @@ class SqliteStore(SqlStore):
         synchronous: Synchronous = "normal",
         readers: int = 4,
         gap_ms: int = 1_000,
-        patience_sec: float = PATIENCE_SEC,
+        patience_sec: float = BUSY_TIMEOUT_SEC,
     ) -> Self:
         """Open or create the file, bring it to this version and start its threads.
 
@@ -167,12 +167,12 @@ class SqliteStore(SqlStore):
         """Delete what was last seen before; how much of each kind."""
         gone = {
             kind.name: await self._purge_kind(kind, micros(before), micros(now))
-            for kind in retention.KINDS
+            for kind in retention.PURGE_KINDS
         }
         gone["lanes"] = await self._writer.run(lambda c: retention.drop_lanes(c, micros(now)))
         return gone
 
-    async def _purge_kind(self, kind: retention.Kind, before: int, now: int) -> int:
+    async def _purge_kind(self, kind: retention.PurgeKind, before: int, now: int) -> int:
         gone, after = 0, -1
         while True:
             ids = await self._run_reader(
@@ -180,10 +180,10 @@ class SqliteStore(SqlStore):
             )
             if not ids:
                 return gone
-            gone += await self._forget(kind, retention.Bite(ids, before, now))
+            gone += await self._forget(kind, retention.PurgeBatch(ids, before, now))
             after = ids[-1]
 
-    async def _forget(self, kind: retention.Kind, bite: retention.Bite) -> int:
+    async def _forget(self, kind: retention.PurgeKind, bite: retention.PurgeBatch) -> int:
         return await self._writer.run(lambda c: kind.forget(c, bite))
 
     async def _run_reader(self, job: Callable[[sqlite3.Connection], T]) -> T:

@@ -22,11 +22,11 @@ from feedmill.errors import StoreError
 
 T = TypeVar("T")
 
-GROUP_JOBS: Final = 500
-GROUP_SEC: Final = 0.03
+WRITE_GROUP_JOBS: Final = 500
+WRITE_GROUP_SEC: Final = 0.03
 LINGER_SEC: Final = 0.004  # for a group to gather, when the last one had company
-PATIENCE_SEC: Final = 60.0  # for a foreign writer; after that the jobs fail as `busy`
-FAREWELL_SEC: Final = 2.0  # the same, once the store is being closed
+BUSY_TIMEOUT_SEC: Final = 60.0  # for a foreign writer; after that the jobs fail as `busy`
+CLOSE_TIMEOUT_SEC: Final = 2.0  # the same, once the store is being closed
 
 _WHOLE_DATABASE: Final = frozenset(
     {
@@ -41,7 +41,7 @@ _WHOLE_DATABASE: Final = frozenset(
 )
 
 
-class Job(NamedTuple):
+class WriteJob(NamedTuple):
     """Something to do inside a transaction, and who waits for it."""
 
     run: Callable[[sqlite3.Connection], Any]
@@ -49,8 +49,8 @@ class Job(NamedTuple):
     loop: asyncio.AbstractEventLoop
 
 
-class Outcome(NamedTuple):
-    job: Job
+class JobOutcome(NamedTuple):
+    job: WriteJob
     value: Any = None
     error: BaseException | None = None
 
@@ -58,10 +58,12 @@ class Outcome(NamedTuple):
 class Writer:
     """The thread, its connection and its queue; begun by the constructor, ended by `close`."""
 
-    def __init__(self, connect: Connect, path: str, *, patience_sec: float = PATIENCE_SEC) -> None:
+    def __init__(
+        self, connect: Connect, path: str, *, patience_sec: float = BUSY_TIMEOUT_SEC
+    ) -> None:
         self._connect, self._path, self._patience_sec = connect, path, patience_sec
         self._connection: sqlite3.Connection | None = connect()
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._queue: SimpleQueue[WriteJob | None] = SimpleQueue()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="feedmill-writer", daemon=True)
         self._thread.start()
@@ -73,7 +75,7 @@ class Writer:
             raise StoreError(message, reason="closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._queue.put(Job(job, future, loop))
+        self._queue.put(WriteJob(job, future, loop))
         return await future
 
     async def close(self) -> None:
@@ -102,13 +104,13 @@ class Writer:
         if self._connection is not None:
             self._connection.close()
 
-    def _transact(self, group: "_Group") -> list[Outcome]:
+    def _transact(self, group: "_Group") -> list[JobOutcome]:
         connection = self._connection = self._connection or self._connect()
         reach("store-begin")
         self._begin(connection)
         try:
             reach("store-begun")
-            outcomes = [Outcome(job, job.run(connection)) for job in group.arriving()]
+            outcomes = [JobOutcome(job, job.run(connection)) for job in group.arriving()]
         except Exception as error:
             self._roll_back()
             if error_code(error) in _WHOLE_DATABASE or self._connection is None:
@@ -119,18 +121,20 @@ class Writer:
         reach("store-committed")
         return outcomes
 
-    def _one_by_one(self, connection: sqlite3.Connection, jobs: Sequence[Job]) -> list[Outcome]:
+    def _one_by_one(
+        self, connection: sqlite3.Connection, jobs: Sequence[WriteJob]
+    ) -> list[JobOutcome]:
         self._begin(connection)
         outcomes = []
         for job in jobs:
             connection.execute("SAVEPOINT job")
             try:
-                outcomes.append(Outcome(job, job.run(connection)))
+                outcomes.append(JobOutcome(job, job.run(connection)))
             except Exception as error:
                 if error_code(error) in _WHOLE_DATABASE or not connection.in_transaction:
                     raise
                 connection.execute("ROLLBACK TO job")
-                outcomes.append(Outcome(job, error=_translated(error, self._path)))
+                outcomes.append(JobOutcome(job, error=_translated(error, self._path)))
             connection.execute("RELEASE job")
         return outcomes
 
@@ -141,19 +145,19 @@ class Writer:
             try:
                 connection.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
-                patience = FAREWELL_SEC if self._closed else self._patience_sec
+                patience = CLOSE_TIMEOUT_SEC if self._closed else self._patience_sec
                 if not is_busy(error) or time.monotonic() - began >= patience:
                     raise
             else:
                 return
 
-    def _abandon(self, group: "_Group", error: Exception) -> list[Outcome]:
+    def _abandon(self, group: "_Group", error: Exception) -> list[JobOutcome]:
         """Nothing of the group was written; the next one gets a fresh start."""
         self._roll_back()
         if is_busy(error):  # those who came meanwhile have waited too, and would wait in vain
             group.take_all()
         problem = _translated(error, self._path)
-        return [Outcome(job, error=problem) for job in group.jobs]
+        return [JobOutcome(job, error=problem) for job in group.jobs]
 
     def _roll_back(self) -> None:
         connection = self._connection
@@ -169,16 +173,16 @@ class Writer:
 class _Group:
     """The jobs of one transaction: the first, and those that arrive before it is full or late."""
 
-    def __init__(self, queue: "SimpleQueue[Job | None]", first: Job) -> None:
+    def __init__(self, queue: "SimpleQueue[WriteJob | None]", first: WriteJob) -> None:
         self._queue = queue
         self.jobs = [first]
         self.ended = False
 
-    def arriving(self) -> Iterator[Job]:
+    def arriving(self) -> Iterator[WriteJob]:
         """The first job, then whatever is waiting by the time the one before is done."""
-        deadline = time.monotonic() + GROUP_SEC
+        deadline = time.monotonic() + WRITE_GROUP_SEC
         yield self.jobs[0]
-        while len(self.jobs) < GROUP_JOBS and time.monotonic() < deadline and self._take():
+        while len(self.jobs) < WRITE_GROUP_JOBS and time.monotonic() < deadline and self._take():
             yield self.jobs[-1]
 
     def take_all(self) -> None:
@@ -204,9 +208,9 @@ def _translated(error: Exception, path: str) -> BaseException:
     return store_error(error, path) if isinstance(error, sqlite3.Error | OSError) else error
 
 
-def resolve(outcomes: Sequence[Outcome]) -> None:
+def resolve(outcomes: Sequence[JobOutcome]) -> None:
     """Wake those who wait, one call per event loop; a loop that has ended waits for nothing."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[Outcome]] = {}
+    by_loop: dict[asyncio.AbstractEventLoop, list[JobOutcome]] = {}
     for outcome in outcomes:
         by_loop.setdefault(outcome.job.loop, []).append(outcome)
     for loop, chosen in by_loop.items():
@@ -216,7 +220,7 @@ def resolve(outcomes: Sequence[Outcome]) -> None:
             continue
 
 
-def _resolve(outcomes: Sequence[Outcome]) -> None:
+def _resolve(outcomes: Sequence[JobOutcome]) -> None:
     for job, value, error in outcomes:
         if job.future.done():
             continue

@@ -9,26 +9,26 @@ from hashlib import sha256
 
 import msgspec
 
-from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.tables.codec import Row
-from feedmill.adapters.store.transfer.postgres_target import Target, has_twin, rows_of
-from feedmill.adapters.store.transfer.sqlite_source import Source
+from feedmill.adapters.store.transfer.postgres_target import PostgresTarget, has_twin, read_batches
+from feedmill.adapters.store.transfer.sqlite_source import SqliteSource
 from feedmill.adapters.store.transfer.tables import Key, Table
 from feedmill.adapters.store.transfer.translate import REPLACED, Translation
 from feedmill.model.store_transfer import ComparedTable, Difference, DifferenceKind
 
-Step = Callable[[int], None]
+RowsDone = Callable[[int], None]
 
 
 async def compare_table(
-    source: Source, target: Target, table: Table, *, batch_rows: int, step: Step
+    source: SqliteSource, target: PostgresTarget, table: Table, *, batch_rows: int, step: RowsDone
 ) -> ComparedTable:
     """What differs in one table, in one state of the new store."""
 
-    async def look(connection: Connection) -> ComparedTable:
-        tally = Tally(source.translation(table))
+    async def look(connection: PgConnection) -> ComparedTable:
+        tally = TableComparison(source.translation(table))
         old = Rows(_batches(source, table, batch_rows, step), tally.translation)
-        new = Rows(rows_of(connection, tally.translation), tally.translation)
+        new = Rows(read_batches(connection, tally.translation), tally.translation)
         async for ours, theirs in pairs(old, new):
             if ours is not None and theirs is None and await _is_folded(connection, tally, ours):
                 tally.fold()
@@ -76,7 +76,7 @@ async def pairs(old: Rows, new: Rows) -> AsyncIterator[tuple[Row | None, Row | N
         yield (ours[1] if ours and is_ours else None, theirs[1] if theirs and is_theirs else None)
 
 
-class Tally:
+class TableComparison:
     """What has been seen of a table so far."""
 
     def __init__(self, translation: Translation) -> None:
@@ -135,14 +135,14 @@ class Tally:
 
 
 async def _batches(
-    source: Source, table: Table, batch_rows: int, step: Step
+    source: SqliteSource, table: Table, batch_rows: int, step: RowsDone
 ) -> AsyncIterator[list[Row]]:
     async for batch in source.batches(table, batch_rows=batch_rows):
         yield batch.rows
         step(len(batch.rows))
 
 
-async def _is_folded(connection: Connection, tally: Tally, row: Row) -> bool:
+async def _is_folded(connection: PgConnection, tally: TableComparison, row: Row) -> bool:
     """True when the row holds a text that became another row's (NUL and U+FFFD are one there)."""
     if not tally.translation.table.unique:
         return False

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.postgres.migrate import check_schema
 from feedmill.adapters.store.postgres.pool import Database
-from feedmill.adapters.store.transfer.compare import Step, compare_table
-from feedmill.adapters.store.transfer.postgres_target import Target
-from feedmill.adapters.store.transfer.sqlite_source import Source, Survey
+from feedmill.adapters.store.transfer.compare import RowsDone, compare_table
+from feedmill.adapters.store.transfer.postgres_target import PostgresTarget
+from feedmill.adapters.store.transfer.sqlite_source import SqliteSource, Survey
 from feedmill.adapters.store.transfer.tables import TABLES, Key, Table
 from feedmill.config import StoreConfig
 from feedmill.errors import ConflictError, UsageError
@@ -28,7 +28,7 @@ _FILE: Final = "sqlite:"
 _SERVERS: Final = ("postgresql://", "postgres://")
 _STATEMENT_SEC: Final = 3_600.0  # the first row of a big table may need a sort of all
 
-Progress = Callable[[int, str], AbstractContextManager[Step]]
+Progress = Callable[[int, str], AbstractContextManager[RowsDone]]
 
 
 class Places(NamedTuple):
@@ -71,10 +71,12 @@ def read_places(source: str, target: str, database: str) -> Places:
     return Places(path / database if path.is_dir() else path, target)
 
 
-class Move:
+class StoreTransfer:
     """The two stores of a move, the old one locked; made by `opened`."""
 
-    def __init__(self, source: Source, target: Target, places: Places, batch_rows: int) -> None:
+    def __init__(
+        self, source: SqliteSource, target: PostgresTarget, places: Places, batch_rows: int
+    ) -> None:
         self._source, self._target = source, target
         self._places, self._batch_rows = places, batch_rows
 
@@ -138,7 +140,7 @@ class Move:
                 copied[table.name] = await self._carry_table(table, after, step)
         return copied
 
-    async def _carry_table(self, table: Table, after: Key | None, step: Step) -> int:
+    async def _carry_table(self, table: Table, after: Key | None, step: RowsDone) -> int:
         copied = 0
         translation = self._source.translation(table)
         async for batch in self._source.batches(table, after, batch_rows=self._batch_rows):
@@ -187,9 +189,11 @@ class Move:
 
 
 @asynccontextmanager
-async def opened(places: Places, settings: StoreConfig, *, batch_rows: int) -> AsyncIterator[Move]:
+async def open_transfer(
+    places: Places, settings: StoreConfig, *, batch_rows: int
+) -> AsyncIterator[StoreTransfer]:
     """Lock the old store and connect to the new one, for as long as the block runs."""
-    source = await Source.open(places.path)
+    source = await SqliteSource.open(places.path)
     try:
         database = await Database.open(
             places.url,
@@ -199,7 +203,7 @@ async def opened(places: Places, settings: StoreConfig, *, batch_rows: int) -> A
             pooled=settings.pooled,
         )
         try:
-            yield Move(source, Target(database), places, batch_rows)
+            yield StoreTransfer(source, PostgresTarget(database), places, batch_rows)
         finally:
             await database.close()
     finally:

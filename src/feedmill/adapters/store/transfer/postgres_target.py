@@ -14,9 +14,9 @@ import msgspec
 
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.postgres import partitions
-from feedmill.adapters.store.postgres.pool import Connection, Database, Job
+from feedmill.adapters.store.postgres.pool import ConnectionJob, Database, PgConnection
 from feedmill.adapters.store.tables.codec import Row
-from feedmill.adapters.store.transfer.sqlite_source import Batch, Survey
+from feedmill.adapters.store.transfer.sqlite_source import RowBatch, Survey
 from feedmill.adapters.store.transfer.tables import TABLES, Key
 from feedmill.adapters.store.transfer.translate import Translation
 from feedmill.errors import ConflictError
@@ -45,7 +45,7 @@ INSERT INTO transfer_parts (part, last_key, copied, folded, replaced) VALUES ($1
 _key_of: Final = msgspec.json.Decoder(Key).decode
 
 
-class Under(NamedTuple):
+class StartedTransfer(NamedTuple):
     """A move that was begun here."""
 
     source: str
@@ -53,7 +53,7 @@ class Under(NamedTuple):
     is_ended: bool
 
 
-class Part(NamedTuple):
+class TableProgress(NamedTuple):
     """How far one table has come."""
 
     last_key: Key
@@ -62,18 +62,18 @@ class Part(NamedTuple):
     replaced: int
 
 
-class Target:
+class PostgresTarget:
     """One database, through its pool."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    async def under_way(self) -> Under | None:
+    async def under_way(self) -> StartedTransfer | None:
         """The move that was begun here, also when it has ended."""
         if not await self._there("transfers"):
             return None
         row = await self.database.read(lambda c: c.fetchrow(_HERE))
-        return None if row is None else Under(*row)
+        return None if row is None else StartedTransfer(*row)
 
     async def occupied(self) -> str | None:
         """The first table that has a row, None when there is none."""
@@ -84,18 +84,18 @@ class Target:
 
     async def begin(self, source: str, survey: Survey) -> None:
         """Note the move, and let this store count on where the other one stopped."""
-        wanted = [partitions.day_of_fetches(day) for day in survey.days[-_MOST_DAYS:]]
+        wanted = [partitions.fetch_partition(day) for day in survey.days[-_MOST_DAYS:]]
         first, last = (seq // partitions.EVENTS_EACH for seq in (survey.first_seq, survey.last_seq))
-        wanted += [partitions.piece_of_log(number) for number in range(first, last + 1)]
-        await partitions.prepare(self.database, wanted)
+        wanted += [partitions.event_partition(number) for number in range(first, last + 1)]
+        await partitions.create_partitions(self.database, wanted)
         await self.database.write(lambda c: _begin(c, source, survey))
 
-    async def parts(self) -> dict[str, Part]:
+    async def parts(self) -> dict[str, TableProgress]:
         """How far each table has come, of those that have begun."""
         rows = await self.database.read(lambda c: c.fetch("SELECT * FROM transfer_parts"))
-        return {row[0]: Part(_key_of(row[1]), *row[2:]) for row in map(tuple, rows)}
+        return {row[0]: TableProgress(_key_of(row[1]), *row[2:]) for row in map(tuple, rows)}
 
-    async def keep(self, translation: Translation, batch: Batch, after: Key | None) -> int:
+    async def keep(self, translation: Translation, batch: RowBatch, after: Key | None) -> int:
         """Write a batch that follows `after`, and how far that is; how many rows were new."""
         return await self.database.write(lambda c: _keep(c, translation, batch, after))
 
@@ -117,7 +117,9 @@ class Target:
         )
 
 
-async def rows_of(connection: Connection, translation: Translation) -> AsyncIterator[list[Row]]:
+async def read_batches(
+    connection: PgConnection, translation: Translation
+) -> AsyncIterator[list[Row]]:
     """The rows of a table in the order of their keys, inside a transaction of the caller."""
     columns = ", ".join(f'"{name}"' for name in translation.new_columns)
     order = ", ".join(f'"{name}"' for name in translation.table.key)
@@ -133,7 +135,7 @@ async def rows_of(connection: Connection, translation: Translation) -> AsyncIter
         yield [tuple(row) for row in rows]
 
 
-async def has_twin(connection: Connection, translation: Translation, row: Row) -> bool:
+async def has_twin(connection: PgConnection, translation: Translation, row: Row) -> bool:
     """True when the table holds a row that this one could not stand beside."""
     table = translation.table
     values = [row[translation.new_columns.index(name)] for name in table.unique]
@@ -145,7 +147,7 @@ async def has_twin(connection: Connection, translation: Translation, row: Row) -
     )
 
 
-async def _begin(connection: Connection, source: str, survey: Survey) -> None:
+async def _begin(connection: PgConnection, source: str, survey: Survey) -> None:
     if await connection.fetchval(_BEGIN, source, survey.mark) is None:
         raise another_move()
     for table in TABLES:
@@ -156,7 +158,7 @@ async def _begin(connection: Connection, source: str, survey: Survey) -> None:
 
 
 async def _keep(
-    connection: Connection, translation: Translation, batch: Batch, after: Key | None
+    connection: PgConnection, translation: Translation, batch: RowBatch, after: Key | None
 ) -> int:
     name = translation.table.name
     await connection.execute("SELECT 1 FROM transfers FOR UPDATE")
@@ -172,7 +174,7 @@ async def _keep(
     return new
 
 
-async def _insert(connection: Connection, translation: Translation, rows: Sequence[Row]) -> int:
+async def _insert(connection: PgConnection, translation: Translation, rows: Sequence[Row]) -> int:
     """Write the rows; how many, without those that are another's twin."""
     table = translation.table
     try:
@@ -194,7 +196,7 @@ async def _insert(connection: Connection, translation: Translation, rows: Sequen
     return sum([bool(await connection.fetchval(statement, *row)) for row in rows])
 
 
-async def _clear(connection: Connection) -> None:
+async def _clear(connection: PgConnection) -> None:
     under = await connection.fetchrow(f"{_HERE} FOR UPDATE")
     if under is None or under[2]:
         raise another_move()
@@ -207,15 +209,15 @@ async def _clear(connection: Connection) -> None:
     await connection.execute("UPDATE log_head SET seq = 0")
 
 
-def _any_row(name: str) -> Job[bool]:
-    async def look(connection: Connection) -> bool:
+def _any_row(name: str) -> ConnectionJob[bool]:
+    async def look(connection: PgConnection) -> bool:
         return bool(await connection.fetchval(f"SELECT EXISTS (SELECT 1 FROM {name})"))
 
     return look
 
 
-def _analyse(name: str) -> Job[str]:
-    async def analyse(connection: Connection) -> str:
+def _analyse(name: str) -> ConnectionJob[str]:
+    async def analyse(connection: PgConnection) -> str:
         return await connection.execute(f"ANALYZE {name}")
 
     return analyse

@@ -47,7 +47,7 @@ class Survey(msgspec.Struct, frozen=True):
     mark: str
 
 
-class Batch(msgspec.Struct, frozen=True):
+class RowBatch(msgspec.Struct, frozen=True):
     """Some rows in the order of their keys; at least one."""
 
     rows: list[Row]
@@ -55,7 +55,7 @@ class Batch(msgspec.Struct, frozen=True):
     replaced: int
 
 
-class Source:
+class SqliteSource:
     """The file and its lock; made by `open`, ended by `close`."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -81,7 +81,7 @@ class Source:
 
     async def batches(
         self, table: Table, after: Key | None = None, *, batch_rows: int
-    ) -> AsyncIterator[Batch]:
+    ) -> AsyncIterator[RowBatch]:
         """The rows behind a key in the order of their keys, a limited number of rows and bytes at once."""
         cursor = await self._ask(lambda: self._cursor(table, after))
         translation = self.translation(table)
@@ -205,7 +205,7 @@ def _numbers(connection: sqlite3.Connection, counted: dict[str, _Counts]) -> dic
     return {**numbers, "entries": max(numbers["entries"], buried)}
 
 
-def _next(cursor: sqlite3.Cursor, translation: Translation, batch_rows: int) -> Batch | None:
+def _next(cursor: sqlite3.Cursor, translation: Translation, batch_rows: int) -> RowBatch | None:
     rows: list[Row] = []
     replaced = size = 0
     while len(rows) < batch_rows and size < BATCH_BYTES:
@@ -216,4 +216,4 @@ def _next(cursor: sqlite3.Cursor, translation: Translation, batch_rows: int) -> 
         rows.append(row)
         replaced += count
         size += size_of(row)
-    return Batch(rows, translation.key_of(rows[-1]), replaced) if rows else None
+    return RowBatch(rows, translation.key_of(rows[-1]), replaced) if rows else None

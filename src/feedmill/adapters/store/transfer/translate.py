@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from feedmill.adapters.store.postgres.text_sanitising import cleansed, storable
+from feedmill.adapters.store.postgres.text_sanitising import clean_value, postgres_text
 from feedmill.adapters.store.tables.codec import Row, digest, json_text
 from feedmill.adapters.store.transfer.tables import Key, Table
 
@@ -64,8 +64,8 @@ def ordering(table: Table, name: str) -> str:
 DIGEST: Final = "feedmill_digest"
 STORABLE: Final = "feedmill_storable"
 FUNCTIONS: Final[dict[str, Callable[[str], str]]] = {
-    DIGEST: lambda text: digest(storable(text)).hex(),
-    STORABLE: storable,
+    DIGEST: lambda text: digest(postgres_text(text)).hex(),
+    STORABLE: postgres_text,
 }
 
 
@@ -80,12 +80,12 @@ def _printable(value: Any) -> Any:  # noqa: ANN401  # whatever a row is made of
 
 def _without_nul(row: Row) -> tuple[int, Row]:
     texts = [value for value in row if isinstance(value, str)]
-    clean = tuple(storable(value) if isinstance(value, str) else value for value in row)
+    clean = tuple(postgres_text(value) if isinstance(value, str) else value for value in row)
     return sum(text.count(NUL) for text in texts), clean
 
 
 def _json_without_nul(text: str) -> tuple[int, str]:
-    clean = json_text(cleansed(msgspec.json.decode(text)))
+    clean = json_text(clean_value(msgspec.json.decode(text)))
     return text.count(_NUL_IN_JSON) - clean.count(_NUL_IN_JSON), clean
 
 

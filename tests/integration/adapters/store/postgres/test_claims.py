@@ -25,9 +25,14 @@ from tests.support.sample_refreshes import (
 from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.store.postgres import claims, release_batcher
-from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, Pacing, Search, own_shards
+from feedmill.adapters.store.postgres.claim_planner import (
+    ClaimPlanner,
+    LaneSettings,
+    ShardSearch,
+    shards_of_worker,
+)
 from feedmill.adapters.store.postgres.lanes import limit_host
-from feedmill.adapters.store.postgres.pool import Connection
+from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.codec import micros
 from feedmill.adapters.store.tables.feeds import add_feed
@@ -37,7 +42,7 @@ from feedmill.model.worker import Worker
 
 ROOT = Path(__file__).parents[5]
 MINUTE = timedelta(minutes=1)
-PACING = Pacing()
+PACING = LaneSettings()
 HOSTS = 30
 _SHARD, _LANES, _TURNS = 5, 40, 50
 
@@ -198,7 +203,7 @@ def test_own_shards_come_first_and_idle_hands_take_what_is_others(migrated_dsn: 
                     name=name, role="worker", version="1", started_at=NOON, seen_at=NOON
                 )
                 await store.note_worker(worker)
-            own = own_shards("one", ("one", "two"))
+            own = shards_of_worker("one", ("one", "two"))
             hosts = [f"host{number}.example" for number in range(40)]
             mine = {host for host in hosts if shard_of(host) in own}
             assert 0 < len(mine) < 40
@@ -291,8 +296,8 @@ def test_a_long_transaction_of_somebody_else_does_not_make_claims_dear(migrated_
             (search,) = store._planner.searches(micros(NOON))
             low = dict(zip(search.shards, search.lows, strict=True))[_SHARD]
 
-            marked = await _buffers(store, Search([_SHARD], [low]))
-            swept = await _buffers(store, Search([_SHARD], [0]))
+            marked = await _buffers(store, ShardSearch([_SHARD], [low]))
+            swept = await _buffers(store, ShardSearch([_SHARD], [0]))
             await reading.rollback()
             await report.close()
 
@@ -302,13 +307,13 @@ def test_a_long_transaction_of_somebody_else_does_not_make_claims_dear(migrated_
     asyncio.run(story())
 
 
-async def _turn(connection: Connection, number: int) -> None:
+async def _turn(connection: PgConnection, number: int) -> None:
     """Claim every lane once more; what it leaves lies far apart, as where many workers write."""
     at = micros(NOON - HOUR) + number
     await connection.execute("UPDATE lanes SET claim_at = $1 + lane_id * 1000", at)
 
 
-async def _make_lanes(connection: Connection) -> None:
+async def _make_lanes(connection: PgConnection) -> None:
     await connection.execute(
         "INSERT INTO lanes (shard, host, lane_key, claim_at, gap_ms)"
         " SELECT $1, 'host' || n, 'host' || n, 0, 0 FROM generate_series(1, $2) AS n",
@@ -317,11 +322,11 @@ async def _make_lanes(connection: Connection) -> None:
     )
 
 
-async def _buffers(store: PostgresStore, search: Search) -> int:
+async def _buffers(store: PostgresStore, search: ShardSearch) -> int:
     """How many pages a claim has to look at."""
     now, until = micros(NOON), micros(NOON + MINUTE)
 
-    async def explain(connection: Connection) -> Any:
+    async def explain(connection: PgConnection) -> Any:
         # A table of a few pages would be read as a whole; real ones never are.
         for way in ("seqscan", "bitmapscan", "sort"):
             await connection.execute(f"SET LOCAL enable_{way} = off")

@@ -18,9 +18,9 @@ from tests.support.sample_refreshes import (
 )
 from tests.support.servers.postgres import PostgresServer
 
-from feedmill.adapters.store.postgres.claim_planner import Pacing
-from feedmill.adapters.store.postgres.commit_batcher import Committer
-from feedmill.adapters.store.postgres.pool import Connection, Database, Job, T
+from feedmill.adapters.store.postgres.claim_planner import LaneSettings
+from feedmill.adapters.store.postgres.commit_batcher import CommitBatcher
+from feedmill.adapters.store.postgres.pool import ConnectionJob, Database, PgConnection, T
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.errors import StoreError
 from feedmill.model.feed import Feed, Lane
@@ -36,8 +36,8 @@ class CountingDatabase(Database):
     transactions = 0
     statements = 0
 
-    async def write(self, job: Job[T]) -> T:
-        async def counted(connection: Connection) -> T:
+    async def write(self, job: ConnectionJob[T]) -> T:
+        async def counted(connection: PgConnection) -> T:
             with connection.query_logger(self._count):
                 return await job(connection)
 
@@ -89,7 +89,7 @@ def test_a_group_of_any_size_takes_the_same_few_statements(migrated_dsn: str) ->
     async def story(store: PostgresStore) -> None:
         feeds = await some_feeds(store, 60)
         database = await CountingDatabase.open(migrated_dsn, connections=2, timeout_sec=60)
-        committer = Committer(database, Pacing(), in_flight=1)
+        committer = CommitBatcher(database, LaneSettings(), in_flight=1)
         for run, chosen in enumerate((feeds, feeds[:1], feeds)):
             database.transactions = database.statements = 0
             refreshes = [

@@ -17,15 +17,15 @@ from tests.support.children.write_and_read_log_postgres import (
 from tests.support.servers.postgres import PostgresServer
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
-from feedmill.adapters.store.postgres.claim_planner import Pacing
+from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.event_log import (
-    BITE,
-    Log,
+    NUMBERING_BATCH,
+    PostgresEventLog,
     append,
-    number,
-    number_all,
+    number_batch,
+    number_pending,
 )
-from feedmill.adapters.store.postgres.pool import Connection, Database
+from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
 from feedmill.adapters.store.tables.consistency import postgres_problems
 from feedmill.adapters.store.tables.cursors import cursor, set_cursor
@@ -38,7 +38,7 @@ NAIVE = "CREATE TABLE naive_log (no bigint GENERATED ALWAYS AS IDENTITY, feed_id
 Told = tuple[int, str, int, int]
 
 
-QUERIES = QueryRunner(Pacing())
+QUERIES = QueryRunner(LaneSettings())
 
 
 @asynccontextmanager
@@ -64,7 +64,7 @@ async def tell(database: Database, writer: str, *numbers: int) -> None:
 async def execute(database: Database, *statements: str) -> None:
     """In one transaction."""
 
-    async def job(connection: Connection) -> None:
+    async def job(connection: PgConnection) -> None:
         for statement in statements:
             await connection.execute(statement)
 
@@ -95,7 +95,7 @@ class TestManyWriters:
     def test_no_reader_misses_an_event_where_a_naive_cursor_does(self, migrated_dsn: str) -> None:
         async def follow(database: Database, done: asyncio.Event) -> list[Told]:
             """A consumer with a cursor; like every other, it numbers what it finds waiting."""
-            log, told = Log(database), list[Told]()
+            log, told = PostgresEventLog(database), list[Told]()
             while not done.is_set():
                 told += await read(log, len(told), limit=37)
                 await asyncio.sleep(0.002)
@@ -121,14 +121,14 @@ class TestManyWriters:
                     await asyncio.gather(*(write(database, one, TRANSACTIONS) for one in WRITERS))
                     done.set()
                     logs = await asyncio.gather(*readers)
-                await number_all(database)
+                await number_pending(database)
                 expected = committed(WRITERS, TRANSACTIONS)
-                everything = await read(Log(database), 0, limit=1_000)
+                everything = await read(PostgresEventLog(database), 0, limit=1_000)
 
                 assert_whole(everything, expected)
                 for told in logs:
                     assert told == everything[: len(told)]  # what was read is never told otherwise
-                    rest = await read(Log(database), len(told), limit=37)
+                    rest = await read(PostgresEventLog(database), len(told), limit=37)
                     assert told + rest == everything
                 assert await naive < len(expected) // 2  # two events to a transaction
                 assert await problems_of(database) == ()
@@ -151,7 +151,7 @@ class TestManyWriters:
 
         async def story() -> None:
             async with opened(migrated_dsn) as database:
-                told = await read(Log(database), 0, limit=1_000)
+                told = await read(PostgresEventLog(database), 0, limit=1_000)
                 assert_whole(told, committed(WRITERS[:3], 60))
                 for text in said:
                     lines = [line.split() for line in text.splitlines()]
@@ -162,7 +162,7 @@ class TestManyWriters:
         asyncio.run(story())
 
 
-async def _naive_page(connection: Connection, *, after: int) -> list[int]:
+async def _naive_page(connection: PgConnection, *, after: int) -> list[int]:
     rows = await connection.fetch("SELECT no FROM naive_log WHERE no > $1 ORDER BY no", after)
     return [row[0] for row in rows]
 
@@ -178,10 +178,10 @@ class TestNumbers:
     ) -> None:
         async def story() -> None:
             async with opened(migrated_dsn) as database:
-                log = Log(database)
+                log = PostgresEventLog(database)
                 opening, closing = asyncio.Event(), asyncio.Event()
 
-                async def linger(connection: Connection) -> None:
+                async def linger(connection: PgConnection) -> None:
                     await append(connection, events_of("slow", 1), "slow")
                     opening.set()
                     await closing.wait()
@@ -213,20 +213,20 @@ class TestNumbers:
                 await tell(database, "a", 1)
                 locked, ready = asyncio.Event(), asyncio.Event()
 
-                async def hold(connection: Connection) -> int:
+                async def hold(connection: PgConnection) -> int:
                     await connection.execute("SELECT 1 FROM log_head FOR UPDATE")
                     locked.set()
                     await ready.wait()
-                    return await number(connection)
+                    return await number_batch(connection)
 
                 holder = asyncio.create_task(database.write(hold))
                 await locked.wait()
                 async with hang_guard():
-                    assert await Log(database).events(0, 10) == ()
+                    assert await PostgresEventLog(database).events(0, 10) == ()
 
                 ready.set()
                 assert await holder == 2
-                assert len(await Log(database).events(0, 10)) == 2
+                assert len(await PostgresEventLog(database).events(0, 10)) == 2
 
         asyncio.run(story())
 
@@ -235,13 +235,13 @@ class TestNumbers:
     ) -> None:
         async def story() -> None:
             async with opened(migrated_dsn) as database:
-                events = events_of("a", 1) * (BITE // 2 + 50)
+                events = events_of("a", 1) * (NUMBERING_BATCH // 2 + 50)
                 for cause in "xyz":
                     await database.write(partial(append, events=events, cause=cause))
 
-                assert await database.write(number) == BITE
-                assert await Log(database).last_seq() == 3 * len(events)
-                assert await Log(database).last_seq() == 3 * len(events)
+                assert await database.write(number_batch) == NUMBERING_BATCH
+                assert await PostgresEventLog(database).last_seq() == 3 * len(events)
+                assert await PostgresEventLog(database).last_seq() == 3 * len(events)
                 assert await problems_of(database) == ()
 
         asyncio.run(story())
@@ -250,19 +250,23 @@ class TestNumbers:
         async def story() -> None:
             async with opened(migrated_dsn) as database:
                 await tell(database, "a", 1)
-                await number_all(database)
+                await number_pending(database)
                 await tell(database, "a", 2)
 
-                assert [one.seq for one in await Log(database).events(0, 2)] == [1, 2]
+                assert [one.seq for one in await PostgresEventLog(database).events(0, 2)] == [1, 2]
                 assert await database.read(lambda c: c.fetchval("SELECT seq FROM log_head")) == 2
-                assert [one.seq for one in await Log(database).events(0, 3)] == [1, 2, 3]
+                assert [one.seq for one in await PostgresEventLog(database).events(0, 3)] == [
+                    1,
+                    2,
+                    3,
+                ]
 
         asyncio.run(story())
 
     def test_looking_begins_behind_what_was_taken(self, migrated_dsn: str) -> None:
         async def story() -> None:
             async with opened(migrated_dsn) as database:
-                log = Log(database)
+                log = PostgresEventLog(database)
                 horizons = []
                 horizon = "SELECT horizon::text::bigint FROM log_head"
                 for at in range(3):
@@ -272,7 +276,7 @@ class TestNumbers:
 
                 assert horizons == sorted(set(horizons))
 
-                events = events_of("b", 1) * (BITE // 2)  # one bite to the last event
+                events = events_of("b", 1) * (NUMBERING_BATCH // 2)  # one bite to the last event
                 await database.write(partial(append, events=events, cause="b"))
                 written = "SELECT max(tx::text::bigint) FROM outbox"
                 last = await database.read(lambda c: c.fetchval(written))
@@ -285,7 +289,7 @@ class TestNumbers:
         async def story() -> None:
             async with opened(migrated_dsn) as database:
                 await tell(database, "a", 1, 2)
-                await number_all(database)
+                await number_pending(database)
                 await execute(database, "DELETE FROM events WHERE seq = 2")
                 assert await problems_of(database) == ("1 events are missing from the log",)
 
@@ -315,7 +319,7 @@ class TestAnotherServersNumbers:
                     "UPDATE outbox SET tx = (tx::text::bigint + 1000000)::text::xid8",
                     "UPDATE log_head SET horizon = '900000'",
                 )
-                log = Log(database)
+                log = PostgresEventLog(database)
                 await tell(database, "new", 1)
 
                 told = await read(log, 0, limit=10)
@@ -331,7 +335,7 @@ class TestAnotherServersNumbers:
     ) -> None:
         async def story() -> None:
             async with opened(migrated_dsn) as database:
-                log = Log(database)
+                log = PostgresEventLog(database)
                 assert await log.events(0, 10) == ()
                 await tell(database, "old", 1)
                 await execute(database, "UPDATE outbox SET tx = '90000000'")
@@ -351,7 +355,7 @@ class TestAnotherServersNumbers:
                     "UPDATE log_head SET horizon = pg_snapshot_xmin(pg_current_snapshot())",
                 )
 
-                assert len(await Log(database).events(0, 10)) == 2
+                assert len(await PostgresEventLog(database).events(0, 10)) == 2
 
         asyncio.run(story())
 
@@ -367,13 +371,13 @@ class TestAnotherServersNumbers:
             async with opened(migrated_dsn) as database:
                 await database.read(lambda c: c.execute(burn))
                 await tell(database, "old", 1)
-                await number_all(database)
+                await number_pending(database)
                 await tell(database, "old", 2)
 
         async def after(dsn: str) -> None:
             async with opened(dsn) as database:
                 await tell(database, "new", 1)
-                told = await read(Log(database), 0, limit=10)
+                told = await read(PostgresEventLog(database), 0, limit=10)
                 assert [one[:2] for one in told] == list(
                     enumerate(["old"] * 4 + ["new"] * 2, start=1)
                 )

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from tests.support.postgres_contention import Held, stores, until_it_waits
 from tests.support.sample_refreshes import HOUR, NOON, a_refresh, claim_all, new_feed
 
-from feedmill.adapters.store.postgres.claim_planner import Pacing, lane_number
-from feedmill.adapters.store.postgres.lane_layout import relane
+from feedmill.adapters.store.postgres.claim_planner import LaneSettings, lane_number
+from feedmill.adapters.store.postgres.lane_layout import apply_lane_layout
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.feeds import add_feed
 from feedmill.adapters.store.tables.lanes import shard_of
@@ -139,7 +139,7 @@ def test_a_host_becomes_big_and_small_again_and_keeps_its_feeds(migrated_dsn: st
             assert len(await lanes(store)) == 2  # who does not decide leaves it as it is
         async with stores(migrated_dsn, lanes={}) as (store,):
             assert await lanes(store) == {BIG: (1_000, 40)}
-            assert await relane(store.database, Pacing()) == 0
+            assert await apply_lane_layout(store.database, LaneSettings()) == 0
 
     asyncio.run(story())
 
@@ -151,7 +151,7 @@ def test_the_new_lanes_rest_until_the_leases_on_the_old_ones_have_run_out(
         async with stores(migrated_dsn, lanes=FOUR) as (old,):
             await fill(old)
             claims = await claim_all(old, "old")
-            assert await relane(old.database, Pacing()) == 1
+            assert await apply_lane_layout(old.database, LaneSettings()) == 1
             feed = claims[0].feeds[0]
 
             async with stores(migrated_dsn) as (new,):
@@ -174,7 +174,7 @@ def test_a_pause_outlives_a_change_of_the_lanes(migrated_dsn: str) -> None:
             await fill(store)
             await store.limit_host(URL, NOON + HOUR, "rate-limited")
 
-            await relane(store.database, Pacing(lanes=FOUR))
+            await apply_lane_layout(store.database, LaneSettings(lanes=FOUR))
 
             assert await claim_all(store, now=NOON + HOUR - SECOND) == ()
             assert len(await claim_all(store, now=NOON + HOUR)) == 4
@@ -188,7 +188,10 @@ def test_two_processes_that_change_the_lanes_at_once_change_them_once(migrated_d
             await fill(one)
 
             changed = await asyncio.gather(
-                *(relane(store.database, Pacing(lanes=FOUR)) for store in (one, two))
+                *(
+                    apply_lane_layout(store.database, LaneSettings(lanes=FOUR))
+                    for store in (one, two)
+                )
             )
 
             assert sorted(changed) == [0, 1]
@@ -239,7 +242,7 @@ def test_a_feed_added_while_the_lanes_change_is_in_one_of_the_new_lanes(migrated
                 lambda c: one.queries.run(c, add_feed(new_feed(77, host=BIG))),
             ).worked()
 
-            change = asyncio.create_task(relane(two.database, Pacing(lanes=FOUR)))
+            change = asyncio.create_task(apply_lane_layout(two.database, LaneSettings(lanes=FOUR)))
             await until_it_waits(one.database, change)
             later = asyncio.create_task(one.add_feed(new_feed(78, host=BIG)))
             await adding.commit()

@@ -38,7 +38,7 @@ async def places(store: PostgresStore, table: str) -> dict[str, int]:
 
 
 async def names(store: PostgresStore) -> list[str]:
-    days = await store.database.read(partitions.days)
+    days = await store.database.read(partitions.fetch_partitions)
     return [one.name for one in days]
 
 
@@ -63,9 +63,9 @@ class TestMaking:
     def test_the_days_to_come_and_the_next_numbers_are_made_once(self, migrated_dsn: str) -> None:
         async def story() -> None:
             async with opened(migrated_dsn) as store:
-                assert await partitions.ensure(store.database, NOON) == 11
-                assert await partitions.ensure(store.database, NOON) == 0
-                assert await partitions.ensure(store.database, NOON + 2 * DAY) == 2
+                assert await partitions.ensure_partitions(store.database, NOON) == 11
+                assert await partitions.ensure_partitions(store.database, NOON) == 0
+                assert await partitions.ensure_partitions(store.database, NOON + 2 * DAY) == 2
 
                 made = await names(store)
                 assert (made[0], made[-1], len(made)) == (
@@ -73,7 +73,7 @@ class TestMaking:
                     "fetches_20260310",
                     11,
                 )
-                pieces = await store.database.read(partitions.pieces)
+                pieces = await store.database.read(partitions.event_partitions)
                 assert [(one.low, one.high) for one in pieces] == [
                     (0, 1_000_000),
                     (1_000_000, 2_000_000),
@@ -87,7 +87,9 @@ class TestMaking:
                 await Database.open(migrated_dsn, connections=1, timeout_sec=30.0) for _ in range(5)
             ]
 
-            made = await asyncio.gather(*(partitions.ensure(one, NOON) for one in databases))
+            made = await asyncio.gather(
+                *(partitions.ensure_partitions(one, NOON) for one in databases)
+            )
 
             assert sorted(made) == [0, 0, 0, 0, 11]
             for one in databases:
@@ -104,7 +106,7 @@ class TestMaking:
                 events = await store.events(after=0)
                 assert await places(store, "fetches") == {"fetches_other": 9}
 
-                await partitions.ensure(store.database, NOON + 2 * DAY)
+                await partitions.ensure_partitions(store.database, NOON + 2 * DAY)
 
                 assert await places(store, "fetches") == {
                     "fetches_other": 2,  # of the day before yesterday
@@ -128,7 +130,7 @@ class TestMaking:
                         at = NOON + DAY * (run % 3) + HOUR * run / 30
                         current = await poll(store, current, run, None, at=at)
 
-                await asyncio.gather(write(), partitions.ensure(store.database, NOON))
+                await asyncio.gather(write(), partitions.ensure_partitions(store.database, NOON))
 
                 assert sum((await places(store, "fetches")).values()) == 30
 
@@ -149,7 +151,7 @@ class TestMaking:
                 feed, _ = await store.add_feed(new_feed())
                 await some_fetches(store, feed)
 
-                assert await partitions.ensure(store.database, NOON) == 0
+                assert await partitions.ensure_partitions(store.database, NOON) == 0
                 gone = await store.purge(before=LATE, now=LATE)
 
                 assert gone["fetches"] == 7
@@ -167,7 +169,7 @@ class TestDropping:
     ) -> None:
         async def story() -> None:
             async with opened(migrated_dsn) as store:
-                await partitions.ensure(store.database, NOON + DAY)
+                await partitions.ensure_partitions(store.database, NOON + DAY)
                 feed, _ = await store.add_feed(new_feed())
                 feed = await some_fetches(store, feed)
 
@@ -191,11 +193,11 @@ class TestDropping:
         self, migrated_dsn: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(purge, "MOST_KEPT", 0)
-        monkeypatch.setattr(purge, "BITE", 2)
+        monkeypatch.setattr(purge, "PURGE_BATCH", 2)
 
         async def story() -> None:
             async with opened(migrated_dsn) as store:
-                await partitions.ensure(store.database, NOON)
+                await partitions.ensure_partitions(store.database, NOON)
                 feed, _ = await store.add_feed(new_feed())
                 await some_fetches(store, feed)
 
@@ -213,7 +215,7 @@ class TestDropping:
     def test_a_long_reader_is_not_waited_for(self, migrated_dsn: str) -> None:
         async def story() -> None:
             async with opened(migrated_dsn) as store:
-                await partitions.ensure(store.database, NOON)
+                await partitions.ensure_partitions(store.database, NOON)
                 feed, _ = await store.add_feed(new_feed())
                 await some_fetches(store, feed)
                 there = await names(store)
@@ -241,7 +243,7 @@ class TestDropping:
             async with opened(migrated_dsn) as store:
                 await some_events(store, 35)
                 await store.set_cursor("slow", 25)
-                await partitions.ensure(store.database, NOON)
+                await partitions.ensure_partitions(store.database, NOON)
                 assert await places(store, "events") == {
                     "events_000000": 9, "events_000001": 10,
                     "events_000002": 10, "events_000003": 6,
@@ -251,7 +253,7 @@ class TestDropping:
 
                 assert gone["events"] == 25
                 assert await places(store, "events") == {"events_000002": 4, "events_000003": 6}
-                pieces = await store.database.read(partitions.pieces)
+                pieces = await store.database.read(partitions.event_partitions)
                 assert [one.name for one in pieces] == [
                     "events_000002", "events_000003", "events_000004",
                 ]  # fmt: skip

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from tests.support.servers.postgres import PostgresServer
 
-from feedmill.adapters.store.postgres.pool import Connection, Database
+from feedmill.adapters.store.postgres.pool import Database, PgConnection
 
 
 class PoliteProxy:
@@ -48,7 +48,7 @@ class PoliteProxy:
 def test_a_connection_that_the_server_has_ended_is_replaced(
     postgres: PostgresServer, way: str
 ) -> None:
-    async def ask(connection: Connection) -> object:
+    async def ask(connection: PgConnection) -> object:
         return await connection.fetchval("SELECT 7")
 
     async def story() -> None:

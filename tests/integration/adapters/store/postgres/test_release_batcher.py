@@ -12,9 +12,9 @@ from tests.support.postgres_contention import Held, stores
 from tests.support.sample_refreshes import HOUR, NOON, claim_all, new_feed
 
 from feedmill.adapters.store.postgres import lanes
-from feedmill.adapters.store.postgres.claim_planner import Pacing
-from feedmill.adapters.store.postgres.pool import Database, Job, T
-from feedmill.adapters.store.postgres.release_batcher import GivenBack, Releaser
+from feedmill.adapters.store.postgres.claim_planner import LaneSettings
+from feedmill.adapters.store.postgres.pool import ConnectionJob, Database, T
+from feedmill.adapters.store.postgres.release_batcher import ReleaseBatcher, ReleasedLane
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.errors import StoreError
 from feedmill.model.feed import Claim, HostPace
@@ -27,7 +27,7 @@ class CountedTransactions(Database):
 
     count = 0
 
-    async def write(self, job: Job[T]) -> T:
+    async def write(self, job: ConnectionJob[T]) -> T:
         self.count += 1
         return await super().write(job)
 
@@ -39,8 +39,8 @@ async def leased(store: PostgresStore, lanes: int = LANES) -> tuple[Claim, ...]:
     return await claim_all(store)
 
 
-def given(claim: Claim, *deferred: tuple[str, datetime], **learnt: Any) -> GivenBack:
-    return GivenBack(claim.lane, replace(claim.lane.pace, **learnt), deferred)
+def given(claim: Claim, *deferred: tuple[str, datetime], **learnt: Any) -> ReleasedLane:
+    return ReleasedLane(claim.lane, replace(claim.lane.pace, **learnt), deferred)
 
 
 async def paces(store: PostgresStore, some: Sequence[Claim]) -> list[HostPace | None]:
@@ -56,7 +56,7 @@ def test_lanes_that_are_given_back_at_once_share_transactions(migrated_dsn: str)
         async with stores(migrated_dsn) as (store,):
             found = await leased(store)
             database = await CountedTransactions.open(migrated_dsn, connections=2, timeout_sec=20)
-            releaser = Releaser(database)
+            releaser = ReleaseBatcher(database)
 
             await asyncio.gather(*(releaser.release(given(one)) for one in found))
 
@@ -136,7 +136,7 @@ def test_a_pause_that_others_were_asked_for_meanwhile_stays_with_its_lane(
             until = NOON + HOUR * 5
             url = found[0].feeds[0].url
             pause = await Held(
-                two.database, lambda c: lanes.limit_host(c, url, until, "asked", Pacing())
+                two.database, lambda c: lanes.limit_host(c, url, until, "asked", LaneSettings())
             ).worked()
 
             backs = [asyncio.create_task(one.release(c.lane, c.lane.pace, now=NOON)) for c in found]
@@ -173,7 +173,7 @@ def test_closing_gives_back_what_was_asked_and_takes_nothing_more(migrated_dsn: 
         async with stores(migrated_dsn) as (store,):
             found = await leased(store, 3)
             database = await Database.open(migrated_dsn, connections=1, timeout_sec=20)
-            releaser = Releaser(database, group_size=1)
+            releaser = ReleaseBatcher(database, group_size=1)
             backs = [asyncio.create_task(releaser.release(given(one))) for one in found[:2]]
             await asyncio.sleep(0)  # they have asked
             backs[0].cancel()  # who stops waiting changes nothing

@@ -23,11 +23,11 @@ from tests.support.servers.databases import migrated_database
 from tests.support.servers.postgres import PostgresServer
 from tests.support.waiting import hang_guard, wait_for_answer
 
-from feedmill.adapters.store.postgres.claim_planner import Pacing
+from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.commit import commit_group
 from feedmill.adapters.store.postgres.identities import known
-from feedmill.adapters.store.postgres.pool import Connection, Database
-from feedmill.adapters.store.postgres.release_batcher import GivenBack, release_all
+from feedmill.adapters.store.postgres.pool import Database, PgConnection
+from feedmill.adapters.store.postgres.release_batcher import ReleasedLane, release_all
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.errors import StoreError
 from feedmill.model.identity import IdentityKey
@@ -210,7 +210,7 @@ def test_a_lease_that_was_lost_does_not_keep_the_one_after_it_from_being_given_b
             await store.add_feed(new_feed(number, host="one.example"))
         (lost,) = await claim_all(store, feeds=1)
         (held,) = await claim_all(store, feeds=1, now=NOON + timedelta(seconds=90))
-        both = [GivenBack(one.lane, one.lane.pace) for one in (held, lost)]
+        both = [ReleasedLane(one.lane, one.lane.pace) for one in (held, lost)]
 
         await store.database.write(lambda c: release_all(c, both))
 
@@ -249,8 +249,8 @@ def test_a_body_is_not_forgotten_while_somebody_is_about_to_point_at_it(migrated
         again = replace(refresh, blob=blob_ref(old), feed=replace(refresh.feed, body_sha256=old))
         is_written, may_end = asyncio.Event(), asyncio.Event()
 
-        async def write_slowly(connection: Connection) -> None:
-            await commit_group(connection, [again], Pacing())
+        async def write_slowly(connection: PgConnection) -> None:
+            await commit_group(connection, [again], LaneSettings())
             is_written.set()
             await may_end.wait()
 
@@ -276,7 +276,7 @@ def test_two_feeds_of_one_group_may_have_served_the_same_body(migrated_dsn: str)
             for one in feeds
         ]
 
-        done = await store.database.write(lambda c: commit_group(c, runs, Pacing()))
+        done = await store.database.write(lambda c: commit_group(c, runs, LaneSettings()))
 
         assert not any(one.fenced or one.duplicate for one in done)
         kept = await store.blob("a" * 64)

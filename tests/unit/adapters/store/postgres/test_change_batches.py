@@ -2,8 +2,13 @@
 
 from tests.support.sample_refreshes import IDENTIFY, READER, an_entry
 
-from feedmill.adapters.store.postgres.change_batches import ChangeBatch, Document, batches, sort_out
-from feedmill.adapters.store.postgres.unnest import columns_of, rows_of
+from feedmill.adapters.store.postgres.change_batches import (
+    ChangeBatch,
+    PendingDocument,
+    document_batches,
+    group_changes,
+)
+from feedmill.adapters.store.postgres.unnest import to_columns, unnest_rows
 from feedmill.identify.diff import diff
 from feedmill.identify.identify import identify
 from feedmill.model.identity import (
@@ -19,8 +24,8 @@ from feedmill.model.identity import (
 )
 
 
-def a_document(feed_no: int, changes: Changes, *removed: Removed) -> Document:
-    return Document(
+def a_document(feed_no: int, changes: Changes, *removed: Removed) -> PendingDocument:
+    return PendingDocument(
         feed_no=feed_no,
         fetch_id=f"fetch {feed_no}",
         seen_at=1_000,
@@ -56,8 +61,8 @@ def test_documents_about_different_entries_are_one_batch() -> None:
         a_document(4, adding("four", "a")),
     ]
 
-    assert list(batches(documents)) == [documents]
-    assert list(batches([])) == []
+    assert list(document_batches(documents)) == [documents]
+    assert list(document_batches([])) == []
 
 
 def test_a_document_about_an_entry_of_another_begins_a_batch() -> None:
@@ -71,7 +76,7 @@ def test_a_document_about_an_entry_of_another_begins_a_batch() -> None:
         a_document(6, adding("five", "a")),
     ]
 
-    sizes = [[one.feed_no for one in batch] for batch in batches(documents)]
+    sizes = [[one.feed_no for one in batch] for batch in document_batches(documents)]
 
     assert sizes == [[1], [2], [3, 4, 5], [6]]
 
@@ -79,7 +84,7 @@ def test_a_document_about_an_entry_of_another_begins_a_batch() -> None:
 def test_a_touched_entry_costs_no_row_at_all() -> None:
     pile, document = ChangeBatch(), a_document(1, touching(1, 2))
 
-    sort_out(pile, document)
+    group_changes(pile, document)
 
     assert pile == ChangeBatch()
     assert document.known == {1, 2}
@@ -90,7 +95,7 @@ def test_a_rekeyed_feed_costs_its_new_keys() -> None:
     rekeyed = Rekeyed(feed_id="f", remaps=(Remap(entry_id=7, old=old, new=new),))
     pile = ChangeBatch()
 
-    sort_out(pile, a_document(1, Changes(changes=(rekeyed,), summary=ChangeSummary())))
+    group_changes(pile, a_document(1, Changes(changes=(rekeyed,), summary=ChangeSummary())))
 
     assert pile == ChangeBatch(keys=[("guid", "new", 7)])
 
@@ -99,7 +104,7 @@ def test_a_new_entry_goes_by_its_public_id_until_it_has_a_number() -> None:
     pile, changes = ChangeBatch(), adding("one", "a")
     document = a_document(1, changes)
 
-    sort_out(pile, document)
+    group_changes(pile, document)
 
     (uid,) = pile.added
     assert {owner for _, _, owner in pile.keys} == {uid}
@@ -108,8 +113,8 @@ def test_a_new_entry_goes_by_its_public_id_until_it_has_a_number() -> None:
 
 
 def test_rows_become_columns_of_their_types() -> None:
-    assert columns_of([(1, "a"), (2, "b")]) == [(1, 2), ("a", "b")]
-    assert rows_of(("feed_no", "offset", "title"), first=3) == (
+    assert to_columns([(1, "a"), (2, "b")]) == [(1, 2), ("a", "b")]
+    assert unnest_rows(("feed_no", "offset", "title"), first=3) == (
         'unnest($3::bigint[], $4::bigint[], $5::text[]) AS n (feed_no, "offset", title)'
     )
 

@@ -10,12 +10,12 @@ from feedmill.adapters.store.postgres.claim_planner import (
     SWEEP_CLAIMS,
     SWEEP_MICROS,
     ClaimPlanner,
-    Search,
-    host_of,
+    ShardSearch,
+    host_of_lane,
     is_split,
     lane_keys,
     lane_number,
-    own_shards,
+    shards_of_worker,
 )
 from feedmill.adapters.store.tables.lanes import SHARDS, shard_of
 from feedmill.model.feed import Claim, HostPace, Lane
@@ -33,7 +33,7 @@ def begun() -> ClaimPlanner:
     return frontier
 
 
-def lows(search: Search) -> dict[int, int]:
+def lows(search: ShardSearch) -> dict[int, int]:
     return dict(zip(search.shards, search.lows, strict=True))
 
 
@@ -43,7 +43,7 @@ def a_claim(key: str) -> Claim:
 
 
 def test_every_shard_belongs_to_exactly_one_live_worker() -> None:
-    shares = [own_shards(name, WORKERS) for name in WORKERS]
+    shares = [shards_of_worker(name, WORKERS) for name in WORKERS]
 
     assert sum(map(len, shares)) == SHARDS
     assert frozenset().union(*shares) == frozenset(range(SHARDS))
@@ -51,9 +51,9 @@ def test_every_shard_belongs_to_exactly_one_live_worker() -> None:
 
 
 def test_who_leaves_hands_over_its_own_shards_and_no_others() -> None:
-    before = {name: own_shards(name, WORKERS) for name in WORKERS}
+    before = {name: shards_of_worker(name, WORKERS) for name in WORKERS}
 
-    after = {name: own_shards(name, WORKERS[1:]) for name in WORKERS[1:]}
+    after = {name: shards_of_worker(name, WORKERS[1:]) for name in WORKERS[1:]}
 
     assert all(before[name] <= after[name] for name in after)
 
@@ -73,7 +73,7 @@ def test_the_own_shards_come_first_and_all_others_afterwards() -> None:
 
     own, others = frontier.searches(NOW)
 
-    assert frozenset(own.shards) == own_shards("one", WORKERS)
+    assert frozenset(own.shards) == shards_of_worker("one", WORKERS)
     assert sorted((*own.shards, *others.shards)) == list(range(SHARDS))
 
 
@@ -83,7 +83,7 @@ def test_a_worker_that_nobody_counts_among_the_live_still_has_shards_of_its_own(
 
     own, _ = frontier.searches(NOW)
 
-    assert frozenset(own.shards) == own_shards("unseen", (*WORKERS, "unseen"))
+    assert frozenset(own.shards) == shards_of_worker("unseen", (*WORKERS, "unseen"))
 
 
 def test_a_claim_begins_behind_the_last_shard_that_the_one_before_took_from() -> None:
@@ -232,7 +232,7 @@ def test_a_host_has_one_lane_of_its_name_or_several_with_numbers() -> None:
     ],
 )
 def test_the_host_of_a_lane_is_in_its_name(key: str, host: str, split: bool) -> None:
-    assert (host_of(key), is_split(key)) == (host, split)
+    assert (host_of_lane(key), is_split(key)) == (host, split)
 
 
 def test_the_feeds_of_a_big_host_are_spread_and_each_stays_in_its_lane() -> None:

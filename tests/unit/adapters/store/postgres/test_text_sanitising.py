@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.adapters.store.postgres.text_sanitising import (
-    cleansed,
-    storable,
-    storable_json,
-    storable_or_none,
-    weighed,
+    clean_and_size,
+    clean_value,
+    postgres_json,
+    postgres_text,
+    postgres_text_or_none,
 )
 from feedmill.model.base import Value
 
@@ -42,47 +42,47 @@ class Tree(Value):
     ],
 )
 def test_only_nul_and_halves_of_characters_are_replaced(text: str, kept: str) -> None:
-    assert storable(text) == kept
-    assert storable_or_none(text) == kept
+    assert postgres_text(text) == kept
+    assert postgres_text_or_none(text) == kept
 
 
 def test_no_text_stays_none() -> None:
-    assert storable_or_none(None) is None
+    assert postgres_text_or_none(None) is None
 
 
 @given(ANY_TEXT)
 def test_what_is_storable_has_bytes_no_nul_and_the_same_length(text: str) -> None:
-    kept = storable(text)
+    kept = postgres_text(text)
 
     assert b"\x00" not in kept.encode()
     assert len(kept) == len(text)
-    assert storable(kept) == kept
+    assert postgres_text(kept) == kept
 
 
 @given(ANY_TEXT, ANY_TEXT)
 def test_every_text_of_a_value_is_storable_however_deep(text: str, name: str) -> None:
     tree = Tree(leaves=(Leaf(text="a"), Leaf(text=text)), names={name: [text, None]})
 
-    kept, size = weighed(tree)
+    kept, size = clean_and_size(tree)
 
     expected = Tree(
-        leaves=(Leaf(text="a"), Leaf(text=storable(text))),
-        names={storable(name): [storable(text), None]},
+        leaves=(Leaf(text="a"), Leaf(text=postgres_text(text))),
+        names={postgres_text(name): [postgres_text(text), None]},
     )
-    assert kept == cleansed(tree) == expected
+    assert kept == clean_value(tree) == expected
     assert size == len(msgspec.json.encode(expected))
-    assert json.loads(storable_json(tree)) == json.loads(msgspec.json.encode(expected))
+    assert json.loads(postgres_json(tree)) == json.loads(msgspec.json.encode(expected))
 
 
 def test_what_is_storable_already_is_the_same_value() -> None:
     tree = Tree(leaves=(Leaf(text="é"),), names={"a": ["b"]})
 
-    assert weighed(tree)[0] is tree
-    assert cleansed(tree) is tree
+    assert clean_and_size(tree)[0] is tree
+    assert clean_value(tree) is tree
 
 
 def test_a_backslash_and_letters_that_look_like_a_nul_stay() -> None:
     leaf = Leaf(text="\\u0000")
 
-    assert weighed(leaf)[0] == leaf
-    assert json.loads(storable_json("\\u0000\x00")) == "\\u0000\ufffd"
+    assert clean_and_size(leaf)[0] == leaf
+    assert json.loads(postgres_json("\\u0000\x00")) == "\\u0000\ufffd"

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 
 from feedmill.adapters.store.tables.codec import Row, digest
-from feedmill.adapters.store.transfer.compare import Rows, Tally, pairs
+from feedmill.adapters.store.transfer.compare import Rows, TableComparison, pairs
 from feedmill.adapters.store.transfer.tables import TABLES, Table
 from feedmill.adapters.store.transfer.translate import Translation, ordering
 from feedmill.model.store_transfer import Difference, Transfer
@@ -84,7 +84,7 @@ def test_rows_meet_by_their_keys_however_they_are_cut_into_batches(size: int) ->
 
 
 def test_a_tally_counts_hashes_and_names_the_first_difference() -> None:
-    tally = Tally(PAIRS)
+    tally = TableComparison(PAIRS)
     tally.note((1, "a"), (1, "a"))
     same = tally.result()
     tally.note((2, "b"), (2, "B"))
@@ -101,7 +101,7 @@ def test_a_tally_counts_hashes_and_names_the_first_difference() -> None:
 
 
 def test_two_stores_are_the_same_when_no_table_differs() -> None:
-    tally = Tally(PAIRS)
+    tally = TableComparison(PAIRS)
     tally.note((1, "a"), (1, "a"))
     same = Transfer(source="old", target="new", tables=(), compared=(tally.result(),))
     tally.note((2, "b"), None)
