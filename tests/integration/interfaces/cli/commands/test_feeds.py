@@ -111,7 +111,7 @@ def test_folders_of_an_opml_become_tags_and_a_bad_address_costs_itself_only(mill
     assert result["failed"][0]["reason"] == "private-address"
     assert tags["https://one.example/feed"] == ["Local", "News", "mine"]
     assert tags["https://two.example/feed"] == ["fun", "maps", "mine"]
-    assert "0 added, 2 already here, 1 refused" in spoken.text
+    assert "0 added, 2 already subscribed, 1 rejected" in spoken.text
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_a_replay_of_what_was_read_alike_changes_nothing(mill: Mill, polled: str
 
     assert told["items"][0]["outcome"] == "read"
     assert told["items"][0]["differences"] == []
-    assert "0 entries differ, 2 are the same" in spoken.text
+    assert "0 entries differ, 2 are unchanged" in spoken.text
 
 
 def test_a_replay_needs_to_be_told_what(mill: Mill) -> None:
@@ -62,7 +62,7 @@ def test_a_sound_store_verifies_and_a_damaged_one_is_told_with_1(mill: Mill) -> 
     damaged = mill("verify", "--json")
     spoken = mill("verify")
 
-    assert sound.text.endswith("sound\n")
+    assert sound.text.endswith("no problems\n")
     assert damaged.status == 1
     assert len(damaged.json["problems"]) == 1
     assert f"problem segment {segment.stem} is damaged: document " in spoken.text
@@ -117,10 +117,10 @@ def test_the_demonstration_shows_living_feeds_and_comes_to_an_end(mill: Mill) ->
     said = mill.ok("demo", "--for", "1.5", "--keep", "kept")
     mill.setenv(FEEDMILL_HOME=str(mill.folder / "kept"))
 
-    assert "A village of" in said.text
+    assert "Serving " in said.text
     assert "Results per feed" in said.text
     assert "Why is" in said.text
-    assert "Now with real feeds" in said.text
+    assert "Next, with real feeds" in said.text
     assert mill.json("stats")["entries"] > 300
     assert mill("demo", "--keep", "kept").status == 2
 

@@ -461,7 +461,7 @@ def test_wrong_lists_and_names_are_said_plainly(mill: Mill, publisher: Publisher
     nobody = mill("collect-window", *WEEK, "--all")
     untagged = mill("collect-window", *WEEK, "--tag", "bees")
 
-    assert (nobody.status, "no subscription yet" in nobody.err) == (2, True)
+    assert (nobody.status, "no subscriptions" in nobody.err) == (2, True)
     assert (untagged.status, "'bees'" in untagged.err) == (2, True)
     assert (empty.status, empty.error["code"]) == (2, "bad-list")
     assert topics.status != 0
