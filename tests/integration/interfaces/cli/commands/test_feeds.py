@@ -244,10 +244,10 @@ def test_an_unknown_feed_is_a_no_with_a_hint(mill: Mill) -> None:
     assert said.error == {
         "code": "not-found",
         "message": "there is no feed 'nobody'",
-        "hint": "`feedmill list` shows all of them",
+        "hint": "`feedmill list` lists them",
     }
     assert (
-        spoken.err == "feedmill: there is no feed 'nobody'\n  `feedmill list` shows all of them\n"
+        spoken.err == "feedmill: there is no feed 'nobody'\n  `feedmill list` lists them\n"
     )
 
 

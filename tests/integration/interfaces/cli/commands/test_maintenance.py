@@ -39,7 +39,7 @@ def test_a_replay_needs_to_be_told_what(mill: Mill) -> None:
 def test_feeds_that_were_never_read_cannot_be_read_again(mill: Mill) -> None:
     mill.ok("add", "--as-is", "https://one.example/feed")
 
-    assert "1 feeds have no document" in mill.ok("replay", "--all").text
+    assert "1 feeds have no readable document" in mill.ok("replay", "--all").text
 
 
 @pytest.mark.usefixtures("polled")

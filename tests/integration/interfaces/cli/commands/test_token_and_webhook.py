@@ -63,7 +63,7 @@ class TestTokens:
 
         refused = mill("token", "revoke", "twin")
 
-        assert (refused.status, "fits 2 tokens" in refused.err) == (2, True)
+        assert (refused.status, "matches 2 tokens" in refused.err) == (2, True)
 
 
 class TestWebhooks:
@@ -85,7 +85,7 @@ class TestWebhooks:
 
         assert made.text.strip().startswith("fmwh_")
         assert "shown only once" in made.err
-        assert "active\t0\tnever told\t\thttp://127.0.0.1:9998/hook" in listed
+        assert "active\t0\tnever\t\thttp://127.0.0.1:9998/hook" in listed
 
     def test_no_webhooks_are_an_invitation(self, mill: Mill) -> None:
         assert "feedmill webhook add" in mill.ok("webhook", "list").text

@@ -419,7 +419,7 @@ def test_standing_screens_are_listed_and_ended_by_the_beginning_of_their_id(
     mill.ok("screen-live", "remove", screen["id"][:30])
 
     assert [(one["id"], one["feed_id"]) for one in listed] == [(screen["id"], feed["id"])]
-    assert "wait" in spoken
+    assert "held" in spoken
     assert mill.json("screen-live", "list")["items"] == []
     missing = mill("screen-live", "remove", "nobody", "--json")
     assert (missing.status, missing.error["code"]) == (1, "not-found")
@@ -443,7 +443,7 @@ def test_people_are_told_in_words(mill: Mill, publisher: Publisher) -> None:
     dropped = mill.ok("held", "drop", "--feed", publisher.url("/words")).text
     removed = mill.ok("screen-live", "remove", added.split()[1].rstrip(":")).text
 
-    assert "new entries of tag green wait" in added
+    assert "new entries of tag green are held" in added
     assert "Title 1" in listed
     assert "2 candidates written to held.json" in exported
     assert "1 selected: 1 new" in inserted
