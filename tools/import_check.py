@@ -320,7 +320,7 @@ def _sum_up(
     cpu, total = used.ru_utime + used.ru_stime, result["total"]
     busiest = Counter(one.host for one in asked).most_common(1)[0]
     print(
-        f"{total} outlines: {result['added']} added, {result['existing']} already here, "
+        f"{total} outlines: {result['added']} added, {result['existing']} already subscribed, "
         f"{len(result['unproven'])} unproven, {len(result['failed'])} refused\n"
         f"killed after {killed:.1f} s with {len(done)} done; {result['resumed']} not asked again\n"
         f"{len(asked)} requests to {len({one.host for one in asked})} hosts, "

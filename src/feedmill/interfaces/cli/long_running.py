@@ -8,6 +8,7 @@ from typing import Final
 from feedmill.app.doctor import readiness_checks_for, warn_if_raw_not_shared
 from feedmill.app.services import Schema, open_services, systemd_notifier
 from feedmill.config import Config
+from feedmill.engine.poll.scheduler import run_forever
 from feedmill.engine.run.gauges import run_counters, run_gauges
 from feedmill.engine.run.heartbeat import heartbeat
 from feedmill.engine.run.lifecycle import Lifecycle
@@ -99,6 +100,18 @@ async def role_services(
             watch.stop()
             for task in background:  # an unreachable store must not delay the end
                 task.cancel()
+
+
+async def poll_until_stopped(
+    group: asyncio.TaskGroup, services: Services, watch: Lifecycle, duration: float | None
+) -> None:
+    """Poll until a signal or the end of `duration`, then stop the lifecycle."""
+    if duration is not None:
+        group.create_task(stop_after(watch, duration))
+    try:
+        await run_forever(services, watch)
+    finally:
+        watch.stop()
 
 
 async def stop_after(watch: Lifecycle, seconds: float) -> None:

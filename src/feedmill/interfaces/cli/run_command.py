@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -16,7 +16,6 @@ from feedmill.engine.run.services import Services
 from feedmill.errors import ConfigError, FeedmillError, NotFoundError, UsageError
 from feedmill.interfaces.cli.early_signals import early_signal
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error
-from feedmill.model.feed import Feed
 
 T = TypeVar("T")
 
@@ -59,7 +58,7 @@ def run_async(action: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
         return _loop(action)
     except (KeyboardInterrupt, asyncio.CancelledError):
         if early_signal() == signal.SIGTERM:
-            sys.exit(0)  # told to stop before it began: nothing is left undone
+            sys.exit(0)  # stopped before it began: no work is lost
         exit_interrupted(as_json=as_json)
     except Exception as problem:
         cause = _cause(problem)
@@ -70,33 +69,15 @@ def run_async(action: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
         raise
 
 
-async def resolve_feed(name: str, services: Services) -> Feed:
-    """The feed with this id, start of an id, address, alias or title."""
-    feed = await services.store.feed(name) or await services.store.find_feed((name,))
-    if feed is None and name.strip():  # an empty name is how every id begins
-        feed = await _by_beginning(name, services)
-    if feed is None:
-        message = f"there is no feed {name!r}"
-        raise NotFoundError(message, "`feedmill list` lists them")
-    return feed
-
-
-async def resolve_feeds(names: tuple[str, ...], services: Services) -> list[Feed]:
-    """The feeds of these names, each once; NotFoundError when one is unknown."""
-    found = [await resolve_feed(name, services) for name in names]
-    return list({feed.id: feed for feed in found}.values())
-
-
-async def all_feeds(services: Services, tag: str | None = None) -> list[Feed]:
-    """Every subscription, page by page."""
-    found: list[Feed] = []
-    after: str | None = None
-    while True:
-        page = await services.store.feeds(tag=tag, after=after, limit=1000)
-        found += page.items
-        if page.next is None:
-            return found
-        after = page.next
+def pick_one(found: Sequence[T], name: str, kind: str, hint: str) -> T:
+    """The only match of a name; NotFoundError or UsageError when there is none or several."""
+    if not found:
+        message = f"there is no {kind} {name!r}"
+        raise NotFoundError(message, hint)
+    if len(found) > 1:
+        message = f"{name!r} matches {len(found)} {kind}s; use more of the id"
+        raise UsageError(message)
+    return found[0]
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -128,16 +109,3 @@ def _cause(problem: BaseException) -> BaseException:
 def _give_up(problem: FeedmillError, *, as_json: bool) -> NoReturn:
     status = 2 if isinstance(problem, UsageError | ConfigError) else 1
     exit_with_error(problem.reason, str(problem), problem.hint, as_json=as_json, status=status)
-
-
-async def _by_beginning(name: str, services: Services) -> Feed | None:
-    wanted = name.casefold()
-    found = [
-        feed
-        for feed in await all_feeds(services)
-        if feed.id.startswith(wanted) or (feed.title or "").casefold() == wanted
-    ]
-    if len(found) > 1:
-        message = f"{name!r} matches {len(found)} feeds; use more of the id"
-        raise UsageError(message)
-    return found[0] if found else None

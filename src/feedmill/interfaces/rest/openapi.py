@@ -6,18 +6,17 @@ document against the running server.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Final, NamedTuple, get_origin
+from typing import Any, Final, NamedTuple, get_origin
 
 import msgspec
 from litestar import Litestar
 from litestar.handlers import HTTPRouteHandler
-from litestar.params import PathParameter, QueryParameter
 
 from feedmill.interfaces.rest.auth import BASIC, SCOPE
 from feedmill.interfaces.rest.problems import MEDIA_TYPE, PROBLEM_KINDS
 from feedmill.interfaces.rest.responses import NDJSON
 from feedmill.model.token import Scope
-from feedmill.publish.shapes import MAX_SEQ, Problem
+from feedmill.publish.shapes import Problem
 from feedmill.version import __version__
 
 DESCRIPTION: Final = "described"
@@ -40,30 +39,6 @@ def route_options(scope: Scope | None, described: RouteDescription) -> dict[str,
     """The `opt` of a route: its scope and its description."""
     return {DESCRIPTION: described} if scope is None else {SCOPE: scope, DESCRIPTION: described}
 
-
-Limit = Annotated[
-    int | None,
-    QueryParameter(description="Items per page, 1 to 1,000. Default: 100."),
-]
-Cursor = Annotated[
-    str | None,
-    QueryParameter(
-        description="Cursor of the next page: `next` of the previous page.", max_length=200
-    ),
-]
-After = Annotated[
-    int, QueryParameter(description="Only events after this sequence number.", ge=0, le=MAX_SEQ)
-]
-TagIs = Annotated[
-    str | None, QueryParameter(description="Only feeds with this tag.", max_length=100)
-]
-FeedId = Annotated[str, PathParameter(description="The id of a feed.")]
-EntryUid = Annotated[str, PathParameter(description="The uid of an entry.")]
-FetchId = Annotated[str, PathParameter(description="The id of a fetch.")]
-WebhookId = Annotated[str, PathParameter(description="The id of a webhook.")]
-ProblemCode = Annotated[
-    str, PathParameter(description="The last path segment of a problem's type.")
-]
 
 _REF: Final = "#/components/schemas/{name}"
 _BINARY: Final = {"type": "string", "format": "binary"}

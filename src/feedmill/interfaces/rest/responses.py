@@ -12,21 +12,19 @@ from hashlib import sha256
 from typing import Any, Final, Protocol
 
 import msgspec
-from litestar import Request, Response
+from litestar import Response
 from litestar.response import Stream
 
 from feedmill.interfaces.http_server import abort_connection
 from feedmill.interfaces.rest.auth import SCOPE, is_still_authorised
 from feedmill.interfaces.rest.problems import RequestError
-from feedmill.interfaces.rest.state import app_state_of
+from feedmill.interfaces.rest.state import AnyRequest, app_state_of
 from feedmill.publish.ndjson import json_lines
 
 JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 # Whatever is served may be kept by the one who asked, and has to be asked for again.
 REVALIDATE: Final = "private, no-cache"
-
-AnyRequest = Request[Any, Any, Any]
 
 
 class ListPage(Protocol):
@@ -139,7 +137,7 @@ async def until_revoked(request: AnyRequest, chunks: AsyncIterator[bytes]) -> As
             return
 
 
-async def read_json_body(request: AnyRequest, shape: type[Any]) -> Any:  # noqa: ANN401  # an instance of `shape`
+async def read_json(request: AnyRequest, shape: type[Any]) -> Any:  # noqa: ANN401  # an instance of `shape`
     """The decoded JSON body; problems 413, 415, 400 and 422 otherwise."""
     check_content_type(request, (JSON,))
     body = await read_body(request, app_state_of(request).config.body_bytes)

@@ -32,12 +32,12 @@ async def rest_server(
     config = services.config.serve
     name = config.host if host is None else host
     await check_binding(name, services.store, services.clock)
-    listening = listen(name, config.port if port is None else port)
     own_notifier = notifier or LogNotifier(services.store, watch, every_sec=config.look_ms / 1000)
     state = open_app_state(services, watch, own_notifier, metrics=metrics, host=name)
+    app = make_app(state)
     serving = http_server(
-        make_app(state),
-        listening,
+        app,
+        listen(name, config.port if port is None else port),
         config,
         drain_sec=max(1.0, services.config.run.drain_sec),
         bad_request=BadRequestAnswer(

@@ -2,6 +2,7 @@
 
 from typing import Any, Final, NamedTuple, cast
 
+from litestar import Request
 from litestar.connection import ASGIConnection
 
 from feedmill.config import ServeConfig
@@ -11,6 +12,8 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter
 from feedmill.engine.subscribe.subscriber import Subscriber
 from feedmill.observe.metrics import Metrics
+
+AnyRequest = Request[Any, Any, Any]
 
 AT_END: Final = "feedmill.at_end"  # in a scope's state: called when the request is over
 

@@ -123,7 +123,7 @@ def test_machines_that_share_a_database_and_no_raw_bytes_are_warned_once(
     asyncio.run(story())
 
     said = "".join(capfd.readouterr())
-    assert said.count("raw bytes are not shared") == 1
+    assert said.count("raw documents are not shared") == 1
     assert "machines=there" in said
 
 

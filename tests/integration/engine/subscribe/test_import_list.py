@@ -95,7 +95,7 @@ def test_what_failed_is_reported_with_its_reason_and_the_rest_is_taken(
         ("http://10.0.0.1/feed", "failed", "private-address"),
         ("ftp://paper.example/x", "failed", "malformed-url"),
     ]
-    assert "5 listed: 1 added, 0 already here, 4 refused" in said.text
+    assert "5 listed: 1 added, 0 already subscribed, 4 rejected" in said.text
     assert all(reason in said.text for reason in ("not-found", "no-feed-found", "malformed-url"))
     assert {item["reason"] for item in again["failed"]} == {item["reason"] for item in report[1:]}
 
@@ -110,7 +110,7 @@ def test_a_server_that_does_not_answer_costs_nobody_a_subscription(
     said = mill.ok("import", "-", stdin=f"{silent}\n{broken}\n".encode())
     again = mill.ok("import", "-", "--json", stdin=f"{silent}\n{broken}\n".encode()).json
 
-    assert "2 did not answer and were taken as listed" in said.text
+    assert "2 did not answer and were added as listed" in said.text
     assert {feed["url"] for feed in mill.json("list")["items"]} == {silent, broken}
     assert (again["added"], again["existing"], again["unproven"]) == (0, 2, [])
 

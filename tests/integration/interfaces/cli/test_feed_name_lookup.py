@@ -1,4 +1,4 @@
-"""Names and choices at the command line that nobody meant."""
+"""Empty feed names and invalid choices on the command line."""
 
 import pytest
 from tests.support.command_line import Mill
@@ -9,7 +9,7 @@ from feedmill_demo.server.server import Publisher
 
 @pytest.mark.parametrize("name", ["", "  "])
 @pytest.mark.parametrize("command", [("remove", "--yes"), ("pause",), ("move",), ("show",)])
-def test_an_empty_name_is_nobody_also_where_there_is_one_feed(
+def test_feed_lookup_with_empty_name_matches_nothing(
     mill: Mill, command: tuple[str, ...], name: str
 ) -> None:
     mill.ok("add", "--as-is", "https://one.example/feed")
@@ -22,7 +22,7 @@ def test_an_empty_name_is_nobody_also_where_there_is_one_feed(
 
 
 @pytest.mark.parametrize("choice", ["0", "3", "-1", "9" * 5000, "\u00b2", "", "http://ann:pw@x/"])
-def test_a_choice_that_is_not_there_is_refused_in_one_sentence(
+def test_invalid_choice_is_refused_in_one_sentence(
     mill: Mill, publisher: Publisher, choice: str
 ) -> None:
     links = "".join(

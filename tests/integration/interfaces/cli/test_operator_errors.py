@@ -134,7 +134,7 @@ def test_a_role_that_is_not_there_is_told_in_plain_words(mill: Mill) -> None:
 
     said = mill("healthcheck")
 
-    refused(said, "does not answer", "refused", "is the role started")
+    refused(said, "does not answer", "refused", "check that the role is running")
     assert "urlopen" not in said.err
 
 
@@ -156,7 +156,7 @@ def test_whoever_is_silent_is_not_counted_as_working(
     said = mill.ok("workers").text
 
     assert "silent" in said
-    assert "0 at work, 1 silent, " in said
+    assert "0 working, 1 silent, " in said
 
 
 def test_a_worker_says_under_which_name_it_polls(mill: Mill) -> None:
@@ -194,7 +194,7 @@ def test_a_bus_is_not_filled_from_beyond_the_end_of_the_log(
 
     refused(mill("relay", "--from", "9", "--for", "0"), "the log ends at event 0", status=2)
     told = mill.ok("relay", "--from", "0", "--for", "0").text
-    assert told.startswith("0 events given to bus:nats:beyond again\n")
+    assert told.startswith("0 events published to bus:nats:beyond again\n")
 
 
 @pytest.mark.parametrize("field", ["creds_file", "ca_file"])

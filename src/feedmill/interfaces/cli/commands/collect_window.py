@@ -12,6 +12,7 @@ from feedmill.app.screeners import default_topics
 from feedmill.app.services import announce_egress, open_services
 from feedmill.config import Config
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import all_feeds
 from feedmill.engine.subscribe.list_formats import read_list
 from feedmill.engine.two_phase.candidate_file import write_candidates
 from feedmill.engine.two_phase.collect_window import (
@@ -30,7 +31,7 @@ from feedmill.errors import BlobError, ListError, StoreError, UsageError
 from feedmill.interfaces.cli.durations import parse_duration
 from feedmill.interfaces.cli.options import json_option, topic_option, topics_option
 from feedmill.interfaces.cli.output import format_count, progress, shorten, show_json, style_text
-from feedmill.interfaces.cli.run_command import all_feeds, config_of, run_async
+from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.candidate import CandidateFile, SourceReport, Window
 from feedmill.screen.topics import choose_topics, merge_topics, read_topics
 

@@ -6,9 +6,10 @@ from typing import Any
 import click
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.options import after_option, json_option, limit_option
 from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
-from feedmill.interfaces.cli.run_command import resolve_feed, with_services
+from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.event import StoredEntry
 from feedmill.model.page import EntryFilter
 from feedmill.normalise.dates.parse import parse_date

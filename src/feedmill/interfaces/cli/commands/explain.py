@@ -5,9 +5,10 @@ from typing import Any
 import click
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import shorten, show_json, style_text
-from feedmill.interfaces.cli.run_command import config_of, resolve_feed, with_services
+from feedmill.interfaces.cli.run_command import config_of, with_services
 from feedmill.model.feed import Feed
 from feedmill.publish.move_shapes import candidate_in_words, candidate_shape
 from feedmill.publish.to_json import decision_wire

@@ -5,10 +5,11 @@ from pathlib import Path
 import click
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import all_feeds
 from feedmill.engine.subscribe.list_formats import Outline, write_opml
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import format_count, show_json
-from feedmill.interfaces.cli.run_command import all_feeds, with_services, write_file
+from feedmill.interfaces.cli.run_command import with_services, write_file
 from feedmill.model.feed import Feed
 
 

@@ -6,16 +6,13 @@ from typing import Any
 import click
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import all_feeds, resolve_feeds
 from feedmill.engine.two_phase.candidate_file import write_candidates
 from feedmill.engine.two_phase.held_window import HeldWindow, held_entries, held_window
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path, write_screenings
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_json, show_table
-from feedmill.interfaces.cli.run_command import (
-    all_feeds,
-    resolve_feeds,
-    with_services,
-)
+from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.feed import Feed
 from feedmill.model.live_screen import HeldEntry
 

@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from feedmill.app.services import announce_egress
 from feedmill.engine.poll.ingest_one import Ingested, ingest_document, ingest_feed
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import shorten, show_json
-from feedmill.interfaces.cli.run_command import config_of, resolve_feed, with_services
+from feedmill.interfaces.cli.run_command import config_of, with_services
 from feedmill.model.fetch import RawDocument
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.queries import counts
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_json
 from feedmill.interfaces.cli.run_command import (
@@ -21,11 +22,11 @@ def init(ctx: click.Context, *, as_json: bool) -> None:
     config = config_of(ctx, as_json=as_json)
 
     async def action(services: Services) -> dict[str, int]:
-        return await services.store.counts()
+        return (await counts(services)).counts
 
-    counts = with_services(ctx, action, as_json=as_json, config=config, schema="apply")
+    found = with_services(ctx, action, as_json=as_json, config=config, schema="apply")
     if as_json:
-        show_json({"home": config.store.home, **counts})
+        show_json({"home": config.store.home, **found})
     else:
-        click.echo(f"ready: {Path(config.store.home).resolve()} ({counts['feeds']} feeds)")
+        click.echo(f"ready: {Path(config.store.home).resolve()} ({found['feeds']} feeds)")
         click.echo("next: feedmill add https://example.com/feed && feedmill sync")

@@ -7,10 +7,11 @@ import msgspec
 
 from feedmill.engine.moves.follow import MoveResult, move_feed, undo_move
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import shorten, show_json, style_text
-from feedmill.interfaces.cli.run_command import resolve_feed, with_services
+from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.feed import Feed
 from feedmill.publish.move_shapes import (
     candidate_in_words,

@@ -6,12 +6,10 @@ import click
 from msgspec.structs import replace
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_json
-from feedmill.interfaces.cli.run_command import (
-    resolve_feeds,
-    with_services,
-)
+from feedmill.interfaces.cli.run_command import with_services
 from feedmill.publish.to_json import feed_wire
 
 

@@ -5,15 +5,13 @@ import sys
 import click
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import resolve_feeds
+from feedmill.engine.service.queries import remove_feed
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import format_count, shorten, show_json
-from feedmill.interfaces.cli.run_command import (
-    resolve_feeds,
-    with_services,
-)
+from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.feed import Feed
-from feedmill.publish.events import event_of_removed_feed
 
 
 @click.command()
@@ -31,8 +29,7 @@ def remove(ctx: click.Context, feeds: tuple[str, ...], *, yes: bool, as_json: bo
         if not (yes or as_json) and not _agreed(chosen):
             return []
         for feed in chosen:
-            event = event_of_removed_feed(feed, now=services.clock.now())
-            await services.store.remove_feed(feed.id, (event,))
+            await remove_feed(feed.id, services)
         return [feed.id for feed in chosen]
 
     gone = with_services(ctx, action, as_json=as_json)

@@ -5,13 +5,10 @@ import click
 from feedmill.engine.poll.replay import Replayed
 from feedmill.engine.poll.replay import replay as replay_feed
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import all_feeds, resolve_feeds
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import progress, shorten, show_json
-from feedmill.interfaces.cli.run_command import (
-    all_feeds,
-    resolve_feeds,
-    with_services,
-)
+from feedmill.interfaces.cli.run_command import with_services
 
 
 @click.command()

@@ -13,13 +13,16 @@ from feedmill.app.settings import owner_name
 from feedmill.engine.deliver.to_sinks import run_delivery
 from feedmill.engine.deliver.to_webhooks import run_webhooks
 from feedmill.engine.maintain.retention import run_maintenance
-from feedmill.engine.poll.scheduler import run_forever
 from feedmill.engine.run.lifecycle import Lifecycle, RefreshListener
 from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES, RefreshReport
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.commands.relay import run_bus_relay
 from feedmill.interfaces.cli.exit import exit_interrupted
-from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services, stop_after
+from feedmill.interfaces.cli.long_running import (
+    open_services_when_ready,
+    poll_until_stopped,
+    role_services,
+)
 from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
 from feedmill.interfaces.cli.output import format_duration, shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
@@ -131,12 +134,7 @@ async def run_engine(
         group.create_task(run_maintenance(services, watch))
         if webhooks:
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
-        if duration is not None:
-            group.create_task(stop_after(watch, duration))
-        try:
-            await run_forever(services, watch)
-        finally:
-            watch.stop()
+        await poll_until_stopped(group, services, watch, duration)
     return stopping
 
 

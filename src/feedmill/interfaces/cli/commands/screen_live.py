@@ -7,13 +7,10 @@ import click
 
 from feedmill.app.screeners import default_topics
 from feedmill.engine.run.services import Services
-from feedmill.errors import NotFoundError, UsageError
+from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.options import json_option, topic_option, topics_option
 from feedmill.interfaces.cli.output import shorten, show_json, show_table
-from feedmill.interfaces.cli.run_command import (
-    resolve_feed,
-    with_services,
-)
+from feedmill.interfaces.cli.run_command import pick_one, with_services
 from feedmill.model.live_screen import StandingMethod, StandingScreen
 from feedmill.model.screening import TopicSet
 from feedmill.screen.topics import choose_topics, merge_topics, read_topics
@@ -111,14 +108,11 @@ def remove_screen_command(ctx: click.Context, screen_id: str, *, as_json: bool) 
     """Remove a live screen; entries it holds stay held."""
 
     async def action(services: Services) -> str:
-        fitting = [one.id for one in await services.store.screens() if one.id.startswith(screen_id)]
-        if len(fitting) > 1:
-            message = f"{screen_id!r} matches {len(fitting)} screens; use more of the id"
-            raise UsageError(message)
-        if not fitting or not await services.store.remove_screen(fitting[0]):
-            message = f"no live screen {screen_id!r}"
-            raise NotFoundError(message, "`feedmill screen-live list` lists them")
-        return fitting[0]
+        found = [one.id for one in await services.store.screens() if one.id.startswith(screen_id)]
+        hint = "`feedmill screen-live list` lists them"
+        picked = pick_one(found, screen_id, "live screen", hint)
+        await services.store.remove_screen(picked)
+        return picked
 
     removed = with_services(ctx, action, as_json=as_json)
     show_json({"removed": removed}) if as_json else click.echo(f"removed {removed}")

@@ -5,12 +5,10 @@ from typing import Any
 import click
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_facts, show_json
-from feedmill.interfaces.cli.run_command import (
-    resolve_feed,
-    with_services,
-)
+from feedmill.interfaces.cli.run_command import with_services
 from feedmill.publish.to_json import feed_wire
 
 

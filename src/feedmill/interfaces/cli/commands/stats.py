@@ -3,6 +3,7 @@
 import click
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.queries import counts
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_json
 from feedmill.interfaces.cli.run_command import with_services
@@ -15,7 +16,7 @@ def stats(ctx: click.Context, *, as_json: bool) -> None:
     """Count feeds, entries, fetches and events."""
 
     async def action(services: Services) -> dict[str, int]:
-        return await services.store.counts()
+        return (await counts(services)).counts
 
     result = with_services(ctx, action, as_json=as_json)
     if as_json:

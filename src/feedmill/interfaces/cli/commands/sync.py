@@ -17,6 +17,7 @@ from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES, RefreshReport
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import BlobError, FeedmillError, StoreError
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error
@@ -29,7 +30,7 @@ from feedmill.interfaces.cli.output import (
     show_json,
     style_text,
 )
-from feedmill.interfaces.cli.run_command import config_of, resolve_feeds, run_async
+from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.signals import stop_on_signals
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh

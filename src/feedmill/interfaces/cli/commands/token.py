@@ -7,11 +7,10 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import IssuedToken, issue_token, revoke_token, rotate_token
-from feedmill.errors import NotFoundError, UsageError
 from feedmill.interfaces.cli.durations import parse_duration
 from feedmill.interfaces.cli.options import json_option, overlap_option
 from feedmill.interfaces.cli.output import show_json, show_table
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.run_command import pick_one, with_services
 from feedmill.model.token import Scope, Token
 from feedmill.publish.to_json import format_instant, token_wire
 
@@ -131,13 +130,7 @@ async def _named(name: str, services: Services) -> Token:
     found = [one for one in tokens if one.id == name] or [
         one for one in tokens if one.id.startswith(name) or one.name == name
     ]
-    if not found:
-        message = f"there is no token {name!r}"
-        raise NotFoundError(message, "`feedmill token list` shows all")
-    if len(found) > 1:
-        message = f"{name!r} matches {len(found)} tokens; use more of the id"
-        raise UsageError(message)
-    return found[0]
+    return pick_one(found, name, "token", "`feedmill token list` lists them")
 
 
 def _state(token: Token, services: Services) -> str:

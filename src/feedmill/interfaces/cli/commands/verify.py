@@ -30,5 +30,7 @@ def verify(ctx: click.Context, *, as_json: bool) -> None:
         click.echo(f"{result['documents']:,} raw documents read and hashed")
         for problem in result["problems"]:
             click.echo(f"  {style_text('problem', fg='red')} {problem}")
-        click.echo("sound" if not result["problems"] else f"{len(result['problems'])} problems")
+        click.echo(
+            "no problems" if not result["problems"] else f"{len(result['problems'])} problems"
+        )
     sys.exit(1 if result["problems"] else 0)

@@ -11,10 +11,10 @@ import msgspec
 from feedmill.engine.ports.webhooks import WebhookStore
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import webhooks as engine
-from feedmill.errors import NotFoundError, UsageError
+from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.options import after_option, json_option, limit_option, overlap_option
 from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
-from feedmill.interfaces.cli.run_command import resolve_feed, with_services
+from feedmill.interfaces.cli.run_command import pick_one, with_services
 from feedmill.model.webhook import DeadLetter, Delivery, Webhook
 from feedmill.publish.to_json import dead_letter_wire, format_instant, webhook_wire
 
@@ -255,14 +255,8 @@ def _show_secret(found: Webhook, *, as_json: bool) -> None:
 
 async def _named(name: str, services: Services) -> Webhook:
     """The webhook with this id or the start of an id."""
-    found = [one for one in await services.store.webhooks() if one.id.startswith(name)]
-    if not found or not name:
-        message = f"there is no webhook {name!r}"
-        raise NotFoundError(message, "`feedmill webhook list` shows all")
-    if len(found) > 1:
-        message = f"{name!r} matches {len(found)} webhooks; use more of the id"
-        raise UsageError(message)
-    return found[0]
+    found = [one for one in await services.store.webhooks() if name and one.id.startswith(name)]
+    return pick_one(found, name, "webhook", "`feedmill webhook list` lists them")
 
 
 def _row(one: Webhook, last_seq: int) -> tuple[str, ...]:

@@ -8,13 +8,16 @@ import click
 from feedmill.app.services import announce_egress
 from feedmill.app.settings import owner_name
 from feedmill.engine.maintain.retention import run_maintenance
-from feedmill.engine.poll.scheduler import run_forever
 from feedmill.engine.run.lifecycle import Lifecycle, RefreshListener
 from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.commands.run import show_refresh_json
 from feedmill.interfaces.cli.exit import exit_interrupted
-from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services, stop_after
+from feedmill.interfaces.cli.long_running import (
+    open_services_when_ready,
+    poll_until_stopped,
+    role_services,
+)
 from feedmill.interfaces.cli.options import duration_option, json_option
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
@@ -67,10 +70,5 @@ async def _work(
         )
     async with role_tasks, asyncio.TaskGroup() as group:
         group.create_task(run_maintenance(services, watch))
-        if duration is not None:
-            group.create_task(stop_after(watch, duration))
-        try:
-            await run_forever(services, watch)
-        finally:
-            watch.stop()
+        await poll_until_stopped(group, services, watch, duration)
     return stopping

@@ -1,35 +1,21 @@
 """Routes /entries, /articles and /raw."""
 
 from litestar import Response, Router, get
+from litestar.di import Provide
 from litestar.response import Stream
 
 from feedmill.engine.service import queries
 from feedmill.engine.service.queries import RawContent
-from feedmill.interfaces.rest.openapi import (
-    Cursor,
-    EntryUid,
-    FetchId,
-    Limit,
-    RouteDescription,
-    TagIs,
-    route_options,
-)
+from feedmill.interfaces.rest.openapi import RouteDescription, route_options
+from feedmill.interfaces.rest.parameters import Cursor, EntryUid, FetchId, Limit
 from feedmill.interfaces.rest.responses import (
-    AnyRequest,
     ListPage,
     bytes_response,
     json_response,
     list_response,
 )
-from feedmill.interfaces.rest.routes.entry_filter import (
-    CategoryQuery,
-    FeedsQuery,
-    Since,
-    TextQuery,
-    Until,
-    entry_filter,
-)
-from feedmill.interfaces.rest.state import services_of
+from feedmill.interfaces.rest.routes.entry_filter import QueryFilter, entry_filter_of_query
+from feedmill.interfaces.rest.state import AnyRequest, services_of
 from feedmill.publish.shapes import ArticlePage, EntryPage, EntryShape, FetchShape, RevisionPage
 
 BINARY = "application/octet-stream"
@@ -45,6 +31,7 @@ _RAW = RouteDescription(
 
 @get(
     "/entries",
+    dependencies={"where": Provide(entry_filter_of_query, sync_to_thread=False)},
     operation_id="listEntries",
     summary="List entries that match the filters, newest arrivals first.",
     opt=route_options(
@@ -58,20 +45,9 @@ _RAW = RouteDescription(
     ),
 )
 async def list_entries(
-    request: AnyRequest,
-    feed: FeedsQuery = None,
-    tag: TagIs = None,
-    category: CategoryQuery = None,
-    since: Since = None,
-    until: Until = None,
-    text: TextQuery = None,
-    cursor: Cursor = None,
-    limit: Limit = None,
+    request: AnyRequest, where: QueryFilter, cursor: Cursor = None, limit: Limit = None
 ) -> Response[bytes] | Stream:
     services = services_of(request)
-    where = entry_filter(
-        feeds=feed, tag=tag, category=category, since=since, until=until, text=text
-    )
 
     async def fetch_page(after: str | None) -> ListPage:
         return await queries.entry_texts(where, services, cursor=after, limit=limit)

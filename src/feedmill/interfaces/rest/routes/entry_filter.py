@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
+from litestar.di import NamedDependency
 from litestar.params import QueryParameter
 
+from feedmill.interfaces.rest.parameters import TagIs
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.model.page import EntryFilter
 from feedmill.normalise.dates.parse import parse_date
@@ -29,6 +31,21 @@ FeedsQuery = Annotated[
     list[str] | None, QueryParameter(description="Only entries of this feed; repeatable.")
 ]
 _MOST_FEEDS = 500
+
+
+QueryFilter = NamedDependency[EntryFilter]
+
+
+def entry_filter_of_query(
+    feed: FeedsQuery = None,
+    tag: TagIs = None,
+    category: CategoryQuery = None,
+    since: Since = None,
+    until: Until = None,
+    text: TextQuery = None,
+) -> EntryFilter:
+    """Litestar dependency: the query parameters of /entries as a filter."""
+    return entry_filter(feeds=feed, tag=tag, category=category, since=since, until=until, text=text)
 
 
 def entry_filter(

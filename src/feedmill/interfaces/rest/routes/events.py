@@ -14,18 +14,18 @@ from litestar.response import Stream
 from feedmill.engine.service import queries
 from feedmill.errors import CrowdedError
 from feedmill.interfaces.rest.auth import is_still_authorised
-from feedmill.interfaces.rest.openapi import After, Limit, RouteDescription, route_options
+from feedmill.interfaces.rest.openapi import RouteDescription, route_options
+from feedmill.interfaces.rest.parameters import After, Limit
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.rest.responses import (
     NDJSON,
-    AnyRequest,
     json_response,
     stream_response,
     until_revoked,
     wants_ndjson,
 )
 from feedmill.interfaces.rest.routes.entry_filter import FeedsQuery
-from feedmill.interfaces.rest.state import AppState, app_state_of
+from feedmill.interfaces.rest.state import AnyRequest, AppState, app_state_of
 from feedmill.model.event import EventType
 from feedmill.publish.ndjson import event_line
 from feedmill.publish.shapes import MAX_SEQ, EventPage, EventShape

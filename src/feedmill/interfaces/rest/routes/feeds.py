@@ -4,23 +4,11 @@ from litestar import Response, Router, delete, get, patch, post
 from litestar.response import Stream
 
 from feedmill.engine.service import queries, subscriptions
-from feedmill.interfaces.rest.openapi import (
-    Cursor,
-    FeedId,
-    Limit,
-    RouteDescription,
-    TagIs,
-    route_options,
-)
-from feedmill.interfaces.rest.responses import (
-    AnyRequest,
-    ListPage,
-    json_response,
-    list_response,
-    read_json_body,
-)
+from feedmill.interfaces.rest.openapi import RouteDescription, route_options
+from feedmill.interfaces.rest.parameters import Cursor, FeedId, Limit, TagIs
+from feedmill.interfaces.rest.responses import ListPage, json_response, list_response, read_json
 from feedmill.interfaces.rest.routes.entry_filter import Since, TextQuery, Until, entry_filter
-from feedmill.interfaces.rest.state import app_state_of, services_of
+from feedmill.interfaces.rest.state import AnyRequest, app_state_of, services_of
 from feedmill.publish.shapes import (
     AddedFeed,
     DecisionPage,
@@ -34,6 +22,8 @@ from feedmill.publish.shapes import (
 )
 
 _ONE = ("not-found",)
+_LIST = ("not-found", "bad-cursor", "bad-parameter")
+_ENTRIES = RouteDescription(gives=EntryPage, lines=True, conditional=True, problems=_LIST)
 
 
 @get(
@@ -71,7 +61,7 @@ async def list_feeds(
     ),
 )
 async def add_feed(request: AnyRequest) -> Response[bytes]:
-    wish = await read_json_body(request, FeedWish)
+    wish = await read_json(request, FeedWish)
     added = await subscriptions.add_feed(
         wish, services_of(request), app_state_of(request).subscriber
     )
@@ -99,7 +89,7 @@ async def get_feed(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
     ),
 )
 async def change_feed(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
-    change = await read_json_body(request, FeedChange)
+    change = await read_json(request, FeedChange)
     return json_response(request, await queries.change_feed(feed_id, change, services_of(request)))
 
 
@@ -130,15 +120,7 @@ async def refetch(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
     "/{feed_id:str}/entries",
     operation_id="listFeedEntries",
     summary="List entries of one feed, newest arrivals first.",
-    opt=route_options(
-        "read",
-        RouteDescription(
-            gives=EntryPage,
-            lines=True,
-            conditional=True,
-            problems=("not-found", "bad-cursor", "bad-parameter"),
-        ),
-    ),
+    opt=route_options("read", _ENTRIES),
 )
 async def list_entries(
     request: AnyRequest,

@@ -6,17 +6,17 @@ from litestar import Response, Router, get, post
 from litestar.params import QueryParameter
 
 from feedmill.engine.service import subscriptions
-from feedmill.interfaces.rest.openapi import RouteDescription, TagIs, route_options
+from feedmill.interfaces.rest.openapi import RouteDescription, route_options
+from feedmill.interfaces.rest.parameters import TagIs
 from feedmill.interfaces.rest.responses import (
     JSON,
-    AnyRequest,
     bytes_response,
     check_content_type,
     json_response,
     read_body,
-    read_json_body,
+    read_json,
 )
-from feedmill.interfaces.rest.state import app_state_of, services_of
+from feedmill.interfaces.rest.state import AnyRequest, app_state_of, services_of
 from feedmill.publish.shapes import CanonicalShape, CanonicalWish, Imported
 
 OPML = "text/x-opml"
@@ -75,7 +75,7 @@ async def export_list(request: AnyRequest, tag: TagIs = None) -> Response[bytes]
     ),
 )
 async def canonicalize(request: AnyRequest) -> Response[bytes]:
-    wish = await read_json_body(request, CanonicalWish)
+    wish = await read_json(request, CanonicalWish)
     state = app_state_of(request)
     found = await subscriptions.canonicalize(wish.url, state.services, state.subscriber)
     return json_response(request, found)

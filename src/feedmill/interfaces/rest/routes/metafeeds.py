@@ -25,9 +25,10 @@ from feedmill.engine.service.collections import (
 from feedmill.engine.service.queries import require_feed
 from feedmill.errors import AccessError
 from feedmill.interfaces.rest.auth import BASIC
-from feedmill.interfaces.rest.openapi import RouteDescription, TagIs, route_options
+from feedmill.interfaces.rest.openapi import RouteDescription, route_options
+from feedmill.interfaces.rest.parameters import TagIs
 from feedmill.interfaces.rest.problems import RequestError, on_error
-from feedmill.interfaces.rest.responses import AnyRequest, bytes_response
+from feedmill.interfaces.rest.responses import bytes_response
 from feedmill.interfaces.rest.routes.entry_filter import (
     CategoryQuery,
     FeedsQuery,
@@ -36,7 +37,7 @@ from feedmill.interfaces.rest.routes.entry_filter import (
     Until,
     entry_filter,
 )
-from feedmill.interfaces.rest.state import services_of
+from feedmill.interfaces.rest.state import AnyRequest, services_of
 from feedmill.publish.metafeeds import FORMATS, MetaFeed, MetaFeedFormat
 from feedmill.publish.metafeeds.items import public_http_url
 

@@ -5,10 +5,11 @@ import asyncio
 from litestar import Response, Router, get
 
 from feedmill.engine.service import queries
-from feedmill.interfaces.rest.openapi import ProblemCode, RouteDescription, route_options
+from feedmill.interfaces.rest.openapi import RouteDescription, route_options
+from feedmill.interfaces.rest.parameters import ProblemCode
 from feedmill.interfaces.rest.problems import PROBLEM_KINDS, RequestError
-from feedmill.interfaces.rest.responses import AnyRequest, bytes_response, json_response
-from feedmill.interfaces.rest.state import app_state_of, services_of
+from feedmill.interfaces.rest.responses import bytes_response, json_response
+from feedmill.interfaces.rest.state import AnyRequest, app_state_of, services_of
 from feedmill.publish.shapes import Counts, Problem, Ready
 
 _PLAIN = "text/plain"

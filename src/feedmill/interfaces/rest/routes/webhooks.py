@@ -5,21 +5,10 @@ from litestar.response import Stream
 
 from feedmill.engine.service import webhooks
 from feedmill.engine.service.queries import clamp_limit
-from feedmill.interfaces.rest.openapi import (
-    Cursor,
-    Limit,
-    RouteDescription,
-    WebhookId,
-    route_options,
-)
-from feedmill.interfaces.rest.responses import (
-    AnyRequest,
-    ListPage,
-    json_response,
-    list_response,
-    read_json_body,
-)
-from feedmill.interfaces.rest.state import services_of
+from feedmill.interfaces.rest.openapi import RouteDescription, route_options
+from feedmill.interfaces.rest.parameters import Cursor, Limit, WebhookId
+from feedmill.interfaces.rest.responses import ListPage, json_response, list_response, read_json
+from feedmill.interfaces.rest.state import AnyRequest, services_of
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.shapes import (
     DeadLetterPage,
@@ -65,7 +54,7 @@ async def list_webhooks(request: AnyRequest) -> Response[bytes] | Stream:
     ),
 )
 async def add_webhook(request: AnyRequest) -> Response[bytes]:
-    wish: WebhookWish = await read_json_body(request, WebhookWish)
+    wish: WebhookWish = await read_json(request, WebhookWish)
     made = await webhooks.add_webhook(
         wish.url,
         services_of(request),
@@ -104,7 +93,7 @@ async def get_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response[by
     ),
 )
 async def change_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response[bytes]:
-    change: WebhookChange = await read_json_body(request, WebhookChange)
+    change: WebhookChange = await read_json(request, WebhookChange)
     services = services_of(request)
     if change.from_seq is not None:
         await webhooks.replay_webhook(webhook_id, change.from_seq, services.store)

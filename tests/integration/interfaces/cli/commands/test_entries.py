@@ -1,4 +1,4 @@
-"""Looking at what there is: entries, one entry, raw bytes, reasons, numbers."""
+"""The commands entries, entry, raw, explain and stats."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ def test_entries_for_people_have_one_line_each_and_the_way_to_the_next_page(mill
     *lines, last = said.text.splitlines()
     assert len(lines) == 2
     assert all(line.count("\t") == 3 for line in lines)
-    assert last.startswith("more with --after ")
+    assert last.startswith("next page: --after ")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_an_entry_that_changed_shows_its_earlier_states(mill: Mill, publisher: P
     assert "history" not in plain
     assert [one["title"] for one in full["history"]] == ["Before"]
     assert "After" in spoken.text
-    assert "earlier state 1" in spoken.text
+    assert "revision 1" in spoken.text
 
 
 def test_the_raw_slice_of_an_entry_is_exactly_what_was_published(mill: Mill, feed: Any) -> None:

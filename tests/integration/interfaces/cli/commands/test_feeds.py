@@ -111,7 +111,7 @@ def test_folders_of_an_opml_become_tags_and_a_bad_address_costs_itself_only(mill
     assert result["failed"][0]["reason"] == "private-address"
     assert tags["https://one.example/feed"] == ["Local", "News", "mine"]
     assert tags["https://two.example/feed"] == ["fun", "maps", "mine"]
-    assert "0 added, 2 already here, 1 refused" in spoken.text
+    assert "0 added, 2 already subscribed, 1 rejected" in spoken.text
 
 
 @pytest.mark.parametrize(
@@ -244,11 +244,9 @@ def test_an_unknown_feed_is_a_no_with_a_hint(mill: Mill) -> None:
     assert said.error == {
         "code": "not-found",
         "message": "there is no feed 'nobody'",
-        "hint": "`feedmill list` shows all of them",
+        "hint": "`feedmill list` lists them",
     }
-    assert (
-        spoken.err == "feedmill: there is no feed 'nobody'\n  `feedmill list` shows all of them\n"
-    )
+    assert spoken.err == "feedmill: there is no feed 'nobody'\n  `feedmill list` lists them\n"
 
 
 def test_a_feed_is_shown_with_the_names_of_the_specification(mill: Mill) -> None:

@@ -22,7 +22,7 @@ def test_a_new_feed_is_shown_with_what_was_asked_and_what_comes_next(
     assert publisher.url("/feed") in said.text
     assert f"instead of {publisher.url('/feed?utm_source=x')}" in said.text
     assert "next: feedmill sync" in said.text
-    assert again.text.startswith("already here as ")
+    assert again.text.startswith("already subscribed as ")
     assert "request" not in again.text
 
 

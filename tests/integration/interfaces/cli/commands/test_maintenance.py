@@ -30,7 +30,7 @@ def test_a_replay_of_what_was_read_alike_changes_nothing(mill: Mill, polled: str
 
     assert told["items"][0]["outcome"] == "read"
     assert told["items"][0]["differences"] == []
-    assert "0 entries differ, 2 are the same" in spoken.text
+    assert "0 entries differ, 2 are unchanged" in spoken.text
 
 
 def test_a_replay_needs_to_be_told_what(mill: Mill) -> None:
@@ -40,7 +40,7 @@ def test_a_replay_needs_to_be_told_what(mill: Mill) -> None:
 def test_feeds_that_were_never_read_cannot_be_read_again(mill: Mill) -> None:
     mill.ok("add", "--as-is", "https://one.example/feed")
 
-    assert "1 feeds have no document" in mill.ok("replay", "--all").text
+    assert "1 feeds have no readable document" in mill.ok("replay", "--all").text
 
 
 @pytest.mark.usefixtures("polled")
@@ -63,7 +63,7 @@ def test_a_sound_store_verifies_and_a_damaged_one_is_told_with_1(mill: Mill) -> 
     damaged = mill("verify", "--json")
     spoken = mill("verify")
 
-    assert sound.text.endswith("sound\n")
+    assert sound.text.endswith("no problems\n")
     assert damaged.status == 1
     assert len(damaged.json["problems"]) == 1
     assert f"problem segment {segment.stem} is damaged: document " in spoken.text
@@ -122,10 +122,10 @@ def test_the_demonstration_shows_living_feeds_and_comes_to_an_end(mill: Mill) ->
     mill.setenv(FEEDMILL_HOME=str(mill.folder / "kept"))
 
     assert said.status == 0
-    assert "A village of" in said.text
+    assert "Serving " in said.text
     assert "Results per feed" in said.text
     assert "Why is" in said.text
-    assert "Now with real feeds" in said.text
+    assert "Next, with real feeds" in said.text
     assert mill.json("stats")["entries"] > 300
     assert mill("demo", "--keep", "kept").status == 2
 

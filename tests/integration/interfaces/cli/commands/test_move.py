@@ -33,7 +33,7 @@ def feed(mill: Mill, publisher: Publisher, base: str) -> Any:
 def test_a_feed_that_never_moved_says_where_it_lives(mill: Mill, feed: Any) -> None:
     said = mill.ok("move", feed["id"])
 
-    assert said.text == f"It lives at {feed['url']}.\n"
+    assert said.text == f"The address is {feed['url']}.\n"
     shape = mill.json("move", feed["id"])
     assert shape == {"feed_id": feed["id"], "url": feed["url"], "candidate": None, "moves": []}
 
@@ -73,7 +73,7 @@ def test_another_subscription_at_the_address_takes_the_feed_over(
 
     merged = mill.ok("move", feed["id"], f"{base}/other")
 
-    assert merged.text == f"merged into {other['id']}, which lives at {base}/other\n"
+    assert merged.text == f"merged into {other['id']} at {base}/other\n"
     assert [one["id"] for one in mill.json("list")["items"]] == [other["id"]]
     assert mill.json("show", f"{base}/here")["id"] == other["id"]
 

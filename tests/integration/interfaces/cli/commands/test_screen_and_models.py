@@ -236,7 +236,7 @@ class TestModels:
         mill.ok("models", "install", "--from", source)
         assert mill.json("models", "install", "--from", source)["installed"]
         assert mill.json("models", "list")["items"][0]["installed"]
-        assert "well" in mill.ok("models", "verify").text
+        assert "intact" in mill.ok("models", "verify").text
         assert mill.json("models", "verify") == {"id": "use-m", "ok": True}
         assert "removed" in mill.ok("models", "remove").text
         assert mill.json("models", "remove")["removed"] is False

@@ -100,7 +100,7 @@ def test_a_sync_in_which_everything_fails_exits_with_1_and_says_why(
     assert (failure["reason"], failure["http_status"]) == ("not-found", 404)
     assert spoken.status == 1
     assert "not-found" in spoken.text
-    assert "again in" in spoken.text
+    assert "next poll in" in spoken.text
 
 
 def test_private_networks_that_are_open_are_announced_by_whoever_fetches(mill: Mill) -> None:
@@ -109,7 +109,7 @@ def test_private_networks_that_are_open_are_announced_by_whoever_fetches(mill: M
     fetching = mill.ok("sync")
     looking = mill.ok("list")
 
-    assert "private networks are open" in fetching.err
+    assert "feeds may be fetched from private networks" in fetching.err
     assert "127.0.0.0/8" in fetching.err
     assert looking.err == ""
 

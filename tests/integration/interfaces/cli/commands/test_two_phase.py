@@ -417,7 +417,7 @@ def test_standing_screens_are_listed_and_ended_by_the_beginning_of_their_id(
     mill.ok("screen-live", "remove", screen["id"][:30])
 
     assert [(one["id"], one["feed_id"]) for one in listed] == [(screen["id"], feed["id"])]
-    assert "wait" in spoken
+    assert "held" in spoken
     assert mill.json("screen-live", "list")["items"] == []
     missing = mill("screen-live", "remove", "nobody", "--json")
     assert (missing.status, missing.error["code"]) == (1, "not-found")
@@ -441,7 +441,7 @@ def test_people_are_told_in_words(mill: Mill, publisher: Publisher) -> None:
     dropped = mill.ok("held", "drop", "--feed", publisher.url("/words")).text
     removed = mill.ok("screen-live", "remove", added.split()[1].rstrip(":")).text
 
-    assert "new entries of tag green wait" in added
+    assert "new entries of tag green are held" in added
     assert "Title 1" in listed
     assert "2 candidates written to held.json" in exported
     assert "1 selected: 1 new" in inserted
@@ -459,7 +459,7 @@ def test_wrong_lists_and_names_are_said_plainly(mill: Mill, publisher: Publisher
     nobody = mill("collect-window", *WEEK, "--all")
     untagged = mill("collect-window", *WEEK, "--tag", "bees")
 
-    assert (nobody.status, "no subscription yet" in nobody.err) == (2, True)
+    assert (nobody.status, "no subscriptions" in nobody.err) == (2, True)
     assert (untagged.status, "'bees'" in untagged.err) == (2, True)
     assert (empty.status, empty.error["code"]) == (2, "bad-list")
     assert topics.status != 0
