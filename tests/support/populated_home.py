@@ -23,7 +23,7 @@ from feedmill.model.candidate import CollectedDocument
 from feedmill.model.confirmation import Question
 from feedmill.model.entry import Author, Entry
 from feedmill.model.feed import Feed, ImportedOutline
-from feedmill.model.live_screen import StandingScreen
+from feedmill.model.live_screen import LiveScreen
 from feedmill.model.page import EntryFilter
 from feedmill.model.screening import Topic, TopicSet
 from feedmill.model.token import Token
@@ -124,7 +124,7 @@ async def everything(store: Store) -> dict[str, Any]:
 
 
 async def _of_feed(store: Store, feed: Feed) -> dict[str, Any]:
-    living = await store.living(feed.id)
+    living = await store.unremoved_entries(feed.id)
     keys = [key for row in living for key in row.keys]
     known = await store.known(feed.id, keys, ())
     return {
@@ -138,7 +138,7 @@ async def _of_feed(store: Store, feed: Feed) -> dict[str, Any]:
         "slices": sorted(await store.slice_digests(feed.id)),
         "publications": await store.publications(feed.id, 100),
         "pace": await store.host_pace(feed.url),
-        "standing": await store.standing(feed.id),
+        "standing": await store.live_screen_state(feed.id),
     }
 
 
@@ -199,7 +199,7 @@ async def _odd(store: Store) -> None:
 async def _held(stage: Stage) -> None:
     """A feed whose new entries wait for somebody."""
     feed = await stage.add("/held", paper(41, 42))
-    screen = StandingScreen(
+    screen = LiveScreen(
         id="screen-1",
         created_at=stage.clock.now(),
         feed_id=feed.id,
@@ -211,7 +211,7 @@ async def _held(stage: Stage) -> None:
     await stage.poll(feed)
     held = (await stage.services.store.held(limit=10)).items
     assert len(held) == 2
-    await stage.services.store.drop_held([held[0].entry_uid])
+    await stage.services.store.reject_held([held[0].entry_uid])
 
 
 async def _kept(store: Store, stage: Stage) -> None:
@@ -245,7 +245,7 @@ async def _kept(store: Store, stage: Stage) -> None:
     )
     await store.ask_question(question)
     line = ImportedOutline(url="https://a.example/ü", outcome="added", at=now, feed_id="f1")
-    await store.note_imported("list", [line])
+    await store.save_imported("list", [line])
     collected = CollectedDocument(
         source=0,
         fetch_id="collected-1",
@@ -255,6 +255,6 @@ async def _kept(store: Store, stage: Stage) -> None:
         body_sha256=blob_ref("collected").sha256,
         content_type="text/xml",
     )
-    await store.keep_collected(collected, blob_ref("collected"))
+    await store.save_collected(collected, blob_ref("collected"))
     await store.set_cursor("ndjson", 4)
     await store.set_cursor("reader", 2)

@@ -25,7 +25,7 @@ from feedmill.errors import (
     MissingExtraError,
     ScreenerError,
 )
-from feedmill.model.live_screen import StandingMethod
+from feedmill.model.live_screen import LiveScreenMethod
 from feedmill.model.screening import (
     EvaluationSet,
     Judgement,
@@ -56,11 +56,11 @@ class LiveScreener:
 
     def __init__(self, config: Config, stack: AsyncExitStack) -> None:
         self._config, self._stack = config, stack
-        self._opened: dict[StandingMethod, OpenScreeners] = {}
+        self._opened: dict[LiveScreenMethod, OpenScreeners] = {}
         self._making = asyncio.Lock()
 
     async def __call__(
-        self, texts: Sequence[ScreenText], topics: TopicSet, method: StandingMethod
+        self, texts: Sequence[ScreenText], topics: TopicSet, method: LiveScreenMethod
     ) -> tuple[Screening, ...]:
         """Screen these texts; a missing part makes the result degraded."""
         async with self._making:

@@ -22,7 +22,7 @@ from feedmill.model.identity import (
     Rekeyed,
     Revised,
     Skipped,
-    Touched,
+    UnchangedEntry,
 )
 
 MAX_REMEMBERED = 64  # ignored guids and links of one feed; a document adds one or two at most
@@ -36,7 +36,7 @@ def diff(
     feed: FeedIdentity,
     config: IdentifyConfig,
     *,
-    touched: Sequence[Touched] = (),
+    touched: Sequence[UnchangedEntry] = (),
     articles: Collection[str] = (),
 ) -> Changes:
     """Every change that a document makes, in document order, a re-key first.
@@ -112,7 +112,7 @@ def _known(
     keys: tuple[IdentityKey, ...],
     seen_articles: _Articles,
     renamed: bool,
-) -> Revised | Touched:
+) -> Revised | UnchangedEntry:
     row = hit.row
     changed = _changed(item, row)
     restored = row.removed or row.content_hash is None
@@ -131,7 +131,7 @@ def _known(
             restored=restored,
         )
     refresh = bool(changed) or not same_recipe
-    return Touched(
+    return UnchangedEntry(
         known=row,
         matched_by=hit.by,
         seen=item,
@@ -168,12 +168,12 @@ def _rekey(
     return (rekey_change(pairs, feed),)
 
 
-def _in_document_order(found: list[Change], touched: Sequence[Touched]) -> Sequence[Change]:
+def _in_document_order(found: list[Change], touched: Sequence[UnchangedEntry]) -> Sequence[Change]:
     return sorted([*found, *touched], key=_offset) if touched else found
 
 
 def _offset(change: Change) -> int:
-    if isinstance(change, Touched):
+    if isinstance(change, UnchangedEntry):
         piece = change.slice
     else:
         assert not isinstance(change, Rekeyed)
@@ -183,7 +183,7 @@ def _offset(change: Change) -> int:
 
 def _summary(changes: Sequence[Change], config: IdentifyConfig) -> ChangeSummary:
     revised = [change for change in changes if isinstance(change, Revised)]
-    touched = sum(isinstance(change, Touched) for change in changes)
+    touched = sum(isinstance(change, UnchangedEntry) for change in changes)
     rewritten = sum(not _TEXT.isdisjoint(change.changed) for change in revised)
     flood = max(
         config.history_rewritten_min_items,

@@ -12,7 +12,7 @@ from feedmill.config import IdentifyConfig
 from feedmill.identify.hashes import as_utc, guid_of, item_hash, link_of, title_hash
 from feedmill.model.base import Value
 from feedmill.model.entry import Entry
-from feedmill.model.identity import FeedIdentity, Identified, KnownEntry, Touched
+from feedmill.model.identity import FeedIdentity, Identified, KnownEntry, UnchangedEntry
 
 # One distinct item: its guid, its link, and what else tells it apart.
 _Item = tuple[str | None, str | None, Hashable]
@@ -30,7 +30,7 @@ def profile_document(
     entries: Sequence[Entry],
     feed: FeedIdentity,
     config: IdentifyConfig,
-    touched: Sequence[Touched] = (),
+    touched: Sequence[UnchangedEntry] = (),
 ) -> DocumentProfile:
     """The guids and links of a document that cannot tell its items apart."""
     before = frozenset(feed.ignored_guids)
@@ -71,7 +71,7 @@ def find_repeats(
 
 
 def find_newer_versions(
-    seen: Sequence[Identified], touched: Sequence[Touched]
+    seen: Sequence[Identified], touched: Sequence[UnchangedEntry]
 ) -> dict[int, tuple[KnownEntry, bool]]:
     """For each item that is another version of a touched row: that row, and if the item is to win.
 
@@ -96,7 +96,7 @@ def find_newer_versions(
 
 def _distinct(
     entries: Sequence[Entry],
-    touched: Sequence[Touched],
+    touched: Sequence[UnchangedEntry],
     feed: FeedIdentity,
     ignored: frozenset[str],
     *,

@@ -12,7 +12,7 @@ from feedmill.model.identity import (
     KeyType,
     KnownEntry,
     MatchedBy,
-    Touched,
+    UnchangedEntry,
 )
 
 Keys = Callable[[Identified], Iterable[IdentityKey]]
@@ -33,7 +33,7 @@ class Guards:
     def __init__(
         self,
         seen: Sequence[Identified],
-        touched: Sequence[Touched],
+        touched: Sequence[UnchangedEntry],
         feed: FeedIdentity,
         profile: DocumentProfile,
         config: IdentifyConfig,

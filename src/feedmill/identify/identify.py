@@ -7,7 +7,7 @@ from feedmill.identify import hashes
 from feedmill.identify.document_profile import DocumentProfile, profile_document
 from feedmill.identify.keys import dedupe_key, entry_uid, identity_keys, spare_keys
 from feedmill.model.entry import Entry
-from feedmill.model.identity import FeedIdentity, Identified, IdentityKey, Touched
+from feedmill.model.identity import FeedIdentity, Identified, IdentityKey, UnchangedEntry
 
 
 def identify(
@@ -15,7 +15,7 @@ def identify(
     feed: FeedIdentity,
     config: IdentifyConfig,
     *,
-    touched: Sequence[Touched] = (),
+    touched: Sequence[UnchangedEntry] = (),
     reader: str = "",
 ) -> tuple[Identified, ...]:
     """Each entry with its keys and hashes, in document order.

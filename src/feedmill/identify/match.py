@@ -25,7 +25,7 @@ from feedmill.model.identity import (
     IdentityKey,
     KnownEntry,
     MatchedBy,
-    Touched,
+    UnchangedEntry,
 )
 
 
@@ -51,7 +51,7 @@ def match(
     feed: FeedIdentity,
     profile: DocumentProfile,
     config: IdentifyConfig,
-    touched: Sequence[Touched] = (),
+    touched: Sequence[UnchangedEntry] = (),
 ) -> Matching:
     """The row of each item, or none; what it repeats; and where its keys disagree."""
     matcher = _Matcher(known, seen, feed, profile, config, touched)
@@ -88,7 +88,7 @@ class _Matcher:
         feed: FeedIdentity,
         profile: DocumentProfile,
         config: IdentifyConfig,
-        touched: Sequence[Touched],
+        touched: Sequence[UnchangedEntry],
     ) -> None:
         self.seen, self.config, self.touched = seen, config, touched
         self.guards = Guards(seen, touched, feed, profile, config)

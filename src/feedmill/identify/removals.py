@@ -5,7 +5,14 @@ from datetime import datetime
 
 from feedmill.identify.hashes import as_utc, guid_of
 from feedmill.model.entry import Entry
-from feedmill.model.identity import Changes, FeedIdentity, KnownEntry, Removed, Revised, Touched
+from feedmill.model.identity import (
+    Changes,
+    FeedIdentity,
+    KnownEntry,
+    Removed,
+    Revised,
+    UnchangedEntry,
+)
 from feedmill.model.parsed import Tombstone
 
 
@@ -52,7 +59,7 @@ def remove_absent(
     """
     if not changes.changes:
         return ()
-    present = {c.known.entry_id for c in changes.changes if isinstance(c, Revised | Touched)}
+    present = {c.known.entry_id for c in changes.changes if isinstance(c, Revised | UnchangedEntry)}
     return tuple(
         Removed(known=row, reason="absent")
         for row in known

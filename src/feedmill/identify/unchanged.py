@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from feedmill.identify.hashes import content_version
-from feedmill.model.identity import KnownEntry, Touched
+from feedmill.model.identity import KnownEntry, UnchangedEntry
 from feedmill.model.parsed import Slice
 
 
@@ -20,14 +20,16 @@ def known_slice_digests(known: Iterable[KnownEntry], reader: str = "") -> frozen
     )
 
 
-def match_unchanged(known: Iterable[KnownEntry], slices: Iterable[Slice]) -> tuple[Touched, ...]:
+def match_unchanged(
+    known: Iterable[KnownEntry], slices: Iterable[Slice]
+) -> tuple[UnchangedEntry, ...]:
     """The rows whose slice stands in the document again, in document order, each once."""
     rows = {row.slice_digest: row for row in sorted(known, key=_entry_id, reverse=True)}
-    found: dict[int, Touched] = {}
+    found: dict[int, UnchangedEntry] = {}
     for piece in slices:
         row = rows.get(piece.digest)
         if row is not None and row.entry_id not in found:
-            found[row.entry_id] = Touched(known=row, matched_by="slice", slice=piece)
+            found[row.entry_id] = UnchangedEntry(known=row, matched_by="slice", slice=piece)
     return tuple(found.values())
 
 

@@ -111,7 +111,7 @@ class Revised(Value):
     restored: bool = False
 
 
-class Touched(Value):
+class UnchangedEntry(Value):
     """A known row that was seen again unchanged; `seen` is None when only its slice was looked at."""
 
     known: KnownEntry
@@ -153,7 +153,7 @@ class Conflict(Value):
     losers: tuple[tuple[IdentityKey, int], ...]  # the key, and the row it belongs to
 
 
-Change = Added | Revised | Touched | Skipped | Rekeyed | Conflict
+Change = Added | Revised | UnchangedEntry | Skipped | Rekeyed | Conflict
 
 
 class ChangeSummary(Value):

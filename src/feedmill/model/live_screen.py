@@ -8,10 +8,10 @@ import msgspec
 from feedmill.model.base import Value
 from feedmill.model.screening import Screening, TopicSet
 
-StandingMethod = Literal["lexical", "embedding", "hybrid"]
+LiveScreenMethod = Literal["lexical", "embedding", "hybrid"]
 
 
-class StandingScreen(Value):
+class LiveScreen(Value):
     """A rule for new entries of one feed, or of every feed under a tag."""
 
     id: str
@@ -19,7 +19,7 @@ class StandingScreen(Value):
     feed_id: str | None = None
     tag: str | None = None
     keep_at: float | None = None  # let through what scores so much; None: hold everything
-    method: StandingMethod = "hybrid"
+    method: LiveScreenMethod = "hybrid"
     topics: TopicSet | None = None  # that are scored for; needed with `keep_at`
 
 
@@ -39,9 +39,9 @@ class HeldEntry(Value):
     screening: Screening | None = None  # candidate_id 0: it has none before it is exported
 
 
-class Standing(Value):
-    """All standing screens, and what they hold of one feed (001)."""
+class LiveScreenState(Value):
+    """all live screens, and what they hold of one feed (001)."""
 
-    screens: tuple[StandingScreen, ...] = ()  # all there are, the oldest first
+    screens: tuple[LiveScreen, ...] = ()  # all there are, the oldest first
     # entry_uid: content_hash, of what waits and of what was dropped
     held: dict[str, str] = msgspec.field(default_factory=dict)

@@ -37,7 +37,7 @@ class Committed(Value):
     last_seq: int = 0  # 0 also where events get their numbers later (PostgreSQL)
 
 
-class Recalled(Value):
+class ExistingEntries(Value):
     """What the store knows about the entries of a document that was just read."""
 
     known: tuple[KnownEntry, ...] = ()

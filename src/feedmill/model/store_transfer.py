@@ -7,7 +7,7 @@ from feedmill.model.base import Value
 DifferenceKind = Literal["missing", "extra", "changed"]  # of a row in the new store
 
 
-class CarriedTable(Value):
+class CopiedTable(Value):
     """Rows of one kind: how many there are, and how many of them came over this time."""
 
     name: str
@@ -19,7 +19,7 @@ class CarriedTable(Value):
     replaced: int = 0  # characters that became U+FFFD, ever since it began
 
 
-class Difference(Value):
+class RowDifference(Value):
     """The first row of a kind that is not the same in both stores."""
 
     kind: DifferenceKind
@@ -37,7 +37,7 @@ class ComparedTable(Value):
     digest_to: str
     folded: int = 0  # rows of the old store that another row of the new one speaks for
     differing: int = 0
-    first: Difference | None = None
+    first: RowDifference | None = None
 
     @property
     def is_same(self) -> bool:
@@ -50,7 +50,7 @@ class Transfer(Value):
 
     source: str
     target: str
-    tables: tuple[CarriedTable, ...]
+    tables: tuple[CopiedTable, ...]
     compared: tuple[ComparedTable, ...] = ()
     migrations: tuple[str, ...] = ()  # of the new store: applied now, or to be applied
     resumed: bool = False

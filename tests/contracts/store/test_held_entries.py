@@ -16,7 +16,7 @@ from tests.support.sample_refreshes import (
 from feedmill.engine.ports.store import Store
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import Feed
-from feedmill.model.live_screen import HeldEntry, Standing, StandingScreen
+from feedmill.model.live_screen import HeldEntry, LiveScreen, LiveScreenState
 from feedmill.model.screening import Screening, Topic, TopicSet
 
 SCREENING = Screening(
@@ -87,13 +87,13 @@ def test_what_was_dropped_is_not_listed_but_still_known(tell: Tell) -> None:
         feed = await a_feed(store)
         await hold(store, feed, 1, held(feed, 1), held(feed, 2))
 
-        assert await store.drop_held(["guid:1", "guid:9"]) == 1
-        assert await store.drop_held(["guid:1"]) == 0
+        assert await store.reject_held(["guid:1", "guid:9"]) == 1
+        assert await store.reject_held(["guid:1"]) == 0
         await hold(store, feed, 2, held(feed, 1, content_hash="other"))
 
         assert [one.entry_uid for one in (await store.held()).items] == ["guid:2"]
-        standing = await store.standing(feed.id)
-        assert standing == Standing(held={"guid:1": "other", "guid:2": "hash-2"})
+        standing = await store.live_screen_state(feed.id)
+        assert standing == LiveScreenState(held={"guid:1": "other", "guid:2": "hash-2"})
 
     tell(story)
 
@@ -126,8 +126,8 @@ def test_what_a_removed_feed_holds_goes_with_it(tell: Tell) -> None:
 def test_standing_screens_are_kept_until_they_are_removed(tell: Tell) -> None:
     async def story(store: Store) -> None:
         feed = await a_feed(store)
-        by_tag = StandingScreen(id="b", created_at=NOON, tag="green")
-        own = StandingScreen(
+        by_tag = LiveScreen(id="b", created_at=NOON, tag="green")
+        own = LiveScreen(
             id="a",
             created_at=NOON + HOUR,
             feed_id=feed.id,
@@ -139,7 +139,7 @@ def test_standing_screens_are_kept_until_they_are_removed(tell: Tell) -> None:
         await store.add_screen(by_tag)
 
         assert await store.screens() == (by_tag, own)
-        assert (await store.standing(feed.id)).screens == (by_tag, own)
+        assert (await store.live_screen_state(feed.id)).screens == (by_tag, own)
         assert await store.remove_screen("b")
         assert not await store.remove_screen("b")
         assert await store.screens() == (own,)
@@ -186,11 +186,11 @@ def test_bodies_of_collected_windows_and_held_entries_are_not_spent(tell: Tell) 
                 body_sha256=blob.sha256,
                 fetch_id=f"fetch-{blob.sha256}",
             )
-            await store.keep_collected(document, blob)
+            await store.save_collected(document, blob)
         await hold(store, feed, 1, held(feed, 1))
 
-        spent = await store.spent_blobs(keep_last=50, before=NOON - 90 * DAY)
-        await store.forget_blobs(spent)
+        spent = await store.expired_blobs(keep_last=50, before=NOON - 90 * DAY)
+        await store.delete_blobs(spent)
         gone = await store.purge(before=NOON - 30 * DAY, now=NOON)
 
         assert spent == (old.sha256,)

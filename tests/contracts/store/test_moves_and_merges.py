@@ -151,7 +151,7 @@ class TestMoves:
                 url=NEW, source="https", first_seen_at=NOON, last_seen_at=NOON, reason="loop"
             )
 
-            await store.note_candidate(
+            await store.save_move_candidate(
                 feed.id, candidate, https_probed_at=NOON, events=[told(feed, "feed.move_held")]
             )
 
@@ -159,7 +159,7 @@ class TestMoves:
             assert after == replace(feed, move=candidate, https_probed_at=NOON)
             await store.commit(a_refresh(after, 1, at=NOON))
             assert (await present(store, feed)).https_probed_at == NOON
-            await store.note_candidate(feed.id, None, https_probed_at=None)
+            await store.save_move_candidate(feed.id, None, https_probed_at=None)
             assert (await present(store, feed)).move is None
             assert [e.type for e in await store.events(after=0)] == ["feed.move_held"]
 
@@ -333,11 +333,11 @@ class TestImports:
             failed = ImportedOutline(
                 url="https://b.example/", outcome="failed", at=NOON, reason="timeout", detail="…"
             )
-            await store.note_imported("list-1", [done, failed])
-            await store.note_imported("list-2", [done])
+            await store.save_imported("list-1", [done, failed])
+            await store.save_imported("list-2", [done])
 
             better = replace(failed, outcome="added", reason="", at=NOON + HOUR)
-            await store.note_imported("list-1", [better])
+            await store.save_imported("list-1", [better])
 
             assert await store.imported("list-1") == (done, better)
             assert await store.imported("list-2") == (done,)
@@ -349,7 +349,7 @@ class TestImports:
         async def story(store: Store) -> None:
             loser, winner = await a_feed(store, 1), await a_feed(store, 2)
             line = ImportedOutline(url=loser.url, outcome="added", at=NOON, feed_id=loser.id)
-            await store.note_imported("list", [line])
+            await store.save_imported("list", [line])
 
             await merged(store, loser, winner)
 

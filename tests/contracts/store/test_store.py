@@ -904,7 +904,7 @@ class TestIdentity:
             await poll(store, feed, 2, [an_entry("b")], at=NOON + HOUR)
             await poll(store, other, 3, [an_entry("c")], at=NOON)
 
-            rows = await store.living(feed.id)
+            rows = await store.unremoved_entries(feed.id)
 
             assert sorted((row.guid or "")[-1:] for row in rows) == ["a", "b"]
             assert all(row.keys for row in rows)
@@ -998,7 +998,7 @@ class TestBlobs:
 
             moved = replace(refs[1], segment="0002", coding="zstd-prefix", prefix_sha256="a" * 64)
             await store.move_blobs([moved, blob_ref("c" * 64)])
-            await store.forget_blobs([refs[0].sha256])
+            await store.delete_blobs([refs[0].sha256])
 
             assert await store.blobs() == (moved,)
             assert await store.blob(refs[0].sha256) is None

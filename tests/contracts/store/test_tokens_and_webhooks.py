@@ -289,10 +289,10 @@ class TestWebhooks:
             await store.add_webhook(HOOK)
             await store.add_webhook(replace(HOOK, id="hook-2", state="paused"))
 
-            mine = await store.hold_webhooks("me", now=NOON, until=NOON + HOUR)
-            again = await store.hold_webhooks("me", now=NOON, until=NOON + HOUR)
-            theirs = await store.hold_webhooks("they", now=NOON, until=NOON + HOUR)
-            late = await store.hold_webhooks("they", now=NOON + HOUR, until=NOON + DAY)
+            mine = await store.lease_webhooks("me", now=NOON, until=NOON + HOUR)
+            again = await store.lease_webhooks("me", now=NOON, until=NOON + HOUR)
+            theirs = await store.lease_webhooks("they", now=NOON, until=NOON + HOUR)
+            late = await store.lease_webhooks("they", now=NOON + HOUR, until=NOON + DAY)
 
             assert [len(held) for held in (mine, again, theirs, late)] == [1, 1, 0, 1]
             assert mine == again == late == {HOOK.id}
@@ -302,11 +302,11 @@ class TestWebhooks:
     def test_what_is_given_back_is_free_at_once(self, tell: Tell) -> None:
         async def story(store: Store) -> None:
             await store.add_webhook(HOOK)
-            await store.hold_webhooks("me", now=NOON, until=NOON + HOUR)
+            await store.lease_webhooks("me", now=NOON, until=NOON + HOUR)
 
             await store.release_webhooks("me")
 
-            assert await store.hold_webhooks("they", now=NOON, until=NOON + HOUR) == {HOOK.id}
+            assert await store.lease_webhooks("they", now=NOON, until=NOON + HOUR) == {HOOK.id}
 
         tell(story)
 
@@ -337,7 +337,7 @@ class TestWebhooks:
             assert [one.id for one in first.items] == ["letter-1", "letter-2"]
             assert [one.id for one in rest.items] == ["letter-3", "letter-4", "letter-5"]
             assert rest.next is None
-            assert await store.forget_dead_letters(["letter-1", "letter-3", "unknown"]) == 2
+            assert await store.delete_dead_letters(["letter-1", "letter-3", "unknown"]) == 2
             assert len((await store.dead_letters(HOOK.id)).items) == 3
 
         tell(story)

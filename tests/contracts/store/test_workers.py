@@ -28,9 +28,9 @@ def test_nobody_works_on_a_new_store(tell: Tell) -> None:
 def test_workers_are_listed_by_name_as_they_were_last_heard_of(tell: Tell) -> None:
     async def story(store: Store) -> None:
         later = a_worker("two", role="run", seen_at=NOON + MINUTE, draining=True, version="2")
-        await store.note_worker(a_worker("two"))
-        await store.note_worker(a_worker("one", role="api"))
-        await store.note_worker(later)
+        await store.save_worker(a_worker("two"))
+        await store.save_worker(a_worker("one", role="api"))
+        await store.save_worker(later)
 
         found = await store.workers()
 
@@ -44,11 +44,11 @@ def test_workers_are_listed_by_name_as_they_were_last_heard_of(tell: Tell) -> No
 
 def test_a_worker_that_left_is_not_listed(tell: Tell) -> None:
     async def story(store: Store) -> None:
-        await store.note_worker(a_worker("one"))
-        await store.note_worker(a_worker("two"))
+        await store.save_worker(a_worker("one"))
+        await store.save_worker(a_worker("two"))
 
-        await store.forget_worker("one")
-        await store.forget_worker("nobody")
+        await store.delete_worker("one")
+        await store.delete_worker("nobody")
 
         assert [view.name for view in await store.workers()] == ["two"]
 
@@ -57,11 +57,11 @@ def test_a_worker_that_left_is_not_listed(tell: Tell) -> None:
 
 def test_a_worker_that_fell_silent_is_listed_for_a_while(tell: Tell) -> None:
     async def story(store: Store) -> None:
-        await store.note_worker(a_worker("silent"))
+        await store.save_worker(a_worker("silent"))
 
-        await store.note_worker(a_worker("one", seen_at=NOON + HOUR))
+        await store.save_worker(a_worker("one", seen_at=NOON + HOUR))
         soon = [view.name for view in await store.workers()]
-        await store.note_worker(a_worker("one", seen_at=NOON + HOUR + MINUTE))
+        await store.save_worker(a_worker("one", seen_at=NOON + HOUR + MINUTE))
         late = [view.name for view in await store.workers()]
 
         assert (soon, late) == (["one", "silent"], ["one"])
@@ -73,7 +73,7 @@ def test_lanes_are_shown_with_whoever_holds_them_known_or_not(tell: Tell) -> Non
     async def story(store: Store) -> None:
         for number in range(4):
             await store.add_feed(new_feed(number, host=f"host{number // 2}.example"))
-        await store.note_worker(a_worker("known"))
+        await store.save_worker(a_worker("known"))
         (first,) = await claim_all(store, "known", lanes=1, feeds=1)
         (second,) = await claim_all(store, "unknown")
 

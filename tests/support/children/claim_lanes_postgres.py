@@ -24,7 +24,7 @@ async def work(dsn: str, name: str) -> None:
     await clock.follow(store.database)
     now = clock.now()
     worker = Worker(name=name, role="worker", version="1", started_at=now, seen_at=now)
-    await store.note_worker(worker)
+    await store.save_worker(worker)
     async with asyncio.TaskGroup() as tasks:
         for number in range(TASKS):
             tasks.create_task(_claim_and_release(store, clock, f"{name}/{number}"))

@@ -19,7 +19,7 @@ async def work(dsn: str, owner: str, tickets: int) -> None:
     taken = await asyncio.gather(
         *(store.spend_ticket(f"{number:064x}", NOON) for number in range(tickets))
     )
-    held = await store.hold_webhooks(owner, now=NOON, until=NOON + timedelta(minutes=1))
+    held = await store.lease_webhooks(owner, now=NOON, until=NOON + timedelta(minutes=1))
     spent = [str(number) for number, mine in enumerate(taken) if mine]
     print(" ".join(spent), "/", " ".join(sorted(held)), flush=True)  # noqa: T201
     await store.close()

@@ -26,7 +26,7 @@ from feedmill.model.identity import (
     Rekeyed,
     Revised,
     Skipped,
-    Touched,
+    UnchangedEntry,
 )
 from feedmill.model.parsed import Slice
 
@@ -49,7 +49,7 @@ class Ledger:
     ) -> Changes:
         feed = self.feeds.get(feed.feed_id, feed)
         fresh: list[Entry] = list(entries)
-        touched: tuple[Touched, ...] = ()
+        touched: tuple[UnchangedEntry, ...] = ()
         if by_slice:
             fresh, touched = self._pass_over(entries, feed)
         seen = identify(fresh, feed, self.config, touched=touched, reader=reader)
@@ -72,7 +72,7 @@ class Ledger:
 
     def _pass_over(
         self, entries: Sequence[Entry], feed: FeedIdentity
-    ) -> tuple[list[Entry], tuple[Touched, ...]]:
+    ) -> tuple[list[Entry], tuple[UnchangedEntry, ...]]:
         mine = [row for row in self.rows.values() if row.feed_id == feed.feed_id]
         known = known_slice_digests(mine)
         sliced = [sliced_at(position, entry) for position, entry in enumerate(entries)]
@@ -92,7 +92,7 @@ class Ledger:
                     entry_id=number, entry_uid=change.entry_uid, feed_id=feed.feed_id
                 )
                 self._update(empty, change.seen, change.new_keys)
-            elif isinstance(change, Revised | Touched) and change.seen is not None:
+            elif isinstance(change, Revised | UnchangedEntry) and change.seen is not None:
                 self._update(change.known, change.seen, change.new_keys)
 
     def _update(self, row: KnownEntry, seen: Identified, keys: tuple[IdentityKey, ...]) -> None:
@@ -188,7 +188,7 @@ def test_an_item_that_shared_its_guid_is_still_known_when_it_stands_alone() -> N
     for link in ("https://e.example/1", "https://e.example/2"):
         change = only(ledger.read(entry("g", link)))
 
-        assert isinstance(change, Touched)
+        assert isinstance(change, UnchangedEntry)
         assert change.known.canonical_link == link
 
 
@@ -198,7 +198,7 @@ def test_a_new_guid_on_the_same_link_and_content_is_the_same_entry_with_one_more
 
     change = only(ledger.read(entry("new", "https://e.example/1")))
 
-    assert isinstance(change, Touched)
+    assert isinstance(change, UnchangedEntry)
     assert change.matched_by == "canonical_url"
     assert IdentityKey(type="guid", value=f"{FEED.feed_key}:new") in change.new_keys
 
@@ -260,7 +260,7 @@ def test_a_guid_that_flips_its_scheme_or_host_is_the_same_entry(before: str, aft
 
     change = only(ledger.read(entry(after)))
 
-    assert isinstance(change, Touched)
+    assert isinstance(change, UnchangedEntry)
     assert change.matched_by == "alias"
 
 
@@ -323,9 +323,15 @@ def test_the_same_guid_in_two_feeds_is_two_entries() -> None:
             "https://e.example/A", "https://e.example/a", False, Added, id="case of an id"
         ),
         pytest.param("https://e.example/%7Ea", "https://e.example/~a", False, Added, id="escape"),
-        pytest.param("https://E.example/a", "https://e.example/a", True, Touched, id="permalink"),
-        pytest.param("https://e.example/%7ea", "https://e.example/~a", True, Touched, id="its ~"),
-        pytest.param("https://e.example/%c3", "https://e.example/%C3", True, Touched, id="its hex"),
+        pytest.param(
+            "https://E.example/a", "https://e.example/a", True, UnchangedEntry, id="permalink"
+        ),
+        pytest.param(
+            "https://e.example/%7ea", "https://e.example/~a", True, UnchangedEntry, id="its ~"
+        ),
+        pytest.param(
+            "https://e.example/%c3", "https://e.example/%C3", True, UnchangedEntry, id="its hex"
+        ),
         pytest.param(
             "https://e.example/A", "https://e.example/a", True, Added, id="case of a path"
         ),
@@ -350,7 +356,7 @@ def test_an_item_without_guid_and_link_is_known_by_its_hash_with_low_confidence(
 
     assert isinstance(before, Added)
     assert before.seen.match_confidence == "low"
-    assert isinstance(after, Touched)
+    assert isinstance(after, UnchangedEntry)
 
 
 def test_an_item_that_returns_after_its_content_expired_is_restored_not_new() -> None:
@@ -419,7 +425,7 @@ def test_a_legacy_guid_with_the_same_link_may_be_allowed_to_merge_two_feeds() ->
     same = only(ledger.read(entry("1", "https://e.example/1"), feed=OTHER))
     other = only(ledger.read(entry("1", "https://e.example/2"), feed=OTHER))
 
-    assert isinstance(same, Touched)
+    assert isinstance(same, UnchangedEntry)
     assert same.matched_by == "legacy_guid"
     assert isinstance(other, Revised)
     assert other.matched_by == "guid"
@@ -564,7 +570,7 @@ def test_an_item_that_is_word_for_word_what_an_entry_used_to_be_is_no_new_entry(
 
     touched, skipped = ledger.read(after, before).changes
 
-    assert isinstance(touched, Touched)
+    assert isinstance(touched, UnchangedEntry)
     assert isinstance(skipped, Skipped)
     assert skipped.repeats_known is not None
     assert skipped.repeats_known.entry_id == 1
@@ -576,7 +582,7 @@ def test_a_changed_recipe_rewrites_rows_without_announcing_anything() -> None:
 
     change = only(ledger.read(entry("g", title="Read better"), reader="parser-2"))
 
-    assert isinstance(change, Touched)
+    assert isinstance(change, UnchangedEntry)
     assert change.refresh
 
 
@@ -648,7 +654,7 @@ def test_a_site_that_moves_to_another_domain_announces_one_rekey_and_no_revision
     changes = ledger.read(*(post(n, host="https://new.example") for n in range(6)))
 
     assert kinds(changes) == ["Rekeyed"] + ["Touched"] * 6
-    assert all(change.refresh for change in changes.changes if isinstance(change, Touched))
+    assert all(change.refresh for change in changes.changes if isinstance(change, UnchangedEntry))
 
 
 def test_a_rekeyed_entry_whose_text_changed_too_is_revised() -> None:
@@ -703,7 +709,7 @@ def test_an_unchanged_slice_is_touched_without_being_read() -> None:
     changes = ledger.read(post(3), post(2), post(1), by_slice=True)
 
     assert kinds(changes) == ["Added", "Touched", "Touched"]
-    assert [c.known.entry_id for c in changes.changes if isinstance(c, Touched)] == [2, 1]
+    assert [c.known.entry_id for c in changes.changes if isinstance(c, UnchangedEntry)] == [2, 1]
 
 
 def test_a_new_item_with_the_link_of_a_touched_one_is_an_entry_of_its_own() -> None:
@@ -727,7 +733,7 @@ def test_an_older_version_beside_a_touched_entry_is_skipped() -> None:
     skipped, touched = changes.changes
     assert isinstance(skipped, Skipped)
     assert skipped.repeats_known is not None
-    assert isinstance(touched, Touched)
+    assert isinstance(touched, UnchangedEntry)
 
 
 def test_a_newer_version_beside_a_touched_entry_revises_it_once() -> None:
@@ -891,7 +897,7 @@ def test_two_items_of_one_document_never_share_a_row(
 
     changes = ledger.read(*document, by_slice=slices)
 
-    rows = [c.known.entry_id for c in changes.changes if isinstance(c, Revised | Touched)]
+    rows = [c.known.entry_id for c in changes.changes if isinstance(c, Revised | UnchangedEntry)]
     assert len(rows) == len(set(rows))
 
 
@@ -918,7 +924,7 @@ def outcome(changes: Changes) -> list[str]:
     lines = []
     for change in changes.changes:
         match change:
-            case Revised() | Touched():
+            case Revised() | UnchangedEntry():
                 lines.append(f"{change.known.entry_id} {change.seen and change.seen.item_hash}")
             case Added():
                 lines.append(f"{change.entry_uid} {sorted(k.value for k in change.new_keys)}")

@@ -10,7 +10,7 @@ from feedmill.identify.diff import diff
 from feedmill.identify.identify import identify
 from feedmill.identify.removals import apply_tombstones, remove_absent, without_withdrawn
 from feedmill.model.entry import Entry
-from feedmill.model.identity import Changes, FeedIdentity, IdentityKey, KnownEntry, Touched
+from feedmill.model.identity import Changes, FeedIdentity, IdentityKey, KnownEntry, UnchangedEntry
 from feedmill.model.parsed import Tombstone
 
 FEED = FeedIdentity(feed_id="f1", feed_key="https://feed.example/")
@@ -99,7 +99,7 @@ def test_a_complete_document_removes_what_it_no_longer_lists() -> None:
     foreign = row(entry_id=5, guid="tag:5", feed_id="f2")
     known = [present, by_slice, absent, gone, foreign]
     config = IdentifyConfig()
-    touched = [Touched(known=by_slice, matched_by="slice")]
+    touched = [UnchangedEntry(known=by_slice, matched_by="slice")]
     seen = identify([Entry(guid="tag:1")], FEED, config, touched=touched)
 
     changes = diff(known, seen, FEED, config, touched=touched)

@@ -85,11 +85,11 @@ class SqlStore(ABC):
     moves = read(move_table.moves)
     move_feed = write(move_table.move_feed)
     undo_move = write(move_table.undo_move)
-    note_candidate = write(move_table.note_candidate)
+    save_move_candidate = write(move_table.save_move_candidate)
     merge_feeds = write(merge_table.merge_feeds)
 
     imported = read(import_table.imported)
-    note_imported = write(import_table.note_imported)
+    save_imported = write(import_table.save_imported)
 
     entries = read(entry_table.entries)
     entry_texts = read(entry_table.entry_texts)
@@ -104,9 +104,9 @@ class SqlStore(ABC):
     blob = read(blob_table.blob)
     blobs = read(blob_table.blobs)
     move_blobs = write(blob_table.move_blobs)
-    forget_blobs = write(blob_table.forget_blobs)
-    spent_blobs = read(blob_table.spent_blobs)
-    raw_chains = look(blob_table.raw_chains)
+    delete_blobs = write(blob_table.delete_blobs)
+    expired_blobs = read(blob_table.expired_blobs)
+    blob_chains = look(blob_table.blob_chains)
 
     add_token = write(token_table.add_token)
     tokens = read(token_table.tokens)
@@ -128,23 +128,23 @@ class SqlStore(ABC):
     change_webhook = write(webhook_table.change_webhook)
     remove_webhook = write(webhook_table.remove_webhook)
     rewind_webhook = write(webhook_table.rewind_webhook)
-    hold_webhooks = write(webhook_table.hold_webhooks)
+    lease_webhooks = write(webhook_table.lease_webhooks)
     release_webhooks = write(webhook_table.release_webhooks)
     dead_letters = read(webhook_table.dead_letters)
-    forget_dead_letters = write(webhook_table.forget_dead_letters)
+    delete_dead_letters = write(webhook_table.delete_dead_letters)
 
-    keep_collected = write(held_table.keep_collected)
+    save_collected = write(held_table.save_collected)
     add_screen = write(held_table.add_screen)
     screens = read(held_table.screens)
     remove_screen = write(held_table.remove_screen)
     held = read(held_table.held)
-    standing = read(held_table.standing)
-    drop_held = write(held_table.drop_held)
+    live_screen_state = read(held_table.live_screen_state)
+    reject_held = write(held_table.reject_held)
 
-    forget_worker = write(worker_table.forget_worker)
+    delete_worker = write(worker_table.delete_worker)
     workers = look(worker_table.workers)
-    hold_lease = write(lease_table.hold_lease)
-    end_lease = write(lease_table.end_lease)
+    take_lease = write(lease_table.take_lease)
+    release_lease = write(lease_table.release_lease)
     cursor = read(cursor_table.cursor)
     counts = read(count_table.counts)
 
@@ -155,9 +155,9 @@ class SqlStore(ABC):
         reach("cursor-moved")
         return done
 
-    async def note_worker(self, worker: Worker) -> None:
+    async def save_worker(self, worker: Worker) -> None:
         """Store a heartbeat."""
-        await self._write(lambda: worker_table.note_worker(worker))
+        await self._write(lambda: worker_table.save_worker(worker))
 
     async def follow_clock(self, now: datetime, *, lease_sec: float) -> int:
         """Take back what was dated by a clock that ran ahead; the number of feeds (H32)."""

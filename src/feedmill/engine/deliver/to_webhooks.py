@@ -59,7 +59,7 @@ async def deliver_once(
         return
     now = services.clock.now()
     until = now + services.config.webhook.lease_sec * _SECOND
-    held = await services.store.hold_webhooks(lifecycle.owner, now=now, until=until)
+    held = await services.store.lease_webhooks(lifecycle.owner, now=now, until=until)
     try:
         async with asyncio.TaskGroup() as group:
             for worker in workers:
@@ -120,7 +120,7 @@ class _WebhookSupervisor:
         if active == self._active and (not active or clock.monotonic() < self._renew_at):
             return
         now = clock.now()
-        held = await self._services.store.hold_webhooks(
+        held = await self._services.store.lease_webhooks(
             self._lifecycle.owner, now=now, until=now + lease_sec * _SECOND
         )
         self._active, self._held = active, held & active

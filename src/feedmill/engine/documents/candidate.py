@@ -6,13 +6,13 @@ from typing import Final
 from feedmill.identify.hashes import as_utc
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.entry import Entry
-from feedmill.model.identity import Added, Identified, Revised, Touched
+from feedmill.model.identity import Added, Identified, Revised, UnchangedEntry
 
 SUMMARY_CHARS: Final = 2_000  # of a candidate; the whole entry is in its document
 
 
 def candidate_of(
-    change: Added | Revised | Touched,
+    change: Added | Revised | UnchangedEntry,
     seen: Identified,
     *,
     feed_title: str | None,

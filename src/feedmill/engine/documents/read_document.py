@@ -29,10 +29,10 @@ from feedmill.model.identity import (
     IdentityKey,
     KnownEntry,
     Removed,
-    Touched,
+    UnchangedEntry,
 )
 from feedmill.model.parsed import ParsedFeed, Tombstone, Unreadable
-from feedmill.model.refresh import Recalled
+from feedmill.model.refresh import ExistingEntries
 from feedmill.model.screening import Screening
 from feedmill.normalise.feed import normalise
 from feedmill.parse.document import parse_document
@@ -61,7 +61,7 @@ class ParsedDocument(Value):
     clean: NormalisedFeed
     identity: FeedIdentity
     seen: tuple[Identified, ...]
-    touched: tuple[Touched, ...]
+    touched: tuple[UnchangedEntry, ...]
     rows: tuple[KnownEntry, ...]
     keys: tuple[IdentityKey, ...]
     article_hashes: tuple[str, ...]
@@ -85,7 +85,7 @@ class ComparedDocument(Value):
     new_dates: tuple[datetime, ...]
     earlier_dates: tuple[datetime, ...]  # of the feed's newest entries before this document
     seen: int
-    held: tuple[HeldChange, ...] = ()  # new entries that a standing screen keeps back
+    held: tuple[HeldChange, ...] = ()  # new entries that a live screen keeps back
     newly_held: int = 0  # of them, how many are new to it
 
 
@@ -115,7 +115,7 @@ async def read_and_compare(
         return parsed
     recalled = await _recall(parsed, feed, store, config)
     # Only a document that calls itself complete says something about entries that it lacks.
-    everything = await store.living(feed.id) if parsed.parsed.complete else ()
+    everything = await store.unremoved_entries(feed.id) if parsed.parsed.complete else ()
     return compare(parsed, recalled, feed, config, everything=everything)
 
 
@@ -174,7 +174,7 @@ def classify_non_feed(document: RawDocument | None, config: Config) -> NotAFeed 
 
 def compare(
     document: ParsedDocument,
-    recalled: Recalled,
+    recalled: ExistingEntries,
     feed: Feed,
     config: Config,
     *,
@@ -215,10 +215,10 @@ def compare(
 
 async def _recall(
     document: ParsedDocument, feed: Feed, store: CommitStore, config: Config
-) -> Recalled:
+) -> ExistingEntries:
     if not document.keys and not document.article_hashes:
-        return Recalled()  # every entry was recognised by its slice (D31)
-    return await store.recall(
+        return ExistingEntries()  # every entry was recognised by its slice (D31)
+    return await store.load_existing(
         feed.id,
         document.keys,
         document.article_hashes,

@@ -35,10 +35,10 @@ async def purge(services: Services) -> dict[str, int]:
     now = services.clock.now()
     keep = services.config.retention
     gone = await services.store.purge(before=now - timedelta(days=keep.seen_ttl_days), now=now)
-    spent = await services.store.spent_blobs(
+    spent = await services.store.expired_blobs(
         keep_last=keep.raw_keep_last, before=now - timedelta(days=keep.raw_keep_days)
     )
-    await services.store.forget_blobs(spent)
+    await services.store.delete_blobs(spent)
     packed = await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)
     return {
         **gone,
@@ -61,7 +61,7 @@ async def pack_raw(store: RawIndex, blobs: Blobs, pack_bytes: int) -> int:
     while waiting:
         batch = _batch(waiting, pack_bytes * 4)
         waiting = waiting[len(batch) :]
-        chains = await store.raw_chains([one.name for one in batch])
+        chains = await store.blob_chains([one.name for one in batch])
         refs = await blobs.reencode(chains)
         await store.move_blobs(refs)
         moved += len(refs)
@@ -118,14 +118,14 @@ async def run_maintenance(services: Services, lifecycle: Lifecycle) -> None:
 async def _is_our_turn(store: LeaseStore, clock: Clock, lifecycle: Lifecycle) -> bool:
     now = clock.now()
     until = now + timedelta(seconds=_EVERY_SEC)
-    return await store.hold_lease(MAINTENANCE_LEASE, lifecycle.owner, now=now, until=until)
+    return await store.take_lease(MAINTENANCE_LEASE, lifecycle.owner, now=now, until=until)
 
 
 async def _end_lease(store: LeaseStore, lifecycle: Lifecycle) -> None:
     """Let another process purge: ours was under way when the run had to end."""
     with suppress(FeedmillError, TimeoutError):
         async with asyncio.timeout(_GRACE_SEC):
-            await store.end_lease(MAINTENANCE_LEASE, lifecycle.owner)
+            await store.release_lease(MAINTENANCE_LEASE, lifecycle.owner)
 
 
 async def verify_integrity(store: CheckedStore, blobs: Blobs) -> dict[str, Any]:

@@ -230,7 +230,7 @@ class _Following:
         )
         news = reason == "loop" and candidate.reason != "loop"
         event = event_of_held_move(feed, candidate.url, reason, now=self.now)
-        await self.services.store.note_candidate(
+        await self.services.store.save_move_candidate(
             feed.id,
             noted,
             https_probed_at=feed.https_probed_at,
@@ -258,7 +258,7 @@ async def _try_https(
         proof = await prove_same(feed, answer.verdict.document, services, by_entries=False)
     if proof is not None and has_enough_sightings(candidate, services.config.moves):
         return await following.adopt(url, proof)
-    await services.store.note_candidate(
+    await services.store.save_move_candidate(
         feed.id, candidate if proof is not None else _unless_https(feed.move), https_probed_at=now
     )
     return None

@@ -20,7 +20,7 @@ from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.identity import Added, Changes
-from feedmill.model.live_screen import HeldEntry, StandingScreen
+from feedmill.model.live_screen import HeldEntry, LiveScreen
 from feedmill.model.screening import Screening
 from feedmill.observe import log
 from feedmill.screen.texts import screen_text_of
@@ -32,26 +32,26 @@ async def apply_live_screen(
     """The document without the new entries that are held; those are listed apart."""
     if not read.changes.summary.added:
         return read
-    standing = await services.store.standing(feed.id)
-    screen = screen_for(standing.screens, feed)
-    if screen is None and not standing.held:
+    state = await services.store.live_screen_state(feed.id)
+    screen = screen_for(state.screens, feed)
+    if screen is None and not state.held:
         return read
-    fresh = [one for one in _added(read.changes) if one.entry_uid not in standing.held]
+    fresh = [one for one in _added(read.changes) if one.entry_uid not in state.held]
     if screen is None:
-        return split_held(read, {one.entry_uid for one in fresh}, standing.held, {})
+        return split_held(read, {one.entry_uid for one in fresh}, state.held, {})
     said = await _screened(fresh, screen, read, services)
     through = {uid for uid, one in said.items() if is_accepted(screen, one)}
-    return split_held(read, through, standing.held, said)
+    return split_held(read, through, state.held, said)
 
 
-def screen_for(screens: Sequence[StandingScreen], feed: Feed) -> StandingScreen | None:
+def screen_for(screens: Sequence[LiveScreen], feed: Feed) -> LiveScreen | None:
     """The screen that holds for a feed: its own before that of a tag, an older one first."""
     own = [one for one in screens if one.feed_id == feed.id]
     tagged = [one for one in screens if one.tag is not None and one.tag in feed.tags]
     return next(iter((*own, *tagged)), None)
 
 
-def is_accepted(screen: StandingScreen, said: Screening) -> bool:
+def is_accepted(screen: LiveScreen, said: Screening) -> bool:
     """Whether the rule accepts an entry; a suspicious or degraded screening never does."""
     return (
         screen.keep_at is not None
@@ -123,7 +123,7 @@ def held_rows(read: ComparedDocument, fetch: FetchRecord, now: datetime) -> tupl
 
 
 async def _screened(
-    fresh: Sequence[Added], screen: StandingScreen, read: ComparedDocument, services: Services
+    fresh: Sequence[Added], screen: LiveScreen, read: ComparedDocument, services: Services
 ) -> dict[str, Screening]:
     """The screenings of new entries; empty when the rule needs none, or the screener failed."""
     if screen.keep_at is None or screen.topics is None or services.screen is None or not fresh:

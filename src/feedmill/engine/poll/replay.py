@@ -9,7 +9,7 @@ from feedmill.engine.run.services import Services
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.fetch import RawDocument
-from feedmill.model.identity import Added, Change, Identified, KnownEntry, Revised, Touched
+from feedmill.model.identity import Added, Change, Identified, KnownEntry, Revised, UnchangedEntry
 from feedmill.model.refresh import Refresh
 from feedmill.publish.events import events_of_changes
 
@@ -106,7 +106,7 @@ def _difference(change: Change) -> EntryDifference | None:
             return _entry_difference(change.entry_uid, "added", (), seen)
         case Revised(seen=seen):
             return _entry_difference(change.known.entry_uid, "revised", change.changed, seen)
-        case Touched(refresh=True, seen=Identified() as seen):
+        case UnchangedEntry(refresh=True, seen=Identified() as seen):
             changed = _changed(change.known, seen)
             return (
                 _entry_difference(change.known.entry_uid, "reread", changed, seen)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.identity import IdentityKey, KnownEntry
-from feedmill.model.refresh import Committed, Recalled, Refresh
+from feedmill.model.refresh import Committed, ExistingEntries, Refresh
 
 
 class CommitStore(Protocol):
@@ -17,15 +17,17 @@ class CommitStore(Protocol):
     async def current_document(
         self, feed_id: str, *, with_keys: bool = True
     ) -> tuple[KnownEntry, ...]: ...
-    async def recall(
+    async def load_existing(
         self,
         feed_id: str,
         keys: Sequence[IdentityKey],
         article_hashes: Sequence[str],
         *,
         publications: int,  # how many of the newest publication times
-    ) -> Recalled: ...  # known, articles and publications in one look
-    async def living(self, feed_id: str) -> tuple[KnownEntry, ...]: ...  # all that is not removed
+    ) -> ExistingEntries: ...  # known, articles and publications in one look
+    async def unremoved_entries(
+        self, feed_id: str
+    ) -> tuple[KnownEntry, ...]: ...  # all that is not removed
     async def slice_digests(self, feed_id: str) -> frozenset[str]: ...
     async def articles(self, hashes: Sequence[str]) -> frozenset[str]: ...
     async def publications(self, feed_id: str, limit: int) -> tuple[datetime, ...]: ...

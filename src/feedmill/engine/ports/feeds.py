@@ -45,7 +45,7 @@ class MoveStore(Protocol):
     async def undo_move(
         self, feed_id: str, move: Move, events: Sequence[NewEvent] = ()
     ) -> bool: ...  # `move.undone_at` says when
-    async def note_candidate(
+    async def save_move_candidate(
         self,
         feed_id: str,
         candidate: MoveCandidate | None,
@@ -68,4 +68,4 @@ class ImportStore(Protocol):
     """Progress of an import; `list_id` is a digest of the list."""
 
     async def imported(self, list_id: str) -> tuple[ImportedOutline, ...]: ...
-    async def note_imported(self, list_id: str, items: Sequence[ImportedOutline]) -> None: ...
+    async def save_imported(self, list_id: str, items: Sequence[ImportedOutline]) -> None: ...

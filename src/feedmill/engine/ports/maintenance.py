@@ -17,15 +17,15 @@ class MaintenanceStore(Protocol):
 class LeaseStore(Protocol):
     """Leases by name, for work that one process does at a time."""
 
-    async def hold_lease(
+    async def take_lease(
         self, name: str, owner: str, *, now: datetime, until: datetime
     ) -> bool: ...  # False: another process has it
-    async def end_lease(self, name: str, owner: str) -> None: ...
+    async def release_lease(self, name: str, owner: str) -> None: ...
 
 
 class WorkerStore(Protocol):
     """Heartbeats of workers; for people and for affinity, no decision relies on them."""
 
-    async def note_worker(self, worker: Worker) -> None: ...  # a sign of life
-    async def forget_worker(self, name: str) -> None: ...
+    async def save_worker(self, worker: Worker) -> None: ...  # a sign of life
+    async def delete_worker(self, name: str) -> None: ...
     async def workers(self) -> tuple[WorkerView, ...]: ...  # with the lanes they hold, by name

@@ -38,7 +38,7 @@ async def heartbeat(
                 writing,
             ):  # one that is being written is finished
                 beating.cancel()
-                await store.forget_worker(lifecycle.owner)
+                await store.delete_worker(lifecycle.owner)
         beating.cancel()
         await asyncio.wait({beating})
 
@@ -80,7 +80,7 @@ async def _beat(
         )
         async with writing:
             with suppress(FeedmillError):
-                await store.note_worker(sign)
+                await store.save_worker(sign)
         if is_draining:
             await clock.sleep(HEARTBEAT_SEC)
         else:

@@ -154,7 +154,7 @@ async def resend_dead_letters(webhook_id: str, services: Services) -> Resent:
             if isinstance(done.verdict, Undelivered):
                 left = await _count_letters(webhook_id, services.store)
                 return Resent(sent=sent, left=left, reason=done.verdict.reason)
-            await services.store.forget_dead_letters([letter.id])
+            await services.store.delete_dead_letters([letter.id])
             sent += 1
     return Resent(sent=sent, left=0)
 

@@ -72,12 +72,12 @@ async def import_outlines(
         # After everything of the runs before, also where the clock was put back since.
         ages = (item.at + _TICK for item in before.values())
         last = ImportedOutline(url=_RUN, outcome=_BEGUN, at=max((services.clock.now(), *ages)))
-        await services.store.note_imported(list_id, (last,))
+        await services.store.save_imported(list_id, (last,))
     done = {url: item for url, item in before.items() if item.at >= last.at}
     work = _Import(services, list_id, tuple(tags), told, done, since=last.at, as_is=as_is)
     await work.run(outlines)
     end = ImportedOutline(url=_RUN, outcome=_ENDED, at=services.clock.now())
-    await services.store.note_imported(list_id, (end,))
+    await services.store.save_imported(list_id, (end,))
     items = tuple(work.items[outline.url] for outline in outlines)
     return ImportReport(total=len(outlines), resumed=work.resumed, items=items)
 
@@ -126,7 +126,7 @@ class _Import:
                 item = await self._remembered(outline)
                 if item is None:
                     item = await self._take(outline)
-                    await self._services.store.note_imported(self._list_id, (item,))
+                    await self._services.store.save_imported(self._list_id, (item,))
                 self.items[outline.url] = item
                 self._listener(item)
 

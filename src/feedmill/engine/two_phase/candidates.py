@@ -16,7 +16,7 @@ from feedmill.engine.documents.read_document import ComparedDocument
 from feedmill.engine.two_phase.window import is_within
 from feedmill.model.base import Value
 from feedmill.model.candidate import SourceReport, Window, WindowCandidate
-from feedmill.model.identity import Added, Change, Identified, Revised, Touched
+from feedmill.model.identity import Added, Change, Identified, Revised, UnchangedEntry
 
 _EPOCH: Final = datetime(1, 1, 1, tzinfo=UTC)
 
@@ -103,7 +103,7 @@ def with_counts(
 def _draft(
     change: Change, source: int, document: int, feed_title: str | None
 ) -> CandidateDraft | None:
-    if not isinstance(change, Added | Revised | Touched) or change.seen is None:
+    if not isinstance(change, Added | Revised | UnchangedEntry) or change.seen is None:
         return None
     seen = change.seen
     candidate = candidate_of(change, seen, feed_title=feed_title, source=source, document=document)

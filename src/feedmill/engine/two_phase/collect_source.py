@@ -158,7 +158,7 @@ class SourceCollector:
             fetch_id=services.clock.new_id(),
             body=pack_body(document.body),
         )
-        await services.store.keep_collected(kept, blob)
+        await services.store.save_collected(kept, blob)
         return kept
 
     def _take(self, page: _Page) -> None:

@@ -28,7 +28,7 @@ from feedmill.model.identity import (
     ChangeSummary,
     Identified,
     Revised,
-    Touched,
+    UnchangedEntry,
 )
 
 
@@ -99,7 +99,7 @@ async def changes_of_selected(
     kept = [
         change
         for change in read.changes.changes
-        if isinstance(change, Added | Revised | Touched) and id(change.seen) in mine
+        if isinstance(change, Added | Revised | UnchangedEntry) and id(change.seen) in mine
     ]
     doubtful = [
         change.seen.article_hash
@@ -150,5 +150,5 @@ def _summary(changes: Sequence[Change]) -> ChangeSummary:
     return ChangeSummary(
         added=sum(isinstance(change, Added) for change in changes),
         revised=sum(isinstance(change, Revised) for change in changes),
-        touched=sum(isinstance(change, Touched) for change in changes),
+        touched=sum(isinstance(change, UnchangedEntry) for change in changes),
     )

@@ -275,7 +275,7 @@ def test_a_run_that_ends_does_not_wait_for_one_that_hangs(tmp_path: Path) -> Non
             async with telling(services):
                 await receiver.heard(1)
             left = await services.store.webhook(hook.id)
-            free = await services.store.hold_webhooks(
+            free = await services.store.lease_webhooks(
                 "another", now=services.clock.now(), until=services.clock.now()
             )
 
@@ -416,7 +416,7 @@ def test_another_mill_takes_over_when_a_lease_ends(tmp_path: Path) -> None:
         async with receiving() as receiver, opened(tmp_path, lease_sec=0.5) as services:
             hook = await add_webhook(receiver.url(), services)
             now = services.clock.now()
-            dead = await services.store.hold_webhooks(
+            dead = await services.store.lease_webhooks(
                 "a mill that died", now=now, until=now + timedelta(seconds=0.3)
             )
             await happen(services, 1)

@@ -116,7 +116,7 @@ async def index(store: Store, ref: BlobRef) -> None:
         body_sha256=ref.sha256,
         fetch_id="f",
     )
-    await store.keep_collected(document, ref)
+    await store.save_collected(document, ref)
 
 
 def segments_in(folder: Path) -> list[str]:

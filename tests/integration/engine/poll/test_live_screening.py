@@ -12,14 +12,14 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.held_window import held_entries, held_window
 from feedmill.errors import UsageError
 from feedmill.model.feed import Feed
-from feedmill.model.live_screen import StandingMethod, StandingScreen
+from feedmill.model.live_screen import LiveScreen, LiveScreenMethod
 from feedmill.model.screening import Screening, ScreenText, Topic, TopicSet
 
 TOPICS = TopicSet(name="t", topics=(Topic(id="one", name="One"),), version="1")
 
 
-async def screened(stage: Stage, feed: Feed, keep_at: float | None = None) -> StandingScreen:
-    screen = StandingScreen(
+async def screened(stage: Stage, feed: Feed, keep_at: float | None = None) -> LiveScreen:
+    screen = LiveScreen(
         id=stage.clock.new_id(),
         created_at=stage.clock.now(),
         feed_id=feed.id,
@@ -38,7 +38,7 @@ def judging(services: Services, scores: dict[str, float]) -> Services:
     """The world with a judge who knows titles."""
 
     async def screen(
-        texts: Sequence[ScreenText], topics: TopicSet, method: StandingMethod
+        texts: Sequence[ScreenText], topics: TopicSet, method: LiveScreenMethod
     ) -> list[Screening]:
         assert (topics, method) == (TOPICS, "hybrid")
         return [
@@ -187,7 +187,7 @@ def test_what_was_dropped_never_comes_back(play: Play) -> None:
         await stage.poll(feed)
         (held,) = await held_entries(stage.services.store)
 
-        dropped = await stage.services.store.drop_held([held.entry_uid, "nobody"])
+        dropped = await stage.services.store.reject_held([held.entry_uid, "nobody"])
         await stage.poll(feed)
 
         assert dropped == 1
@@ -253,7 +253,7 @@ def test_a_screen_of_a_tag_holds_for_every_feed_with_it(play: Play) -> None:
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed", answer(on(1, 1)))
         await stage.services.store.change_feed(replace(feed, tags=("green",)))
-        screen = StandingScreen(id="s", created_at=stage.clock.now(), tag="green")
+        screen = LiveScreen(id="s", created_at=stage.clock.now(), tag="green")
         await stage.services.store.add_screen(screen)
 
         await stage.poll(feed)

@@ -66,7 +66,7 @@ def test_a_purge_that_had_to_be_left_is_another_ones_turn_at_once(
             await retention.run_maintenance(services, watch)
             now = services.clock.now()
 
-            assert await services.store.hold_lease(
+            assert await services.store.take_lease(
                 retention.MAINTENANCE_LEASE, "another", now=now, until=now
             )
 

@@ -281,7 +281,7 @@ def test_a_store_that_cannot_keep_ends_the_collection(
             message = "the disk is full"
             raise StoreError(message, reason="disk-full")
 
-        monkeypatch.setattr(stage.services.store, "keep_collected", full)
+        monkeypatch.setattr(stage.services.store, "save_collected", full)
 
         with pytest.raises(ExceptionGroup) as group:
             await collect(stage, "/a")

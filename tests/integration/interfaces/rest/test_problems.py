@@ -200,7 +200,7 @@ def test_a_document_that_retention_took_is_gone(mill: RestMill) -> None:
     async def forget(stage: Stage) -> str:
         fetch = (await stage.fetches(feed))[0]
         assert fetch.body_sha256 is not None
-        await stage.services.store.forget_blobs([fetch.body_sha256])
+        await stage.services.store.delete_blobs([fetch.body_sha256])
         return fetch.fetch_id
 
     fetch_id = mill.tell(forget)

@@ -1,4 +1,4 @@
-"""Which new entries a standing screen lets through, and what becomes of the others."""
+"""Which new entries a live screen lets through, and what becomes of the others."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -18,8 +18,8 @@ from feedmill.engine.poll.live_screening import is_accepted, screen_for, split_h
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import Added
-from feedmill.model.live_screen import StandingScreen
-from feedmill.model.refresh import Recalled
+from feedmill.model.live_screen import LiveScreen
+from feedmill.model.refresh import ExistingEntries
 from feedmill.model.schedule import ScheduleState
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -35,8 +35,8 @@ FEED = Feed(
 ITEM = "<item><guid>{0}</guid><title>Title {0}</title><pubDate>Mon, 05 Jan 2026 0{0}:00:00 GMT</pubDate></item>"
 
 
-def a_screen(name: str, **facts: Any) -> StandingScreen:
-    return StandingScreen(id=name, created_at=NOON, **facts)
+def a_screen(name: str, **facts: Any) -> LiveScreen:
+    return LiveScreen(id=name, created_at=NOON, **facts)
 
 
 def a_reading() -> ComparedDocument:
@@ -44,7 +44,7 @@ def a_reading() -> ComparedDocument:
     body = f"<rss version='2.0'><channel><title>Paper</title>{items}</channel></rss>".encode()
     made = read_document(RawDocument(body=body, url=FEED.url), FEED, (), Config(), NOON)
     assert isinstance(made, ParsedDocument)
-    return compare(made, Recalled(), FEED, Config())
+    return compare(made, ExistingEntries(), FEED, Config())
 
 
 def added(read: ComparedDocument) -> list[Added]:

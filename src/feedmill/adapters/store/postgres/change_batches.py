@@ -18,7 +18,7 @@ from feedmill.model.identity import (
     Rekeyed,
     Removed,
     Revised,
-    Touched,
+    UnchangedEntry,
 )
 
 
@@ -47,7 +47,7 @@ class PendingDocument(msgspec.Struct, kw_only=True):
             match change:
                 case Added():
                     yield change.entry_uid
-                case Revised() | Touched():
+                case Revised() | UnchangedEntry():
                     yield change.known.entry_id
                 case _:
                     pass
@@ -92,7 +92,7 @@ def group_changes(batch: ChangeBatch, document: PendingDocument) -> None:
                 _note_keys(batch, change.new_keys, change.entry_uid)
             case Revised():
                 _note_revised(batch, document, change)
-            case Touched():
+            case UnchangedEntry():
                 _note_touched(batch, document, change)
             case Rekeyed():
                 batch.keys += [(r.new.type, r.new.value, r.entry_id) for r in change.remaps]
@@ -109,7 +109,7 @@ def _note_revised(batch: ChangeBatch, document: PendingDocument, change: Revised
     document.known.add(entry_id)
 
 
-def _note_touched(batch: ChangeBatch, document: PendingDocument, change: Touched) -> None:
+def _note_touched(batch: ChangeBatch, document: PendingDocument, change: UnchangedEntry) -> None:
     known, seen, piece = change.known, change.seen, change.slice
     entry_id = known.entry_id
     if change.refresh and seen is not None:

@@ -18,7 +18,7 @@ from feedmill.adapters.store.postgres.unnest import unnest_rows
 from feedmill.adapters.store.tables.codec import digest, instant
 from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
 from feedmill.model.identity import IdentityKey, KnownEntry
-from feedmill.model.refresh import Recalled
+from feedmill.model.refresh import ExistingEntries
 
 _FEED: Final = "JOIN feeds f ON f.feed_no = e.feed_no"
 # Always in the same order, so that the same row is the same value for every caller.
@@ -84,7 +84,7 @@ async def current_document(
     return tuple([known_of(tuple(row), ()) for row in await connection.fetch(_DOCUMENT, feed_id)])
 
 
-async def living(connection: PgConnection, feed_id: str) -> tuple[KnownEntry, ...]:
+async def unremoved_entries(connection: PgConnection, feed_id: str) -> tuple[KnownEntry, ...]:
     """Every row of the feed that was not removed, wherever it stands."""
     return _all_known(await connection.fetch(_LIVING, feed_id))
 
@@ -102,16 +102,16 @@ async def articles(connection: PgConnection, hashes: Sequence[str]) -> frozenset
     return frozenset(row[0] for row in rows)
 
 
-async def recall(
+async def load_existing(
     connection: PgConnection,
     feed_id: str,
     keys: Sequence[IdentityKey],
     article_hashes: Sequence[str],
     *,
     publications: int,
-) -> Recalled:
+) -> ExistingEntries:
     """The rows of the keys, the known articles and the newest publication times."""
-    return Recalled(
+    return ExistingEntries(
         known=await known(connection, feed_id, keys, ()),
         articles=await articles(connection, article_hashes) if article_hashes else frozenset(),
         publications=await _publications(connection, feed_id, publications),

@@ -28,7 +28,7 @@ from feedmill.adapters.store.sql_store import SqlStore, write
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.blobs import forget_unneeded_blobs
 from feedmill.adapters.store.tables.consistency import postgres_problems
-from feedmill.adapters.store.tables.workers import note_worker
+from feedmill.adapters.store.tables.workers import save_worker
 from feedmill.errors import StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import (
@@ -62,11 +62,11 @@ class PostgresStore(SqlStore):
     # Clocks that follow one database differ by milliseconds, so others are always a little ahead of us.
     # That is no step: to take it for one would shorten leases that are being extended.
     clock_leeway = timedelta(seconds=5)
-    forget_blobs = write(forget_unneeded_blobs)
+    delete_blobs = write(forget_unneeded_blobs)
     known = reading(identities.known)
     current_document = reading(identities.current_document)
-    recall = reading(identities.recall)
-    living = reading(identities.living)
+    load_existing = reading(identities.load_existing)
+    unremoved_entries = reading(identities.unremoved_entries)
     slice_digests = reading(identities.slice_digests)
     articles = reading(identities.articles)
     publications = reading(identities.publications)
@@ -199,9 +199,9 @@ class PostgresStore(SqlStore):
         await self._number()
         return await super().rewind_webhook(webhook_id, after)
 
-    async def note_worker(self, worker: Worker) -> None:
+    async def save_worker(self, worker: Worker) -> None:
         """Store a heartbeat, and divide the shards among all live workers."""
-        live = await self._write(lambda: note_worker(worker))
+        live = await self._write(lambda: save_worker(worker))
         self._planner.share(worker.name, live)
 
     async def _claimed_after_all(self, owner: str, problem: StoreError) -> tuple[Claim, ...]:

@@ -23,7 +23,7 @@ from feedmill.model.identity import (
     Rekeyed,
     Removed,
     Revised,
-    Touched,
+    UnchangedEntry,
 )
 
 _CONTENT: Final = ", ".join(CONTENT_COLUMNS)
@@ -96,7 +96,7 @@ def write_changes(
                 _add(connection, document, change)
             case Revised():
                 _revise(connection, document, change)
-            case Touched():
+            case UnchangedEntry():
                 _touch(connection, document, change)
             case Rekeyed():
                 document.keys += [(r.new.type, r.new.value, r.entry_id) for r in change.remaps]
@@ -147,7 +147,9 @@ def _revise(connection: sqlite3.Connection, document: PendingDocument, change: R
     document.known.add(entry_id)
 
 
-def _touch(connection: sqlite3.Connection, document: PendingDocument, change: Touched) -> None:
+def _touch(
+    connection: sqlite3.Connection, document: PendingDocument, change: UnchangedEntry
+) -> None:
     known, seen, piece = change.known, change.seen, change.slice
     if change.refresh and seen is not None:
         _rewrite(connection, document, seen, known.entry_id, revisions=0)

@@ -11,7 +11,7 @@ from feedmill.adapters.store.sqlite.connection import PARAMETERS
 from feedmill.adapters.store.tables.codec import instant
 from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
 from feedmill.model.identity import IdentityKey, KnownEntry
-from feedmill.model.refresh import Recalled
+from feedmill.model.refresh import ExistingEntries
 
 _IN_DOCUMENT: Final = (
     " FROM entries e JOIN feeds f ON f.feed_no = e.feed_no WHERE f.id = ? AND e.in_document = 1"
@@ -42,7 +42,7 @@ def current_document(
     return _rows_of_feed(connection, feed_id, _IN_DOCUMENT, with_keys=with_keys)
 
 
-def living(connection: sqlite3.Connection, feed_id: str) -> tuple[KnownEntry, ...]:
+def unremoved_entries(connection: sqlite3.Connection, feed_id: str) -> tuple[KnownEntry, ...]:
     """Every row of the feed that was not removed, wherever it stands."""
     return _rows_of_feed(connection, feed_id, _LIVING)
 
@@ -67,16 +67,16 @@ def articles(connection: sqlite3.Connection, hashes: Sequence[str]) -> frozenset
     return frozenset(found)
 
 
-def recall(
+def load_existing(
     connection: sqlite3.Connection,
     feed_id: str,
     keys: Sequence[IdentityKey],
     article_hashes: Sequence[str],
     *,
     publications: int,
-) -> Recalled:
+) -> ExistingEntries:
     """The rows of the keys, the known articles and the newest publication times, in one look."""
-    return Recalled(
+    return ExistingEntries(
         known=known(connection, feed_id, keys, ()),
         articles=articles(connection, article_hashes),
         publications=_publications(connection, feed_id, publications),

@@ -77,13 +77,13 @@ def move_blobs(refs: Sequence[BlobRef]) -> Query[None]:
     )
 
 
-def spent_blobs(*, keep_last: int, before: datetime) -> Query[tuple[str, ...]]:
+def expired_blobs(*, keep_last: int, before: datetime) -> Query[tuple[str, ...]]:
     """The hashes of bodies that no feed needs any more (D13)."""
     found = yield from rows(_SPENT, keep_last, micros(before), timeout_sec=_LOOK_SEC)
     return tuple(sha256 for (sha256,) in found)
 
 
-def raw_chains(segments: Sequence[str]) -> Query[tuple[tuple[BlobRef, str | None], ...]]:
+def blob_chains(segments: Sequence[str]) -> Query[tuple[tuple[BlobRef, str | None], ...]]:
     """The bodies of these segments per feed, oldest first, each with the one before it."""
     names = list(segments)
     found = yield from rows(
@@ -98,7 +98,7 @@ def raw_chains(segments: Sequence[str]) -> Query[tuple[tuple[BlobRef, str | None
     return tuple((bodies[sha256], before.get(sha256)) for sha256 in in_order)
 
 
-def forget_blobs(sha256s: Sequence[str]) -> Query[None]:
+def delete_blobs(sha256s: Sequence[str]) -> Query[None]:
     """Delete bodies from the index."""
     yield from write("DELETE FROM blobs WHERE sha256 @in($1)", list(sha256s))
 

@@ -19,7 +19,7 @@ from feedmill.adapters.store.tables.paging import page_of
 from feedmill.adapters.store.tables.row_codec import INSTANT, PLAIN, RowCodec, json_column
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import BlobRef
-from feedmill.model.live_screen import HeldEntry, Standing, StandingScreen
+from feedmill.model.live_screen import HeldEntry, LiveScreen, LiveScreenState
 from feedmill.model.page import Page
 from feedmill.model.screening import Screening, TopicSet
 
@@ -33,7 +33,7 @@ _COLLECTED: Final = RowCodec(
     content_type=PLAIN,
 )
 _SCREEN: Final = RowCodec(
-    StandingScreen,
+    LiveScreen,
     id=PLAIN,
     created_at=INSTANT,
     feed_id=PLAIN,
@@ -82,7 +82,7 @@ SELECT NULL, 0, NULL, NULL, NULL, NULL, NULL, entry_uid, content_hash FROM held_
 _LAST: Final = 2**63 - 1
 
 
-def keep_collected(document: CollectedDocument, blob: BlobRef) -> Query[None]:
+def save_collected(document: CollectedDocument, blob: BlobRef) -> Query[None]:
     """Index a document that a window was collected from."""
     yield from write(INSERT_BLOB, *blob_row(blob))
     yield from write(
@@ -91,7 +91,7 @@ def keep_collected(document: CollectedDocument, blob: BlobRef) -> Query[None]:
     )
 
 
-def add_screen(screen: StandingScreen) -> Query[None]:
+def add_screen(screen: LiveScreen) -> Query[None]:
     """Store a live screen."""
     kept = yield from storable(screen)
     yield from write(
@@ -99,7 +99,7 @@ def add_screen(screen: StandingScreen) -> Query[None]:
     )
 
 
-def screens() -> Query[tuple[StandingScreen, ...]]:
+def screens() -> Query[tuple[LiveScreen, ...]]:
     """Every live screen, the oldest first."""
     found = yield from rows(
         f"SELECT {_SCREEN.names()} FROM standing_screens ORDER BY created_at, id"
@@ -136,17 +136,17 @@ def held(
     return page_of(found, limit, lambda one: _ENTRY.value(one[1:]), lambda one: f"{one[0]}")
 
 
-def standing(feed_id: str) -> Query[Standing]:
+def live_screen_state(feed_id: str) -> Query[LiveScreenState]:
     """Every screen, and what was ever held of a feed and not stored since."""
     found = yield from rows(_STANDING, feed_id)
     screened = [_SCREEN.value(one[:7]) for one in found if one[7] is None]
-    return Standing(
+    return LiveScreenState(
         screens=tuple(sorted(screened, key=lambda screen: (screen.created_at, screen.id))),
         held={one[7]: one[8] for one in found if one[7] is not None},
     )
 
 
-def drop_held(entry_uids: Sequence[str]) -> Query[int]:
+def reject_held(entry_uids: Sequence[str]) -> Query[int]:
     """Reject held entries; how many of them were waiting."""
     waiting = yield from rows(
         "SELECT held_no FROM held_entries"

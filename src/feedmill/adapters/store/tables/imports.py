@@ -38,7 +38,7 @@ def imported(list_id: str) -> Query[tuple[ImportedOutline, ...]]:
     return tuple(_OUTLINE.value(one) for one in sorted(found, key=lambda one: one[0]))
 
 
-def note_imported(list_id: str, items: Sequence[ImportedOutline]) -> Query[None]:
+def save_imported(list_id: str, items: Sequence[ImportedOutline]) -> Query[None]:
     """Store the outcome of these outlines; of several for one URL the last counts."""
     kept = yield from storable(tuple(items))
     # In one order, so that two that write the same list never wait for each other in a circle.

@@ -6,7 +6,7 @@ from feedmill.adapters.store.statements import Query, write
 from feedmill.adapters.store.tables.codec import micros
 
 
-def hold_lease(name: str, owner: str, *, now: datetime, until: datetime) -> Query[bool]:
+def take_lease(name: str, owner: str, *, now: datetime, until: datetime) -> Query[bool]:
     """Take a free or expired lease, or extend one's own; False when another owner has it."""
     changed = yield from write(
         "INSERT INTO leases (name, owner, until) VALUES ($1, $2, $3)"
@@ -20,6 +20,6 @@ def hold_lease(name: str, owner: str, *, now: datetime, until: datetime) -> Quer
     return changed == 1
 
 
-def end_lease(name: str, owner: str) -> Query[None]:
+def release_lease(name: str, owner: str) -> Query[None]:
     """Give a lease back; nothing happens when another owner has it."""
     yield from write("DELETE FROM leases WHERE name = $1 AND owner = $2", name, owner)

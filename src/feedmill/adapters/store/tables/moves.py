@@ -116,7 +116,7 @@ def undo_move(feed_id: str, move: Move, events: Sequence[NewEvent] = ()) -> Quer
     return True
 
 
-def note_candidate(
+def save_move_candidate(
     feed_id: str,
     candidate: MoveCandidate | None,
     *,

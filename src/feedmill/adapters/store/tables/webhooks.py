@@ -142,7 +142,7 @@ def rewind_webhook(webhook_id: str, after: int) -> Query[bool]:
     return changed == 1
 
 
-def hold_webhooks(owner: str, *, now: datetime, until: datetime) -> Query[frozenset[str]]:
+def lease_webhooks(owner: str, *, now: datetime, until: datetime) -> Query[frozenset[str]]:
     """Lease every active webhook that no other process holds; the ids of all leased ones."""
     free = yield from rows(_FREE, owner, micros(now))
     ids = [webhook_id for (webhook_id,) in free]
@@ -206,7 +206,7 @@ def dead_letters(
     return page_of(found, limit, lambda one: _LETTER.value(one[1:]), lambda one: f"{one[0]}")
 
 
-def forget_dead_letters(letter_ids: Sequence[str]) -> Query[int]:
+def delete_dead_letters(letter_ids: Sequence[str]) -> Query[int]:
     """Delete dead letters; how many there were."""
     return (yield from write("DELETE FROM dead_letters WHERE id @in($1)", list(letter_ids)))
 

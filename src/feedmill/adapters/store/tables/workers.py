@@ -38,7 +38,7 @@ _HELD: Final = (
 )
 
 
-def note_worker(worker: Worker) -> Query[tuple[str, ...]]:
+def save_worker(worker: Worker) -> Query[tuple[str, ...]]:
     """Store a heartbeat; the names of all live workers that claim lanes."""
     yield from write(_KEEP, *_WORKER.row(worker))
     yield from write(
@@ -55,7 +55,7 @@ def note_worker(worker: Worker) -> Query[tuple[str, ...]]:
     return tuple(name for (name,) in live)
 
 
-def forget_worker(name: str) -> Query[None]:
+def delete_worker(name: str) -> Query[None]:
     """Delete a worker that has stopped."""
     yield from write("DELETE FROM workers WHERE name = $1", name)
 

@@ -15,7 +15,7 @@ from feedmill.adapters.store.transfer.postgres_target import PostgresTarget, has
 from feedmill.adapters.store.transfer.sqlite_source import SqliteSource
 from feedmill.adapters.store.transfer.tables import Key, Table
 from feedmill.adapters.store.transfer.translate import REPLACED, Translation
-from feedmill.model.store_transfer import ComparedTable, Difference, DifferenceKind
+from feedmill.model.store_transfer import ComparedTable, DifferenceKind, RowDifference
 
 RowsDone = Callable[[int], None]
 
@@ -84,7 +84,7 @@ class TableComparison:
         self._rows = [0, 0]
         self._digests = [sha256(), sha256()]
         self._folded = self._differing = 0
-        self._first: Difference | None = None
+        self._first: RowDifference | None = None
 
     def note(self, ours: Row | None, theirs: Row | None) -> None:
         """Take in a row of both, or of one of them."""
@@ -122,7 +122,7 @@ class TableComparison:
         self._rows[side] += 1
         self._digests[side].update(encoded)
 
-    def _difference(self, ours: Row | None, theirs: Row | None) -> Difference:
+    def _difference(self, ours: Row | None, theirs: Row | None) -> RowDifference:
         kind: DifferenceKind = "changed"
         columns: tuple[str, ...] = ()
         if ours is None or theirs is None:
@@ -131,7 +131,7 @@ class TableComparison:
             named = zip(self.translation.new_columns, ours, theirs, strict=True)
             columns = tuple(name for name, one, other in named if one != other)
         key = self.translation.key_of(ours or theirs or ())
-        return Difference(kind=kind, key=msgspec.json.encode(key).decode(), columns=columns)
+        return RowDifference(kind=kind, key=msgspec.json.encode(key).decode(), columns=columns)
 
 
 async def _batches(

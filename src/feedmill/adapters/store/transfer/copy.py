@@ -21,7 +21,7 @@ from feedmill.adapters.store.transfer.sqlite_source import SqliteSource, Survey
 from feedmill.adapters.store.transfer.tables import TABLES, Key, Table
 from feedmill.config import StoreConfig
 from feedmill.errors import ConflictError, UsageError
-from feedmill.model.store_transfer import CarriedTable, Transfer
+from feedmill.model.store_transfer import CopiedTable, Transfer
 from feedmill.observe.masking import database_address
 
 _FILE: Final = "sqlite:"
@@ -177,7 +177,7 @@ class StoreTransfer:
         self, survey: Survey, copied: dict[str, int], *, resumed: bool = False
     ) -> Transfer:
         tables = [
-            CarriedTable(name=name, rows=rows, copied=copied.get(name, 0))
+            CopiedTable(name=name, rows=rows, copied=copied.get(name, 0))
             for name, rows in survey.rows.items()
         ]
         return Transfer(

@@ -112,9 +112,9 @@ def drop_held_command(
 
     async def action(services: Services) -> int:
         if entries:
-            return await services.store.drop_held(entries)
+            return await services.store.reject_held(entries)
         waiting = await held_entries(services.store, feeds=await _chosen(names, tag, services))
-        return await services.store.drop_held([one.entry_uid for one in waiting])
+        return await services.store.reject_held([one.entry_uid for one in waiting])
 
     dropped = with_services(ctx, action, as_json=as_json)
     show_json({"dropped": dropped}) if as_json else click.echo(f"{dropped} dropped")

@@ -11,7 +11,7 @@ from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.options import json_option, topic_option, topics_option
 from feedmill.interfaces.cli.output import shorten, show_json, show_table
 from feedmill.interfaces.cli.run_command import pick_one, with_services
-from feedmill.model.live_screen import StandingMethod, StandingScreen
+from feedmill.model.live_screen import LiveScreen, LiveScreenMethod
 from feedmill.model.screening import TopicSet
 from feedmill.screen.topics import choose_topics, merge_topics, read_topics
 
@@ -46,7 +46,7 @@ def add_screen_command(
     name: str | None,
     tag: str | None,
     keep_at: float | None,
-    method: StandingMethod,
+    method: LiveScreenMethod,
     topic_file: Path | None,
     topic_names: tuple[str, ...],
     *,
@@ -63,9 +63,9 @@ def add_screen_command(
         message = "give either --feed or --tag"
         raise click.UsageError(message)
 
-    async def action(services: Services) -> StandingScreen:
+    async def action(services: Services) -> LiveScreen:
         feed = None if name is None else await resolve_feed(name, services)
-        screen = StandingScreen(
+        screen = LiveScreen(
             id=services.clock.new_id(),
             created_at=services.clock.now(),
             feed_id=None if feed is None else feed.id,
@@ -90,7 +90,7 @@ def add_screen_command(
 def list_screens_command(ctx: click.Context, *, as_json: bool) -> None:
     """List live screens."""
 
-    async def action(services: Services) -> tuple[StandingScreen, ...]:
+    async def action(services: Services) -> tuple[LiveScreen, ...]:
         return await services.store.screens()
 
     screens = with_services(ctx, action, as_json=as_json)
@@ -125,18 +125,18 @@ def _topics(path: Path | None, names: tuple[str, ...]) -> TopicSet:
     return choose_topics(topics, names)
 
 
-def _whose(screen: StandingScreen) -> str:
+def _whose(screen: LiveScreen) -> str:
     return f"tag {screen.tag}" if screen.feed_id is None else f"feed {screen.feed_id}"
 
 
-def _rule(screen: StandingScreen) -> str:
+def _rule(screen: LiveScreen) -> str:
     if screen.keep_at is None or screen.topics is None:
         return "are held"
     topics = ", ".join(topic.id for topic in screen.topics.topics)
     return f"pass from {screen.keep_at:g} ({screen.method}: {shorten(topics, 80)}), others are held"
 
 
-def _screen_shape(screen: StandingScreen) -> dict[str, Any]:
+def _screen_shape(screen: LiveScreen) -> dict[str, Any]:
     topics = None if screen.topics is None else [topic.id for topic in screen.topics.topics]
     return {
         "id": screen.id,

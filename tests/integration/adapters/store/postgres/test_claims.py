@@ -37,7 +37,7 @@ from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.codec import micros
 from feedmill.adapters.store.tables.feeds import add_feed
 from feedmill.adapters.store.tables.lanes import shard_of
-from feedmill.adapters.store.tables.workers import note_worker
+from feedmill.adapters.store.tables.workers import save_worker
 from feedmill.model.worker import Worker
 
 ROOT = Path(__file__).parents[5]
@@ -202,7 +202,7 @@ def test_own_shards_come_first_and_idle_hands_take_what_is_others(migrated_dsn: 
                 worker = Worker(
                     name=name, role="worker", version="1", started_at=NOON, seen_at=NOON
                 )
-                await store.note_worker(worker)
+                await store.save_worker(worker)
             own = shards_of_worker("one", ("one", "two"))
             hosts = [f"host{number}.example" for number in range(40)]
             mine = {host for host in hosts if shard_of(host) in own}
@@ -221,7 +221,7 @@ def test_a_worker_that_drains_or_fell_silent_has_no_shards(migrated_dsn: str) ->
     async def story() -> None:
         async with stores(migrated_dsn) as (store,):
             base = Worker(name="one", role="worker", version="1", started_at=NOON, seen_at=NOON)
-            await store.note_worker(base)
+            await store.save_worker(base)
             others = {
                 "draining": {"draining": True},
                 "api": {"role": "api"},
@@ -230,9 +230,9 @@ def test_a_worker_that_drains_or_fell_silent_has_no_shards(migrated_dsn: str) ->
             }
             for name, fields in others.items():
                 other = replace(base, name=name, **fields)  # type: ignore[arg-type]  # as the table says
-                await store._write(partial(note_worker, other))
+                await store._write(partial(save_worker, other))
 
-            live = await store._write(lambda: note_worker(base))
+            live = await store._write(lambda: save_worker(base))
 
             assert live == ("late", "one")
 

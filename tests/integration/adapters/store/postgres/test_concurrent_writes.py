@@ -25,7 +25,7 @@ from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.confirmations import spend_ticket
 from feedmill.adapters.store.tables.merge_feeds import merge_feeds
 from feedmill.adapters.store.tables.moves import move_feed
-from feedmill.adapters.store.tables.webhooks import add_webhook, hold_webhooks, settle_webhook
+from feedmill.adapters.store.tables.webhooks import add_webhook, lease_webhooks, settle_webhook
 from feedmill.model.confirmation import Question
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, ImportedOutline, Move
@@ -178,15 +178,15 @@ class TestWebhooks:
                 until = NOON + timedelta(minutes=1)
                 first = await Held(
                     one.database,
-                    lambda c: one.queries.run(c, hold_webhooks("one", now=NOON, until=until)),
+                    lambda c: one.queries.run(c, lease_webhooks("one", now=NOON, until=until)),
                 ).worked()
-                second = asyncio.create_task(two.hold_webhooks("two", now=NOON, until=until))
+                second = asyncio.create_task(two.lease_webhooks("two", now=NOON, until=until))
 
                 await until_it_waits(one.database, second)
                 await first.commit()
 
                 assert await second == frozenset()
-                assert len(await two.hold_webhooks("two", now=until, until=until + HOUR)) == 5
+                assert len(await two.lease_webhooks("two", now=until, until=until + HOUR)) == 5
 
         asyncio.run(story())
 
@@ -385,7 +385,7 @@ class TestStrangeTexts:
                 line = ImportedOutline(
                     url="https://a/\x00", outcome="failed", at=NOON, detail="\x00"
                 )
-                await store.note_imported("list", [line, line])
+                await store.save_imported("list", [line, line])
                 await store.add_webhook(replace(HOOK, tag="\x00"))
                 await store.ask_question(replace(QUESTION, asked_by="a\x00b"))
                 await store.add_token(replace(TOKEN, name="\x00"), "f" * 64)

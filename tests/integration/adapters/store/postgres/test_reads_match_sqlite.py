@@ -185,10 +185,10 @@ def test_bodies_lean_on_each_other_and_are_spent_as_on_one_file(
             fetch = replace(refresh.fetch, body_sha256=sha256)
             blob = blob_ref(sha256, segment=f"s{run % 2}", offset=run)
             await store.commit(replace(refresh, fetch=fetch, blob=blob))
-        await store.keep_collected(_collected("loose"), blob_ref("loose", segment="s0", offset=999))
-        chains = [await store.raw_chains(one) for one in (["s0"], ["s1"], ["s0", "s1"], [])]
+        await store.save_collected(_collected("loose"), blob_ref("loose", segment="s0", offset=999))
+        chains = [await store.blob_chains(one) for one in (["s0"], ["s1"], ["s0", "s1"], [])]
         spent = [
-            sorted(await store.spent_blobs(keep_last=keep, before=NOON + HOUR * hours))
+            sorted(await store.expired_blobs(keep_last=keep, before=NOON + HOUR * hours))
             for keep in (0, 1, 2, 9)
             for hours in (-999, 3, 8, 99)
         ]
@@ -210,9 +210,9 @@ def test_a_body_that_a_feed_has_taken_up_again_is_not_forgotten(migrated_dsn: st
             refresh = a_refresh(feed, 1, at=NOON)
             known = replace(refresh.feed, body_sha256="a" * 64)
             await store.commit(replace(refresh, feed=known, blob=blob_ref("a" * 64)))
-            await store.keep_collected(_collected("b" * 64), blob_ref("b" * 64))
+            await store.save_collected(_collected("b" * 64), blob_ref("b" * 64))
 
-            await store.forget_blobs(["a" * 64, "b" * 64, "c" * 64])
+            await store.delete_blobs(["a" * 64, "b" * 64, "c" * 64])
 
             assert [one.sha256 for one in await store.blobs()] == ["a" * 64]
 

@@ -257,7 +257,7 @@ def test_a_body_is_not_forgotten_while_somebody_is_about_to_point_at_it(migrated
         writing = asyncio.create_task(store.database.write(write_slowly))
         await is_written.wait()
 
-        forgetting = asyncio.create_task(store.forget_blobs([old]))
+        forgetting = asyncio.create_task(store.delete_blobs([old]))
         await _somebody_waits(store)
         may_end.set()
         await writing

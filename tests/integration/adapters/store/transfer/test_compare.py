@@ -13,7 +13,7 @@ from tests.support.store_transfer import carried, command, compared, silent
 from feedmill.app.services import open_services
 from feedmill.app.store_moves import transfer_store
 from feedmill.errors import ConflictError, MigrationError, StoreError, UsageError
-from feedmill.model.store_transfer import ComparedTable, Difference
+from feedmill.model.store_transfer import ComparedTable, RowDifference
 
 _SIZE = (
     "UPDATE fetches SET wire_length = coalesce(wire_length, 0) + 1 WHERE feed_no = 1"
@@ -28,17 +28,17 @@ CHANGES = (
     (
         "UPDATE entries SET title = 'Another' WHERE entry_id = 2",
         "entries",
-        Difference(kind="changed", key="[2]", columns=("title",)),
+        RowDifference(kind="changed", key="[2]", columns=("title",)),
     ),
     (
         "DELETE FROM events WHERE seq IN (3, 9)",
         "events",
-        Difference(kind="missing", key="[3]"),
+        RowDifference(kind="missing", key="[3]"),
     ),
     (
         "INSERT INTO consumer_cursors VALUES ('stranger', 1)",
         "consumer_cursors",
-        Difference(kind="extra", key='["stranger"]'),
+        RowDifference(kind="extra", key='["stranger"]'),
     ),
     (_SIZE, "fetches", None),
     (_REPOINT, "entry_identities", None),

@@ -20,7 +20,7 @@ from feedmill.model.identity import (
     Rekeyed,
     Remap,
     Removed,
-    Touched,
+    UnchangedEntry,
 )
 
 
@@ -38,7 +38,7 @@ def a_document(feed_no: int, changes: Changes, *removed: Removed) -> PendingDocu
 
 
 def touching(*entry_ids: int) -> Changes:
-    changes = tuple(Touched(known=a_row(one), matched_by="guid") for one in entry_ids)
+    changes = tuple(UnchangedEntry(known=a_row(one), matched_by="guid") for one in entry_ids)
     return Changes(changes=changes, summary=ChangeSummary())
 
 

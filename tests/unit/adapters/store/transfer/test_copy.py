@@ -9,7 +9,7 @@ from feedmill.adapters.store.tables.codec import Row, digest
 from feedmill.adapters.store.transfer.compare import Rows, TableComparison, pairs
 from feedmill.adapters.store.transfer.tables import TABLES, Table
 from feedmill.adapters.store.transfer.translate import Translation, ordering
-from feedmill.model.store_transfer import Difference, Transfer
+from feedmill.model.store_transfer import RowDifference, Transfer
 
 THINGS = Table(
     name="things",
@@ -97,7 +97,7 @@ def test_a_tally_counts_hashes_and_names_the_first_difference() -> None:
     assert same.digest_from == same.digest_to
     assert (found.rows_from, found.rows_to, found.differing) == (3, 3, 3)
     assert found.digest_from != found.digest_to
-    assert found.first == Difference(kind="changed", key="[2]", columns=("text",))
+    assert found.first == RowDifference(kind="changed", key="[2]", columns=("text",))
 
 
 def test_two_stores_are_the_same_when_no_table_differs() -> None:
