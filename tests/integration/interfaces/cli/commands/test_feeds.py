@@ -246,9 +246,7 @@ def test_an_unknown_feed_is_a_no_with_a_hint(mill: Mill) -> None:
         "message": "there is no feed 'nobody'",
         "hint": "`feedmill list` lists them",
     }
-    assert (
-        spoken.err == "feedmill: there is no feed 'nobody'\n  `feedmill list` lists them\n"
-    )
+    assert spoken.err == "feedmill: there is no feed 'nobody'\n  `feedmill list` lists them\n"
 
 
 def test_a_feed_is_shown_with_the_names_of_the_specification(mill: Mill) -> None:
