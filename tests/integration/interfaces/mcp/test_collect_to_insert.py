@@ -76,7 +76,7 @@ def test_a_window_of_all_subscriptions_leaves_out_what_an_insertion_left_behind(
             alone = await ask.refusal("collect_window", **day)
             tagged = await ask("collect_window", tag="collected", **day)
 
-            assert alone.startswith("usage: there is no source")
+            assert alone.startswith("usage: no sources")
             assert tagged["sources_ok"] == 1
 
     asyncio.run(story())

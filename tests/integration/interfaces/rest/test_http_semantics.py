@@ -32,7 +32,7 @@ def test_who_asks_whether_to_go_on_is_told_before_the_body(filled: RestMill) -> 
 
     assert first.startswith(b"HTTP/1.1 100 ")
     assert second.startswith(b"HTTP/1.1 400 ")
-    assert b"the body is no JSON" in second
+    assert b"the body is not JSON" in second
 
 
 def test_many_questions_on_one_connection_are_answered_in_order(filled: RestMill) -> None:

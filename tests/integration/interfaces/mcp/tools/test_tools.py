@@ -49,7 +49,7 @@ def test_every_tool_says_what_it_does_to_the_world_and_what_it_answers(
             assert len(tool.description or "") > 30
         outward = {name for name, tool in tools.items() if tool.annotations.open_world_hint}  # type: ignore[union-attr]  # asserted above
         assert outward == {"collect_window", "screen"}
-        assert "written by strangers" in (ask.client.instructions or "")
+        assert "comes from feeds on the web" in (ask.client.instructions or "")
 
     told(story)
 
