@@ -50,7 +50,7 @@ async def _soak(folder: Path, options: argparse.Namespace) -> None:
             await _strike(one, turn)
             turn += 1
         press.resting = True
-        last = await one.settle()
+        last = await one.settle(press)
         repeated = one.check()
     print(f"{sum(one.kills.values())} kills: {dict(sorted(one.kills.items()))}")
     print(f"{last:,} events, and each of {len(repeated)} readers has 1 to {last:,} in order")

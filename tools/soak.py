@@ -1,4 +1,4 @@
-"""`make soak`: many more kills than the tests have patience for, with the same books read after each.
+"""`make soak`: `feedmill run` killed hundreds of times, with the checks of the tests after each kill.
 
     python tools/soak.py [--cycles 500] [--feeds 200]
 
@@ -7,18 +7,23 @@ It talks to loopback only and ends by itself; the exit code is 1 when a promise 
 
 import argparse
 import asyncio
+import signal
 import sys
 import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests' own driver
 
-from tests.integration.crash.test_kill_at_failpoints import kill_after_requests, moment_of, settle
+from tests.support.kill_cycles import (
+    RUN_FAILPOINTS,
+    die_at,
+    finish_and_check,
+    kill_after_requests,
+    moment_of,
+)
 from tests.support.living_feeds_publisher import pressing
-from tests.support.run_process import Mill
+from tests.support.run_process import SHORT_LEASE, Mill
 from tests.support.store_ledger import Ledger
-
-from feedmill.adapters.failpoints import POINTS
 
 
 def main() -> int:
@@ -33,27 +38,26 @@ def main() -> int:
         except AssertionError as broken:
             print(f"a promise was broken: {broken}")
             return 1
-    print(f"{options.cycles} kills: nothing lost, nothing twice, nobody asked too early")
+    print(f"{options.cycles} kills: nothing lost, nothing twice, no feed requested too early")
     return 0
 
 
 async def _soak(home: Path, cycles: int, feeds: int) -> None:
     async with pressing(feeds, min(feeds, 250)) as press:
-        mill, ledger = Mill(home), Ledger(home)
+        mill, ledger = Mill(home, **SHORT_LEASE), Ledger(home)
         await mill.subscribe(press.addresses)
         for cycle in range(cycles):
-            point = POINTS[cycle // 2 % len(POINTS)] if cycle % 2 else None
-            # One kill in two is at a failpoint, at a later passage in every round.
-            passage = cycle // (2 * len(POINTS)) % 5 + 1
-            async with await mill.start(f"{point}@{passage}" if point else None) as running:
-                if point:
-                    await running.ended()
-                else:
+            if cycle % 2:  # at a failpoint, at a later passage in every round
+                turn, number = divmod(cycle // 2, len(RUN_FAILPOINTS))
+                failpoint = f"{RUN_FAILPOINTS[number]}@{turn % 5 + 1}"
+                assert await die_at(mill, failpoint) == -signal.SIGKILL, failpoint
+            else:
+                async with await mill.start() as running:
                     await kill_after_requests(running, press, *moment_of(cycle))
             ledger.check(press)
             if cycle % 50 == 0:
-                print(f"{cycle} kills, {ledger.size()} entries, all in order")
-        await settle(mill, ledger, press)
+                print(f"{cycle + 1} kills, {ledger.size()} entries, all in order", flush=True)
+        await finish_and_check(mill, ledger, press)
 
 
 if __name__ == "__main__":

@@ -23,8 +23,10 @@ from typing import Final
 
 from tests.support.children.consume_events import KINDS
 from tests.support.consumer_journal import cursor_of, done_by
-from tests.support.run_process import SETTINGS
+from tests.support.living_feeds_publisher import Press
+from tests.support.run_process import SETTINGS, SHORT_LEASE
 from tests.support.servers.free_port import free_port
+from tests.support.store_ledger import Ledger
 from tests.support.waiting import HANG_GUARD_SEC, wait_until
 
 from feedmill.adapters.settings import load_config
@@ -53,13 +55,21 @@ _HASTY: Final = {
 class Trial:
     """The processes on one home folder; each has a name, and whoever is killed is started again."""
 
-    def __init__(self, folder: Path, *, writers: int, mills: int) -> None:
+    def __init__(
+        self, folder: Path, *, writers: int, mills: int, writer_pause_sec: float = 0.0
+    ) -> None:
         self._home, self._journals = folder / "home", folder / "journals"
         self._journals.mkdir(parents=True)
         self._ports = [free_port() for _ in range(3)]  # REST, gRPC, webhook
         self._writers = [f"writer{number}" for number in range(writers)]
         self._mills = [f"mill{number}" for number in range(mills)]
-        self._own: dict[str, str] = {**SETTINGS, **_HASTY, "FEEDMILL_HOME": str(self._home)}
+        self._writer_pause_sec = writer_pause_sec
+        self._own: dict[str, str] = {
+            **SETTINGS,
+            **SHORT_LEASE,
+            **_HASTY,
+            "FEEDMILL_HOME": str(self._home),
+        }
         self._alive: dict[str, asyncio.subprocess.Process] = {}
         self.kills: Counter[str] = Counter()
 
@@ -91,16 +101,22 @@ class Trial:
         """All who write, the mills included; their commits under way are lost or whole."""
         await self.kill(*self._writers, *self._mills)
 
-    async def settle(self) -> int:
-        """Nobody writes any more, and every reader comes to the end; how long the log is."""
+    async def settle(self, press: Press | None = None) -> int:
+        """Nobody writes any more, and every reader comes to the end; how long the log is.
+
+        The mill behind the server polls on; it has reached the end when it has every item.
+        """
         for name in (*self._writers, *self._mills):
             await self._kill(name)
             self.kills[_kind(name)] -= 1  # nobody is meant to survive this one
-        last = self._last_seq()
-        if self._mills:  # the mill behind the door polls on; its feeds have an end too
-            last = await self._quiet()
-        for name in READERS:
-            await self._come_to(name, last)
+        if press is not None:
+            ledger = Ledger(self._home)
+            await wait_until(lambda: ledger.has(press), "every item")
+        last = -1
+        while last != (now := self._last_seq()):
+            last = now
+            for name in READERS:
+                await self._come_to(name, last)
         return last
 
     def check(self) -> dict[str, int]:
@@ -143,6 +159,7 @@ class Trial:
                 sys.executable,
                 str(_HERE / "children" / "commit_entries_sqlite.py"),
                 str(self._home),
+                str(self._writer_pause_sec),
             ],
         }
         reader = [
@@ -171,15 +188,6 @@ class Trial:
         """Wait until a reader is there."""
         await wait_until(lambda: self.reached(name) >= aim, f"{name} at event {aim}")
 
-    async def _quiet(self) -> int:
-        """The end of the log, once nothing was added for a while."""
-        last, still = self._last_seq(), 0
-        while still < 15:
-            await asyncio.sleep(0.2)
-            now = self._last_seq()
-            last, still = now, still + 1 if now == last else 0
-        return last
-
     def _last_seq(self) -> int:
         return int(self._rows("SELECT coalesce(max(seq), 0) FROM outbox")[0][0])
 
@@ -192,9 +200,11 @@ class Trial:
 
 
 @asynccontextmanager
-async def trial(folder: Path, *, writers: int = 2, mills: int = 0) -> AsyncIterator[Trial]:
+async def trial(
+    folder: Path, *, writers: int = 2, mills: int = 0, writer_pause_sec: float = 0.0
+) -> AsyncIterator[Trial]:
     """A trial that leaves no process behind."""
-    one = Trial(folder, writers=writers, mills=mills)
+    one = Trial(folder, writers=writers, mills=mills, writer_pause_sec=writer_pause_sec)
     try:
         yield one
     finally:

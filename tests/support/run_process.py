@@ -18,7 +18,6 @@ from feedmill.engine.subscribe.add_feed import subscribe
 
 CHILD: Final = Path(__file__).parent / "children" / "command_line_with_faulty_disk.py"
 FLOOR_SEC: Final = 1.0  # no feed may be asked more often, whoever dies
-LEASE_SEC: Final = 6.5
 SETTINGS: Final = {
     "FEEDMILL_EGRESS_ALLOW_CIDRS": "127.0.0.0/8",
     "FEEDMILL_SCHEDULE_INITIAL_INTERVAL_SEC": "1",
@@ -27,14 +26,19 @@ SETTINGS: Final = {
     "FEEDMILL_SCHEDULE_BACKOFF_CAP_SEC": "2",
     "FEEDMILL_HOST_MIN_GAP_MS": "0",
     "HOST_RPS": "0",
-    "FETCH_TIMEOUT_MS": "1000",
-    "FEEDMILL_RUN_LEASE_SEC": str(LEASE_SEC),
+    # Far beyond what any machine needs: no fetch, lease or drain ends because of a busy one.
+    "FETCH_TIMEOUT_MS": "250000",
+    "FEEDMILL_RUN_LEASE_SEC": "300",
+    "FEEDMILL_RUN_DRAIN_SEC": "250",
     "FEEDMILL_RUN_IDLE_SEC": "0.05",
     "FEEDMILL_RUN_CONCURRENCY": "4",
     "FEEDMILL_STORE_SEGMENT_BYTES": "40000",
     "FEEDMILL_LOG": "warning",
     "FEEDMILL_LOG_JSON": "1",
 }
+# For processes that are killed again and again: what they held is free again soon. It has to
+# outlast a fetch by five seconds; a fetch that a busy machine does not finish is tried again.
+SHORT_LEASE: Final = {"FETCH_TIMEOUT_MS": "1000", "FEEDMILL_RUN_LEASE_SEC": "6.5"}
 
 
 class Mill:

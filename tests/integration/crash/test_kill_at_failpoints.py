@@ -1,56 +1,54 @@
-"""kill -9 at every named place and at moments of no kind; then the books are read.
+"""`feedmill run` killed with -9 at every failpoint and at random moments; then the store is checked.
 
 It shows that nothing depends on what a process still wanted to do. It does not show a power cut:
-the operating system lives on and keeps what was written to it.
+the operating system lives on and keeps what was written to it. `make soak` does the same with
+hundreds of kills.
 """
 
 import asyncio
 import signal
-from hashlib import sha256
 from pathlib import Path
 
-import msgspec
-from tests.support.living_feeds_publisher import Press, pressing
-from tests.support.run_process import Mill, Running
+from tests.support.kill_cycles import (
+    RUN_FAILPOINTS,
+    die_at,
+    finish_and_check,
+    kill_after_requests,
+    moment_of,
+)
+from tests.support.living_feeds_publisher import pressing
+from tests.support.run_process import SHORT_LEASE, Mill
 from tests.support.store_ledger import Ledger, check_spacing
-from tests.support.waiting import HANG_GUARD_SEC, wait_until
-
-from feedmill.adapters.failpoints import POINTS
+from tests.support.waiting import wait_until
 
 FEEDS, HOSTS = 70, 60
-RANDOM_KILLS = 25
-# A mill on one machine hands nothing to a bus; relays die at these in tests/integration/bus.
-ON_ONE_MACHINE = tuple(point for point in POINTS if not point.startswith("bus-"))
+RANDOM_KILLS = 5
 
 
-def test_a_mill_that_dies_at_every_failpoint_loses_nothing_and_repeats_nothing(
+def test_run_killed_at_every_failpoint_loses_and_repeats_nothing(
     tmp_path: Path,
 ) -> None:
     async def story() -> None:
         async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = Mill(tmp_path / "home"), Ledger(tmp_path / "home")
+            mill, ledger = Mill(tmp_path / "home", **SHORT_LEASE), Ledger(tmp_path / "home")
             await mill.subscribe(press.addresses)
 
-            for passage in (1, 3):
-                for point in ON_ONE_MACHINE:
-                    async with await mill.start(f"{point}@{passage}") as running:
-                        await wait_until(
-                            lambda: not running.is_alive, f"dying at {point}@{passage}"
-                        )
-                    assert running.process.returncode == -signal.SIGKILL, point
-                    ledger.check(press)
+            for number, point in enumerate(RUN_FAILPOINTS):
+                passage = (1, 3)[number % 2]
+                assert await die_at(mill, f"{point}@{passage}") == -signal.SIGKILL, point
+                ledger.check(press)
 
-            await settle(mill, ledger, press)
+            await finish_and_check(mill, ledger, press)
 
     asyncio.run(story())
 
 
-def test_a_mill_that_is_killed_at_any_moment_loses_nothing_and_repeats_nothing(
+def test_run_killed_at_random_moments_loses_and_repeats_nothing(
     tmp_path: Path,
 ) -> None:
     async def story() -> None:
         async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = Mill(tmp_path / "home"), Ledger(tmp_path / "home")
+            mill, ledger = Mill(tmp_path / "home", **SHORT_LEASE), Ledger(tmp_path / "home")
             await mill.subscribe(press.addresses)
 
             for cycle in range(RANDOM_KILLS):
@@ -58,12 +56,12 @@ def test_a_mill_that_is_killed_at_any_moment_loses_nothing_and_repeats_nothing(
                     await kill_after_requests(running, press, *moment_of(cycle))
                 ledger.check(press)
 
-            await settle(mill, ledger, press)
+            await finish_and_check(mill, ledger, press)
 
     asyncio.run(story())
 
 
-def test_a_feed_that_was_asked_just_before_the_crash_is_not_asked_early_after_it(
+def test_feed_requested_just_before_a_crash_is_not_requested_early_after_it(
     tmp_path: Path,
 ) -> None:
     """The last feed of a lane is asked long after the claim: the run persisted with it must hold."""
@@ -97,46 +95,3 @@ def test_a_feed_that_was_asked_just_before_the_crash_is_not_asked_early_after_it
             check_spacing(press, floor_sec)
 
     asyncio.run(story())
-
-
-def moment_of(cycle: int) -> tuple[int, float]:
-    """After how many requests, and how much later; drawn once for every cycle."""
-    drawn = sha256(f"kill {cycle}".encode()).digest()
-    return drawn[0] % 40 + 1, drawn[1] / 255 * 0.05
-
-
-async def kill_after_requests(
-    running: Running, press: Press, requests: int, later_sec: float
-) -> None:
-    """kill -9 in the middle of the work."""
-    seen = 0
-    enough = asyncio.Event()
-
-    def count() -> None:
-        nonlocal seen
-        seen += 1
-        if seen >= requests:
-            enough.set()
-
-    press.on_request = count
-    await asyncio.wait_for(enough.wait(), HANG_GUARD_SEC)
-    press.on_request = lambda: None
-    await asyncio.sleep(later_sec)
-    assert running.is_alive
-    await running.kill()
-
-
-async def settle(mill: Mill, ledger: Ledger, press: Press) -> None:
-    """Publish no more, let one mill catch up and leave, then read everything."""
-    press.resting = True
-    async with await mill.start() as running:
-        await wait_until(lambda: ledger.has(press), "catching up")
-        assert await running.stop() == 0
-    ledger.check(press)
-    assert ledger.has(press)
-    ledger.check_delivered()
-    assert ledger.leases(running.process.pid) == 0
-    code, printed = await mill.command("verify", "--json")
-    report = msgspec.json.decode(printed)
-    assert (code, report["problems"]) == (0, [])
-    assert not mill.said("surprised")

@@ -1,6 +1,7 @@
-"""Two processes on one store, SQLite or PostgreSQL, and one that has to leave while it is busy."""
+"""Two processes on one store, SQLite or PostgreSQL: shared work, a crash, and a stop under load."""
 
 import asyncio
+from collections.abc import Iterable
 from pathlib import Path
 
 from tests.support.living_feeds_publisher import Press, pressing
@@ -10,10 +11,11 @@ from tests.support.waiting import wait_until
 
 from feedmill_demo.server.script import no_answer
 
-FEEDS, HOSTS = 30, 30
+FEEDS, HOSTS = 16, 16
+LANES = 4  # as many as one process works at a time
 
 
-def test_two_mills_share_the_work_and_ask_every_feed_once_per_run(
+def test_two_processes_share_the_feeds_and_poll_each_once_per_run(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story() -> None:
@@ -25,7 +27,9 @@ def test_two_mills_share_the_work_and_ask_every_feed_once_per_run(
             async with await mill.start() as one, await mill.start() as two:
                 pids = (one.process.pid, two.process.pid)
                 await wait_until(lambda: all(map(ledger.is_present, pids)), "both at work")
-                await wait_until(lambda: least_asked(press) >= 4, "four runs of every feed")
+                await wait_until(
+                    lambda: fewest_polls(press, range(FEEDS)) >= 3, "three runs of every feed"
+                )
                 press.resting = True
                 await wait_until(lambda: ledger.has(press), "every item")
                 assert (await one.stop(), await two.stop()) == (0, 0)
@@ -39,7 +43,7 @@ def test_two_mills_share_the_work_and_ask_every_feed_once_per_run(
     asyncio.run(story())
 
 
-def test_the_lanes_of_a_dead_mill_are_taken_over_when_their_lease_ends(
+def test_lanes_of_a_killed_process_are_taken_over_only_when_their_lease_ends(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story() -> None:
@@ -47,19 +51,21 @@ def test_the_lanes_of_a_dead_mill_are_taken_over_when_their_lease_ends(
             mill = Mill(tmp_path / "home", store_url)
             ledger = ledger_of(mill.home, store_url)
             await mill.subscribe(press.addresses)
-            async with await mill.start() as dying:
-                pid = dying.process.pid
-                await wait_until(lambda: ledger.leases(pid) > 0, "lanes of the first mill")
-                press.answers = dict.fromkeys(range(FEEDS), no_answer())  # it holds what it has
-                await wait_until(lambda: ledger.leases(pid) == 4, "as many lanes as it can work")
-                await dying.kill()
+            press.answers = dict.fromkeys(range(FEEDS), no_answer())  # it keeps what it has
+            async with await mill.start() as killed:
+                pid = killed.process.pid
+                await wait_until(lambda: len(press.asked) == LANES, "a request in every lane")
+                await killed.kill()
+            held = set(press.asked)
             press.answers = {}
-            left = ledger.leases(pid)  # 4, unless a fetch has just come to its limit
-            assert left > 0
 
             async with await mill.start() as heir:
-                assert ledger.leases(pid) == left  # theirs still, although they are dead
-                await wait_until(lambda: ledger.leases(pid) == 0, "the end of the leases")
+                others = set(range(FEEDS)) - held
+                await wait_until(lambda: fewest_polls(press, others) >= 2, "polls of the others")
+                assert ledger.leases(pid) == LANES
+                assert [len(press.asked[number]) for number in held] == [1] * LANES
+                ledger.expire_leases(pid)
+                await wait_until(lambda: ledger.leases(pid) == 0, "the takeover")
                 press.resting = True
                 await wait_until(lambda: ledger.has(press), "every item")
                 assert await heir.stop() == 0
@@ -70,7 +76,7 @@ def test_the_lanes_of_a_dead_mill_are_taken_over_when_their_lease_ends(
     asyncio.run(story())
 
 
-def test_a_mill_under_load_leaves_nothing_behind_when_it_is_told_to_stop(
+def test_run_stopped_with_requests_under_way_gives_back_every_lane(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story() -> None:
@@ -78,10 +84,8 @@ def test_a_mill_under_load_leaves_nothing_behind_when_it_is_told_to_stop(
             mill = Mill(
                 tmp_path / "home",
                 store_url,
-                FETCH_TIMEOUT_MS="20000",
-                FEEDMILL_RUN_LEASE_SEC="30",
                 FEEDMILL_RUN_DRAIN_SEC="1",
-                FEEDMILL_RUN_CONCURRENCY="16",
+                FEEDMILL_RUN_CONCURRENCY="12",
             )
             ledger = ledger_of(mill.home, store_url)
             await mill.subscribe(press.addresses)
@@ -105,9 +109,9 @@ def test_a_mill_under_load_leaves_nothing_behind_when_it_is_told_to_stop(
     asyncio.run(story())
 
 
-def least_asked(press: Press) -> int:
-    """How often the feed was asked that was asked least."""
-    return min((len(press.asked[number]) for number in range(FEEDS)), default=0)
+def fewest_polls(press: Press, feeds: Iterable[int]) -> int:
+    """How often the feed was requested that was requested least."""
+    return min(len(press.asked[number]) for number in feeds)
 
 
 async def deliver_the_rest(mill: Mill, ledger: Ledger) -> None:

@@ -1,4 +1,4 @@
-"""Several workers on one store: they share, leave, die and are restarted, and nobody is asked twice."""
+"""Several workers on one store, restarted in turn, drained and killed: no feed is polled twice."""
 
 import asyncio
 import json
@@ -8,25 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.living_feeds_publisher import Press, pressing
-from tests.support.run_process import Mill, Running
+from tests.support.run_process import SHORT_LEASE, Mill, Running
 from tests.support.store_ledger import Ledger, ledger_of
 from tests.support.waiting import wait_until
 
 from feedmill_demo.server.script import no_answer
 
-FEEDS, HOSTS = 16, 16
+FEEDS, HOSTS = 8, 8
 WORKER = ("worker",)
 DRAINING = "SELECT draining FROM workers"
-LONG_LEASE = {"FEEDMILL_RUN_LEASE_SEC": "300"}  # far beyond every limit: who waits for it fails
-KILLS = 6
+LANES = 4  # as many as one worker works at a time
+KILLS = 3
 
 
-def test_workers_that_are_restarted_in_turn_hand_their_hosts_over_at_once(
+def test_workers_restarted_in_turn_hand_over_their_hosts_without_waiting_for_a_lease(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story() -> None:
         async with pressing(FEEDS, HOSTS) as press:
-            mill = Mill(tmp_path / "home", store_url, **LONG_LEASE)
+            mill = Mill(tmp_path / "home", store_url)
             ledger = ledger_of(mill.home, store_url)
             await mill.subscribe(press.addresses)
             workers = [await started(mill, ledger) for _ in range(2)]
@@ -55,24 +55,19 @@ def test_workers_that_are_restarted_in_turn_hand_their_hosts_over_at_once(
     asyncio.run(story())
 
 
-def test_a_worker_that_drains_is_shown_so_and_a_second_signal_ends_it_at_once(
+def test_draining_worker_is_listed_as_draining_and_a_second_signal_ends_it(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story() -> None:
         async with pressing(FEEDS, HOSTS) as press:
-            mill = Mill(
-                tmp_path / "home",
-                store_url,
-                FETCH_TIMEOUT_MS="250000",
-                FEEDMILL_RUN_LEASE_SEC="300",
-                FEEDMILL_RUN_DRAIN_SEC="200",  # it would outlast the test
-                FEEDMILL_RUN_CONCURRENCY="8",
-            )
+            mill = Mill(tmp_path / "home", store_url)  # its drain would outlast the test
             ledger = ledger_of(mill.home, store_url)
             await mill.subscribe(press.addresses)
             press.answers = dict.fromkeys(range(FEEDS), no_answer())
             async with await mill.start(role=WORKER) as slow:
-                await wait_until(lambda: ledger.leases(slow.process.pid) == 8, "all places taken")
+                await wait_until(
+                    lambda: ledger.leases(slow.process.pid) == LANES, "all places taken"
+                )
                 await wait_until(lambda: ledger.rows(DRAINING) == [(0,)], "a sign of life")
 
                 slow.signal(signal.SIGTERM)
@@ -88,18 +83,16 @@ def test_a_worker_that_drains_is_shown_so_and_a_second_signal_ends_it_at_once(
     asyncio.run(story())
 
 
-def test_workers_that_are_killed_lose_nothing_and_repeat_nothing(
-    tmp_path: Path, migrated_dsn: str
-) -> None:
+def test_killed_workers_lose_and_repeat_nothing(tmp_path: Path, migrated_dsn: str) -> None:
     async def story() -> None:
         async with pressing(FEEDS, HOSTS) as press:
-            mill = Mill(tmp_path / "home", migrated_dsn)
+            mill = Mill(tmp_path / "home", migrated_dsn, **SHORT_LEASE)
             ledger = ledger_of(mill.home, migrated_dsn)
             await mill.subscribe(press.addresses)
             workers = [await started(mill, ledger) for _ in range(3)]
 
             for cycle in range(KILLS):
-                await some_requests(press, sha256(f"worker {cycle}".encode()).digest()[0] % 30 + 5)
+                await some_requests(press, sha256(f"worker {cycle}".encode()).digest()[0] % 15 + 5)
                 await workers[cycle % 3].kill()
                 workers[cycle % 3] = await started(mill, ledger)
             press.resting = True
@@ -114,18 +107,18 @@ def test_workers_that_are_killed_lose_nothing_and_repeat_nothing(
     asyncio.run(story())
 
 
-def test_what_a_killed_worker_held_is_shown_until_its_lease_ends(
+def test_lanes_of_a_killed_worker_are_listed_until_their_lease_ends(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story() -> None:
         async with pressing(FEEDS, HOSTS) as press:
-            mill = Mill(tmp_path / "home", store_url, FETCH_TIMEOUT_MS="250000", **LONG_LEASE)
+            mill = Mill(tmp_path / "home", store_url)
             ledger = ledger_of(mill.home, store_url)
             await mill.subscribe(press.addresses)
             press.answers = dict.fromkeys(range(FEEDS), no_answer())
             async with await mill.start(role=WORKER) as dying:
                 pid = dying.process.pid
-                await wait_until(lambda: ledger.leases(pid) == 4, "lanes")
+                await wait_until(lambda: ledger.leases(pid) == LANES, "lanes")
                 await wait_until(
                     lambda: ledger.number("SELECT count(*) FROM workers") == 1, "a sign"
                 )
@@ -133,11 +126,11 @@ def test_what_a_killed_worker_held_is_shown_until_its_lease_ends(
             (one,) = await listed(mill)
             code, table = await mill.command("workers", "--lanes")
 
-            assert (one["role"], len(one["lanes"])) == ("worker", 4)
+            assert (one["role"], len(one["lanes"])) == ("worker", LANES)
             assert one["name"].endswith(f":{pid}")
             assert {lane["feeds"] for lane in one["lanes"]} == {1}
             assert code == 0
-            assert table.decode().count(one["name"]) == 4
+            assert table.decode().count(one["name"]) == LANES
 
     asyncio.run(story())
 
@@ -150,7 +143,7 @@ async def started(mill: Mill, ledger: Ledger) -> Running:
 
 
 async def listed(mill: Mill) -> list[dict[str, Any]]:
-    """Who works there, as the command line tells programs."""
+    """The workers, as `feedmill workers --json` lists them."""
     code, printed = await mill.command("workers", "--json")
     assert code == 0
     items: list[dict[str, Any]] = json.loads(printed)["items"]

@@ -1,6 +1,6 @@
-"""A process that commits refreshes with new entries, as fast as it can, until it is killed.
+"""A process that commits refreshes with new entries until it is killed.
 
-`writing_mill_child.py HOME`: each life has a feed of its own, which nobody else polls.
+`commit_entries_sqlite.py HOME PAUSE_SEC`: each life has a feed of its own, which nobody else polls.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from feedmill.model.event import NewEvent
 PER_COMMIT = 3
 
 
-async def write(home: Path) -> None:
+async def write(home: Path, pause_sec: float) -> None:
     """One commit after the other; the log grows by three events with each."""
     store = await SqliteStore.open(home / DATABASE_NAME)
     name = SystemClock().new_id()
@@ -34,7 +34,8 @@ async def write(home: Path) -> None:
     for run in count(1):
         entries = [an_entry(f"{name}-{run}-{piece}") for piece in range(PER_COMMIT)]
         feed = await poll(store, feed, run, entries, at=NOON + timedelta(seconds=run))
+        await asyncio.sleep(pause_sec)
 
 
 if __name__ == "__main__":
-    asyncio.run(write(Path(sys.argv[1])))
+    asyncio.run(write(Path(sys.argv[1]), float(sys.argv[2])))

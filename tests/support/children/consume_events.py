@@ -1,4 +1,4 @@
-"""A consumer as a program of its own: `consumer_child.py KIND FOLDER REST_PORT GRPC_PORT HOOK_PORT`.
+"""A consumer as a program of its own: `consume_events.py KIND FOLDER REST_PORT GRPC_PORT HOOK_PORT`.
 
 It reads the log in one of the ways that there are, keeps its journal in FOLDER, goes on whenever
 the server goes away, and works until it is killed. The token and the webhook's secret come in the
