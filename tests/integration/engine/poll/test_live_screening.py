@@ -279,7 +279,10 @@ def test_what_cannot_be_read_any_more_is_noted_and_the_rest_is_exported(play: Pl
         window = await held_window(stage.services)
 
         assert [one.title for one in window.file.candidates] == ["Title 2"]
-        assert sorted(one.note for one in window.file.sources) == ["", "a raw document is not kept any more"]
+        assert sorted(one.note for one in window.file.sources) == [
+            "",
+            "a raw document is not kept any more",
+        ]
 
     play(story)
 
