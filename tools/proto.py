@@ -6,12 +6,10 @@ Only messages are generated. Services are registered from their descriptors, bec
 a proto package `feedmill` would be imported from the package `feedmill` that is ours.
 """
 
+import subprocess
 import sys
-from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-from grpc_tools import protoc
 
 ROOT = Path(__file__).parent.parent
 PROTO = "feedmill/v1/feedmill.proto"
@@ -28,18 +26,20 @@ def main() -> int:
 
 
 def generate(target: Path) -> None:
-    """Compile the proto file and put its modules into a folder, without the folders of its name."""
-    own = files("grpc_tools") / "_proto"
+    """Compile the proto file and put its modules into a folder, without the folders of its name.
+
+    The compiler runs in a process of its own: its protobuf and the one inside onnxruntime-extensions
+    abort a process that loads both, as a test process may.
+    """
     with TemporaryDirectory(prefix="feedmill-proto-") as scratch:
-        words = [
-            "protoc",
+        command = [
+            *(sys.executable, "-m", "grpc_tools.protoc"),  # it adds the path of its own proto files
             f"-I{ROOT / 'proto'}",
-            f"-I{own}",
             f"--python_out={scratch}",
             f"--pyi_out={scratch}",
             PROTO,
         ]
-        if protoc.main(words) != 0:
+        if subprocess.run(command, check=False).returncode != 0:
             message = f"{PROTO} does not compile"
             raise SystemExit(message)
         made = Path(scratch) / Path(PROTO).parent
