@@ -34,7 +34,7 @@ from feedmill.model.feed import Feed, NewFeed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
-from feedmill.schedule.feed_state import initial_state
+from feedmill.schedule.interval import initial_state
 
 _WAVE: Final = 500
 _PROFILE_LINES: Final = 45

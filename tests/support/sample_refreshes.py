@@ -9,8 +9,13 @@ from msgspec.structs import replace
 from feedmill.config import IdentifyConfig, ScheduleConfig
 from feedmill.engine.ports.store import Store
 from feedmill.identify.diff import diff
-from feedmill.identify.identify import articles_of, identify, keys_of
-from feedmill.identify.unchanged import known_slice_digests, match_unchanged
+from feedmill.identify.identify import (
+    articles_of,
+    identify,
+    keys_of,
+    known_slice_digests,
+    match_unchanged,
+)
 from feedmill.model.entry import Entry
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Claim, Feed, FetchRecord, Lane, NewFeed

@@ -18,7 +18,7 @@ from feedmill.adapters.screeners.lexical import LexicalScreener
 from feedmill.adapters.screeners.llm import LlmScreener
 from feedmill.app.models import model_folder
 from feedmill.config import Config
-from feedmill.engine.ports.screener import Screener
+from feedmill.engine.ports.two_phase import Screener
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.errors import (
     ConfigError,

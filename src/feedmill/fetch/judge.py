@@ -7,12 +7,11 @@ status, its framing or its very first bytes say so.
 from datetime import datetime
 
 from feedmill.fetch.bot_walls import begins_as_page, detect_bot_wall, is_html_type
-from feedmill.fetch.freshness import freshness_sec
+from feedmill.fetch.caching import freshness_sec, learn_validators, renew_validators
 from feedmill.fetch.headers import header_list, header_value, header_values
 from feedmill.fetch.link_headers import link_headers
 from feedmill.fetch.redirects import permanent_target
 from feedmill.fetch.retry_after import retry_after_sec
-from feedmill.fetch.validators import learn_validators, renew_validators
 from feedmill.model.fetch import (
     Failed,
     FailureReason,

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import split_url
 from feedmill.config import FetchConfig
+from feedmill.fetch.caching import are_valid_for, conditional_fields
 from feedmill.fetch.headers import is_sendable
 from feedmill.fetch.redirects import same_origin
-from feedmill.fetch.validators import are_valid_for, conditional_fields
 from feedmill.model.feed import FeedOverrides
 from feedmill.model.fetch import FetchLimits, FetchPlan, Headers, Validators
 

@@ -1,13 +1,25 @@
-"""Identifies the entries of one document, and lists the keys to look up in the store."""
+"""Identifies the entries of one document, and lists the keys to look up in the store.
+
+Entries whose slice stands in the document again are recognised by its digest, without reading
+them (D31).
+"""
 
 from collections.abc import Iterable, Sequence
 
 from feedmill.config import IdentifyConfig
 from feedmill.identify import hashes
 from feedmill.identify.document_profile import DocumentProfile, profile_document
+from feedmill.identify.hashes import content_version
 from feedmill.identify.keys import dedupe_key, entry_uid, identity_keys, spare_keys
 from feedmill.model.entry import Entry
-from feedmill.model.identity import FeedIdentity, Identified, IdentityKey, UnchangedEntry
+from feedmill.model.identity import (
+    FeedIdentity,
+    Identified,
+    IdentityKey,
+    KnownEntry,
+    UnchangedEntry,
+)
+from feedmill.model.parsed import Slice
 
 
 def identify(
@@ -35,6 +47,32 @@ def keys_of(seen: Iterable[Identified]) -> frozenset[IdentityKey]:
 def articles_of(seen: Iterable[Identified]) -> frozenset[str]:
     """Every article hash to ask the store for (D10)."""
     return frozenset(item.article_hash for item in seen if item.article_hash is not None)
+
+
+def known_slice_digests(known: Iterable[KnownEntry], reader: str = "") -> frozenset[str]:
+    """The slice digests that the parser may pass over.
+
+    Not those of removed or expired rows, which must be read again to come back, nor those that
+    an older parser, normaliser or recipe read.
+    """
+    return frozenset(
+        row.slice_digest
+        for row in known
+        if row.slice_digest is not None and _is_current(row, content_version(reader))
+    )
+
+
+def match_unchanged(
+    known: Iterable[KnownEntry], slices: Iterable[Slice]
+) -> tuple[UnchangedEntry, ...]:
+    """The rows whose slice stands in the document again, in document order, each once."""
+    rows = {row.slice_digest: row for row in sorted(known, key=_entry_id, reverse=True)}
+    found: dict[int, UnchangedEntry] = {}
+    for piece in slices:
+        row = rows.get(piece.digest)
+        if row is not None and row.entry_id not in found:
+            found[row.entry_id] = UnchangedEntry(known=row, matched_by="slice", slice=piece)
+    return tuple(found.values())
 
 
 def _identified(
@@ -68,3 +106,11 @@ def _identified(
         article_version=hashes.article_version(prefix),
         match_confidence="high" if use_guid or (link is not None and not shared) else "low",
     )
+
+
+def _is_current(row: KnownEntry, version: str) -> bool:
+    return not row.removed and row.content_hash is not None and row.content_version == version
+
+
+def _entry_id(row: KnownEntry) -> int:
+    return row.entry_id

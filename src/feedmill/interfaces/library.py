@@ -82,8 +82,8 @@ async def canonicalize(
         budget=budget,
         presets=_presets(presets, levels),
         tracking_params=None if tracking_params is None else tuple(tracking_params),
-        rewrites=tuple(_named(one, REWRITES) for one in rewrites),
-        probes=tuple(_named(one, PROBES) for one in probes),
+        rewrites=tuple(_named("rewrites", one, REWRITES) for one in rewrites),
+        probes=tuple(_named("probes", one, PROBES) for one in probes),
         use_signature=use_signature,
         prefer_https=prefer_https,
         prefer_no_www=prefer_no_www,
@@ -151,16 +151,16 @@ def _presets(
     names = {level: name for name, level in PRESET_LEVELS.items()}
     unknown = [level for level in levels if level not in (*names, 0, 1)]
     if unknown:
-        message = f"unknown level {unknown[0]}; choose from 0 to 5"
+        message = f"levels contains {unknown[0]!r}, which does not exist; choose from 0 to 5"
         raise UsageError(message)
     # Levels 0 and 1 are the address itself, which is always there.
     return tuple(names[level] for level in levels if level in names)
 
 
-def _named(one: str | T, known: dict[str, T]) -> T:
+def _named(what: str, one: str | T, known: dict[str, T]) -> T:
     if not isinstance(one, str):
         return one
     if one not in known:
-        message = f"{one!r} is unknown; choose from: {', '.join(known)}"
+        message = f"{what} contains {one!r}, which does not exist; choose from: {', '.join(known)}"
         raise UsageError(message)
     return known[one]

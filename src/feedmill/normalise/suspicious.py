@@ -7,7 +7,7 @@ is kept. A clean field costs a few substring searches over its bytes.
 import re
 
 from feedmill.model.entry import Finding, FindingCode
-from feedmill.normalise.entities import decode_references
+from feedmill.normalise.text import decode_references
 
 DETAIL_MAX_CHARS = 200
 _SHORT_CHARS = 256

@@ -3,13 +3,17 @@
 Decode, strip, and again until nothing changes: `&lt;b&gt;` decoded after stripping would bring
 the tag back. A bare `<` that no tokenizer reads as a tag stays: `1 < 2 and 3 > 2` is text.
 NFKC is not applied: it turns `x²` into `x2` and belongs into hashes only.
+
+Only references (HTML entities) that end in a semicolon count (D2): `html.unescape` also reads
+`&copy=1` in a query string as a copyright sign. Numbers follow HTML §13.2.5.80: the C1 range means
+Windows-1252.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable
+from html.entities import html5
 
-from feedmill.normalise.entities import decode_references, defuse_references
 from feedmill.normalise.html.tokens import (
     BLOCK_TAGS,
     DROPPED_TAGS,
@@ -20,7 +24,6 @@ from feedmill.normalise.html.tokens import (
 
 _MAX_ROUNDS = 4
 _WINDOW_FACTOR = 3  # markup is seldom this many times as long as its text
-
 # Controls but white space; word joiner, byte order mark, annotation marks, non-characters; the
 # zero-width space but where Thai, Lao, Burmese and Khmer use it to part words. The joiners
 # U+200C and U+200D stay: Persian, the Indic scripts and emoji need them.
@@ -34,6 +37,11 @@ _TAG_OPENER = re.compile(r"<(?=[A-Za-z/!?])")
 _CUT_TAG = re.compile(r"</?(?:[A-Za-z][\w:-]*(?:\s+[\w:-]*)?)?\Z")
 _HAS_ATTRIBUTE = re.compile(r"\s[\w:-]+=")
 _LONGEST_CLUSTER = 32
+
+_AMPERSANDS = re.compile(r"&(?:(?:amp|AMP|#0*+38|#[xX]0*+26);)++")
+_REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9A-Fa-f]++)|([0-9]++))|([A-Za-z][A-Za-z0-9]{1,31}));")
+_REPLACEMENT = "\ufffd"
+_LONGEST_NUMBER = 7  # 1114111 is the last character there is
 
 
 def clean_text(value: str, max_chars: int | None = None) -> str:
@@ -54,6 +62,19 @@ def remove_surrogates(text: str) -> str:
     if text.isascii() or not _SURROGATE.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
+
+
+def decode_references(text: str) -> str:
+    """The text with its references decoded, however often each ampersand was escaped.
+
+    `&amp;amp;lt;` becomes `<` in one step, so that deep escaping costs no further rounds.
+    """
+    return _REFERENCE.sub(_decoded, _AMPERSANDS.sub("&", text))
+
+
+def defuse_references(text: str) -> str:
+    """The text with a blank after each ampersand that would start a reference."""
+    return _REFERENCE.sub(lambda found: "& " + found[0][1:], text)
 
 
 def _settled(value: str, strip: Callable[[str], str | None]) -> str | None:
@@ -170,3 +191,23 @@ def _continues(text: str, index: int) -> bool:
         or character == "\u200d"
         or text[index - 1] == "\u200d"
     )
+
+
+def _decoded(found: re.Match[str]) -> str:
+    hexadecimal, decimal, name = found.groups()
+    if name:
+        return html5.get(name + ";", found[0])
+    digits = (hexadecimal or decimal).lstrip("0")
+    if not 0 < len(digits) <= _LONGEST_NUMBER:
+        return _REPLACEMENT
+    return _character(int(digits, 16 if hexadecimal else 10))
+
+
+def _character(number: int) -> str:
+    if number > 0x10FFFF:
+        return _REPLACEMENT
+    if 0x80 <= number <= 0x9F:
+        return bytes([number]).decode("windows-1252", "replace")
+    # Halves of a pair are kept: some publishers escape an emoji as two UTF-16 units, and
+    # they are put together when the text is joined.
+    return chr(number)

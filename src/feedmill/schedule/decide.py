@@ -29,8 +29,8 @@ from feedmill.schedule.delay import (
     wait_out_freshness,
     wait_out_pause,
 )
-from feedmill.schedule.feed_state import advance_state
 from feedmill.schedule.interval import (
+    advance_state,
     blend_cadence,
     current_interval,
     measure_cadence,

@@ -1,13 +1,17 @@
-"""The interval between polls: how it grows, shrinks and follows the feed's cadence (002 §6.2, D20).
+"""The interval between polls and the health of a feed: how a poll changes them (002 §6.2, D20).
 
 Each rule looks at the interval in seconds and answers with the step it takes, or with None when it
 leaves the interval alone. The cadence is measured from the feed's own entries (002 §6.3, D21).
+Nothing is silently dead (D24): a feed that is gone keeps being probed at the longest interval, and
+one success makes any feed active again.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from heapq import nlargest
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.model.schedule import (
@@ -20,6 +24,8 @@ from feedmill.model.schedule import (
     Step,
     StepCode,
 )
+
+_GONE = 410  # RFC 9110 15.5.11
 
 
 def measure_cadence(
@@ -111,6 +117,28 @@ def floor_of(hint: Hint[int] | None, config: ScheduleConfig) -> int:
     return 0 if hint is None else min(hint.value, config.max_interval_sec)
 
 
+def initial_state(config: ScheduleConfig) -> ScheduleState:
+    """The state of a feed that was never polled."""
+    return ScheduleState(interval_sec=config.initial_interval_sec)
+
+
+def advance_state(
+    state: ScheduleState, outcome: Outcome, *, now: datetime, config: ScheduleConfig
+) -> ScheduleState:
+    """The state after a poll: failures counted and health judged, the interval as it was."""
+    if outcome.kind != "failed":
+        if state.health == "active" and not state.consecutive_failures and not state.gone_seen_at:
+            return state
+        return replace(state, consecutive_failures=0, health="active", gone_seen_at=None)
+    failures = state.consecutive_failures + 1
+    return replace(
+        state,
+        consecutive_failures=failures,
+        health=_health_after_failure(state, outcome, failures, now, config),
+        gone_seen_at=state.gone_seen_at or (now if outcome.http_status == _GONE else None),
+    )
+
+
 def _backed_off(interval: float, config: ScheduleConfig) -> Step:
     # G1: beyond the cap `min(I * base, cap)` alone would shorten the interval, and an
     # overloaded host would be asked more often than before.
@@ -137,3 +165,20 @@ def _clamp(seconds: float, config: ScheduleConfig) -> float:
 
 def _step(code: StepCode, before: float, after: float) -> Step:
     return Step(code=code, of="interval", before=float(before), after=float(after))
+
+
+def _health_after_failure(
+    state: ScheduleState, outcome: Outcome, failures: int, now: datetime, config: ScheduleConfig
+) -> Health:
+    said_gone = outcome.http_status == _GONE
+    if state.health == "gone" or (said_gone and _was_gone_before(state, now, config)):
+        return "gone"
+    if said_gone or state.gone_seen_at or failures >= config.suspect_after_failures:
+        return "suspect"
+    return "backing-off"
+
+
+def _was_gone_before(state: ScheduleState, now: datetime, config: ScheduleConfig) -> bool:
+    # One 410 may be a deployment; two of them a day apart are meant.
+    first = state.gone_seen_at
+    return first is not None and now - first >= timedelta(seconds=config.gone_after_sec)

@@ -5,6 +5,9 @@ nothing about either. So the population is a bundled one, per script, and it is 
 probability is one logistic function for each choice of methods, fitted on the tuning part of the
 bundled evaluation set, with the middle moved a little down: other people's texts share fewer words
 with our examples than our own do.
+
+Twenty or more confirmations refit that function. The bundled one stays the anchor: weights are pulled
+towards it, so that a few one-sided confirmations bend the scores and do not break them.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,23 +15,26 @@ from math import exp, sqrt
 from typing import Final
 
 from feedmill.model.base import Value
-from feedmill.model.screening import Calibration, Method
+from feedmill.model.screening import Calibration, Label, Method, Score, Screening
 from feedmill.screen.texts import TextScript
 
 Raws = Mapping[str, float]  # topic: raw score
 Scales = Mapping[tuple[TextScript, str], "Scale"]
 
-
 LOCAL: Final[frozenset[Method]] = frozenset({"lexical", "embedding"})
-
 LEXICAL: Final = Calibration(weights={"lexical": 2.6}, bias=-2.6 * 1.55)
 EMBEDDING: Final = Calibration(weights={"embedding": 1.7}, bias=-1.7 * 2.45)
 HYBRID: Final = Calibration(weights={"lexical": 1.55, "embedding": 1.55}, bias=-1.55 * 3.7)
-
 _EDGE: Final = 30.0  # beyond this a probability is 0 or 1 for everybody
 _LEAST_SHARE: Final = 0.5  # of the spread over all topics: one that hits nothing has none itself
 _LEAST: Final = 1e-6
 PLACES: Final = 4  # of a score: below that, the order of additions is what one would read
+
+MIN_LABELS: Final = 20
+_FEWEST_EACH: Final = 3  # of confirmed and of turned down ones
+_PULL: Final = 2.0  # of the anchor, against the labels' own
+_ROUNDS: Final = 400
+_STEP: Final = 0.5
 
 
 class Scale(Value):
@@ -73,6 +79,36 @@ def calibration_for(methods: Collection[Method], learnt: Calibration | None) -> 
     return next((one for one in known if set(one.weights) == answered), None)
 
 
+def labels_of(
+    screenings: Sequence[Screening], confirmed: Collection[int], shown: Collection[int]
+) -> tuple[Label, ...]:
+    """What a review says: the confirmed are relevant, the rest of those that were shown is not."""
+    return tuple(
+        Label(
+            topic_set=screening.topic_set,
+            topic=topic,
+            z={one.method: one.z for one in _local(screening.scores, topic)},
+            is_relevant=screening.candidate_id in confirmed,
+        )
+        for screening in screenings
+        if screening.candidate_id in shown and (topic := _nearest(screening)) is not None
+    )
+
+
+def learn(
+    labels: Sequence[Label], methods: Collection[Method], topic_set: str
+) -> Calibration | None:
+    """A function fitted to the labels of these methods and topics; None while there are too few."""
+    anchor = calibration_for(methods, None)
+    wanted = LOCAL & set(methods)
+    own = [one for one in labels if one.topic_set == topic_set and set(one.z) == wanted]
+    relevant = sum(one.is_relevant for one in own)
+    enough = len(own) >= MIN_LABELS and min(relevant, len(own) - relevant) >= _FEWEST_EACH
+    if anchor is None or not enough:
+        return None
+    return _fit(own, anchor)
+
+
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
@@ -81,3 +117,42 @@ def _spread(values: Iterable[float]) -> float:
     known = list(values)
     mean = _mean(known)
     return sqrt(sum((value - mean) ** 2 for value in known) / len(known))
+
+
+def _fit(labels: Sequence[Label], anchor: Calibration) -> Calibration:
+    """Plain gradient descent on the penalised log loss: a handful of numbers, a few hundred steps."""
+    weights, bias = dict(anchor.weights), anchor.bias
+    size = len(labels)
+    for turn in range(_ROUNDS):
+        now = Calibration(weights=weights, bias=bias)
+        errors = [probability(one.z, now) - one.is_relevant for one in labels]
+        step = _STEP / sqrt(1 + turn / 50)
+        weights = {
+            method: weight
+            - step
+            * (
+                sum(error * one.z[method] for error, one in zip(errors, labels, strict=True))
+                + _PULL * (weight - anchor.weights[method])
+            )
+            / (size * _spread_of_labels(labels, method))
+            for method, weight in weights.items()
+        }
+        bias -= step * (sum(errors) + _PULL * (bias - anchor.bias)) / size
+    # A method never speaks against itself: that would be an accident of few labels.
+    kept = {method: max(weight, 0.0) for method, weight in weights.items()}
+    return Calibration(weights=kept, bias=bias, labels=size)
+
+
+def _spread_of_labels(labels: Sequence[Label], method: Method) -> float:
+    return max(1.0, sum(one.z[method] ** 2 for one in labels) / len(labels))
+
+
+def _nearest(screening: Screening) -> str | None:
+    if screening.topic is not None:
+        return screening.topic
+    local = [one for one in screening.scores if one.method in LOCAL]
+    return max(local, key=lambda one: one.z).topic if local else None
+
+
+def _local(scores: Sequence[Score], topic: str) -> tuple[Score, ...]:
+    return tuple(one for one in scores if one.method in LOCAL and one.topic == topic)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedmill.config import FetchConfig
-from feedmill.fetch.freshness import freshness_sec
+from feedmill.fetch.caching import freshness_sec
 from feedmill.fetch.guard import check_url
 from feedmill.fetch.http_dates import parse_http_date
 from feedmill.fetch.judge import judge

@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 from feedmill.config import IdentifyConfig
 from feedmill.identify.diff import diff
-from feedmill.identify.identify import articles_of, identify, keys_of
-from feedmill.identify.unchanged import known_slice_digests, match_unchanged
+from feedmill.identify.identify import (
+    articles_of,
+    identify,
+    keys_of,
+    known_slice_digests,
+    match_unchanged,
+)
 from feedmill.model.entry import Entry
 from feedmill.model.identity import (
     Added,
@@ -178,7 +183,7 @@ def test_two_items_with_one_guid_and_different_links_are_two_entries() -> None:
     after = ledger.read(second, first)
 
     assert kinds(before) == ["Added", "Added"]
-    assert kinds(after) == ["Touched", "Touched"]
+    assert kinds(after) == ["UnchangedEntry", "UnchangedEntry"]
 
 
 def test_an_item_that_shared_its_guid_is_still_known_when_it_stands_alone() -> None:
@@ -221,7 +226,7 @@ def test_one_link_under_two_guids_of_one_document_is_two_entries() -> None:
     after = ledger.read(entry("b", link), entry("a", link))
 
     assert kinds(before) == ["Added", "Added"]
-    assert kinds(after) == ["Touched", "Touched"]
+    assert kinds(after) == ["UnchangedEntry", "UnchangedEntry"]
     assert before.summary.conflicts == after.summary.conflicts == 0
 
 
@@ -232,7 +237,7 @@ def test_a_link_hit_is_refused_while_the_rows_own_guid_stands_in_the_document() 
 
     changes = ledger.read(entry("b", link), entry("a", link))
 
-    assert kinds(changes) == ["Added", "Touched"]
+    assert kinds(changes) == ["Added", "UnchangedEntry"]
 
 
 def test_a_link_hit_is_refused_for_a_row_that_lost_its_guid_key_to_another() -> None:
@@ -280,7 +285,7 @@ def test_two_spellings_of_a_guid_side_by_side_are_two_entries() -> None:
     before, after = ledger.read(*both), ledger.read(*reversed(both))
 
     assert kinds(before) == ["Added", "Added"]
-    assert kinds(after) == ["Touched", "Touched"]
+    assert kinds(after) == ["UnchangedEntry", "UnchangedEntry"]
 
 
 @pytest.mark.parametrize("blank", ["", "   ", "\n\t"])
@@ -466,7 +471,7 @@ def test_a_second_source_is_a_kept_entry_and_a_skipped_article() -> None:
     again = ledger.read(entry("b", "https://e.example/1"), feed=OTHER)
 
     assert changes.summary.added == changes.summary.articles_skipped == 1
-    assert kinds(again) == ["Touched"]
+    assert kinds(again) == ["UnchangedEntry"]
 
 
 def test_a_link_that_another_feed_holds_still_identifies_an_edited_item_without_guid() -> None:
@@ -506,7 +511,7 @@ def test_an_exact_repeat_within_a_document_is_skipped() -> None:
     assert isinstance(added, Added)
     assert isinstance(skipped, Skipped)
     assert skipped.repeats == added.seen
-    assert kinds(ledger.read(item, item)) == ["Touched", "Skipped"]
+    assert kinds(ledger.read(item, item)) == ["UnchangedEntry", "Skipped"]
 
 
 def test_of_two_versions_of_an_atom_entry_the_newest_wins_whatever_its_place() -> None:
@@ -530,7 +535,7 @@ def test_items_that_share_link_and_guid_of_the_whole_feed_are_told_apart_by_text
 
     assert kinds(first) == ["Added"] * 4
     assert first.ignored_links == ("https://e.example/",)
-    assert kinds(second) == ["Touched"] * 3 + ["Added"]
+    assert kinds(second) == ["UnchangedEntry"] * 3 + ["Added"]
     assert {
         change.seen.match_confidence for change in second.changes if isinstance(change, Added)
     } == {"low"}
@@ -633,7 +638,7 @@ def test_a_feed_that_renames_every_guid_is_rekeyed_without_new_entries() -> None
     assert [remap.entry_id for remap in rekey.remaps] == [1, 2, 3, 4, 5, 6]
     assert rekey.remaps[0].old.value == f"{FEED.feed_key}:https://blog.example/?p=0"
     assert rekey.remaps[0].new.value == f"{FEED.feed_key}:urn:0"
-    assert kinds(changes)[1:] == ["Touched"] * 6 + ["Added"]
+    assert kinds(changes)[1:] == ["UnchangedEntry"] * 6 + ["Added"]
     assert changes.summary.rekeyed == 6
 
 
@@ -644,7 +649,7 @@ def test_a_rekeyed_feed_is_only_touched_the_next_time() -> None:
 
     changes = ledger.read(*(post(n, guid=f"urn:{n}") for n in range(6)))
 
-    assert kinds(changes) == ["Touched"] * 6
+    assert kinds(changes) == ["UnchangedEntry"] * 6
 
 
 def test_a_site_that_moves_to_another_domain_announces_one_rekey_and_no_revisions() -> None:
@@ -653,7 +658,7 @@ def test_a_site_that_moves_to_another_domain_announces_one_rekey_and_no_revision
 
     changes = ledger.read(*(post(n, host="https://new.example") for n in range(6)))
 
-    assert kinds(changes) == ["Rekeyed"] + ["Touched"] * 6
+    assert kinds(changes) == ["Rekeyed"] + ["UnchangedEntry"] * 6
     assert all(change.refresh for change in changes.changes if isinstance(change, UnchangedEntry))
 
 
@@ -665,7 +670,13 @@ def test_a_rekeyed_entry_whose_text_changed_too_is_revised() -> None:
         *(post(n, guid=f"urn:{n}") for n in range(3)), post(3, guid="urn:3", summary="Edited")
     )
 
-    assert kinds(changes) == ["Rekeyed", "Touched", "Touched", "Touched", "Revised"]
+    assert kinds(changes) == [
+        "Rekeyed",
+        "UnchangedEntry",
+        "UnchangedEntry",
+        "UnchangedEntry",
+        "Revised",
+    ]
 
 
 def test_a_few_new_guids_are_no_rekey() -> None:
@@ -676,7 +687,7 @@ def test_a_few_new_guids_are_no_rekey() -> None:
         *(post(n, guid=f"urn:{n}") for n in range(3)), *(post(n) for n in range(3, 8))
     )
 
-    assert kinds(changes) == ["Touched"] * 8
+    assert kinds(changes) == ["UnchangedEntry"] * 8
 
 
 def test_guids_that_flip_their_scheme_while_titles_change_are_no_rekey() -> None:
@@ -696,7 +707,7 @@ def test_guids_that_all_flip_their_scheme_are_a_rekey() -> None:
         *(entry(f"https://e.example/?p={n}", title=f"Post {n}") for n in range(4))
     )
 
-    assert kinds(changes) == ["Rekeyed"] + ["Touched"] * 4
+    assert kinds(changes) == ["Rekeyed"] + ["UnchangedEntry"] * 4
 
 
 # Slices (D31).
@@ -708,7 +719,7 @@ def test_an_unchanged_slice_is_touched_without_being_read() -> None:
 
     changes = ledger.read(post(3), post(2), post(1), by_slice=True)
 
-    assert kinds(changes) == ["Added", "Touched", "Touched"]
+    assert kinds(changes) == ["Added", "UnchangedEntry", "UnchangedEntry"]
     assert [c.known.entry_id for c in changes.changes if isinstance(c, UnchangedEntry)] == [2, 1]
 
 
@@ -719,7 +730,7 @@ def test_a_new_item_with_the_link_of_a_touched_one_is_an_entry_of_its_own() -> N
 
     changes = ledger.read(entry("b", link), entry("a", link), by_slice=True)
 
-    assert kinds(changes) == ["Added", "Touched"]
+    assert kinds(changes) == ["Added", "UnchangedEntry"]
 
 
 def test_an_older_version_beside_a_touched_entry_is_skipped() -> None:
@@ -743,7 +754,7 @@ def test_a_newer_version_beside_a_touched_entry_revises_it_once() -> None:
     ledger.read(old, by_slice=True)
 
     assert kinds(ledger.read(new, old, by_slice=True)) == ["Revised"]
-    assert kinds(ledger.read(new, old, by_slice=True)) == ["Touched", "Skipped"]
+    assert kinds(ledger.read(new, old, by_slice=True)) == ["UnchangedEntry", "Skipped"]
 
 
 ONE, TWO, THREE = (f"https://e.example/{n}" for n in (1, 2, 3))
@@ -762,13 +773,13 @@ LATER = DAY + timedelta(hours=1)
         pytest.param(
             [entry("g", ONE, updated=LATER)],
             entry("g", TWO, updated=DAY),
-            ["Skipped", "Touched"],
+            ["Skipped", "UnchangedEntry"],
             id="an older version under another link",
         ),
         pytest.param(
             [entry("g", ONE)],
             entry("g", TWO),
-            ["Added", "Touched"],
+            ["Added", "UnchangedEntry"],
             id="another link, undated: an entry of its own",
         ),
         pytest.param(
@@ -780,31 +791,31 @@ LATER = DAY + timedelta(hours=1)
         pytest.param(
             [entry("g", ONE)],
             entry("g", None),
-            ["Skipped", "Touched"],
+            ["Skipped", "UnchangedEntry"],
             id="the one without a link is a repeat",
         ),
         pytest.param(
             [entry("g", ONE), entry("g", TWO), *(post(n) for n in range(4))],
             entry("g", None, updated=LATER),
-            ["Skipped"] + ["Touched"] * 6,
+            ["Skipped"] + ["UnchangedEntry"] * 6,
             id="without a link it repeats one of several",
         ),
         pytest.param(
             [entry("g", ONE), entry("g", TWO), *(post(n) for n in range(4))],
             entry("g", THREE, updated=LATER),
-            ["Added"] + ["Touched"] * 6,
+            ["Added"] + ["UnchangedEntry"] * 6,
             id="what was told apart stays apart",
         ),
         pytest.param(
             [entry(None, ONE)],
             entry(None, ONE, content="<p>again</p>"),
-            ["Skipped", "Touched"],
+            ["Skipped", "UnchangedEntry"],
             id="the same item without a guid",
         ),
         pytest.param(
             [entry(None, ONE)],
             entry(None, ONE, title="Another"),
-            ["Added", "Touched"],
+            ["Added", "UnchangedEntry"],
             id="another item without a guid",
         ),
     ],

@@ -2,7 +2,8 @@
 
 The feed's own headers and credentials are sent to its own host only, and never from https to http.
 Politeness is the caller's: a lane keeps its host's pace, everything else uses
-subscribe/host_queue.py.
+subscribe/host_queue.py. An address that a feed may have moved to is probed at the pace that the
+lane of its host has stored, and a Retry-After binds that lane as well (D24).
 """
 
 from datetime import datetime
@@ -10,11 +11,12 @@ from datetime import datetime
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.run.services import Services
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.fetch.redirects import permanent_target
 from feedmill.model.base import Value
-from feedmill.model.feed import FeedOverrides
+from feedmill.model.feed import Feed, FeedOverrides
 from feedmill.model.fetch import (
     Failed,
     Fresh,
@@ -26,6 +28,7 @@ from feedmill.model.fetch import (
     Verdict,
 )
 from feedmill.model.schedule import Outcome
+from feedmill.schedule.host_pace import host_wait_sec, initial_pace, limited_until, pace_after
 
 
 class Answer(Value):
@@ -109,3 +112,36 @@ def describe_verdict(verdict: Verdict) -> tuple[str, str]:
             return "gone", "the publisher says that the feed is gone (410)"
         case Failed():
             return verdict.reason, verdict.detail
+
+
+async def probe_in_lane(url: str, feed: Feed, services: Services) -> Answer:
+    """Fetch the address for the feed at once and unconditionally: the caller keeps the host's pace."""
+    return await fetch_and_judge(
+        url,
+        feed.overrides,
+        home_url=feed.url,
+        fetcher=services.fetcher,
+        clock=services.clock,
+        config=services.config.fetch,
+    )
+
+
+async def probe_other_host(
+    url: str, feed: Feed, services: Services, *, max_wait_sec: float = 0.0
+) -> Answer | None:
+    """Fetch the address at its host's stored pace; None when that means waiting longer than allowed."""
+    store, config = services.store, services.config.host
+    pace = await store.host_pace(url) or initial_pace(config)
+    now = services.clock.now()
+    wait = host_wait_sec(pace, now)
+    if wait > max_wait_sec or limited_until(pace, url, now) is not None:
+        return None
+    await services.clock.sleep(wait)
+    answer = await probe_in_lane(url, feed, services)
+    if answer.response.status is None and not answer.response.hops:
+        return answer  # the host was not reached: there is no pace to keep
+    outcome = outcome_of(answer.verdict)
+    after = pace_after(pace, url, outcome, ended_at=answer.at, config=config)
+    if after.next_ok_at is not None and after.next_ok_at > answer.at:
+        await store.limit_host(url, after.next_ok_at, after.blocked_reason)
+    return answer

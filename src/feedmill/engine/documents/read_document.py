@@ -2,6 +2,7 @@
 
 `read_and_compare` is the whole of it: `read_document` (pure) says what is in the bytes and which
 keys to look up, one query recalls them, `compare` (pure) says what the document changes.
+`candidate_of` shows an item to people and screeners before it becomes an entry.
 """
 
 import asyncio
@@ -11,13 +12,20 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from feedmill.config import Config
-from feedmill.engine.ports.commit import CommitStore
+from feedmill.engine.ports.entries import CommitStore
 from feedmill.identify.diff import diff
-from feedmill.identify.identify import articles_of, identify, keys_of
+from feedmill.identify.hashes import as_utc
+from feedmill.identify.identify import (
+    articles_of,
+    identify,
+    keys_of,
+    known_slice_digests,
+    match_unchanged,
+)
 from feedmill.identify.keys import identity_keys
 from feedmill.identify.removals import apply_tombstones, remove_absent, without_withdrawn
-from feedmill.identify.unchanged import known_slice_digests, match_unchanged
 from feedmill.model.base import Value
+from feedmill.model.candidate import WindowCandidate
 from feedmill.model.entry import Entry, NormalisedFeed
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import RawDocument
@@ -29,6 +37,7 @@ from feedmill.model.identity import (
     IdentityKey,
     KnownEntry,
     Removed,
+    Revised,
     UnchangedEntry,
 )
 from feedmill.model.parsed import ParsedFeed, Tombstone, Unreadable
@@ -41,6 +50,8 @@ _TYPES: Final = {"rss": "rss", "ato": "atom", "jso": "json"}
 # The version of parser and normaliser together: another one reads every document again (D31).
 READER: Final = "parse-1.normalise-1"
 _PLAIN_READER: Final = "parse-1.as-published-1"
+
+SUMMARY_CHARS: Final = 2_000  # of a candidate; the whole entry is in its document
 
 
 class SameBody(Value):
@@ -211,6 +222,46 @@ def compare(
         earlier_dates=recalled.publications,
         seen=len(document.seen) + len(document.touched),
     )
+
+
+def candidate_of(
+    change: Added | Revised | UnchangedEntry,
+    seen: Identified,
+    *,
+    feed_title: str | None,
+    source: int = 0,
+    document: int = 0,
+) -> WindowCandidate:
+    """An item of a document as a candidate that has no number yet."""
+    entry = seen.entry
+    summary, piece, at = entry.summary, entry.slice, publication_date_of(entry)
+    elsewhere = isinstance(change, Added) and (
+        change.same_as is not None or change.article == "duplicate"
+    )
+    return WindowCandidate(
+        candidate_id=0,
+        title=entry.title,
+        published_at=at,
+        feed_title=feed_title,
+        url=entry.link,
+        summary=None if summary is None else summary[:SUMMARY_CHARS],
+        categories=entry.categories,
+        dedupe_key=seen.dedupe_key,
+        source=source,
+        is_undated=at is None,
+        is_known=not isinstance(change, Added),
+        slice_offset=None if piece is None else piece.offset,
+        slice_length=None if piece is None else piece.length,
+        language=entry.language,
+        document=document,
+        is_known_elsewhere=elsewhere,
+    )
+
+
+def publication_date_of(entry: Entry) -> datetime | None:
+    """When the publisher says it was published, or last changed; None: it does not say."""
+    at = entry.published or entry.updated
+    return None if at is None else as_utc(at)
 
 
 async def _recall(

@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from feedmill.engine.documents.fetch_document import Answer, describe_verdict
+from feedmill.engine.documents.fetch_document import Answer, describe_verdict, probe_other_host
 from feedmill.engine.moves.detect import (
     detect_https_move,
     exposes_secrets,
@@ -27,7 +27,6 @@ from feedmill.engine.moves.detect import (
     reason_against_move,
     recently_left_at,
 )
-from feedmill.engine.moves.probe import probe_other_host
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import validate_address
 from feedmill.engine.subscribe.host_queue import MAX_WAIT_SEC

@@ -36,10 +36,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.documents.fetch_document import Answer, outcome_of
+from feedmill.engine.documents.fetch_document import (
+    Answer,
+    outcome_of,
+    probe_in_lane,
+    probe_other_host,
+)
 from feedmill.engine.moves.detect import is_same_host
 from feedmill.engine.moves.follow import apply_move
-from feedmill.engine.moves.probe import probe_in_lane, probe_other_host
 from feedmill.engine.poll.refresh import refresh
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff, retry

@@ -14,8 +14,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from feedmill.engine.documents.candidate import candidate_of
-from feedmill.engine.documents.read_document import ComparedDocument, HeldChange
+from feedmill.engine.documents.read_document import ComparedDocument, HeldChange, candidate_of
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Feed, FetchRecord

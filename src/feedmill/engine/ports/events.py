@@ -1,10 +1,13 @@
-"""Ports: the event log with its cursors, and the sinks that events are delivered to."""
+"""Ports: the event log with its cursors, sinks and buses that events go to, webhook endpoints."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.base import Value
 from feedmill.model.event import Event
+from feedmill.model.page import Page
+from feedmill.model.webhook import DeadLetter, Settlement, Webhook
 
 
 class EventLog(Protocol):
@@ -36,3 +39,23 @@ class Bus(Sink, Protocol):
     """A sink that other programs read; it may know what it holds."""
 
     async def newest(self) -> NewestEvent | None: ...  # None: it cannot tell
+
+
+class WebhookStore(Protocol):
+    """Webhook endpoints, their cursors, leases and dead letters."""
+
+    async def add_webhook(self, webhook: Webhook, *, after: int | None = None) -> None: ...
+    async def webhook(self, webhook_id: str) -> Webhook | None: ...
+    async def webhooks(self) -> tuple[Webhook, ...]: ...
+    async def change_webhook(self, webhook: Webhook) -> bool: ...
+    async def remove_webhook(self, webhook_id: str) -> bool: ...
+    async def rewind_webhook(self, webhook_id: str, after: int) -> bool: ...
+    async def lease_webhooks(
+        self, owner: str, *, now: datetime, until: datetime
+    ) -> frozenset[str]: ...  # active ones that no other process holds
+    async def release_webhooks(self, owner: str) -> None: ...
+    async def settle_webhook(self, settlement: Settlement) -> bool: ...  # False: overtaken
+    async def dead_letters(
+        self, webhook_id: str, *, after: str | None = None, limit: int = 100
+    ) -> Page[DeadLetter]: ...
+    async def delete_dead_letters(self, letter_ids: Sequence[str]) -> int: ...

@@ -3,15 +3,12 @@
 from typing import Protocol
 
 from feedmill.engine.ports.blobs import RawIndex
-from feedmill.engine.ports.commit import CommitStore
-from feedmill.engine.ports.entries import EntryStore, FetchStore
-from feedmill.engine.ports.events import EventLog
+from feedmill.engine.ports.entries import CommitStore, EntryStore, FetchStore
+from feedmill.engine.ports.events import EventLog, WebhookStore
 from feedmill.engine.ports.feeds import FeedStore, ImportStore, MoveStore
-from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore, WorkerStore
+from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore, TokenStore, WorkerStore
 from feedmill.engine.ports.schedule import HostStore, ScheduleStore
-from feedmill.engine.ports.tokens import TokenStore
 from feedmill.engine.ports.two_phase import ConfirmationStore, ScreenStore
-from feedmill.engine.ports.webhooks import WebhookStore
 
 
 class Store(

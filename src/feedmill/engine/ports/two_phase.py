@@ -1,4 +1,4 @@
-"""Store protocols: live screens with the entries they hold, collected documents, confirmations."""
+"""Ports: screeners, live screens with the entries they hold, collected documents, confirmations."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,6 +9,7 @@ from feedmill.model.confirmation import Question
 from feedmill.model.feed import BlobRef
 from feedmill.model.live_screen import HeldEntry, LiveScreen, LiveScreenState
 from feedmill.model.page import Page
+from feedmill.model.screening import Method, Score, ScreenText, TopicSet
 
 
 class ScreenStore(Protocol):
@@ -36,3 +37,13 @@ class ConfirmationStore(Protocol):
     ) -> bool: ...  # False: it is not open any more
     async def ticket(self, sha256: str) -> Question | None: ...
     async def spend_ticket(self, sha256: str, now: datetime) -> bool: ...  # True once
+
+
+class Screener(Protocol):
+    """One method of judging texts by topics; a text that it cannot judge has no score."""
+
+    name: Method
+    failure: str  # why texts of the last call have no score; empty when all is well
+
+    async def score(self, texts: Sequence[ScreenText], topics: TopicSet) -> tuple[Score, ...]: ...
+    async def close(self) -> None: ...

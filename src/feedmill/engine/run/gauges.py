@@ -5,10 +5,9 @@ from contextlib import suppress
 from typing import Final, Protocol
 
 from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.events import EventLog
+from feedmill.engine.ports.events import EventLog, WebhookStore
 from feedmill.engine.ports.maintenance import MaintenanceStore
 from feedmill.engine.ports.schedule import ScheduleStore
-from feedmill.engine.ports.webhooks import WebhookStore
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.errors import FeedmillError
 from feedmill.observe.metrics import Metrics

@@ -1,4 +1,8 @@
-"""Readiness: the store answers, raw bodies can be written, every loop runs."""
+"""Readiness: the store answers, raw bodies can be written, every loop runs; reported to systemd (sd_notify).
+
+Waiting for a store that is away is no reason for a restart: the watchdog is fed by a run that works
+or reports what it waits for, and by no other.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,8 +18,11 @@ from feedmill.model.worker import Readiness, Unready, WorkerRole
 ReadinessCheck = Callable[
     [], Awaitable[None]
 ]  # raises a FeedmillError when its part cannot do its work
-
 _TIMEOUT_SEC: Final = 5.0
+
+NotifyFunction = Callable[..., bool]
+_STARTING_SEC: Final = 0.5
+_EVERY_SEC: Final = 10.0
 
 
 async def check_readiness(
@@ -47,6 +54,44 @@ def cached_check(probe: ReadinessCheck, clock: Clock, *, seconds: float = 10.0) 
             good_until = clock.monotonic() + seconds
 
     return ask
+
+
+async def run_systemd_status(
+    say: NotifyFunction,
+    watchdog_sec: float | None,
+    ask: Callable[[], Awaitable[Readiness]],
+    clock: Clock,
+    lifecycle: Lifecycle,
+    liveness: Liveness,
+) -> None:
+    """Report until cancelled; also while draining, which may take longer than the watchdog allows."""
+    every_sec = min(_EVERY_SEC, watchdog_sec / 3 if watchdog_sec is not None else _EVERY_SEC)
+    said_ready = said_stopping = False
+    while True:
+        if lifecycle.is_stopping() and not said_stopping:
+            said_stopping = say("STOPPING=1", "STATUS=finishing what is under way")
+        elif not lifecycle.is_stopping():
+            found = await ask()
+            words = [f"STATUS={status_line(found, lifecycle)}"]
+            if found.ready and not said_ready:
+                words.append("READY=1")
+            said_ready = say(*words) and (said_ready or found.ready)
+        if watchdog_sec is not None and liveness.is_alive():
+            say("WATCHDOG=1")
+        if lifecycle.is_stopping():
+            await clock.sleep(every_sec)
+        else:
+            await lifecycle.sleep_unless_stopping(
+                every_sec if said_ready else min(every_sec, _STARTING_SEC)
+            )
+
+
+def status_line(found: Readiness, lifecycle: Lifecycle) -> str:
+    """One line for `systemctl status`."""
+    if found.ready:
+        return f"{found.role}: working, {lifecycle.lanes} hosts at the moment"
+    reasons = ", ".join(f"{one.part} {one.reason}" for one in found.reasons)
+    return f"{found.role}: not ready ({reasons})"
 
 
 def _store_check(store: ScheduleStore, clock: Clock) -> ReadinessCheck:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from feedmill.config import AccessConfig
 from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.tokens import TokenStore
+from feedmill.engine.ports.maintenance import TokenStore
 from feedmill.errors import AccessError, NotFoundError, StoreError, UsageError
 from feedmill.fetch.public_addresses import parse_ip_address
 from feedmill.model.base import Value

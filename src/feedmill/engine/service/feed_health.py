@@ -8,7 +8,7 @@ from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
 from feedmill.engine.run.services import Services
 from feedmill.model.feed import Feed, FetchRecord
-from feedmill.parse.xml.first_error import XmlFault, first_xml_fault
+from feedmill.parse.xml.tree import XmlFault, first_xml_fault
 from feedmill.publish.shapes import HealthKind, HealthShape
 from feedmill.publish.to_shapes import attempt_shape, to_utc
 from feedmill.schedule.explain import duration_in_words, instant_in_words

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from feedmill.canonicalise.urls import join_url, split_url
 from feedmill.engine.deliver.webhook_request import send_batch
 from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.webhooks import WebhookStore
+from feedmill.engine.ports.events import WebhookStore
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import refusal
 from feedmill.errors import AddressError, NotFoundError, UsageError

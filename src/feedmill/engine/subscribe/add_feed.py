@@ -20,7 +20,7 @@ from feedmill.model.canonical import Canonical
 from feedmill.model.feed import Feed, FeedOverrides, NewFeed
 from feedmill.model.fetch import Refused
 from feedmill.publish.events import event_of_new_feed
-from feedmill.schedule.feed_state import initial_state
+from feedmill.schedule.interval import initial_state
 
 _EXAMPLE: Final = "give one like https://example.com/feed"
 _NOT_PUBLIC: Final = {

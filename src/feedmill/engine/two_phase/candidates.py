@@ -11,8 +11,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.documents.candidate import candidate_of, publication_date_of
-from feedmill.engine.documents.read_document import ComparedDocument
+from feedmill.engine.documents.read_document import (
+    ComparedDocument,
+    candidate_of,
+    publication_date_of,
+)
 from feedmill.engine.two_phase.window import is_within
 from feedmill.model.base import Value
 from feedmill.model.candidate import SourceReport, Window, WindowCandidate

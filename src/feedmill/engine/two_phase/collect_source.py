@@ -19,7 +19,7 @@ from feedmill.model.base import Value
 from feedmill.model.candidate import CollectedDocument, SourceReport, Window
 from feedmill.model.feed import Feed, FeedOverrides
 from feedmill.model.fetch import Failed, Fresh, RawDocument, Verdict
-from feedmill.schedule.feed_state import initial_state
+from feedmill.schedule.interval import initial_state
 
 
 class WindowSource(Value):

@@ -46,7 +46,7 @@ from feedmill.model.identity import (
 from feedmill.model.refresh import Refresh
 from feedmill.model.screening import Confirmation
 from feedmill.publish.events import event_of_new_feed, events_of_changes
-from feedmill.schedule.feed_state import initial_state
+from feedmill.schedule.interval import initial_state
 
 COLLECTED_TAG: Final = "collected"
 _TRIES: Final = 1_000  # of one document at one instant

@@ -4,9 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 
 from msgspec.structs import replace
 
-from feedmill.engine.documents.candidate import SUMMARY_CHARS
 from feedmill.engine.documents.raw_documents import load_body
-from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed
+from feedmill.engine.documents.read_document import SUMMARY_CHARS, ComparedDocument, NotAFeed
 from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.candidate_file import raise_candidate_error, unpack_body
 from feedmill.engine.two_phase.candidates import identified_items

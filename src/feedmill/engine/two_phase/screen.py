@@ -2,17 +2,29 @@
 
 A method that fails is left out: the others go on, the result is marked as degraded, and the caller
 is warned. Nothing here confirms or inserts anything (001).
+`evaluate` measures the same methods on a labelled set.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
+from itertools import chain
 
 from feedmill.config import ScreenConfig
-from feedmill.engine.ports.screener import Screener
-from feedmill.errors import FeedmillError, UsageError
-from feedmill.model.screening import Calibration, Method, Score, Screening, ScreenText, TopicSet
+from feedmill.engine.ports.two_phase import Screener
+from feedmill.errors import FeedmillError, ScreenerError, UsageError
+from feedmill.model.base import Value
+from feedmill.model.screening import (
+    Calibration,
+    EvaluationEntry,
+    Method,
+    Score,
+    Screening,
+    ScreenText,
+    TopicSet,
+)
 from feedmill.observe import log
-from feedmill.screen.fusion import fuse
+from feedmill.screen.evaluate import Confusion, Quality, confusions, qualities
+from feedmill.screen.fusion import fuse, topic_scores
 from feedmill.screen.texts import joined_text
 
 ScoresByText = dict[int, list[Score]]
@@ -71,6 +83,62 @@ def is_audited(text: ScreenText, ratio: float) -> bool:
     return draw < ratio * 2**32
 
 
+class Evaluation(Value):
+    """What an evaluation found; `splits` are the same figures for each part of the set."""
+
+    qualities: tuple[Quality, ...]
+    splits: dict[str, tuple[Quality, ...]]
+    confusions: tuple[Confusion, ...]  # of all methods together
+    warnings: tuple[str, ...] = ()
+
+
+async def evaluate(
+    gold: Sequence[EvaluationEntry],
+    topics: TopicSet,
+    screeners: Sequence[Screener],
+    config: ScreenConfig,
+    *,
+    warnings: Sequence[str] = (),
+    progress: Callable[[int], None] | None = None,
+) -> Evaluation:
+    """Precision, recall, F1 and AUC per topic and method; `keep` is what counts as found."""
+    said: dict[Method, tuple[Score, ...]] = {}
+    problems = list(warnings)
+    texts = [one.text for one in gold]
+    for screener in screeners:
+        try:
+            said[screener.name] = await screener.score(texts, topics)
+        except ScreenerError as problem:
+            problems.append(f"{screener.name} did not answer ({problem.reason}): {problem}")
+        if progress is not None:
+            progress(1)
+    found = [
+        quality
+        for name, scores in _combinations(said)
+        for quality in _qualities(gold, scores, topics, config, name)
+    ]
+    parts = sorted({one.split for one in gold if one.split})
+    splits = {
+        part: tuple(
+            quality
+            for name, scores in _combinations(said)
+            for quality in _qualities(
+                [one for one in gold if one.split == part], scores, topics, config, name
+            )
+        )
+        for part in parts
+    }
+    together = _by_ref(gold, chain.from_iterable(said.values()))
+    wrong = confusions(
+        gold,
+        (fuse(one.text, together[one.text.ref], topics, config) for one in gold),
+        config.keep_at,
+    )
+    return Evaluation(
+        qualities=tuple(found), splits=splits, confusions=wrong, warnings=tuple(problems)
+    )
+
+
 def _is_unclear(screening: Screening) -> bool:
     """What the language model may decide: nothing can lift a suspicious text above unsure."""
     return screening.suggestion == "unsure" and not screening.is_suspicious
@@ -124,3 +192,36 @@ def _batches(texts: Sequence[ScreenText], size: int) -> Iterator[Sequence[Screen
 
 def _log(words: str) -> None:
     log.logger("screen").warning("screening is degraded", problem=words)
+
+
+def _combinations(
+    said: dict[Method, tuple[Score, ...]],
+) -> Iterator[tuple[str, tuple[Score, ...]]]:
+    yield from said.items()
+    local = tuple(chain(said.get("lexical", ()), said.get("embedding", ())))
+    if "lexical" in said and "embedding" in said:
+        yield "hybrid", local
+    if local and "llm" in said:
+        yield "all", (*local, *said["llm"])
+
+
+def _qualities(
+    gold: Sequence[EvaluationEntry],
+    scores: Sequence[Score],
+    topics: TopicSet,
+    config: ScreenConfig,
+    name: str,
+) -> tuple[Quality, ...]:
+    by_ref = _by_ref(gold, scores)
+    combined = {ref: topic_scores(own, topics) for ref, own in by_ref.items()}
+    return qualities(gold, combined, topics, method=name, threshold=config.keep_at)
+
+
+def _by_ref(
+    gold: Sequence[EvaluationEntry], scores: Iterator[Score] | Sequence[Score]
+) -> dict[int, list[Score]]:
+    found: dict[int, list[Score]] = {one.text.ref: [] for one in gold}
+    for score in scores:
+        if score.ref in found:
+            found[score.ref].append(score)
+    return found

@@ -13,9 +13,8 @@ from feedmill.engine.run.gauges import run_counters, run_gauges
 from feedmill.engine.run.heartbeat import heartbeat
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.liveness import Liveness
-from feedmill.engine.run.readiness import check_readiness
+from feedmill.engine.run.readiness import check_readiness, run_systemd_status
 from feedmill.engine.run.services import Services
-from feedmill.engine.run.systemd_status import run_systemd_status
 from feedmill.interfaces.cli.early_signals import SIGNALS, early_signal
 from feedmill.model.worker import Readiness, WorkerRole
 from feedmill.observe.log import logger

@@ -1,12 +1,14 @@
-"""content:, feedburner:, admin: and cc: — full text, original link, generator and licence."""
+"""content:, feedburner:, admin:, cc:, slash:, thr: and wfw: — full text, original link, licence, comments."""
 
 from typing import Final
 
 from lxml import etree
 
-from feedmill.model.parsed import Content, Link
+from feedmill.model.parsed import Content, InReplyTo, Link
 from feedmill.parse.formats.atom import Handler
-from feedmill.parse.xml.elements import Draft, ElementScope, markup_of, text_of
+from feedmill.parse.xml.elements import Draft, ElementScope, integer, markup_of, text_of
+
+_RESOURCE: Final = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}resource"
 
 
 def _encoded(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
@@ -32,12 +34,33 @@ def _license(draft: Draft, element: etree._Element, scope: ElementScope) -> None
         draft.add("links", Link(href=href, rel="license"), scope)
 
 
-_RESOURCE: Final = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}resource"
+def _comment_count(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
+    draft.put("comments_count", integer(text_of(element)))
+
+
+def _comment_feed(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
+    draft.put("comments_feed", scope.enter(element).link(text_of(element)))
+
+
+def _in_reply_to(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
+    scope = scope.enter(element)
+    reply = InReplyTo(
+        ref=element.get("ref"),
+        href=scope.link(element.get("href")),
+        source=scope.link(element.get("source")),
+        type=element.get("type"),
+    )
+    draft.add("in_reply_to", reply, scope)
+
 
 ENTRY: Final[dict[str, Handler]] = {
     "content:encoded": _encoded,
     "feedburner:origlink": _original_link,
     "cc:license": _license,
+    "slash:comments": _comment_count,
+    "thr:total": _comment_count,
+    "thr:in-reply-to": _in_reply_to,
+    "wfw:commentrss": _comment_feed,
 }
 FEED: Final[dict[str, Handler]] = {
     "admin:generatoragent": _generator_agent,

@@ -1,4 +1,4 @@
-"""sy: — publisher hints about polling: updatePeriod, and the shared ttl, skipHours, skipDays."""
+"""sy:, fh: and at: — polling hints, paging and archives (RFC 5005), deleted entries (RFC 6721)."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -6,9 +6,10 @@ from typing import Any, Final
 from lxml import etree
 from msgspec.structs import replace
 
-from feedmill.model.parsed import PublisherHints
-from feedmill.parse.formats.atom import Handler
+from feedmill.model.parsed import PublisherHints, Tombstone
+from feedmill.parse.formats.atom import Handler, read_person
 from feedmill.parse.xml.elements import Draft, ElementScope, integer, text_of
+from feedmill.parse.xml.names import name_of
 
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _PERIODS: Final = frozenset({"hourly", "daily", "weekly", "monthly", "yearly"})
@@ -49,8 +50,34 @@ def _update_base(draft: Draft, element: etree._Element, scope: ElementScope) -> 
     put_hint(draft, update_base=text_of(element))
 
 
+def _complete(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
+    draft.put("complete", True)  # noqa: FBT003
+
+
+def _archive(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
+    draft.put("archive", True)  # noqa: FBT003
+
+
+def _deleted(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
+    ref = (element.get("ref") or "").strip()
+    if not ref:
+        return
+    by, comment = None, None
+    for child in element:
+        name = name_of(child)
+        if name == "at:by":
+            by = read_person(child, scope)
+        elif name == "at:comment":
+            comment = text_of(child)
+    tombstone = Tombstone(ref=ref, when=element.get("when"), by=by, comment=comment)
+    draft.add("tombstones", tombstone, scope)
+
+
 FEED: Final[dict[str, Handler]] = {
     "sy:updateperiod": _period,
     "sy:updatefrequency": _frequency,
     "sy:updatebase": _update_base,
+    "fh:complete": _complete,
+    "fh:archive": _archive,
+    "at:deleted-entry": _deleted,
 }

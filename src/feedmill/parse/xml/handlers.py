@@ -13,11 +13,9 @@ from feedmill.model.parsed import FeedFormat, Itunes, Link, ParsedEntry, Podcast
 from feedmill.parse.formats import atom, rss
 from feedmill.parse.formats.atom import Handler, best_alternate
 from feedmill.parse.namespaces import (
-    comments,
     content,
     dublin_core,
     georss,
-    history,
     itunes,
     media,
     podcast,
@@ -31,7 +29,6 @@ _ENTRY: Final[dict[str, Handler]] = {
     **atom.ENTRY,
     **dublin_core.ENTRY,
     **content.ENTRY,
-    **comments.ENTRY,
     **itunes.ENTRY,
     **podcast.ENTRY,
     **media.ENTRY,
@@ -42,7 +39,6 @@ _FEED: Final[dict[str, Handler]] = {
     **atom.FEED,
     **dublin_core.FEED,
     **content.FEED,
-    **history.FEED,
     **syndication.FEED,
     **itunes.FEED,
     **podcast.FEED,

@@ -5,12 +5,18 @@ at its default on purpose: with `collect_ids=False`, lxml 6.1.3 opens files that
 whatever the other switches say.
 """
 
+import re
 from typing import Final
 
 from lxml import etree
 
+from feedmill.config import ParseLimits
 from feedmill.model.base import Value
+from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import Repair
+from feedmill.parse.input.encoding import decode
+from feedmill.parse.input.sniff import kind_of
+from feedmill.parse.xml.prolog import Prolog, read_prolog
 from feedmill.parse.xml.repair import (
     balance_tags,
     repair_xml,
@@ -34,6 +40,10 @@ _HARMLESS: Final = frozenset(
     {etree.ErrorTypes.ERR_DOCUMENT_END, etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE}
 )
 _MAX_BALANCED: Final = 1_000_000  # a longer piece is left to the recovering parser
+
+_DEFAULTS: Final = ParseLimits()
+_MOST_WORDS: Final = 200
+_NOT_A_LINE_END: Final = re.compile(rb"[^\n]")
 
 
 class Tree(Value):
@@ -96,6 +106,29 @@ def strict_parser() -> etree.XMLParser:
     return _parser(recovering=False)
 
 
+class XmlFault(Value):
+    """The first place that breaks the rules of XML; lines and columns are counted from 1."""
+
+    line: int
+    column: int
+    message: str
+
+
+def first_xml_fault(document: RawDocument, limits: ParseLimits = _DEFAULTS) -> XmlFault | None:
+    """The first fault of a markup document; None when there is none, or when it is no markup."""
+    if len(document.body) > limits.max_bytes or kind_of(document.body) not in ("markup", "html"):
+        return None
+    utf8 = decode(document.body, document.content_type, limits).utf8
+    try:
+        etree.fromstring(_without_doctype(utf8, read_prolog(utf8, 0)), strict_parser())
+    except etree.XMLSyntaxError as problem:
+        line, column = problem.position
+        # The parser adds where it was; that stands beside the words already.
+        words = problem.msg.partition(", line ")[0]
+        return XmlFault(line=max(line, 1), column=max(column, 1), message=words[:_MOST_WORDS])
+    return None
+
+
 def _parser(*, recovering: bool) -> etree.XMLParser:
     return etree.XMLParser(
         encoding="utf-8",
@@ -154,3 +187,11 @@ def _named(errors: frozenset[int]) -> tuple[Repair, ...]:
     if errors - _HARMLESS - {types.ERR_RESOURCE_LIMIT}:
         repairs.append(Repair(code="markup-recovered", detail="the XML is not well-formed"))
     return tuple(repairs)
+
+
+def _without_doctype(utf8: bytes, prolog: Prolog) -> bytes:
+    """The same text without a DOCTYPE; its line ends stay, because lines are counted."""
+    for start, end in prolog.doctypes:
+        blank = _NOT_A_LINE_END.sub(b" ", utf8[start:end])
+        utf8 = utf8[:start] + blank + utf8[end:]
+    return utf8

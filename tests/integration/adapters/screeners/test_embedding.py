@@ -15,8 +15,7 @@ from feedmill.adapters.screeners.embedding import EmbeddingScreener
 from feedmill.adapters.screeners.model_files import model_path
 from feedmill.app.screeners import default_topics, evaluation_set, open_screeners
 from feedmill.config import Config, ScreenConfig, StoreConfig
-from feedmill.engine.two_phase.evaluate_screeners import Evaluation, evaluate
-from feedmill.engine.two_phase.screen import screen_texts
+from feedmill.engine.two_phase.screen import Evaluation, evaluate, screen_texts
 from feedmill.errors import ScreenerError
 from feedmill.model.screening import EvaluationSet, Screening, ScreenText, TopicSet
 from feedmill.screen.evaluate import read_gold

@@ -11,8 +11,7 @@ from feedmill.adapters.screeners.agent import AgentScreener
 from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.lexical import LexicalScreener
 from feedmill.config import ScreenConfig
-from feedmill.engine.two_phase.evaluate_screeners import evaluate
-from feedmill.engine.two_phase.screen import is_audited, screen_texts
+from feedmill.engine.two_phase.screen import evaluate, is_audited, screen_texts
 from feedmill.errors import ScreenerError, UsageError
 from feedmill.model.screening import EvaluationEntry, Judgement, Method, Score, ScreenText, TopicSet
 

@@ -22,7 +22,7 @@ from feedmill.engine.run.services import Services
 from feedmill.interfaces.grpc.server import grpc_server
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
-from feedmill.schedule.feed_state import initial_state
+from feedmill.schedule.interval import initial_state
 
 UNPACED = AccessConfig(requests_per_sec=0)
 

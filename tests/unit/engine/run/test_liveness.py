@@ -10,9 +10,13 @@ from tests.support.waiting import hang_guard
 
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.liveness import Liveness
-from feedmill.engine.run.readiness import cached_check, check_readiness
+from feedmill.engine.run.readiness import (
+    cached_check,
+    check_readiness,
+    run_systemd_status,
+    status_line,
+)
 from feedmill.engine.run.services import Services
-from feedmill.engine.run.systemd_status import run_systemd_status, status_line
 from feedmill.errors import BlobError, StoreError
 from feedmill.model.worker import Readiness, Unready
 

@@ -23,8 +23,7 @@ from feedmill.engine.two_phase.candidate_file import (
     read_candidates,
     write_atomically,
 )
-from feedmill.engine.two_phase.evaluate_screeners import Evaluation, evaluate
-from feedmill.engine.two_phase.screen import screen_texts
+from feedmill.engine.two_phase.screen import Evaluation, evaluate, screen_texts
 from feedmill.engine.two_phase.sidecar_files import (
     SCREENING_SCHEMA,
     Screenings,
@@ -45,8 +44,8 @@ from feedmill.model.screening import (
     Suggestion,
     TopicSet,
 )
+from feedmill.screen.calibration import labels_of, learn
 from feedmill.screen.evaluate import Quality, about_only, read_gold
-from feedmill.screen.learn_from_confirmations import labels_of, learn
 from feedmill.screen.texts import screen_text_of
 from feedmill.screen.topics import (
     choose_topics,

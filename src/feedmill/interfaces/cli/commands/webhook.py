@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from feedmill.engine.ports.webhooks import WebhookStore
+from feedmill.engine.ports.events import WebhookStore
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import webhooks as engine
 from feedmill.engine.service.feed_lookup import resolve_feed

@@ -4,7 +4,7 @@ import pytest
 
 from feedmill.config import ParseLimits
 from feedmill.model.fetch import RawDocument
-from feedmill.parse.xml.first_error import first_xml_fault
+from feedmill.parse.xml.tree import first_xml_fault
 
 
 def place(body: bytes) -> tuple[int, int] | None:

@@ -3,8 +3,7 @@
 from tests.support.sample_topics import score
 
 from feedmill.model.screening import Label, Screening
-from feedmill.screen.calibration import EMBEDDING, probability
-from feedmill.screen.learn_from_confirmations import labels_of, learn
+from feedmill.screen.calibration import EMBEDDING, labels_of, learn, probability
 
 
 def label(z: float, *, relevant: bool, topic_set: str = "v1") -> Label:

@@ -7,7 +7,7 @@ import pytest
 from feedmill.config import ScheduleConfig
 from feedmill.model.schedule import Health, Outcome, ScheduleState
 from feedmill.schedule.decide import outcome_of_status
-from feedmill.schedule.feed_state import advance_state, initial_state
+from feedmill.schedule.interval import advance_state, initial_state
 
 NOW = datetime(2025, 10, 14, 9, 30, tzinfo=UTC)
 DAY = timedelta(days=1)

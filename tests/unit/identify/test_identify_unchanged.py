@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.identify.unchanged import known_slice_digests, match_unchanged
+from feedmill.identify.identify import known_slice_digests, match_unchanged
 from feedmill.model.identity import KnownEntry
 from feedmill.model.parsed import Slice
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.fetch.validators import (
+from feedmill.fetch.caching import (
     are_valid_for,
     conditional_fields,
     learn_validators,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from feedmill.fetch.freshness import cache_directives, freshness_sec
+from feedmill.fetch.caching import cache_directives, freshness_sec
 from feedmill.model.fetch import Headers
 
 _NOW = datetime(2025, 10, 14, 9, 30, 0, tzinfo=UTC)
