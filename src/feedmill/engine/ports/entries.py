@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
+from feedmill.model.base import EntryFilter, Page
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FetchRecord
-from feedmill.model.page import EntryFilter, Page
 from feedmill.model.schedule import Decision
 
 

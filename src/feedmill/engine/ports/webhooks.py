@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.page import Page
+from feedmill.model.base import Page
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook
 
 

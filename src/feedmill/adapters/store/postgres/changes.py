@@ -20,8 +20,8 @@ from feedmill.adapters.store.postgres.change_batches import (
     document_batches,
     group_changes,
 )
+from feedmill.adapters.store.postgres.parameters import to_columns, unnest_rows, write_rows
 from feedmill.adapters.store.postgres.pool import PgConnection
-from feedmill.adapters.store.postgres.unnest import to_columns, unnest_rows, write_rows
 from feedmill.adapters.store.tables.codec import Row, digest, micros_or_none
 from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS, content_row
 

@@ -20,9 +20,9 @@ from feedmill.adapters.store.postgres import event_log
 from feedmill.adapters.store.postgres.change_batches import PendingDocument
 from feedmill.adapters.store.postgres.changes import write_changes
 from feedmill.adapters.store.postgres.claim_planner import LaneSettings
+from feedmill.adapters.store.postgres.parameters import quoted, to_columns, unnest_rows, write_rows
 from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
-from feedmill.adapters.store.postgres.unnest import quoted, to_columns, unnest_rows, write_rows
 from feedmill.adapters.store.tables.codec import (
     STATE_COLUMNS,
     Row,
@@ -34,7 +34,7 @@ from feedmill.adapters.store.tables.codec import (
 )
 from feedmill.adapters.store.tables.decision_codec import decision_text
 from feedmill.adapters.store.tables.feeds import relocate
-from feedmill.adapters.store.tables.fetch_codec import (
+from feedmill.adapters.store.tables.fetches import (
     FETCH_COLUMNS,
     Blocks,
     difference,

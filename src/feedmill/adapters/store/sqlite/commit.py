@@ -17,7 +17,7 @@ from feedmill.adapters.store.tables.codec import (
 )
 from feedmill.adapters.store.tables.decision_codec import decision_text
 from feedmill.adapters.store.tables.feeds import add_aliases, relocate
-from feedmill.adapters.store.tables.fetch_codec import (
+from feedmill.adapters.store.tables.fetches import (
     FETCH_COLUMNS,
     Blocks,
     difference,

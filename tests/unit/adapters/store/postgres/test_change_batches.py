@@ -8,7 +8,7 @@ from feedmill.adapters.store.postgres.change_batches import (
     document_batches,
     group_changes,
 )
-from feedmill.adapters.store.postgres.unnest import to_columns, unnest_rows
+from feedmill.adapters.store.postgres.parameters import to_columns, unnest_rows
 from feedmill.identify.diff import diff
 from feedmill.identify.identify import identify
 from feedmill.model.identity import (
