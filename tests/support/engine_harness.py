@@ -22,9 +22,9 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
+from feedmill.model.base import EntryFilter
 from feedmill.model.event import Event, StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
-from feedmill.model.page import EntryFilter
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.schedule import Decision
 from feedmill_demo.server.script import Answering, Request

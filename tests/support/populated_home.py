@@ -14,18 +14,16 @@ from tests.support.engine_harness import PLAIN, Stage, opened
 from tests.support.feed_documents import ATOM, atom, atom_entry, numbered, paper, said
 from tests.support.sample_refreshes import an_entry, blob_ref, new_feed, poll
 
-from feedmill.adapters.store.postgres.text_sanitising import clean_value
+from feedmill.adapters.store.postgres.parameters import clean_value
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.maintain.retention import purge
 from feedmill.engine.moves.follow import move_feed
 from feedmill.engine.ports.store import Store
-from feedmill.model.candidate import CollectedDocument
-from feedmill.model.confirmation import Question
+from feedmill.model.base import EntryFilter
+from feedmill.model.candidate import CollectedDocument, Question
 from feedmill.model.entry import Author, Entry
 from feedmill.model.feed import Feed, ImportedOutline
-from feedmill.model.live_screen import LiveScreen
-from feedmill.model.page import EntryFilter
-from feedmill.model.screening import Topic, TopicSet
+from feedmill.model.screening import LiveScreen, Topic, TopicSet
 from feedmill.model.token import Token
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook, WebhookSecret
 from feedmill_demo.server.script import document

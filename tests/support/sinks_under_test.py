@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
-from feedmill.adapters.sinks.ndjson import NdjsonSink
-from feedmill.adapters.sinks.stdout import StdoutSink
+from feedmill.adapters.sinks.ndjson import NdjsonSink, StdoutSink
 from feedmill.engine.ports.events import Sink
 from feedmill.model.event import Event
 

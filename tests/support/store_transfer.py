@@ -13,7 +13,7 @@ from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.adapters.store.transfer.compare import RowsDone
 from feedmill.app.store_moves import compare_stores, transfer_store
-from feedmill.model.store_transfer import Transfer
+from feedmill.model.storage import Transfer
 
 COMMAND = Path(sys.executable).with_name("feedmill")
 

@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.adapters.screeners import bundled_data, model_files
-from feedmill.adapters.screeners.agent import AgentScreener
 from feedmill.adapters.screeners.cache import ScreeningCache
-from feedmill.adapters.screeners.lexical import LexicalScreener
 from feedmill.adapters.screeners.llm import LlmScreener
+from feedmill.adapters.screeners.without_model import AgentScreener, LexicalScreener
 from feedmill.app.models import model_folder
 from feedmill.config import Config
 from feedmill.engine.ports.two_phase import Screener
@@ -25,10 +24,10 @@ from feedmill.errors import (
     MissingExtraError,
     ScreenerError,
 )
-from feedmill.model.live_screen import LiveScreenMethod
 from feedmill.model.screening import (
     EvaluationSet,
     Judgement,
+    LiveScreenMethod,
     Method,
     Screening,
     ScreenText,

@@ -14,9 +14,8 @@ from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.bus.address import BusAddress, check_bus_files, parse_bus_address
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
-from feedmill.adapters.sinks.ndjson import NdjsonSink
+from feedmill.adapters.sinks.ndjson import NdjsonSink, StdoutSink
 from feedmill.adapters.sinks.raw_copies import RawCopySink
-from feedmill.adapters.sinks.stdout import StdoutSink
 from feedmill.adapters.store import open as opening
 from feedmill.adapters.systemd import SystemdNotifier
 from feedmill.config import Config

@@ -3,6 +3,9 @@
 Everything that insertion needs is in the file, so that a window can be screened, reviewed and
 confirmed on another day and on another machine. `digest` is over all of it: a file that was
 changed by hand, cut short or written by another version is refused as a whole.
+
+A program may ask for an insertion; only a person answers. A yes makes one ticket, good once, for a short
+time, and only for the very selection that the person was shown.
 """
 
 from datetime import datetime
@@ -29,6 +32,21 @@ CandidateReason = Literal[
     "not-confirmed",  # without a confirmation
     "raw-missing",  # the document is neither in the file nor in the raw store
     "no-such-item",  # the document does not hold the candidate, as it is read today
+]
+
+
+QuestionState = Literal[
+    "pending",  # not answered yet
+    "confirmed",  # a yes; its ticket was not used so far
+    "declined",
+    "spent",  # its ticket was used, and is worth nothing any more
+]
+
+TicketReason = Literal[
+    "unknown-ticket",  # never made, or mistyped
+    "ticket-spent",
+    "ticket-expired",
+    "other-selection",  # made for other candidates, or for another window
 ]
 
 
@@ -108,3 +126,20 @@ class CandidateFile(Value):
     candidates: tuple[WindowCandidate, ...]
     digest: str = ""  # SHA-256 over the file with this field empty
     documents: tuple[CollectedDocument, ...] = ()  # that candidates were found in
+
+
+class Question(Value):
+    """May these candidates be inserted? Who asked, who answered, and what came of it."""
+
+    code: str  # what it is called; no secret
+    window_id: str
+    file_digest: str
+    candidate_ids: tuple[int, ...]  # sorted, each once
+    asked_by: str
+    asked_at: datetime
+    expires_at: datetime  # of the question, while it is pending
+    state: QuestionState = "pending"
+    answered_by: str | None = None
+    answered_at: datetime | None = None
+    shown: Literal["terminal", "mcp"] | None = None  # where the person saw what would be inserted
+    ticket_expires_at: datetime | None = None

@@ -6,8 +6,8 @@ from feedmill.model.base import Value
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane
 from feedmill.model.identity import Changes, KnownEntry, Removed
-from feedmill.model.live_screen import HeldEntry
 from feedmill.model.schedule import Decision
+from feedmill.model.screening import HeldEntry
 
 
 class Refresh(Value):

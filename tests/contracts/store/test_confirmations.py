@@ -5,7 +5,7 @@ from tests.contracts.store.conftest import Tell
 from tests.support.sample_refreshes import DAY, HOUR, NOON
 
 from feedmill.engine.ports.store import Store
-from feedmill.model.confirmation import Question
+from feedmill.model.candidate import Question
 
 QUESTION = Question(
     code="K7QM3XPD",

@@ -16,8 +16,14 @@ from tests.support.sample_refreshes import (
 from feedmill.engine.ports.store import Store
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import Feed
-from feedmill.model.live_screen import HeldEntry, LiveScreen, LiveScreenState
-from feedmill.model.screening import Screening, Topic, TopicSet
+from feedmill.model.screening import (
+    HeldEntry,
+    LiveScreen,
+    LiveScreenState,
+    Screening,
+    Topic,
+    TopicSet,
+)
 
 SCREENING = Screening(
     candidate_id=0, suggestion="drop", topic=None, score=0.1, methods=("lexical",), reason="-"

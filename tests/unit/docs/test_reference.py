@@ -17,7 +17,6 @@ from feedmill.interfaces.cli.main import cli
 from feedmill.model import (
     candidate,
     canonical,
-    confirmation,
     entry,
     event,
     feed,
@@ -55,8 +54,8 @@ CODES = {
     "Scopes": token.Scope,
     "Webhook pauses": webhook.PauseReason,
     "Readiness": worker.UnreadyReason,
-    "Questions": confirmation.QuestionState,
-    "Tickets": confirmation.TicketReason,
+    "Questions": candidate.QuestionState,
+    "Tickets": candidate.TicketReason,
     "Candidates": candidate.CandidateReason,
     "Events": event.EventType,
 }

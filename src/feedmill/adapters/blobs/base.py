@@ -15,14 +15,13 @@ from typing import TypeVar
 
 from feedmill.adapters.blobs.errors import blob_error, closed_error
 from feedmill.adapters.blobs.read import open_reader
-from feedmill.adapters.blobs.repack import Bodies, reencode
+from feedmill.adapters.blobs.repack import Bodies, reencode, sweep
 from feedmill.adapters.blobs.segment_source import PACKED_SUFFIX, SegmentSource, SegmentStorage
-from feedmill.adapters.blobs.sweep import sweep
 from feedmill.adapters.blobs.verify import verify_segments
 from feedmill.engine.ports.clock import Clock
 from feedmill.errors import UsageError
 from feedmill.model.feed import BlobRef
-from feedmill.model.raw_segment import BlobProblem, Fate, Segment
+from feedmill.model.storage import BlobProblem, Fate, Segment
 
 T = TypeVar("T")
 

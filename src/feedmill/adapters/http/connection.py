@@ -1,6 +1,9 @@
 """Sends one request over one libcurl handle, and keeps handles and TLS sessions for the next."""
 
+import ssl
 from functools import partial
+from pathlib import Path
+from zlib import crc32
 
 import pycurl
 
@@ -8,9 +11,9 @@ from feedmill.adapters.http.curl_handle import CurlHandle, CurlRequest
 from feedmill.adapters.http.curl_loop import CurlLoop, TransferEnd
 from feedmill.adapters.http.response_buffer import BufferedResponse, ResponseBuffer
 from feedmill.adapters.http.stall_watch import StallWatch
-from feedmill.adapters.http.tls import SessionCaches, trust_store
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
+from feedmill.errors import ConfigError
 from feedmill.model.fetch import FailureReason, FetchLimits, RefusalReason
 
 _MAX_IDLE_HANDLES = 512
@@ -34,6 +37,17 @@ _REASONS: dict[int, FailureReason | RefusalReason] = {
 }
 # The connection ended, or broke, after the header was complete.
 _CUTS = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_RECV_ERROR, pycurl.E_GOT_NOTHING})
+
+
+# The path that is compiled into pycurl's wheels exists on one family of systems only.
+_KNOWN_PLACES = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Arch, Gentoo
+    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora, RHEL
+    "/etc/ssl/ca-bundle.pem",  # openSUSE
+    "/etc/ssl/cert.pem",  # Alpine, macOS, the BSDs
+)
+
+_HOSTS_PER_SHARE = 25  # what libcurl 8 keeps in one session cache; it cannot be configured
 
 
 class Connections:
@@ -89,6 +103,40 @@ class Connections:
             self._idle.append(handle)
         else:
             handle.close()
+
+
+def trust_store(ca_file: str | None) -> str:
+    """The PEM file with the authorities that we trust."""
+    if ca_file is not None:
+        if not Path(ca_file).is_file():
+            raise ConfigError([f"fetch.ca_file: {ca_file!r} is no file; expected PEM certificates"])
+        return ca_file
+    for place in (ssl.get_default_verify_paths().cafile, *_KNOWN_PLACES):
+        if place and Path(place).is_file():
+            return place
+    problem = "no trust store was found on this machine"
+    raise ConfigError([f"fetch.ca_file: {problem}; install ca-certificates or name a PEM file"])
+
+
+class SessionCaches:
+    """TLS sessions of many hosts, spread over as many of libcurl's small caches as it takes."""
+
+    def __init__(self, hosts: int) -> None:
+        self._shares = [_new_share() for _ in range(max(1, hosts // _HOSTS_PER_SHARE))]
+
+    def of(self, host: str) -> pycurl.CurlShare:
+        """The cache that this host's sessions are in, always the same one."""
+        return self._shares[crc32(host.encode()) % len(self._shares)]
+
+    def close(self) -> None:
+        for share in self._shares:
+            share.close()
+
+
+def _new_share() -> pycurl.CurlShare:
+    share = pycurl.CurlShare()
+    share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_SSL_SESSION)
+    return share
 
 
 def _answer(transfer: ResponseBuffer, ended: TransferEnd, handle: CurlHandle) -> BufferedResponse:

@@ -2,6 +2,10 @@
 
 What libcurl must not do by itself is switched off here: following redirects, cookies, netrc,
 proxies from the environment, decoding, other protocols, name resolution.
+
+The proxy is the one configured for a feed; those of the environment do not count (D27). Names behind it
+are resolved by the proxy: libcurl must not ask for them itself, so the SOCKS schemes always take their
+resolving form.
 """
 
 import os
@@ -9,9 +13,9 @@ import socket
 from functools import lru_cache
 from typing import Any
 
+import ada_url
 import pycurl
 
-from feedmill.adapters.http.proxy import Proxy
 from feedmill.adapters.http.response_buffer import ResponseBuffer
 from feedmill.errors import UsageError
 from feedmill.fetch.headers import is_sendable
@@ -22,6 +26,37 @@ from feedmill.model.fetch import Headers
 # Options of libcurl that pycurl has no name for.
 _DISALLOW_USERNAME_IN_URL = 278
 _SUPPRESS_CONNECT_HEADERS = 265
+
+
+_DEFAULT_PORTS = {"http": 80, "https": 443, "socks4a": 1080, "socks5h": 1080}
+
+_RESOLVING = {"socks": "socks5h", "socks5": "socks5h", "socks4": "socks4a"}
+
+
+class Proxy(Value):
+    url: str  # as libcurl takes it, with an explicit port and perhaps credentials
+    host: str
+    port: int
+
+
+def read_proxy(text: str) -> Proxy:
+    """The proxy that was configured, its credentials kept out of every message."""
+    try:
+        parsed = ada_url.URL(text)
+    except ValueError:
+        raise _unusable() from None
+    scheme = str(parsed.protocol).removesuffix(":")
+    scheme = _RESOLVING.get(scheme, scheme)
+    if scheme not in _DEFAULT_PORTS or not parsed.hostname:
+        raise _unusable()
+    port = int(parsed.port) if parsed.port else _DEFAULT_PORTS[scheme]
+    secret = f":{parsed.password}" if parsed.password else ""
+    login = f"{parsed.username}{secret}@" if parsed.username else ""
+    return Proxy(
+        url=f"{scheme}://{login}{parsed.hostname}:{port}",
+        host=str(parsed.hostname).strip("[]"),
+        port=port,
+    )
 
 
 class CurlRequest(Value):
@@ -176,6 +211,10 @@ def _line(name: str, value: str) -> bytes:
 
 def _bracketed(address: str) -> str:
     return f"[{address}]" if ":" in address else address
+
+
+def _unusable() -> UsageError:
+    return UsageError("invalid proxy URL; expected e.g. http://proxy.example:3128")
 
 
 _FIXED = (

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from feedmill.adapters.http.address_check import AddressCheck
 from feedmill.adapters.http.connection import Connections
-from feedmill.adapters.http.curl_handle import CurlRequest
-from feedmill.adapters.http.proxy import Proxy, read_proxy
-from feedmill.adapters.http.resolver import Resolver, SystemResolver
+from feedmill.adapters.http.curl_handle import CurlRequest, Proxy, read_proxy
+from feedmill.adapters.http.resolver import AddressCheck, Resolver, SystemResolver
 from feedmill.adapters.http.response_buffer import REDIRECTS, BufferedResponse
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock

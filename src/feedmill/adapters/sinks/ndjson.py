@@ -9,6 +9,7 @@ import asyncio
 import errno
 import fcntl
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -93,6 +94,33 @@ class NdjsonSink:
 
     def _latest(self) -> list[Path]:
         return sorted(self._folder.glob("*.ndjson"))[-_LATEST_DAYS:]
+
+
+def write_stdout(data: bytes) -> None:
+    """Write and flush, so that a reader sees each delivery at once."""
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+class StdoutSink:
+    """Writes and flushes; a closed pipe ends the program as it does any other."""
+
+    def __init__(
+        self,
+        name: str = "stdout",
+        write: Callable[[bytes], None] = write_stdout,
+        line: Callable[[Event], bytes] = event_line,
+    ) -> None:
+        self.name = name
+        self._write = write
+        self._line = line
+
+    async def deliver(self, events: Sequence[Event]) -> None:
+        """Print the events."""
+        await asyncio.to_thread(self._write, b"".join(self._line(event) for event in events))
+
+    async def close(self) -> None:
+        """Nothing to close: the stream is not ours."""
 
 
 def _day(event: Event) -> str:

@@ -13,16 +13,13 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables import blobs as blob_table
-from feedmill.adapters.store.tables import clock_steps
+from feedmill.adapters.store.tables import clock_steps, consistency
 from feedmill.adapters.store.tables import confirmations as confirmation_table
-from feedmill.adapters.store.tables import counts as count_table
-from feedmill.adapters.store.tables import cursors as cursor_table
 from feedmill.adapters.store.tables import entries as entry_table
 from feedmill.adapters.store.tables import feeds as feed_table
 from feedmill.adapters.store.tables import fetches as fetch_table
 from feedmill.adapters.store.tables import held_entries as held_table
 from feedmill.adapters.store.tables import imports as import_table
-from feedmill.adapters.store.tables import leases as lease_table
 from feedmill.adapters.store.tables import merge_feeds as merge_table
 from feedmill.adapters.store.tables import moves as move_table
 from feedmill.adapters.store.tables import tokens as token_table
@@ -143,10 +140,10 @@ class SqlStore(ABC):
 
     delete_worker = write(worker_table.delete_worker)
     workers = look(worker_table.workers)
-    take_lease = write(lease_table.take_lease)
-    release_lease = write(lease_table.release_lease)
-    cursor = read(cursor_table.cursor)
-    counts = read(count_table.counts)
+    take_lease = write(worker_table.take_lease)
+    release_lease = write(worker_table.release_lease)
+    cursor = read(worker_table.cursor)
+    counts = read(consistency.counts)
 
     async def settle_webhook(self, settlement: Settlement) -> bool:
         """Store the result of an attempt; False when the cursor was moved meanwhile."""
@@ -168,7 +165,7 @@ class SqlStore(ABC):
     async def set_cursor(self, consumer: str, seq: int) -> None:
         """Store how far a consumer has read; going back is allowed, to replay."""
         reach("cursor-move")
-        await self._write(lambda: cursor_table.set_cursor(consumer, seq))
+        await self._write(lambda: worker_table.set_cursor(consumer, seq))
         reach("cursor-moved")
 
     @abstractmethod

@@ -18,7 +18,7 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
-from feedmill.model.raw_segment import BlobProblem, Segment
+from feedmill.model.storage import BlobProblem, Segment
 
 
 class CheckedStore(RawIndex, MaintenanceStore, Protocol):

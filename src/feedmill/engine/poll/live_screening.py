@@ -19,8 +19,7 @@ from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.identity import Added, Changes
-from feedmill.model.live_screen import HeldEntry, LiveScreen
-from feedmill.model.screening import Screening
+from feedmill.model.screening import HeldEntry, LiveScreen, Screening
 from feedmill.observe import log
 from feedmill.screen.texts import screen_text_of
 

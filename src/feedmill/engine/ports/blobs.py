@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.feed import BlobRef
-from feedmill.model.raw_segment import BlobProblem, Fate, Segment
+from feedmill.model.storage import BlobProblem, Fate, Segment
 
 
 class Blobs(Protocol):

@@ -4,12 +4,18 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.candidate import CollectedDocument
-from feedmill.model.confirmation import Question
+from feedmill.model.base import Page
+from feedmill.model.candidate import CollectedDocument, Question
 from feedmill.model.feed import BlobRef
-from feedmill.model.live_screen import HeldEntry, LiveScreen, LiveScreenState
-from feedmill.model.page import Page
-from feedmill.model.screening import Method, Score, ScreenText, TopicSet
+from feedmill.model.screening import (
+    HeldEntry,
+    LiveScreen,
+    LiveScreenState,
+    Method,
+    Score,
+    ScreenText,
+    TopicSet,
+)
 
 
 class ScreenStore(Protocol):

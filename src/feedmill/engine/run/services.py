@@ -8,8 +8,7 @@ from feedmill.engine.ports.blobs import Blobs
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.ports.store import Store
-from feedmill.model.live_screen import LiveScreenMethod
-from feedmill.model.screening import Screening, ScreenText, TopicSet
+from feedmill.model.screening import LiveScreenMethod, Screening, ScreenText, TopicSet
 
 ScreenFunction = Callable[
     [Sequence[ScreenText], TopicSet, LiveScreenMethod], Awaitable[Sequence[Screening]]

@@ -28,7 +28,7 @@ from feedmill.errors import (
     TicketError,
     UsageError,
 )
-from feedmill.model.confirmation import Question, QuestionState, TicketReason
+from feedmill.model.candidate import Question, QuestionState, TicketReason
 from feedmill.model.screening import Confirmation
 
 QuestionShownIn = Literal["terminal", "mcp"]

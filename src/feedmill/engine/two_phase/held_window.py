@@ -28,8 +28,7 @@ from feedmill.model.candidate import (
 )
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import RawDocument
-from feedmill.model.live_screen import HeldEntry
-from feedmill.model.screening import Screening
+from feedmill.model.screening import HeldEntry, Screening
 
 DocumentPosition = int | str  # in a document: where it begins, or its key where that is not known
 

@@ -11,11 +11,11 @@ from tests.support.waiting import wait_until
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http import connection
+from feedmill.adapters.http.connection import trust_store
 from feedmill.adapters.http.curl_handle import CurlHandle, CurlRequest
 from feedmill.adapters.http.curl_loop import CurlLoop
 from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.adapters.http.response_buffer import ResponseBuffer
-from feedmill.adapters.http.tls import trust_store
 from feedmill.errors import UsageError
 from feedmill.fetch.plan import plan_fetch
 

@@ -24,8 +24,8 @@ from tests.support.waiting import hang_guard
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.adapters.screeners.cache import ScreeningCache
-from feedmill.adapters.screeners.lexical import LexicalScreener
 from feedmill.adapters.screeners.llm import LlmScreener
+from feedmill.adapters.screeners.without_model import LexicalScreener
 from feedmill.app.screeners import open_screeners
 from feedmill.config import Config, FetchConfig, ScreenConfig, StoreConfig
 from feedmill.engine.two_phase.screen import screen_texts

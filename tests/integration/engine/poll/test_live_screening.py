@@ -12,8 +12,14 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.held_window import held_entries, held_window
 from feedmill.errors import UsageError
 from feedmill.model.feed import Feed
-from feedmill.model.live_screen import LiveScreen, LiveScreenMethod
-from feedmill.model.screening import Screening, ScreenText, Topic, TopicSet
+from feedmill.model.screening import (
+    LiveScreen,
+    LiveScreenMethod,
+    Screening,
+    ScreenText,
+    Topic,
+    TopicSet,
+)
 
 TOPICS = TopicSet(name="t", topics=(Topic(id="one", name="One"),), version="1")
 

@@ -18,8 +18,7 @@ from feedmill.engine.two_phase.confirmation import (
 )
 from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.errors import ConflictError, NotFoundError, TicketError, UsageError
-from feedmill.model.candidate import SCHEMA, CandidateFile, Window
-from feedmill.model.confirmation import Question
+from feedmill.model.candidate import SCHEMA, CandidateFile, Question, Window
 
 WINDOW, DIGEST = "0123456789abcdef", "d1" * 32
 Story = Callable[[Stage], Awaitable[None]]

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from tests.support.sample_topics import HONEY, REFERENCE, TOPICS
 
-from feedmill.adapters.screeners.agent import AgentScreener
 from feedmill.adapters.screeners.cache import ScreeningCache
-from feedmill.adapters.screeners.lexical import LexicalScreener
+from feedmill.adapters.screeners.without_model import AgentScreener, LexicalScreener
 from feedmill.config import ScreenConfig
 from feedmill.engine.two_phase.screen import evaluate, is_audited, screen_texts
 from feedmill.errors import ScreenerError, UsageError

@@ -18,9 +18,9 @@ from feedmill.engine.poll.live_screening import is_accepted, screen_for, split_h
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import Added
-from feedmill.model.live_screen import LiveScreen
 from feedmill.model.refresh import ExistingEntries
 from feedmill.model.schedule import ScheduleState
+from feedmill.model.screening import LiveScreen
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 FEED = Feed(

@@ -33,7 +33,7 @@ from feedmill.adapters.blobs.segment_source import (
 )
 from feedmill.adapters.failpoints import reach
 from feedmill.errors import BlobMoved
-from feedmill.model.raw_segment import Segment
+from feedmill.model.storage import Segment
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

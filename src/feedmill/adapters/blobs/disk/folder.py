@@ -27,7 +27,7 @@ from feedmill.adapters.blobs.segment_source import (
     is_segment_name,
 )
 from feedmill.adapters.failpoints import reach
-from feedmill.model.raw_segment import Segment
+from feedmill.model.storage import Segment
 
 OPEN_SUFFIX: Final = ".open"
 MARKED_SUFFIX: Final = ".condemned"

@@ -14,16 +14,18 @@ transactions that want the same ones wait for each other and never in a circle.
 from collections.abc import Sequence
 from typing import Final
 
-from feedmill.adapters.store.postgres.change_batches import (
+from feedmill.adapters.store.postgres.parameters import to_columns, unnest_rows, write_rows
+from feedmill.adapters.store.postgres.pool import PgConnection
+from feedmill.adapters.store.tables.changes import (
     ChangeBatch,
     PendingDocument,
+    Sightings,
     document_batches,
     group_changes,
+    removed_rows,
 )
-from feedmill.adapters.store.postgres.pool import PgConnection
-from feedmill.adapters.store.postgres.unnest import to_columns, unnest_rows, write_rows
-from feedmill.adapters.store.tables.codec import Row, digest, micros_or_none
-from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS, content_row
+from feedmill.adapters.store.tables.codec import digest
+from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS
 
 _CONTENT: Final = ", ".join(CONTENT_COLUMNS)
 _NEW_COLUMNS: Final = (
@@ -151,38 +153,15 @@ async def _add(connection: PgConnection, changes: ChangeBatch) -> None:
     """Insert the new entries in document order; what was there is known from now on."""
     if not changes.added:
         return
-    rows = [
-        (
-            uid,
-            document.feed_no,
-            document.seen_at,
-            int(document.whole),
-            document.confirmation,
-            change.same_as,
-            *content_row(change.seen, document.fetch_id, document.seen_at),
-        )
-        for uid, (document, change) in changes.added.items()
-    ]
-    made = await connection.fetch(_INSERT, *to_columns(rows))
+    made = await connection.fetch(_INSERT, *to_columns(changes.added_rows()))
     changes.ids.update((row[0], row[1]) for row in made)
     late = [uid for uid in changes.added if uid not in changes.ids]
     if late:
-        await _recognise(connection, changes, late)
-
-
-async def _recognise(connection: PgConnection, changes: ChangeBatch, uids: Sequence[str]) -> None:
-    """Entries that another refresh added meanwhile: theirs is the row, the article and the event."""
-    rows = await connection.fetch(
-        "SELECT entry_uid, entry_id FROM entries WHERE entry_uid = ANY($1::text[])", uids
-    )
-    changes.ids.update((row[0], row[1]) for row in rows)
-    late = set(uids)
-    changes.articles = [one for one in changes.articles if one[1] not in late]
-    for uid in uids:
-        document, _ = changes.added[uid]
-        document.overtaken.add(uid)
-        if uid in changes.ids:
-            document.known.add(changes.ids[uid])
+        rows = await connection.fetch(
+            "SELECT entry_uid, entry_id FROM entries WHERE entry_uid = ANY($1::text[])", late
+        )
+        changes.ids.update((row[0], row[1]) for row in rows)
+        changes.recognise(late)
 
 
 async def _rewrite(connection: PgConnection, changes: ChangeBatch) -> None:
@@ -199,23 +178,10 @@ async def _rewrite(connection: PgConnection, changes: ChangeBatch) -> None:
 
 async def _register(connection: PgConnection, changes: ChangeBatch) -> None:
     """A key and an article belong to the entry that had them first, for ever (D8)."""
-    keys = [
-        (digest(value), kind, value, entry_id)
-        for kind, value, owner in changes.keys
-        if (entry_id := _id_of(changes, owner)) is not None
-    ]
-    articles = [
-        (seen.article_hash, seen.article_version, entry_id, seen.entry.article_link, seen_at)
-        for seen, owner, seen_at in changes.articles
-        if seen.article_hash is not None and (entry_id := _id_of(changes, owner)) is not None
-    ]
+    keys = [(digest(value), kind, value, entry_id) for kind, value, entry_id in changes.key_rows()]
+    articles = sorted(changes.article_rows(), key=lambda row: str(row[0]))
     await write_rows(connection, _KEEP_KEYS, sorted(keys, key=lambda row: row[:2]))
-    await write_rows(connection, _KEEP_ARTICLES, sorted(articles, key=lambda row: str(row[0])))
-
-
-def _id_of(changes: ChangeBatch, owner: int | str) -> int | None:
-    """The row's number; None for one that was added by another refresh and removed since."""
-    return owner if isinstance(owner, int) else changes.ids.get(owner)
+    await write_rows(connection, _KEEP_ARTICLES, articles)
 
 
 async def _mark_seen(
@@ -223,34 +189,14 @@ async def _mark_seen(
     documents: Sequence[PendingDocument],
     current: dict[int, frozenset[int]],
 ) -> None:
-    entered: list[Row] = []
-    left: list[Row] = []
-    again: list[Row] = []
+    sightings = Sightings()
     for document in documents:
-        before: frozenset[int] = current.get(document.feed_no, frozenset())
-        gone = {one.known.entry_id for one in document.removed}
-        if document.whole:
-            sighting = (document.confirmation, document.seen_at)
-            entered += [(entry_id, *sighting) for entry_id in document.known - before]
-            gone |= before - document.known
-        else:
-            again += [(entry_id, document.seen_at) for entry_id in document.known]
-        # From now on these rows count for themselves.
-        left += [(entry_id, document.before, document.before_at) for entry_id in gone]
-    await write_rows(connection, _ENTER, sorted(entered))
-    await write_rows(connection, _SEEN_AGAIN, sorted(again))
-    await write_rows(connection, _LEAVE, sorted(left))
+        sightings.add(document, current.get(document.feed_no, frozenset()))
+    await write_rows(connection, _ENTER, sorted(sightings.entered))
+    await write_rows(connection, _SEEN_AGAIN, sorted(sightings.again))
+    await write_rows(connection, _LEAVE, sorted(sightings.left))
 
 
 async def _remove(connection: PgConnection, documents: Sequence[PendingDocument]) -> None:
-    rows = [
-        (
-            one.known.entry_id,
-            micros_or_none(one.when) or document.seen_at,
-            one.reason,
-            one.comment,
-        )
-        for document in documents
-        for one in document.removed
-    ]
+    rows = [row for document in documents for row in removed_rows(document)]
     await write_rows(connection, _REMOVE, rows)

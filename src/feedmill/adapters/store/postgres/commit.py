@@ -17,12 +17,16 @@ from typing import Any, Final
 import msgspec
 
 from feedmill.adapters.store.postgres import event_log
-from feedmill.adapters.store.postgres.change_batches import PendingDocument
 from feedmill.adapters.store.postgres.changes import write_changes
 from feedmill.adapters.store.postgres.claim_planner import LaneSettings
+from feedmill.adapters.store.postgres.parameters import quoted, to_columns, unnest_rows, write_rows
 from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
-from feedmill.adapters.store.postgres.unnest import quoted, to_columns, unnest_rows, write_rows
+from feedmill.adapters.store.tables.changes import (
+    PendingDocument,
+    pending_document,
+    remaining_events,
+)
 from feedmill.adapters.store.tables.codec import (
     STATE_COLUMNS,
     Row,
@@ -34,7 +38,7 @@ from feedmill.adapters.store.tables.codec import (
 )
 from feedmill.adapters.store.tables.decision_codec import decision_text
 from feedmill.adapters.store.tables.feeds import relocate
-from feedmill.adapters.store.tables.fetch_codec import (
+from feedmill.adapters.store.tables.fetches import (
     FETCH_COLUMNS,
     Blocks,
     difference,
@@ -44,7 +48,6 @@ from feedmill.adapters.store.tables.fetch_codec import (
 )
 from feedmill.adapters.store.tables.held_entries import hold, release
 from feedmill.adapters.store.tables.lanes import reschedule
-from feedmill.model.event import NewEvent
 from feedmill.model.refresh import Committed, Refresh
 
 # A lane that is only read may be read by others too, but not leased anew meanwhile. One that was given
@@ -239,7 +242,10 @@ async def _write(
     blobs = [one.refresh.blob for one in reversed(written) if one.refresh.blob is not None]
     rows = {blob.sha256: blob_row(blob) for blob in blobs}  # of equals the first
     await write_rows(connection, _KEEP_BLOBS, sorted(rows.values(), key=_first))
-    batches = [(_events(one), f"fetch/{one.refresh.fetch.fetch_id}") for one in written]
+    batches = [
+        (remaining_events(one.refresh, one.document), f"fetch/{one.refresh.fetch.fetch_id}")
+        for one in written
+    ]
     await event_log.append_all(connection, batches)
 
 
@@ -279,15 +285,8 @@ def _open_document(writing: Writing) -> PendingDocument | None:
     refresh = writing.refresh
     if refresh.changes is None:
         return None
-    writing.document = PendingDocument(
-        feed_no=writing.feed_no,
-        fetch_id=refresh.fetch.fetch_id,
-        seen_at=micros(refresh.fetch.fetched_at),
-        whole=refresh.in_document,
-        before=writing.confirmations,
-        before_at=writing.confirmed_at,
-        changes=refresh.changes,
-        removed=refresh.removed,
+    writing.document = pending_document(
+        refresh, writing.feed_no, writing.confirmations, writing.confirmed_at
     )
     return writing.document
 
@@ -300,13 +299,3 @@ async def _keep_what_is_held(
             await queries.run(connection, hold(one.feed_no, one.refresh.held))
         if one.refresh.released:
             await queries.run(connection, release(one.feed_no, one.refresh.released))
-
-
-def _events(writing: Writing) -> Sequence[NewEvent]:
-    """The events, without those of entries that another refresh has added before."""
-    overtaken = writing.document.overtaken if writing.document is not None else ()
-    return [
-        event
-        for event in writing.refresh.events
-        if event.type != "new_entry" or event.entry_uid not in overtaken
-    ]

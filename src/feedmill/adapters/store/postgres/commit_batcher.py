@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.commit import commit_group
+from feedmill.adapters.store.postgres.parameters import clean_and_size
 from feedmill.adapters.store.postgres.pool import Database, LostCommitError, PgConnection
-from feedmill.adapters.store.postgres.text_sanitising import clean_and_size
 from feedmill.errors import StoreError
 from feedmill.model.refresh import Committed, Refresh
 

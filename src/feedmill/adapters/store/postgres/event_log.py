@@ -24,9 +24,8 @@ they are noticed: such events are older than any of this server's, and are numbe
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from feedmill.adapters.store.postgres.parameters import postgres_json, to_columns, unnest_rows
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
-from feedmill.adapters.store.postgres.text_sanitising import postgres_json
-from feedmill.adapters.store.postgres.unnest import to_columns, unnest_rows
 from feedmill.adapters.store.tables.codec import Row, event_id, event_of, micros
 from feedmill.model.event import Event, NewEvent
 

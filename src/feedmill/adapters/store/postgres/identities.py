@@ -12,9 +12,8 @@ from typing import Any, Final
 
 import asyncpg
 
+from feedmill.adapters.store.postgres.parameters import postgres_text, unnest_rows
 from feedmill.adapters.store.postgres.pool import PgConnection
-from feedmill.adapters.store.postgres.text_sanitising import postgres_text
-from feedmill.adapters.store.postgres.unnest import unnest_rows
 from feedmill.adapters.store.tables.codec import digest, instant
 from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
 from feedmill.model.identity import IdentityKey, KnownEntry

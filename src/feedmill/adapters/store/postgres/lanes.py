@@ -21,8 +21,8 @@ from feedmill.adapters.store.postgres.claim_planner import (
     lane_keys,
     lane_number,
 )
+from feedmill.adapters.store.postgres.parameters import postgres_text
 from feedmill.adapters.store.postgres.pool import PgConnection
-from feedmill.adapters.store.postgres.text_sanitising import postgres_text
 from feedmill.adapters.store.tables.codec import NEVER, PACE_COLUMNS, micros, pace_of, pace_row
 from feedmill.adapters.store.tables.lanes import lane_key_of, shard_of
 from feedmill.model.feed import HostPace

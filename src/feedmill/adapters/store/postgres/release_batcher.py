@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from feedmill.adapters.store.postgres.claim_planner import host_of_lane, is_split
 from feedmill.adapters.store.postgres.lanes import limit_lanes, lock_host_lanes
+from feedmill.adapters.store.postgres.parameters import to_columns
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
-from feedmill.adapters.store.postgres.unnest import to_columns
 from feedmill.adapters.store.tables.codec import PACE_COLUMNS, instant, micros, pace_row
 from feedmill.adapters.store.tables.lanes import FIRST_DUE
 from feedmill.errors import StoreError

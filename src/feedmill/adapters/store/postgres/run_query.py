@@ -1,5 +1,12 @@
-"""Runs queries (`statements`) on PostgreSQL."""
+"""Runs queries (`statements`) on PostgreSQL.
 
+Titles: the rule (`paging.begins_word`) folds case as Unicode does, and no database does the same under
+every locale. Letters of ASCII fold into ASCII everywhere, and nothing folds into Han, Kana or Hangul but
+itself; so a title of ASCII alone is compared by PostgreSQL, a run of those signs has to stand in the
+title as it is, and every other title with a sign beyond ASCII is looked at here.
+"""
+
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeVar
@@ -7,9 +14,8 @@ from typing import Any, Final, TypeVar
 from feedmill.adapters.store.postgres import event_log
 from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.lanes import lane_of
+from feedmill.adapters.store.postgres.parameters import clean_value, postgres_text
 from feedmill.adapters.store.postgres.pool import PgConnection
-from feedmill.adapters.store.postgres.text_sanitising import clean_value, postgres_text
-from feedmill.adapters.store.postgres.title_search import title_search
 from feedmill.adapters.store.statements import (
     AppendEvents,
     FindTitles,
@@ -19,10 +25,16 @@ from feedmill.adapters.store.statements import (
     Statement,
     Step,
     Storable,
+    TitleSearch,
     expand,
 )
 
 T = TypeVar("T")
+
+
+_UNCASED: Final = re.compile("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]+")
+
+_BEYOND_ASCII: Final = "octet_length(e.title) > char_length(e.title)"
 
 
 def _rows(parameter: str, *columns: str) -> str:
@@ -111,4 +123,20 @@ def _storable(arguments: Sequence[Any]) -> list[Any]:
     return [
         postgres_text(one) if type(one) is str else clean_value(one) if type(one) is list else one
         for one in arguments
+    ]
+
+
+def title_search(text: str) -> TitleSearch:
+    """How titles with a word that starts with the text are found."""
+    kept = postgres_text(text)
+    return TitleSearch(kept, _conditions(kept.casefold()), is_exact=False)
+
+
+def _conditions(text: str) -> list[tuple[str, str]]:
+    """Clauses with a place for one parameter each; no title that matches is left out."""
+    if text.isascii():
+        pattern = "%" + re.sub(r"([\\%_])", r"\\\1", text) + "%"
+        return [(f'(e.title COLLATE "C" ILIKE {{}} OR {_BEYOND_ASCII})', pattern)]
+    return [("strpos(e.title, {}) > 0", run.group()) for run in _UNCASED.finditer(text)] or [
+        (f"{{}}::text IS NOT NULL AND {_BEYOND_ASCII}", text)
     ]

@@ -6,8 +6,13 @@ import sqlite3
 from typing import Any, Final
 
 from feedmill.adapters.store.sqlite import event_log
-from feedmill.adapters.store.sqlite.changes import PendingDocument, write_changes
+from feedmill.adapters.store.sqlite.changes import write_changes
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
+from feedmill.adapters.store.tables.changes import (
+    PendingDocument,
+    pending_document,
+    remaining_events,
+)
 from feedmill.adapters.store.tables.codec import (
     STATE_COLUMNS,
     blob_row,
@@ -17,7 +22,7 @@ from feedmill.adapters.store.tables.codec import (
 )
 from feedmill.adapters.store.tables.decision_codec import decision_text
 from feedmill.adapters.store.tables.feeds import add_aliases, relocate
-from feedmill.adapters.store.tables.fetch_codec import (
+from feedmill.adapters.store.tables.fetches import (
     FETCH_COLUMNS,
     Blocks,
     difference,
@@ -75,15 +80,9 @@ def _write(
     feed, fetch = refresh.feed, refresh.fetch
     blocks = Blocks(request_id, response_id, request, response)
     _insert_fetch(connection, feed_no, fetch, refresh.decision, blocks)
-    document = PendingDocument(
-        feed_no=feed_no,
-        fetch_id=fetch.fetch_id,
-        seen_at=micros(fetch.fetched_at),
-        whole=refresh.in_document,
-        before=confirmations,
-        before_at=confirmed_at,
-    )
-    overtaken = _write_document(connection, refresh, document)
+    document = pending_document(refresh, feed_no, confirmations, confirmed_at)
+    if refresh.changes is not None:
+        write_changes(connection, document)
     if not refresh.entries_only:
         _update_feed(connection, refresh, document)
         if feed.url != fetch.url:
@@ -101,11 +100,7 @@ def _write(
     if refresh.blob is not None:
         row = blob_row(refresh.blob)
         connection.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    events = [
-        event
-        for event in refresh.events
-        if event.type != "new_entry" or event.entry_uid not in overtaken
-    ]
+    events = remaining_events(refresh, document)
     if not events:
         return _WRITTEN
     return Committed(
@@ -149,14 +144,6 @@ def _keep_block(connection: sqlite3.Connection, feed_no: int, which: str, header
         (block_id, text, feed_no),
     )
     return block_id
-
-
-def _write_document(
-    connection: sqlite3.Connection, refresh: Refresh, document: PendingDocument
-) -> frozenset[str]:
-    if refresh.changes is None:
-        return frozenset()
-    return frozenset(write_changes(connection, document, refresh.changes, refresh.removed))
 
 
 def _update_feed(

@@ -8,7 +8,7 @@ from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.entries import FROM_ENTRIES, entry_rows
 from feedmill.adapters.store.tables.entry_codec import LAST_SEEN, SEEN_COUNT
 from feedmill.adapters.store.tables.paging import ENTRY_ORDERS, page_of
-from feedmill.model.page import EntryFilter, Page
+from feedmill.model.base import EntryFilter, Page
 
 
 def entry_texts(

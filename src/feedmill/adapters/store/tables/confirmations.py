@@ -7,12 +7,15 @@ from typing import Final
 
 from feedmill.adapters.store.statements import Query, lock, row, rows, slots, storable, write
 from feedmill.adapters.store.tables.codec import (
+    INSTANT,
+    PLAIN,
+    RowCodec,
+    json_column,
     json_text,
     micros,
     micros_or_none,
 )
-from feedmill.adapters.store.tables.row_codec import INSTANT, PLAIN, RowCodec, json_column
-from feedmill.model.confirmation import Question
+from feedmill.model.candidate import Question
 
 _QUESTION: Final = RowCodec(
     Question,

@@ -1,9 +1,11 @@
-"""Consistency checks: invariants that no constraint of the schema enforces."""
+"""Consistency checks: invariants that no constraint of the schema enforces; and how many rows there are."""
+
+# ruff: noqa: S608  # names come from the list below
 
 from collections.abc import Mapping
 from typing import Final
 
-from feedmill.adapters.store.statements import Query, rows, value
+from feedmill.adapters.store.statements import Query, row, rows, value
 
 _CHECKS: Final = {
     "identities point at no entry": """
@@ -50,6 +52,26 @@ _POSTGRES_CHECKS: Final = {
 }
 
 
+_TABLES: Final = {
+    "feeds": "feeds",
+    "lanes": "lanes",
+    "entries": "entries",
+    "identities": "entry_identities",
+    "tombstones": "tombstones",
+    "articles": "articles",
+    "revisions": "entry_revisions",
+    "fetches": "fetches",
+    "decisions": "schedule_decisions",
+    "events": "@all_events AS e",
+    "blobs": "blobs",
+    "paused": "feeds WHERE paused = 1",
+}
+
+_COUNTS: Final = "SELECT " + ", ".join(
+    f"(SELECT count(*) FROM {table})" for table in _TABLES.values()
+)
+
+
 def sqlite_problems() -> Query[tuple[str, ...]]:
     """What is wrong with a SQLite file, one sentence each; empty when it is consistent."""
     found = [text for (text,) in (yield from rows("PRAGMA integrity_check")) if text != "ok"]
@@ -63,6 +85,12 @@ def sqlite_problems() -> Query[tuple[str, ...]]:
 def postgres_problems() -> Query[tuple[str, ...]]:
     """What is wrong with a PostgreSQL database, one sentence each; empty when it is consistent."""
     return (yield from _broken(_POSTGRES_CHECKS))
+
+
+def counts() -> Query[dict[str, int]]:
+    """How many rows there are of each kind; events also before they have a number."""
+    found = yield from row(_COUNTS)
+    return dict(zip(_TABLES, found or (), strict=True))
 
 
 def _broken(checks: Mapping[str, str]) -> Query[tuple[str, ...]]:

@@ -14,14 +14,12 @@ from feedmill.adapters.store.statements import (
     write_many,
 )
 from feedmill.adapters.store.tables.blobs import INSERT as INSERT_BLOB
-from feedmill.adapters.store.tables.codec import blob_row
+from feedmill.adapters.store.tables.codec import INSTANT, PLAIN, RowCodec, blob_row, json_column
 from feedmill.adapters.store.tables.paging import page_of
-from feedmill.adapters.store.tables.row_codec import INSTANT, PLAIN, RowCodec, json_column
+from feedmill.model.base import Page
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import BlobRef
-from feedmill.model.live_screen import HeldEntry, LiveScreen, LiveScreenState
-from feedmill.model.page import Page
-from feedmill.model.screening import Screening, TopicSet
+from feedmill.model.screening import HeldEntry, LiveScreen, LiveScreenState, Screening, TopicSet
 
 _COLLECTED: Final = RowCodec(
     CollectedDocument,

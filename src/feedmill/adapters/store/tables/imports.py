@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from feedmill.adapters.store.statements import Query, rows, storable, write_many
-from feedmill.adapters.store.tables.row_codec import INSTANT, PLAIN, RowCodec
+from feedmill.adapters.store.tables.codec import INSTANT, PLAIN, RowCodec
 from feedmill.model.feed import ImportedOutline
 
 _OUTLINE: Final = RowCodec(

@@ -22,13 +22,15 @@ from feedmill.adapters.store.statements import (
     write,
 )
 from feedmill.adapters.store.tables.codec import (
+    INSTANT,
+    PLAIN,
+    RowCodec,
     json_text,
     micros,
     micros_or_none,
 )
 from feedmill.adapters.store.tables.feeds import add_aliases, alias_holder, relocate
 from feedmill.adapters.store.tables.lanes import hasten, lane_key_of
-from feedmill.adapters.store.tables.row_codec import INSTANT, PLAIN, RowCodec
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Move, MoveCandidate
 

@@ -10,10 +10,13 @@ from typing import Final
 
 from feedmill.adapters.store.statements import Query, row, rows, storable, write
 from feedmill.adapters.store.tables.codec import (
+    INSTANT,
+    PLAIN,
+    RowCodec,
     instant_or_none,
+    json_column,
     micros,
 )
-from feedmill.adapters.store.tables.row_codec import INSTANT, PLAIN, RowCodec, json_column
 from feedmill.model.token import Scope, Token, TokenSecret
 
 _TOKEN: Final = RowCodec(

@@ -20,20 +20,18 @@ from feedmill.adapters.store.statements import (
     write,
 )
 from feedmill.adapters.store.tables.codec import (
-    micros,
-    micros_or_none,
-)
-from feedmill.adapters.store.tables.cursors import set_cursor
-from feedmill.adapters.store.tables.paging import page_of, position
-from feedmill.adapters.store.tables.row_codec import (
     INSTANT,
     PLAIN,
     RowCodec,
     json_column,
     json_list,
+    micros,
+    micros_or_none,
 )
+from feedmill.adapters.store.tables.paging import page_of, position
+from feedmill.adapters.store.tables.workers import set_cursor
+from feedmill.model.base import Page
 from feedmill.model.event import Event
-from feedmill.model.page import Page
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook, WebhookSecret
 
 _WEBHOOK: Final = RowCodec(

@@ -1,17 +1,23 @@
-"""Table `workers`: heartbeats, for people and for sharing shards.
+"""Tables `workers`, `leases` and `consumer_cursors`: the processes that share a store, and how far each has come.
 
-A worker that stops sending them loses its shards, not its lanes: those end with their lease.
-"""
+A worker that stops sending heartbeats loses its shards, not its lanes: those end with their lease."""
 
 # ruff: noqa: S608  # names come from the list below; values are parameters
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
-from feedmill.adapters.store.statements import Query, rows, write
-from feedmill.adapters.store.tables.codec import Row, instant, micros
-from feedmill.adapters.store.tables.row_codec import FLAG, INSTANT, PLAIN, RowCodec
+from feedmill.adapters.store.statements import Query, rows, value, write
+from feedmill.adapters.store.tables.codec import (
+    FLAG,
+    INSTANT,
+    PLAIN,
+    Row,
+    RowCodec,
+    instant,
+    micros,
+)
 from feedmill.model.worker import HeldLane, Worker, WorkerView
 
 _WORKER: Final = RowCodec(
@@ -64,6 +70,41 @@ def workers() -> Query[tuple[WorkerView, ...]]:
     """All workers by name, with the lanes that they hold."""
     found = yield from rows(f"SELECT {_WORKER.names()} FROM workers")
     return _views_of(found, (yield from rows(_HELD)))
+
+
+def take_lease(name: str, owner: str, *, now: datetime, until: datetime) -> Query[bool]:
+    """Take a free or expired lease, or extend one's own; False when another owner has it."""
+    changed = yield from write(
+        "INSERT INTO leases (name, owner, until) VALUES ($1, $2, $3)"
+        " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until"
+        " WHERE leases.owner = excluded.owner OR leases.until <= $4",
+        name,
+        owner,
+        micros(until),
+        micros(now),
+    )
+    return changed == 1
+
+
+def release_lease(name: str, owner: str) -> Query[None]:
+    """Give a lease back; nothing happens when another owner has it."""
+    yield from write("DELETE FROM leases WHERE name = $1 AND owner = $2", name, owner)
+
+
+def cursor(consumer: str) -> Query[int]:
+    """The last sequence number that a consumer has read, 0 before it started."""
+    found = yield from value("SELECT seq FROM consumer_cursors WHERE consumer = $1", consumer)
+    return int(found or 0)
+
+
+def set_cursor(consumer: str, seq: int) -> Query[None]:
+    """Store how far a consumer has read; going back is allowed, to replay."""
+    yield from write(
+        "INSERT INTO consumer_cursors (consumer, seq) VALUES ($1, $2)"
+        " ON CONFLICT (consumer) DO UPDATE SET seq = excluded.seq",
+        consumer,
+        seq,
+    )
 
 
 def _views_of(workers: Iterable[Row], held: Iterable[Row]) -> tuple[WorkerView, ...]:

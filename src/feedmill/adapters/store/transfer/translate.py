@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from feedmill.adapters.store.postgres.text_sanitising import clean_value, postgres_text
+from feedmill.adapters.store.postgres.parameters import clean_value, postgres_text
 from feedmill.adapters.store.tables.codec import Row, digest, json_text
 from feedmill.adapters.store.transfer.tables import Key, Table
 

@@ -33,8 +33,7 @@ from feedmill.interfaces.cli.output import (
     style_text,
 )
 from feedmill.interfaces.cli.run_command import with_services
-from feedmill.model.candidate import WindowCandidate
-from feedmill.model.confirmation import Question
+from feedmill.model.candidate import Question, WindowCandidate
 
 _TITLE_CHARS = 100
 

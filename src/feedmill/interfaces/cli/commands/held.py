@@ -14,7 +14,7 @@ from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_json, show_table
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.feed import Feed
-from feedmill.model.live_screen import HeldEntry
+from feedmill.model.screening import HeldEntry
 
 _feed_option = click.option(
     "--feed", "names", multiple=True, metavar="FEED", help="Only entries of this feed; repeatable."

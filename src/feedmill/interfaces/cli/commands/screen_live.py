@@ -11,8 +11,7 @@ from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.options import json_option, topic_option, topics_option
 from feedmill.interfaces.cli.output import shorten, show_json, show_table
 from feedmill.interfaces.cli.run_command import pick_one, with_services
-from feedmill.model.live_screen import LiveScreen, LiveScreenMethod
-from feedmill.model.screening import TopicSet
+from feedmill.model.screening import LiveScreen, LiveScreenMethod, TopicSet
 from feedmill.screen.topics import choose_topics, merge_topics, read_topics
 
 

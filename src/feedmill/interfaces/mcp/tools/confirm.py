@@ -29,8 +29,7 @@ from feedmill.interfaces.mcp.arguments import CandidateIds, WindowId
 from feedmill.interfaces.mcp.shapes import Confirmed
 from feedmill.interfaces.mcp.state import Call, caller_of, mcp_state_of, program_of
 from feedmill.interfaces.mcp.tool import tool, translate_errors
-from feedmill.model.candidate import WindowCandidate
-from feedmill.model.confirmation import Question
+from feedmill.model.candidate import Question, WindowCandidate
 from feedmill.screen.texts import clean_line
 
 _MOST_SHOWN: Final = 30  # candidates that a question can show; more are shown on a terminal

@@ -16,7 +16,7 @@ from feedmill.interfaces.mcp.shapes import (
 from feedmill.interfaces.mcp.state import Call, mcp_state_of
 from feedmill.interfaces.mcp.tool import tool
 from feedmill.interfaces.mcp.untrusted import TITLE_CHARS, URL_CHARS, entry_row
-from feedmill.model.page import EntryFilter
+from feedmill.model.base import EntryFilter
 from feedmill.screen.texts import clean_line
 
 _ENCLOSURES: Final = 50

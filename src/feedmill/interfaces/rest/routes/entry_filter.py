@@ -9,7 +9,7 @@ from litestar.params import QueryParameter
 
 from feedmill.interfaces.rest.parameters import TagIs
 from feedmill.interfaces.rest.problems import RequestError
-from feedmill.model.page import EntryFilter
+from feedmill.model.base import EntryFilter
 from feedmill.normalise.dates.parse import parse_date
 
 _MOMENT = "RFC 3339, or a date."

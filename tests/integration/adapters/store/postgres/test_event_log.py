@@ -28,7 +28,7 @@ from feedmill.adapters.store.postgres.event_log import (
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
 from feedmill.adapters.store.tables.consistency import postgres_problems
-from feedmill.adapters.store.tables.cursors import cursor, set_cursor
+from feedmill.adapters.store.tables.workers import cursor, set_cursor
 
 ROOT = Path(__file__).parents[5]
 WRITERS = [f"writer{number}" for number in range(6)]

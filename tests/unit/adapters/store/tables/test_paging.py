@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.adapters.store.postgres.title_search import title_search
+from feedmill.adapters.store.postgres.run_query import title_search
 from feedmill.adapters.store.tables.codec import NEVER
 from feedmill.adapters.store.tables.paging import (
     article_position,

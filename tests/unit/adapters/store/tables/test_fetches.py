@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.adapters.store.tables.codec import json_text
-from feedmill.adapters.store.tables.fetch_codec import difference, restored
+from feedmill.adapters.store.tables.fetches import difference, restored
 
 HEADERS = st.lists(
     st.tuples(st.sampled_from(["Date", "Age", "ETag", "Vary"]), st.text(max_size=3)), max_size=6

@@ -2,13 +2,13 @@
 
 from tests.support.sample_refreshes import IDENTIFY, READER, an_entry
 
-from feedmill.adapters.store.postgres.change_batches import (
+from feedmill.adapters.store.postgres.parameters import to_columns, unnest_rows
+from feedmill.adapters.store.tables.changes import (
     ChangeBatch,
     PendingDocument,
     document_batches,
     group_changes,
 )
-from feedmill.adapters.store.postgres.unnest import to_columns, unnest_rows
 from feedmill.identify.diff import diff
 from feedmill.identify.identify import identify
 from feedmill.model.identity import (
@@ -32,7 +32,7 @@ def a_document(feed_no: int, changes: Changes, *removed: Removed) -> PendingDocu
         whole=True,
         before=3,
         before_at=900,
-        changes=changes,
+        changes=changes.changes,
         removed=removed,
     )
 

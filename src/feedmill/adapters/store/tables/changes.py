@@ -4,15 +4,17 @@ Nothing here touches the database, so that a transaction that has to be repeated
 same documents.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
-from feedmill.adapters.store.tables.codec import Row, json_text
+from feedmill.adapters.store.tables.codec import Row, json_text, micros, micros_or_none
 from feedmill.adapters.store.tables.entry_codec import content_row
+from feedmill.model.event import NewEvent
 from feedmill.model.identity import (
     Added,
-    Changes,
+    Change,
     Identified,
     IdentityKey,
     Rekeyed,
@@ -20,6 +22,7 @@ from feedmill.model.identity import (
     Revised,
     UnchangedEntry,
 )
+from feedmill.model.refresh import Refresh
 
 
 class PendingDocument(msgspec.Struct, kw_only=True):
@@ -31,7 +34,7 @@ class PendingDocument(msgspec.Struct, kw_only=True):
     whole: bool  # it is the feed's current document from now on
     before: int  # confirmations of the document that was current until now
     before_at: int  # and the last of them
-    changes: Changes
+    changes: Sequence[Change]
     removed: Sequence[Removed] = ()
     known: set[int] = msgspec.field(default_factory=set)  # rows that stand in it and were there
     overtaken: set[str] = msgspec.field(default_factory=set)  # added by another refresh meanwhile
@@ -43,7 +46,7 @@ class PendingDocument(msgspec.Struct, kw_only=True):
 
     def marks(self) -> Iterator[int | str]:
         """The entries that it writes about."""
-        for change in self.changes.changes:
+        for change in self.changes:
             match change:
                 case Added():
                     yield change.entry_uid
@@ -64,7 +67,105 @@ class ChangeBatch(msgspec.Struct):
     renamed: list[Row] = msgspec.field(default_factory=list)
     keys: list[tuple[str, str, int | str]] = msgspec.field(default_factory=list)
     articles: list[tuple[Identified, int | str, int]] = msgspec.field(default_factory=list)
-    ids: dict[int | str, int] = msgspec.field(default_factory=dict)
+    ids: dict[str, int] = msgspec.field(default_factory=dict)
+
+    def added_rows(self) -> list[Row]:
+        """Id, feed, time, document and CONTENT_COLUMNS of the new entries, in document order."""
+        return [
+            (
+                uid,
+                document.feed_no,
+                document.seen_at,
+                int(document.whole),
+                document.confirmation,
+                change.same_as,
+                *content_row(change.seen, document.fetch_id, document.seen_at),
+            )
+            for uid, (document, change) in self.added.items()
+        ]
+
+    def recognise(self, uids: Collection[str]) -> None:
+        """Entries that another refresh added meanwhile: theirs is the row, the article and the event."""
+        self.articles = [one for one in self.articles if one[1] not in uids]
+        for uid in uids:
+            document, _ = self.added[uid]
+            document.overtaken.add(uid)
+            if uid in self.ids:
+                document.known.add(self.ids[uid])
+
+    def key_rows(self) -> list[tuple[str, str, int]]:
+        """Type, value and entry of each key."""
+        return [
+            (kind, value, entry_id)
+            for kind, value, owner in self.keys
+            if (entry_id := self._id_of(owner)) is not None
+        ]
+
+    def article_rows(self) -> list[Row]:
+        """Hash, version, entry, link and time of each article."""
+        return [
+            (seen.article_hash, seen.article_version, entry_id, seen.entry.article_link, seen_at)
+            for seen, owner, seen_at in self.articles
+            if seen.article_hash is not None and (entry_id := self._id_of(owner)) is not None
+        ]
+
+    def _id_of(self, owner: int | str) -> int | None:
+        """The row's number; None for one that was added by another refresh and removed since."""
+        return owner if isinstance(owner, int) else self.ids.get(owner)
+
+
+class Sightings(msgspec.Struct):
+    """Rows that enter a current document, leave one, or were seen outside of one."""
+
+    entered: list[Row] = msgspec.field(default_factory=list)  # entry, confirmation, time
+    again: list[Row] = msgspec.field(default_factory=list)  # entry, time
+    left: list[Row] = msgspec.field(default_factory=list)  # entry, confirmation, time
+
+    def add(self, document: PendingDocument, before: AbstractSet[int]) -> None:
+        """Note the rows of a document; `before` are those of the one that was current."""
+        gone = {one.known.entry_id for one in document.removed}
+        if document.whole:
+            sighting = (document.confirmation, document.seen_at)
+            self.entered += [(entry_id, *sighting) for entry_id in document.known - before]
+            gone |= before - document.known
+        else:
+            self.again += [(entry_id, document.seen_at) for entry_id in document.known]
+        # From now on these rows count for themselves.
+        self.left += [(entry_id, document.before, document.before_at) for entry_id in gone]
+
+
+def pending_document(
+    refresh: Refresh, feed_no: int, confirmations: int, confirmed_at: int
+) -> PendingDocument:
+    """The document of a refresh, with the confirmations of the one that was current until now."""
+    return PendingDocument(
+        feed_no=feed_no,
+        fetch_id=refresh.fetch.fetch_id,
+        seen_at=micros(refresh.fetch.fetched_at),
+        whole=refresh.in_document,
+        before=confirmations,
+        before_at=confirmed_at,
+        changes=() if refresh.changes is None else refresh.changes.changes,
+        removed=refresh.removed,
+    )
+
+
+def remaining_events(refresh: Refresh, document: PendingDocument | None) -> list[NewEvent]:
+    """The events, without those of entries that another refresh has added before."""
+    overtaken = () if document is None else document.overtaken
+    return [
+        event
+        for event in refresh.events
+        if event.type != "new_entry" or event.entry_uid not in overtaken
+    ]
+
+
+def removed_rows(document: PendingDocument) -> list[Row]:
+    """Entry, time, reason and comment of what was removed."""
+    return [
+        (one.known.entry_id, micros_or_none(one.when) or document.seen_at, one.reason, one.comment)
+        for one in document.removed
+    ]
 
 
 def document_batches(documents: Iterable[PendingDocument]) -> Iterator[list[PendingDocument]]:
@@ -84,7 +185,7 @@ def document_batches(documents: Iterable[PendingDocument]) -> Iterator[list[Pend
 
 def group_changes(batch: ChangeBatch, document: PendingDocument) -> None:
     """Put every change of the document where it belongs."""
-    for change in document.changes.changes:
+    for change in document.changes:
         match change:
             case Added():
                 batch.added.setdefault(change.entry_uid, (document, change))

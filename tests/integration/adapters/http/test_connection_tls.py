@@ -20,7 +20,7 @@ from tests.support.raw_http_server import (
 )
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http import tls as tls_module
+from feedmill.adapters.http import connection as connection_module
 from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.config import FetchConfig
 from feedmill.errors import ConfigError
@@ -213,9 +213,9 @@ def test_a_machine_without_a_trust_store_says_what_to_do(
     nothing = tmp_path / "nothing.pem"
     paths = ssl.get_default_verify_paths()._replace(cafile=str(nothing))
     monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: paths)
-    monkeypatch.setattr(tls_module, "_KNOWN_PLACES", (str(nothing), ca_file))
-    assert tls_module.trust_store(None) == ca_file
+    monkeypatch.setattr(connection_module, "_KNOWN_PLACES", (str(nothing), ca_file))
+    assert connection_module.trust_store(None) == ca_file
 
-    monkeypatch.setattr(tls_module, "_KNOWN_PLACES", (str(nothing),))
+    monkeypatch.setattr(connection_module, "_KNOWN_PLACES", (str(nothing),))
     with pytest.raises(ConfigError, match="install ca-certificates"):
-        tls_module.trust_store(None)
+        connection_module.trust_store(None)

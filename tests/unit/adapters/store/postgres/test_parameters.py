@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.adapters.store.postgres.text_sanitising import (
+from feedmill.adapters.store.postgres.parameters import (
     clean_and_size,
     clean_value,
     postgres_json,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.adapters.http.proxy import read_proxy
+from feedmill.adapters.http.curl_handle import read_proxy
 from feedmill.errors import UsageError
 
 
