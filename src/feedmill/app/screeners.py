@@ -1,4 +1,4 @@
-"""Screeners with their concrete adapters, and the bundled topics and evaluation sets."""
+"""Screeners with their adapters, their installed models, and the bundled topics and evaluation sets."""
 
 import asyncio
 import os
@@ -16,7 +16,6 @@ from feedmill.adapters.screeners.agent import AgentScreener
 from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.lexical import LexicalScreener
 from feedmill.adapters.screeners.llm import LlmScreener
-from feedmill.app.models import model_folder
 from feedmill.config import Config
 from feedmill.engine.ports.screener import Screener
 from feedmill.engine.two_phase.screen import screen_texts
@@ -36,12 +35,9 @@ from feedmill.model.screening import (
 )
 from feedmill.observe import log
 
+MODELS_FOLDER: Final = "models"
 SCREENING_CACHE_NAME: Final = "screening.db"
-
-
 ScreenMethod = Literal["lexical", "embedding", "hybrid", "llm", "agent"]
-
-
 SCREEN_METHODS: Final[dict[ScreenMethod, tuple[Method, ...]]] = {
     "lexical": ("lexical",),
     "embedding": ("embedding",),
@@ -128,6 +124,33 @@ def background() -> tuple[str, ...]:
 def evaluation_set(name: EvaluationSet = "sustainability") -> str:
     """A bundled evaluation set, as JSON lines."""
     return bundled_data.evaluation_set(name)
+
+
+def installed_models(config: Config) -> tuple[model_files.InstalledModel, ...]:
+    """Every known model, installed or not."""
+    return model_files.list_models(model_folder(config))
+
+
+async def install_model(config: Config, name: str, source: Path | None = None) -> Path:
+    """Download, verify and store a model; ScreenerError when that fails."""
+    return await model_files.install_model(
+        model_folder(config), model_files.model_named(name), source
+    )
+
+
+def verify_model(config: Config, name: str) -> None:
+    """ScreenerError when a model is missing or damaged."""
+    card = model_files.model_named(name)
+    model_files.check_model(model_files.model_path(model_folder(config), card), card)
+
+
+def remove_model(config: Config, name: str) -> bool:
+    """Delete a model; False when it was not installed."""
+    return model_files.remove_model(model_folder(config), model_files.model_named(name))
+
+
+def model_folder(config: Config) -> Path:
+    return Path(config.screen.model_dir or Path(config.store.home) / MODELS_FOLDER)
 
 
 def _embedding(config: Config, memory: ScreeningCache) -> Screener:

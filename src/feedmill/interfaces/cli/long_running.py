@@ -16,7 +16,7 @@ from feedmill.engine.run.liveness import Liveness
 from feedmill.engine.run.readiness import check_readiness
 from feedmill.engine.run.services import Services
 from feedmill.engine.run.systemd_status import run_systemd_status
-from feedmill.interfaces.cli.early_signals import SIGNALS, early_signal
+from feedmill.interfaces.cli.exit import SIGNALS, early_signal
 from feedmill.model.worker import Readiness, WorkerRole
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics

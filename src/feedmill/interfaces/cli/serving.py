@@ -22,9 +22,8 @@ from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services
 from feedmill.interfaces.cli.output import show_json_line
-from feedmill.interfaces.cli.run_command import run_async
+from feedmill.interfaces.cli.run_command import SignalHandler, run_async, stop_on_signals
 from feedmill.interfaces.cli.servers import load_grpc_server, load_rest_server
-from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
 from feedmill.model.worker import WorkerRole
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics

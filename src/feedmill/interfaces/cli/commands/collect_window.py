@@ -28,8 +28,7 @@ from feedmill.engine.two_phase.collect_window import (
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path
 from feedmill.engine.two_phase.window import window_between, window_of_last
 from feedmill.errors import BlobError, ListError, StoreError, UsageError
-from feedmill.interfaces.cli.durations import parse_duration
-from feedmill.interfaces.cli.options import json_option, topic_option, topics_option
+from feedmill.interfaces.cli.options import json_option, parse_duration, topic_option, topics_option
 from feedmill.interfaces.cli.output import format_count, progress, shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.candidate import CandidateFile, SourceReport, Window

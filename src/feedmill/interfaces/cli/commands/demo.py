@@ -22,8 +22,7 @@ from feedmill.interfaces.cli.commands.run import run_engine, show_refresh, show_
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import shorten, show_json_line, style_text
-from feedmill.interfaces.cli.run_command import config_of, run_async
-from feedmill.interfaces.cli.signals import SignalHandler
+from feedmill.interfaces.cli.run_command import SignalHandler, config_of, run_async
 from feedmill.model.feed import Feed
 from feedmill.schedule.explain import explain_decision
 

@@ -10,13 +10,11 @@ from feedmill.app.services import announce_egress, open_services
 from feedmill.app.settings import owner_name
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.early_signals import SIGNALS
-from feedmill.interfaces.cli.exit import exit_interrupted
+from feedmill.interfaces.cli.exit import SIGNALS, exit_interrupted
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_json_line
-from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.interfaces.cli.run_command import config_of, run_async, stop_on_signals
 from feedmill.interfaces.cli.servers import load_mcp_transports
-from feedmill.interfaces.cli.signals import stop_on_signals
 
 _MOST_PORT = 65_535
 _LEAVING_SEC = 1.0  # for calls under way, once they are cancelled

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from feedmill.app.models import install_model, installed_models, remove_model, verify_model
+from feedmill.app.screeners import install_model, installed_models, remove_model, verify_model
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_json, show_table
 from feedmill.interfaces.cli.run_command import config_of, run_async

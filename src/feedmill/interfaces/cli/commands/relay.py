@@ -19,8 +19,7 @@ from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services, stop_after
 from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
 from feedmill.interfaces.cli.output import format_count, show_json_line
-from feedmill.interfaces.cli.run_command import config_of, run_async
-from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
+from feedmill.interfaces.cli.run_command import SignalHandler, config_of, run_async, stop_on_signals
 from feedmill.model.event import Relayed
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics

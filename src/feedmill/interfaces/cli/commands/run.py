@@ -25,8 +25,7 @@ from feedmill.interfaces.cli.long_running import (
 )
 from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
 from feedmill.interfaces.cli.output import format_duration, shorten, show_json_line, style_text
-from feedmill.interfaces.cli.run_command import config_of, run_async
-from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
+from feedmill.interfaces.cli.run_command import SignalHandler, config_of, run_async, stop_on_signals
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.observe.log import logger

@@ -30,8 +30,7 @@ from feedmill.interfaces.cli.output import (
     show_json,
     style_text,
 )
-from feedmill.interfaces.cli.run_command import config_of, run_async
-from feedmill.interfaces.cli.signals import stop_on_signals
+from feedmill.interfaces.cli.run_command import config_of, run_async, stop_on_signals
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.observe.log import logger

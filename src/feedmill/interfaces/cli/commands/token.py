@@ -7,8 +7,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import IssuedToken, issue_token, revoke_token, rotate_token
-from feedmill.interfaces.cli.durations import parse_duration
-from feedmill.interfaces.cli.options import json_option, overlap_option
+from feedmill.interfaces.cli.options import json_option, overlap_option, parse_duration
 from feedmill.interfaces.cli.output import show_json, show_table
 from feedmill.interfaces.cli.run_command import pick_one, with_services
 from feedmill.model.token import Scope, Token

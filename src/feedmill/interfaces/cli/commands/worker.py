@@ -19,8 +19,7 @@ from feedmill.interfaces.cli.long_running import (
     role_services,
 )
 from feedmill.interfaces.cli.options import duration_option, json_option
-from feedmill.interfaces.cli.run_command import config_of, run_async
-from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
+from feedmill.interfaces.cli.run_command import SignalHandler, config_of, run_async, stop_on_signals
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 

@@ -21,8 +21,7 @@ from feedmill.engine.two_phase.window import window_between, window_of_last
 from feedmill.engine.two_phase.window_library import SavedWindow
 from feedmill.errors import UsageError
 from feedmill.interfaces.mcp.shapes import CollectedWindow
-from feedmill.interfaces.mcp.state import Call, mcp_state_of
-from feedmill.interfaces.mcp.tool import tool
+from feedmill.interfaces.mcp.tool import Call, mcp_state_of, tool
 from feedmill.interfaces.mcp.untrusted import source_row
 from feedmill.model.candidate import Window
 

@@ -8,13 +8,19 @@ from pydantic import Field
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import queries
 from feedmill.errors import NotFoundError, UsageError
-from feedmill.interfaces.mcp.arguments import ItemId, ToolCursor, ToolLimit, page_size
 from feedmill.interfaces.mcp.shapes import (
     EntryAnswer,
     EntryList,
 )
-from feedmill.interfaces.mcp.state import Call, mcp_state_of
-from feedmill.interfaces.mcp.tool import tool
+from feedmill.interfaces.mcp.tool import (
+    Call,
+    ItemId,
+    ToolCursor,
+    ToolLimit,
+    mcp_state_of,
+    page_size,
+    tool,
+)
 from feedmill.interfaces.mcp.untrusted import TITLE_CHARS, URL_CHARS, entry_row
 from feedmill.model.page import EntryFilter
 from feedmill.screen.texts import clean_line

@@ -7,14 +7,20 @@ from litestar.response import Stream
 from feedmill.engine.service import queries
 from feedmill.engine.service.queries import RawContent
 from feedmill.interfaces.rest.openapi import RouteDescription, route_options
-from feedmill.interfaces.rest.parameters import Cursor, EntryUid, FetchId, Limit
+from feedmill.interfaces.rest.parameters import (
+    Cursor,
+    EntryUid,
+    FetchId,
+    Limit,
+    QueryFilter,
+    entry_filter_of_query,
+)
 from feedmill.interfaces.rest.responses import (
     ListPage,
     bytes_response,
     json_response,
     list_response,
 )
-from feedmill.interfaces.rest.routes.entry_filter import QueryFilter, entry_filter_of_query
 from feedmill.interfaces.rest.state import AnyRequest, services_of
 from feedmill.publish.shapes import ArticlePage, EntryPage, EntryShape, FetchShape, RevisionPage
 

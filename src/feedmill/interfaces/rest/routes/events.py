@@ -15,7 +15,7 @@ from feedmill.engine.service import queries
 from feedmill.errors import CrowdedError
 from feedmill.interfaces.rest.auth import is_still_authorised
 from feedmill.interfaces.rest.openapi import RouteDescription, route_options
-from feedmill.interfaces.rest.parameters import After, Limit
+from feedmill.interfaces.rest.parameters import After, FeedsQuery, Limit
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.rest.responses import (
     NDJSON,
@@ -24,7 +24,6 @@ from feedmill.interfaces.rest.responses import (
     until_revoked,
     wants_ndjson,
 )
-from feedmill.interfaces.rest.routes.entry_filter import FeedsQuery
 from feedmill.interfaces.rest.state import AnyRequest, AppState, app_state_of
 from feedmill.model.event import EventType
 from feedmill.publish.ndjson import event_line

@@ -5,9 +5,17 @@ from litestar.response import Stream
 
 from feedmill.engine.service import queries, subscriptions
 from feedmill.interfaces.rest.openapi import RouteDescription, route_options
-from feedmill.interfaces.rest.parameters import Cursor, FeedId, Limit, TagIs
+from feedmill.interfaces.rest.parameters import (
+    Cursor,
+    FeedId,
+    Limit,
+    Since,
+    TagIs,
+    TextQuery,
+    Until,
+    entry_filter,
+)
 from feedmill.interfaces.rest.responses import ListPage, json_response, list_response, read_json
-from feedmill.interfaces.rest.routes.entry_filter import Since, TextQuery, Until, entry_filter
 from feedmill.interfaces.rest.state import AnyRequest, app_state_of, services_of
 from feedmill.publish.shapes import (
     AddedFeed,

@@ -26,17 +26,17 @@ from feedmill.engine.service.queries import require_feed
 from feedmill.errors import AccessError
 from feedmill.interfaces.rest.auth import BASIC
 from feedmill.interfaces.rest.openapi import RouteDescription, route_options
-from feedmill.interfaces.rest.parameters import TagIs
-from feedmill.interfaces.rest.problems import RequestError, on_error
-from feedmill.interfaces.rest.responses import bytes_response
-from feedmill.interfaces.rest.routes.entry_filter import (
+from feedmill.interfaces.rest.parameters import (
     CategoryQuery,
     FeedsQuery,
     Since,
+    TagIs,
     TextQuery,
     Until,
     entry_filter,
 )
+from feedmill.interfaces.rest.problems import RequestError, on_error
+from feedmill.interfaces.rest.responses import bytes_response
 from feedmill.interfaces.rest.state import AnyRequest, services_of
 from feedmill.publish.metafeeds import FORMATS, MetaFeed, MetaFeedFormat
 from feedmill.publish.metafeeds.items import public_http_url
