@@ -107,7 +107,7 @@ def wants_ndjson(request: AnyRequest) -> bool:
 
 
 async def list_response(
-    request: AnyRequest, fetch_page: FetchPage, cursor: str | None
+    request: AnyRequest, fetch_page: FetchPage, cursor: str | None = None
 ) -> Response[bytes] | Stream:
     """One page as JSON, or every page from the cursor on as NDJSON."""
     first = await fetch_page(cursor)  # a bad cursor is a problem, not a stream that ends too early

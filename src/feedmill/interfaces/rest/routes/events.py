@@ -14,7 +14,7 @@ from litestar.response import Stream
 from feedmill.engine.service import queries
 from feedmill.errors import CrowdedError
 from feedmill.interfaces.rest.auth import is_still_authorised
-from feedmill.interfaces.rest.openapi import RouteDescription, route_options
+from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import After, FeedsQuery, Limit
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.rest.responses import (
@@ -46,12 +46,7 @@ Wait = Annotated[
 
 
 @get(
-    "/",
-    operation_id="listEvents",
-    summary="List events after a sequence number; with `wait`, long polling.",
-    opt=route_options(
-        "read", RouteDescription(gives=EventPage, lines=True, problems=("bad-parameter",))
-    ),
+    "/", **describe("listEvents", "read", EventPage, "bad-parameter", lines=True, conditional=False)
 )
 async def list_events(
     request: AnyRequest,
@@ -61,6 +56,7 @@ async def list_events(
     wait: Wait = None,
     limit: Limit = None,
 ) -> Response[bytes] | Stream:
+    """List events after a sequence number; with `wait`, long polling."""
     state, wanted = app_state_of(request), _types(types)
     choice = {"types": wanted, "feed_ids": tuple(feed or ())}
     if wants_ndjson(request):
@@ -71,16 +67,20 @@ async def list_events(
 
 @get(
     "/stream",
-    operation_id="streamEvents",
-    summary="Stream events as server-sent events; `Last-Event-ID` resumes.",
-    opt=route_options(
+    **describe(
+        "streamEvents",
         "read",
-        RouteDescription(gives=str, media_type=SSE, problems=("bad-parameter", "too-many-streams")),
+        str,
+        "bad-parameter",
+        "too-many-streams",
+        media_type=SSE,
+        conditional=False,
     ),
 )
 async def stream_events(
     request: AnyRequest, after: After = 0, types: Types = None, feed: FeedsQuery = None
 ) -> Stream:
+    """Stream events as server-sent events; `Last-Event-ID` resumes."""
     state, wanted = app_state_of(request), _types(types)
     begin = _last_event_id(request.headers.get("last-event-id"), after)
     if not state.streams.take(request):

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 from litestar import Response, Router, get
@@ -24,8 +24,7 @@ from feedmill.engine.service.collections import (
 )
 from feedmill.engine.service.queries import require_feed
 from feedmill.errors import AccessError
-from feedmill.interfaces.rest.auth import BASIC
-from feedmill.interfaces.rest.openapi import RouteDescription, route_options
+from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import (
     CategoryQuery,
     FeedsQuery,
@@ -268,20 +267,18 @@ def _routes(
     return [
         get(
             f"{path}/feed.{kind}",
-            operation_id=f"{name}{form.label}",
             summary=f"{summary}, as {form.name}.",
-            opt=_opt(form.media_type, dict if kind == "json" else str),
+            **describe(
+                f"{name}{form.label}",
+                "read",
+                dict if kind == "json" else str,
+                *("bad-cursor", "bad-parameter", "not-found"),
+                media_type=form.media_type,
+                basic=True,
+            ),
         )(make(kind))
         for kind, form in FORMATS.items()
     ]
-
-
-def _opt(media_type: str, gives: type[object]) -> dict[str, Any]:
-    problems = ("bad-cursor", "bad-parameter", "not-found")
-    described = RouteDescription(
-        gives=gives, media_type=media_type, conditional=True, problems=problems
-    )
-    return route_options("read", described) | {BASIC: True}
 
 
 metafeed_routes: Final = Router(
