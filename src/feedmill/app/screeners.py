@@ -34,6 +34,7 @@ from feedmill.model.screening import (
     TopicSet,
 )
 from feedmill.observe import log
+from feedmill.screen.topics import choose_topics, merge_topics, read_topics
 
 MODELS_FOLDER: Final = "models"
 SCREENING_CACHE_NAME: Final = "screening.db"
@@ -114,6 +115,14 @@ async def open_screeners(
 def default_topics() -> TopicSet:
     """The bundled topics of seed 001."""
     return bundled_data.default_topics()
+
+
+def load_topics(path: Path | None, names: Sequence[str]) -> TopicSet:
+    """The topics with these names: the bundled ones, extended by those of a file."""
+    topics = default_topics()
+    if path is not None:
+        topics = merge_topics(topics, read_topics(path.read_text("utf-8")))
+    return choose_topics(topics, names)
 
 
 def background() -> tuple[str, ...]:

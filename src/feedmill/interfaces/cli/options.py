@@ -44,6 +44,18 @@ def limit_option(default: int) -> Callable[[Any], Any]:
     )
 
 
+def out_option(default: str) -> Callable[[Any], Any]:
+    """--out: the file that candidates are written to."""
+    return click.option(
+        "--out",
+        "--output",
+        type=click.Path(dir_okay=False, path_type=Path),
+        default=Path(default),
+        show_default=True,
+        help="Output file for the candidates.",
+    )
+
+
 def overlap_option(help_text: str) -> Callable[[Any], Any]:
     """--overlap: how long an old secret stays valid."""
     return click.option(

@@ -11,6 +11,7 @@ from feedmill.app.settings import owner_name
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import SIGNALS, exit_interrupted
+from feedmill.interfaces.cli.long_running import wait_until_stopped
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_json_line
 from feedmill.interfaces.cli.run_command import config_of, run_async, stop_on_signals
@@ -105,6 +106,5 @@ async def _over_http(
             show_json_line({"mcp": address})
         else:
             click.echo(f"serving MCP at {address}")
-        while not watch.is_stopping():
-            await watch.sleep_unless_stopping(3600)
+        await wait_until_stopped(watch)
     return stopping.by

@@ -5,7 +5,7 @@ import click
 from feedmill.engine.maintain.retention import purge as purge_old
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import show_json
+from feedmill.interfaces.cli.output import show_result
 from feedmill.interfaces.cli.run_command import (
     with_services,
 )
@@ -21,9 +21,8 @@ def purge(ctx: click.Context, *, as_json: bool) -> None:
         return await purge_old(services)
 
     result = with_services(ctx, action, as_json=as_json)
-    if as_json:
-        show_json(result)
-    else:
-        click.echo(
-            ", ".join(f"{value:,} {key}" for key, value in result.items()) or "nothing to do"
-        )
+    show_result(
+        result,
+        ", ".join(f"{value:,} {key}" for key, value in result.items()) or "nothing to do",
+        as_json=as_json,
+    )

@@ -9,7 +9,7 @@ from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.engine.service.queries import remove_feed
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import format_count, shorten, show_json
+from feedmill.interfaces.cli.output import format_count, shorten, show_result
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.feed import Feed
 
@@ -33,10 +33,7 @@ def remove(ctx: click.Context, feeds: tuple[str, ...], *, yes: bool, as_json: bo
         return [feed.id for feed in chosen]
 
     gone = with_services(ctx, action, as_json=as_json)
-    if as_json:
-        show_json({"items": gone, "next": None})
-    else:
-        click.echo(f"removed {len(gone)}")
+    show_result({"items": gone, "next": None}, f"removed {len(gone)}", as_json=as_json)
 
 
 def _agreed(feeds: list[Feed]) -> bool:
