@@ -19,11 +19,7 @@ from feedmill.adapters.screeners.llm import LlmScreener
 from feedmill.config import Config
 from feedmill.engine.ports.screener import Screener
 from feedmill.engine.two_phase.screen import screen_texts
-from feedmill.errors import (
-    ConfigError,
-    MissingExtraError,
-    ScreenerError,
-)
+from feedmill.errors import ConfigError, MissingExtraError, ScreenerError
 from feedmill.model.live_screen import LiveScreenMethod
 from feedmill.model.screening import (
     EvaluationSet,
@@ -165,9 +161,7 @@ def model_folder(config: Config) -> Path:
 def _embedding(config: Config, memory: ScreeningCache) -> Screener:
     path = model_files.model_path(model_folder(config))
     try:
-        from feedmill.adapters.screeners.embedding import (  # noqa: PLC0415  # an extra
-            EmbeddingScreener,
-        )
+        from feedmill.adapters.screeners.embedding import EmbeddingScreener  # noqa: PLC0415  # an extra
     except ImportError as problem:
         extra, part = "semantic", "embedding-based screening"
         raise MissingExtraError(extra, part) from problem

@@ -33,6 +33,11 @@ _UNITS: Final = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _SPELLING: Final = re.compile(r"([0-9]{1,6})([dhms])")
 
 
+def context_and_json(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The context as the first argument, and --json as the last option."""
+    return json_option(click.pass_context(command))
+
+
 def limit_option(default: int) -> Callable[[Any], Any]:
     """--limit: the size of a page."""
     return click.option(

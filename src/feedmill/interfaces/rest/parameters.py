@@ -15,8 +15,7 @@ from feedmill.publish.shapes import MAX_SEQ
 _MOMENT = "RFC 3339, or a date."
 _MOST_FEEDS = 500
 Limit = Annotated[
-    int | None,
-    QueryParameter(description="Items per page, 1 to 1,000. Default: 100."),
+    int | None, QueryParameter(description="Items per page, 1 to 1,000. Default: 100.")
 ]
 Cursor = Annotated[
     str | None,

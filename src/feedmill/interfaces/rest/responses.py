@@ -49,12 +49,7 @@ def json_response(
 ) -> Response[bytes]:
     """The value as JSON, or 304 when the client's copy is current."""
     return bytes_response(
-        request,
-        msgspec.json.encode(value),
-        JSON,
-        status=status,
-        headers=headers,
-        modified=modified,
+        request, msgspec.json.encode(value), JSON, status=status, headers=headers, modified=modified
     )
 
 

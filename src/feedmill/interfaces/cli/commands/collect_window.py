@@ -22,14 +22,12 @@ from feedmill.engine.two_phase.collect_window import (
     source_from_address,
     source_from_feed,
 )
-from feedmill.engine.two_phase.collect_window import (
-    collect_window as collect_candidates,
-)
+from feedmill.engine.two_phase.collect_window import collect_window as collect_candidates
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path
 from feedmill.engine.two_phase.window import window_between, window_of_last
 from feedmill.errors import BlobError, ListError, StoreError, UsageError
 from feedmill.interfaces.cli.options import (
-    json_option,
+    context_and_json,
     out_option,
     parse_duration,
     topic_option,
@@ -103,8 +101,7 @@ class _Wanted(NamedTuple):
 )
 @out_option("candidates.json")
 @click.argument("more", nargs=-1, metavar="[URL|FILE]...")
-@json_option
-@click.pass_context
+@context_and_json
 def collect_window(
     ctx: click.Context,
     start: str | None,

@@ -10,7 +10,7 @@ import msgspec
 
 from feedmill.config import Config
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import shorten, show_result
 from feedmill.interfaces.cli.run_command import config_of
 
@@ -34,8 +34,7 @@ class _Answer(NamedTuple):
     metavar="SEC",
     help="Timeout in seconds.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def healthcheck(ctx: click.Context, url: str | None, timeout_sec: float, *, as_json: bool) -> None:
     """Exit with 0 when the role is ready, else with 1 and the reasons.
 

@@ -10,7 +10,7 @@ from feedmill.engine.service.feed_lookup import all_feeds, resolve_feeds
 from feedmill.engine.two_phase.candidate_file import write_candidates
 from feedmill.engine.two_phase.held_window import HeldWindow, held_entries, held_window
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path, write_screenings
-from feedmill.interfaces.cli.options import json_option, out_option
+from feedmill.interfaces.cli.options import context_and_json, out_option
 from feedmill.interfaces.cli.output import show_json, show_list
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.feed import Feed
@@ -19,8 +19,6 @@ from feedmill.model.live_screen import HeldEntry
 _feed_option = click.option(
     "--feed", "names", multiple=True, metavar="FEED", help="Only entries of this feed; repeatable."
 )
-
-
 _tag_option = click.option("--tag", metavar="TAG", help="Only entries of feeds with this tag.")
 
 
@@ -32,8 +30,7 @@ def held() -> None:
 @held.command("list")
 @_feed_option
 @_tag_option
-@json_option
-@click.pass_context
+@context_and_json
 def list_held_command(
     ctx: click.Context, names: tuple[str, ...], tag: str | None, *, as_json: bool
 ) -> None:
@@ -53,8 +50,7 @@ def list_held_command(
 @_feed_option
 @_tag_option
 @out_option("held.json")
-@json_option
-@click.pass_context
+@context_and_json
 def export_held_command(
     ctx: click.Context, names: tuple[str, ...], tag: str | None, out: Path, *, as_json: bool
 ) -> None:
@@ -83,8 +79,7 @@ def export_held_command(
 @_feed_option
 @_tag_option
 @click.option("--all", "everything", is_flag=True, help="Every held entry.")
-@json_option
-@click.pass_context
+@context_and_json
 def drop_held_command(
     ctx: click.Context,
     entries: tuple[str, ...],

@@ -14,7 +14,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import shorten, show_result
 from feedmill.interfaces.cli.run_command import config_of, with_services
 from feedmill.model.fetch import RawDocument
@@ -35,8 +35,7 @@ from feedmill.model.fetch import RawDocument
     default=None,
     help="Store normalised texts (default) or texts as published.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def ingest_one(
     ctx: click.Context,
     feed_url: str | None,

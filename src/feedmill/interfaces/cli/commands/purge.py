@@ -4,16 +4,13 @@ import click
 
 from feedmill.engine.maintain.retention import purge as purge_old
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_result
-from feedmill.interfaces.cli.run_command import (
-    with_services,
-)
+from feedmill.interfaces.cli.run_command import with_services
 
 
 @click.command()
-@json_option
-@click.pass_context
+@context_and_json
 def purge(ctx: click.Context, *, as_json: bool) -> None:
     """Delete what retention no longer keeps; entries still in a feed's document stay."""
 

@@ -20,7 +20,7 @@ from feedmill.interfaces.cli.long_running import (
     wait_until_stopped,
     watch_role,
 )
-from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
+from feedmill.interfaces.cli.options import context_and_json, duration_option, webhooks_option
 from feedmill.interfaces.cli.output import format_count, show_json_line
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
 from feedmill.model.event import Relayed
@@ -36,8 +36,7 @@ from feedmill.model.event import Relayed
 )
 @webhooks_option
 @duration_option
-@json_option
-@click.pass_context
+@context_and_json
 def relay(
     ctx: click.Context, after: int | None, duration: float | None, *, webhooks: bool, as_json: bool
 ) -> None:
@@ -105,12 +104,7 @@ async def run_bus_relay(
 
     config = services.config
     await run_relay(
-        services.store,
-        bus,
-        config.bus,
-        watch,
-        drain_sec=config.run.drain_sec,
-        listeners=(relayed,),
+        services.store, bus, config.bus, watch, drain_sec=config.run.drain_sec, listeners=(relayed,)
     )
 
 

@@ -22,7 +22,7 @@ from feedmill.interfaces.cli.long_running import (
     run_role,
     watch_role,
 )
-from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
+from feedmill.interfaces.cli.options import context_and_json, duration_option, webhooks_option
 from feedmill.interfaces.cli.output import format_duration, shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
 from feedmill.model.feed import Feed
@@ -44,8 +44,7 @@ _BESIDE = 65  # columns of a line beside the name: time, outcome, news, wait, re
 @webhooks_option
 @duration_option
 @click.option("--quiet", is_flag=True, help="Do not print each refresh.")
-@json_option
-@click.pass_context
+@context_and_json
 def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
     """Poll continuously in one process, until SIGTERM or Ctrl-C; a second signal stops at once.
 

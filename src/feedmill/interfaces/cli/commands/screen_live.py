@@ -8,7 +8,7 @@ import click
 from feedmill.app.screeners import load_topics
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.interfaces.cli.options import json_option, topic_option, topics_option
+from feedmill.interfaces.cli.options import context_and_json, topic_option, topics_option
 from feedmill.interfaces.cli.output import shorten, show_list, show_result
 from feedmill.interfaces.cli.run_command import pick_one, with_services
 from feedmill.model.live_screen import LiveScreen, LiveScreenMethod
@@ -37,8 +37,7 @@ def screen_live() -> None:
 )
 @topics_option
 @topic_option
-@json_option
-@click.pass_context
+@context_and_json
 def add_screen_command(
     ctx: click.Context,
     name: str | None,
@@ -84,8 +83,7 @@ def add_screen_command(
 
 
 @screen_live.command("list")
-@json_option
-@click.pass_context
+@context_and_json
 def list_screens_command(ctx: click.Context, *, as_json: bool) -> None:
     """List live screens."""
 
@@ -100,8 +98,7 @@ def list_screens_command(ctx: click.Context, *, as_json: bool) -> None:
 
 @screen_live.command("remove")
 @click.argument("screen_id", metavar="ID")
-@json_option
-@click.pass_context
+@context_and_json
 def remove_screen_command(ctx: click.Context, screen_id: str, *, as_json: bool) -> None:
     """Remove a live screen; entries it holds stay held."""
 

@@ -7,7 +7,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import IssuedToken, issue_token, revoke_token, rotate_token
-from feedmill.interfaces.cli.options import json_option, overlap_option, parse_duration
+from feedmill.interfaces.cli.options import context_and_json, overlap_option, parse_duration
 from feedmill.interfaces.cli.output import show_json, show_list, show_result
 from feedmill.interfaces.cli.run_command import pick_one, with_services
 from feedmill.model.token import Scope, Token
@@ -36,8 +36,7 @@ def token() -> None:
     metavar="SPAN",
     help="Validity, such as 90d; default: unlimited.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def create_token_command(
     ctx: click.Context,
     name: str,
@@ -55,8 +54,7 @@ def create_token_command(
 
 
 @token.command("list")
-@json_option
-@click.pass_context
+@context_and_json
 def list_tokens_command(ctx: click.Context, *, as_json: bool) -> None:
     """List tokens, including expired and revoked ones."""
 
@@ -75,8 +73,7 @@ def list_tokens_command(ctx: click.Context, *, as_json: bool) -> None:
 
 @token.command("revoke")
 @click.argument("token", metavar="TOKEN")
-@json_option
-@click.pass_context
+@context_and_json
 def revoke_token_command(ctx: click.Context, token: str, *, as_json: bool) -> None:
     """Revoke a token at once (TOKEN is an id, the start of an id, or a name)."""
 
@@ -92,8 +89,7 @@ def revoke_token_command(ctx: click.Context, token: str, *, as_json: bool) -> No
 @token.command("rotate")
 @click.argument("token", metavar="TOKEN")
 @overlap_option("How long the old secret stays valid; 0 revokes it now.")
-@json_option
-@click.pass_context
+@context_and_json
 def rotate_token_command(
     ctx: click.Context, token: str, overlap: timedelta, *, as_json: bool
 ) -> None:

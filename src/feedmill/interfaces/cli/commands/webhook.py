@@ -11,14 +11,13 @@ from feedmill.engine.ports.webhooks import WebhookStore
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import webhooks as engine
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.interfaces.cli.options import after_option, json_option, limit_option, overlap_option
-from feedmill.interfaces.cli.output import (
-    shorten,
-    show_json,
-    show_list,
-    show_result,
-    style_text,
+from feedmill.interfaces.cli.options import (
+    after_option,
+    context_and_json,
+    limit_option,
+    overlap_option,
 )
+from feedmill.interfaces.cli.output import shorten, show_json, show_list, show_result, style_text
 from feedmill.interfaces.cli.run_command import pick_one, with_services
 from feedmill.model.page import Page
 from feedmill.model.webhook import DeadLetter, Delivery, Webhook
@@ -45,8 +44,7 @@ def webhook() -> None:
     metavar="SEQ",
     help="Start with this sequence number.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def add_webhook_command(ctx: click.Context, /, url: str, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
     """Add a webhook that receives events from now on; its secret is printed once.
 
@@ -73,8 +71,7 @@ def add_webhook_command(ctx: click.Context, /, url: str, *, as_json: bool, **cho
 
 
 @webhook.command("list")
-@json_option
-@click.pass_context
+@context_and_json
 def list_webhooks_command(ctx: click.Context, *, as_json: bool) -> None:
     """List webhooks with cursor, state and last result."""
 
@@ -93,8 +90,7 @@ def list_webhooks_command(ctx: click.Context, *, as_json: bool) -> None:
 
 @webhook.command("remove")
 @_THE_WEBHOOK
-@json_option
-@click.pass_context
+@context_and_json
 def remove_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Delete a webhook, its cursor and its dead letters."""
 
@@ -108,8 +104,7 @@ def remove_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -
 
 @webhook.command("pause")
 @_THE_WEBHOOK
-@json_option
-@click.pass_context
+@context_and_json
 def pause_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Pause delivery; `resume` continues where it stopped."""
     _change(ctx, webhook, "paused", engine.pause_webhook, as_json=as_json)
@@ -117,8 +112,7 @@ def pause_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) ->
 
 @webhook.command("resume")
 @_THE_WEBHOOK
-@json_option
-@click.pass_context
+@context_and_json
 def resume_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Resume a paused webhook, or retry a failing one at once."""
     _change(ctx, webhook, "resumed", engine.resume_webhook, as_json=as_json)
@@ -134,8 +128,7 @@ def resume_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -
     metavar="SEQ",
     help="Sequence number of the first event to deliver again.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def replay_webhook_command(
     ctx: click.Context, webhook: str, from_seq: int, *, as_json: bool
 ) -> None:
@@ -150,8 +143,7 @@ def replay_webhook_command(
 @webhook.command("rotate")
 @_THE_WEBHOOK
 @overlap_option("How long deliveries are also signed with the old secret.")
-@json_option
-@click.pass_context
+@context_and_json
 def rotate_webhook_secret_command(
     ctx: click.Context, webhook: str, overlap: timedelta, *, as_json: bool
 ) -> None:
@@ -169,8 +161,7 @@ def rotate_webhook_secret_command(
 @click.option("--resend", is_flag=True, help="Send them again, oldest first.")
 @limit_option(100)
 @after_option
-@json_option
-@click.pass_context
+@context_and_json
 def list_dead_letters_command(
     ctx: click.Context, webhook: str, limit: int, after: str | None, *, resend: bool, as_json: bool
 ) -> None:
@@ -196,8 +187,7 @@ def list_dead_letters_command(
 
 @webhook.command("test")
 @_THE_WEBHOOK
-@json_option
-@click.pass_context
+@context_and_json
 def test_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Send an empty, signed batch now and print the response; the cursor does not move."""
 

@@ -15,14 +15,13 @@ from feedmill.interfaces.cli.long_running import (
     run_role,
     watch_role,
 )
-from feedmill.interfaces.cli.options import duration_option, json_option
+from feedmill.interfaces.cli.options import context_and_json, duration_option
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
 
 
 @click.command()
 @duration_option
-@json_option
-@click.pass_context
+@context_and_json
 def worker(ctx: click.Context, duration: float | None, *, as_json: bool) -> None:
     """Poll continuously beside other workers, on one PostgreSQL or one home folder.
 

@@ -24,11 +24,7 @@ from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.screen.texts import clean_line
 
 DecisionFilter = Literal["keep", "unsure", "drop", "unscreened"]
-
-
 _CURSOR: Final = "candidates"
-
-
 _DETAIL_CHARS: Final = 4_000
 
 

@@ -37,8 +37,7 @@ async def collect_window_(
         Field(description="A day or an instant in UTC, such as 2026-01-05.", max_length=40),
     ] = None,
     end: Annotated[
-        str | None,
-        Field(description="A day (included) or an instant (excluded).", max_length=40),
+        str | None, Field(description="A day (included) or an instant (excluded).", max_length=40)
     ] = None,
     last_days: Annotated[
         int | None, Field(ge=1, le=3_660, description="Instead of start and end: days up to now.")

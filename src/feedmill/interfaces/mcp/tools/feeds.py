@@ -3,12 +3,7 @@
 from typing import Final
 
 from feedmill.engine.service import queries
-from feedmill.interfaces.mcp.shapes import (
-    FeedAnswer,
-    FeedExplanation,
-    FeedList,
-    FeedRow,
-)
+from feedmill.interfaces.mcp.shapes import FeedAnswer, FeedExplanation, FeedList, FeedRow
 from feedmill.interfaces.mcp.tool import (
     Call,
     ItemId,
@@ -23,8 +18,6 @@ from feedmill.publish.shapes import FeedShape
 from feedmill.screen.texts import clean_line
 
 _ALIASES: Final = 50
-
-
 _WORDS_CHARS: Final = 500
 
 

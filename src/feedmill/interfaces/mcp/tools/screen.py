@@ -82,12 +82,7 @@ async def screen_(
     async with open_screeners(config, method) as opened:
         warnings += opened.warnings
         made = await screen_texts(
-            texts,
-            wanted,
-            opened.screeners,
-            config.screen,
-            asked=opened.asked,
-            warn=warnings.append,
+            texts, wanted, opened.screeners, config.screen, asked=opened.asked, warn=warnings.append
         )
     write_screenings(kept.path, kept.file, made, at=state.services.clock.now())
     return _screened(kept, [*made, *(before[one] for one in sorted(judged))], wanted, warnings)

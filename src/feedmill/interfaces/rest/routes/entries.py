@@ -15,11 +15,7 @@ from feedmill.interfaces.rest.parameters import (
     QueryFilter,
     entry_filter_of_query,
 )
-from feedmill.interfaces.rest.responses import (
-    bytes_response,
-    json_response,
-    list_response,
-)
+from feedmill.interfaces.rest.responses import bytes_response, json_response, list_response
 from feedmill.interfaces.rest.state import AnyRequest, services_of
 from feedmill.publish.shapes import ArticlePage, EntryPage, EntryShape, FetchShape, RevisionPage
 

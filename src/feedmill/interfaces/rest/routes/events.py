@@ -40,8 +40,7 @@ Types = Annotated[
     QueryParameter(description="Only these event types, comma-separated.", max_length=1_000),
 ]
 Wait = Annotated[
-    float | None,
-    QueryParameter(description="Seconds to wait for the first event, 0 to 60."),
+    float | None, QueryParameter(description="Seconds to wait for the first event, 0 to 60.")
 ]
 
 

@@ -76,7 +76,5 @@ async def problem(request: AnyRequest, code: ProblemCode) -> Response[bytes]:
 
 
 care_routes = Router(
-    "/",
-    tags=["care"],
-    route_handlers=[healthz, readyz, metrics, stats, openapi, docs, problem],
+    "/", tags=["care"], route_handlers=[healthz, readyz, metrics, stats, openapi, docs, problem]
 )
