@@ -16,8 +16,7 @@ from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
-from feedmill.app.models import install_model
-from feedmill.app.screeners import default_topics, evaluation_set, open_screeners
+from feedmill.app.screeners import default_topics, evaluation_set, install_model, open_screeners
 from feedmill.config import Config, ScreenConfig, StoreConfig
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.model.screening import ScreenText

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from feedmill.app.models import install_model
+from feedmill.app.screeners import install_model
 from feedmill.config import Config, ScreenConfig
 
 FOLDER = Path(sys.prefix) / ".feedmill-models"

@@ -18,7 +18,7 @@ from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
 from tests.support.engine_harness import Stage
 from tests.support.feed_documents import item, rss
 
-from feedmill.interfaces.mcp.transports import mcp_http_server
+from feedmill.interfaces.mcp.server import mcp_http_server
 from feedmill_demo.server.script import document
 
 COMMAND = Path(sys.executable).with_name("feedmill")

@@ -16,9 +16,7 @@ from feedmill.engine.run.heartbeat import wait_for_other_machines
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.readiness import ReadinessCheck, cached_check
 from feedmill.engine.run.services import Services
-from feedmill.errors import (
-    FeedmillError,
-)
+from feedmill.errors import FeedmillError
 from feedmill.model.worker import WorkerRole
 from feedmill.observe import log
 from feedmill.observe.masking import mask_secrets

@@ -1,4 +1,4 @@
-"""Screeners with their concrete adapters, and the bundled topics and evaluation sets."""
+"""Screeners with their adapters, their installed models, and the bundled topics and evaluation sets."""
 
 import asyncio
 import os
@@ -15,15 +15,10 @@ from feedmill.adapters.screeners import bundled_data, model_files
 from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.llm import LlmScreener
 from feedmill.adapters.screeners.without_model import AgentScreener, LexicalScreener
-from feedmill.app.models import model_folder
 from feedmill.config import Config
 from feedmill.engine.ports.two_phase import Screener
 from feedmill.engine.two_phase.screen import screen_texts
-from feedmill.errors import (
-    ConfigError,
-    MissingExtraError,
-    ScreenerError,
-)
+from feedmill.errors import ConfigError, MissingExtraError, ScreenerError
 from feedmill.model.screening import (
     EvaluationSet,
     Judgement,
@@ -34,13 +29,11 @@ from feedmill.model.screening import (
     TopicSet,
 )
 from feedmill.observe import log
+from feedmill.screen.topics import choose_topics, merge_topics, read_topics
 
+MODELS_FOLDER: Final = "models"
 SCREENING_CACHE_NAME: Final = "screening.db"
-
-
 ScreenMethod = Literal["lexical", "embedding", "hybrid", "llm", "agent"]
-
-
 SCREEN_METHODS: Final[dict[ScreenMethod, tuple[Method, ...]]] = {
     "lexical": ("lexical",),
     "embedding": ("embedding",),
@@ -119,6 +112,14 @@ def default_topics() -> TopicSet:
     return bundled_data.default_topics()
 
 
+def load_topics(path: Path | None, names: Sequence[str]) -> TopicSet:
+    """The topics with these names: the bundled ones, extended by those of a file."""
+    topics = default_topics()
+    if path is not None:
+        topics = merge_topics(topics, read_topics(path.read_text("utf-8")))
+    return choose_topics(topics, names)
+
+
 def background() -> tuple[str, ...]:
     """Background sentences about other subjects, for topic sets without the bundled one."""
     return bundled_data.bundled_background()
@@ -129,12 +130,37 @@ def evaluation_set(name: EvaluationSet = "sustainability") -> str:
     return bundled_data.evaluation_set(name)
 
 
+def installed_models(config: Config) -> tuple[model_files.InstalledModel, ...]:
+    """Every known model, installed or not."""
+    return model_files.list_models(model_folder(config))
+
+
+async def install_model(config: Config, name: str, source: Path | None = None) -> Path:
+    """Download, verify and store a model; ScreenerError when that fails."""
+    return await model_files.install_model(
+        model_folder(config), model_files.model_named(name), source
+    )
+
+
+def verify_model(config: Config, name: str) -> None:
+    """ScreenerError when a model is missing or damaged."""
+    card = model_files.model_named(name)
+    model_files.check_model(model_files.model_path(model_folder(config), card), card)
+
+
+def remove_model(config: Config, name: str) -> bool:
+    """Delete a model; False when it was not installed."""
+    return model_files.remove_model(model_folder(config), model_files.model_named(name))
+
+
+def model_folder(config: Config) -> Path:
+    return Path(config.screen.model_dir or Path(config.store.home) / MODELS_FOLDER)
+
+
 def _embedding(config: Config, memory: ScreeningCache) -> Screener:
     path = model_files.model_path(model_folder(config))
     try:
-        from feedmill.adapters.screeners.embedding import (  # noqa: PLC0415  # an extra
-            EmbeddingScreener,
-        )
+        from feedmill.adapters.screeners.embedding import EmbeddingScreener  # noqa: PLC0415  # an extra
     except ImportError as problem:
         extra, part = "semantic", "embedding-based screening"
         raise MissingExtraError(extra, part) from problem

@@ -25,10 +25,7 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import Bus, Sink
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.run.services import Services
-from feedmill.errors import (
-    MissingExtraError,
-    StoreError,
-)
+from feedmill.errors import MissingExtraError, StoreError
 from feedmill.model.event import Event
 from feedmill.observe import log
 from feedmill.publish.ndjson import cloudevent_line, event_line
@@ -38,27 +35,15 @@ if TYPE_CHECKING:
 from feedmill.app.screeners import LiveScreener
 
 Schema = opening.Schema
-
-
 DATABASE_NAME: Final = "feedmill.db"
-
-
 RAW_FOLDER: Final = "raw"
-
-
 OUT_FOLDER: Final = "out"
-
-
 _CANNOT_OPEN: Final = "cannot-open"
 
 
 @asynccontextmanager
 async def open_services(
-    config: Config,
-    *,
-    memory: bool = False,
-    clock: Clock | None = None,
-    schema: Schema = "check",
+    config: Config, *, memory: bool = False, clock: Clock | None = None, schema: Schema = "check"
 ) -> AsyncIterator[Services]:
     """Open store, raw store and fetcher as configured; all are closed at the end of the block.
 

@@ -1,5 +1,6 @@
 """Counters and histograms of 002 §4.9, without per-feed labels: those figures live in the store."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from prometheus_client import (
@@ -21,128 +22,88 @@ class Metrics:
     def __init__(self) -> None:
         # One line in two would be the moment at which a counter began.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # prometheus-client is half typed
-        self.registry = CollectorRegistry()
-        self.fetches = Counter(
+        registry = self.registry = CollectorRegistry()
+
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(name, text, labels, registry=registry)
+
+        def gauge(name: str, text: str, *labels: str) -> Gauge:
+            return Gauge(name, text, labels, registry=registry)
+
+        def histogram(name: str, text: str, buckets: Sequence[float]) -> Histogram:
+            return Histogram(name, text, buckets=buckets, registry=registry)
+
+        self.fetches = counter(
             "feedmill_fetches",
             "Fetches by outcome: fresh, unchanged, same-body or the reason of a failure.",
-            ["outcome"],
-            registry=self.registry,
+            "outcome",
         )
-        self.statuses = Counter(
-            "feedmill_http_statuses", "Answers by status class.", ["status"], registry=self.registry
+        self.statuses = counter("feedmill_http_statuses", "Answers by status class.", "status")
+        self.bytes_in = counter("feedmill_bytes_in", "Octets of bodies as transferred.")
+        self.bytes_decoded = counter("feedmill_bytes_decoded", "Octets of bodies after decoding.")
+        self.latency = histogram(
+            "feedmill_fetch_seconds", "Time from request to the end of the answer.", _SECONDS
         )
-        self.bytes_in = Counter(
-            "feedmill_bytes_in", "Octets of bodies as transferred.", registry=self.registry
+        self.interval = histogram(
+            "feedmill_interval_seconds", "Interval that the scheduler chose.", _INTERVALS
         )
-        self.bytes_decoded = Counter(
-            "feedmill_bytes_decoded", "Octets of bodies after decoding.", registry=self.registry
-        )
-        self.latency = Histogram(
-            "feedmill_fetch_seconds",
-            "Time from request to the end of the answer.",
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        self.interval = Histogram(
-            "feedmill_interval_seconds",
-            "Interval that the scheduler chose.",
-            buckets=_INTERVALS,
-            registry=self.registry,
-        )
-        self.ewma = Histogram(
+        self.ewma = histogram(
             "feedmill_ewma_interval_seconds",
             "Publication cadence that the scheduler saw.",
-            buckets=_INTERVALS,
-            registry=self.registry,
+            _INTERVALS,
         )
-        self.entries = Counter(
-            "feedmill_entries",
-            "Entries by what happened to them.",
-            ["change"],
-            registry=self.registry,
+        self.entries = counter("feedmill_entries", "Entries by what happened to them.", "change")
+        self.decisions = counter("feedmill_decisions", "Schedule decisions by reason.", "reason")
+        self.repairs = counter("feedmill_repairs", "Documents that needed a repair.", "code")
+        self.surprises = counter("feedmill_surprises", "Faults of our own while refreshing.")
+        self.troubles = counter(
+            "feedmill_troubles", "Waits for a store or a disk that failed, by reason.", "reason"
         )
-        self.decisions = Counter(
-            "feedmill_decisions",
-            "Schedule decisions by reason.",
-            ["reason"],
-            registry=self.registry,
-        )
-        self.repairs = Counter(
-            "feedmill_repairs", "Documents that needed a repair.", ["code"], registry=self.registry
-        )
-        self.surprises = Counter(
-            "feedmill_surprises", "Faults of our own while refreshing.", registry=self.registry
-        )
-        self.troubles = Counter(
-            "feedmill_troubles",
-            "Waits for a store or a disk that failed, by reason.",
-            ["reason"],
-            registry=self.registry,
-        )
-        self.deliveries = Counter(
+        self.deliveries = counter(
             "feedmill_webhook_deliveries",
             "Attempts to hand a batch to a webhook, by result: delivered or why not.",
-            ["result"],
-            registry=self.registry,
+            "result",
         )
-        self.dead_letters = Counter(
-            "feedmill_webhook_dead_letters",
-            "Batches that were given up after all attempts.",
-            registry=self.registry,
+        self.dead_letters = counter(
+            "feedmill_webhook_dead_letters", "Batches that were given up after all attempts."
         )
-        self.fenced = Counter(
-            "feedmill_fenced_commits", "Commits under a lost lease.", registry=self.registry
-        )
-        self.health = Counter(
+        self.fenced = counter("feedmill_fenced_commits", "Commits under a lost lease.")
+        self.health = counter(
             "feedmill_health_changes",
             "Feeds whose state of health changed, by the new state.",
-            ["health"],
-            registry=self.registry,
+            "health",
         )
-        self.stored = Gauge(
+        self.stored = gauge(
             "feedmill_stored",
             "What the store holds, by kind: feeds, paused ones, entries, articles, raw bodies.",
-            ["kind"],
-            registry=self.registry,
+            "kind",
         )
-        self.requests = Counter(
+        self.requests = counter(
             "feedmill_http_requests",
             "Requests of other programs, by method, route and status.",
-            ["method", "route", "status"],
-            registry=self.registry,
+            "method",
+            "route",
+            "status",
         )
-        self.answer_seconds = Histogram(
+        self.answer_seconds = histogram(
             "feedmill_http_request_seconds",
             "Time from a request to the end of its answer; streams count when they end.",
-            buckets=_SECONDS,
-            registry=self.registry,
+            _SECONDS,
         )
-        self.last_seq = Gauge(
-            "feedmill_log_seq", "Number of the newest event.", registry=self.registry
+        self.last_seq = gauge("feedmill_log_seq", "Number of the newest event.")
+        self.due_lanes = gauge(
+            "feedmill_due_lanes", "Hosts with due feeds that nobody works on, in the whole store."
         )
-        self.due_lanes = Gauge(
-            "feedmill_due_lanes",
-            "Hosts with due feeds that nobody works on, in the whole store.",
-            registry=self.registry,
-        )
-        self.lanes = Gauge(
-            "feedmill_lanes_held",
-            "Hosts that this process is working on.",
-            registry=self.registry,
-        )
-        self.bus_events = Counter(
-            "feedmill_bus_events", "Events that the bus has taken.", registry=self.registry
-        )
-        self.bus_lost = Counter(
+        self.lanes = gauge("feedmill_lanes_held", "Hosts that this process is working on.")
+        self.bus_events = counter("feedmill_bus_events", "Events that the bus has taken.")
+        self.bus_lost = counter(
             "feedmill_bus_lost_events",
             "Events that the bus had taken, did not hold any more and was given again.",
-            registry=self.registry,
         )
-        self.relay_lag = Gauge(
+        self.relay_lag = gauge(
             "feedmill_relay_lag",
             "Events that a consumer of the log has not been given yet: bus, or the last webhook.",
-            ["consumer"],
-            registry=self.registry,
+            "consumer",
         )
 
     def page(self) -> bytes:

@@ -1,11 +1,21 @@
-"""Early exits of a command: with an error, on an interrupt, or on a closed pipe."""
+"""Early exits of a command: with an error, on a signal while it is imported, or on a closed pipe.
+
+SIGTERM and Ctrl-C may arrive while a long-running command is still being imported. Without a handler
+they would end the process at once, with the exit code of a crash, and the supervisor that stops a
+service it has just started would report a failure.
+"""
 
 import json
 import os
+import signal
 import sys
-from typing import NoReturn
+from types import FrameType
+from typing import Final, NoReturn
 
 import click
+
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_received: list[signal.Signals] = []
 
 
 def exit_with_error(
@@ -30,3 +40,18 @@ def mute_stdout() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
+
+
+def remember_signals() -> None:
+    """Record SIGTERM and SIGINT until the event loop of the command handles them."""
+    for number in SIGNALS:
+        signal.signal(number, _record)
+
+
+def early_signal() -> signal.Signals | None:
+    """The first signal that arrived before the event loop handled signals, if any did."""
+    return _received[0] if _received else None
+
+
+def _record(number: int, _: FrameType | None) -> None:
+    _received.append(signal.Signals(number))

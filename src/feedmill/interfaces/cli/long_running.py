@@ -1,21 +1,27 @@
 """Background tasks of every long-running role: heartbeat, health page, systemd status."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 from feedmill.app.doctor import readiness_checks_for, warn_if_raw_not_shared
 from feedmill.app.services import Schema, open_services, systemd_notifier
+from feedmill.app.settings import owner_name
 from feedmill.config import Config
+from feedmill.engine.deliver.to_sinks import run_delivery
 from feedmill.engine.poll.scheduler import run_forever
+from feedmill.engine.ports.events import Sink
 from feedmill.engine.run.gauges import run_counters, run_gauges
 from feedmill.engine.run.heartbeat import heartbeat
-from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.lifecycle import Lifecycle, RefreshListener
 from feedmill.engine.run.liveness import Liveness
 from feedmill.engine.run.readiness import check_readiness, run_systemd_status
+from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.early_signals import SIGNALS, early_signal
+from feedmill.interfaces.cli.exit import SIGNALS, early_signal, exit_interrupted
+from feedmill.interfaces.cli.run_command import SignalHandler, run_async, stop_on_signals
 from feedmill.model.worker import Readiness, WorkerRole
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
@@ -24,6 +30,41 @@ CheckReadiness = Callable[[], Awaitable[Readiness]]
 
 _STALL_SEC: Final = 60.0
 _REMIND_SEC: Final = 2.0
+
+
+class RoleWatch(NamedTuple):
+    """The lifecycle of a role, what it reports, and the signals that stop it."""
+
+    watch: Lifecycle
+    report: RefreshReport
+    stopping: SignalHandler
+
+
+def run_role(
+    config: Config,
+    schema: Schema,
+    action: Callable[[Services], Awaitable[SignalHandler]],
+    *,
+    as_json: bool,
+) -> None:
+    """Run a role with its services until a signal; after Ctrl-C the exit code is 130."""
+
+    async def run() -> SignalHandler:
+        async with open_services_when_ready(config, schema) as services:
+            return await action(services)
+
+    if run_async(run, as_json=as_json).by == signal.SIGINT:
+        exit_interrupted("interrupted; running work was finished", as_json=as_json)
+
+
+def watch_role(show: tuple[RefreshListener, ...] = ()) -> RoleWatch:
+    """Watch this task: refreshes are logged, counted and shown, signals stop it."""
+    report = RefreshReport(logger("engine"), Metrics(), shown=bool(show))
+    watch = Lifecycle(
+        owner_name(), (report.refreshed, *show), (report.crashed,), (report.store_failed,)
+    )
+    watch.lease_lost_listeners += (report.lease_lost,)
+    return RoleWatch(watch, report, stop_on_signals(watch))
 
 
 @asynccontextmanager
@@ -109,6 +150,26 @@ async def poll_until_stopped(
         group.create_task(stop_after(watch, duration))
     try:
         await run_forever(services, watch)
+    finally:
+        watch.stop()
+
+
+def deliver_to_sinks(
+    group: asyncio.TaskGroup, services: Services, sinks: Iterable[Sink], watch: Lifecycle
+) -> None:
+    """Start a task for each sink that writes new events to it."""
+    drain_sec = services.config.run.drain_sec
+    for sink in sinks:
+        group.create_task(
+            run_delivery(services.store, sink, watch, every_sec=1.0, drain_sec=drain_sec)
+        )
+
+
+async def wait_until_stopped(watch: Lifecycle) -> None:
+    """Wait for a signal, then stop the lifecycle."""
+    try:
+        while not watch.is_stopping():
+            await watch.sleep_unless_stopping(3600)
     finally:
         watch.stop()
 

@@ -14,8 +14,12 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from feedmill.interfaces.cli.early_signals import remember_signals
-from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error, mute_stdout
+from feedmill.interfaces.cli.exit import (
+    exit_interrupted,
+    exit_with_error,
+    mute_stdout,
+    remember_signals,
+)
 from feedmill.version import __version__
 
 # Name and short help. The module and the function are called like the command, see `_identifier`.

@@ -1,12 +1,12 @@
-"""Options that several commands share."""
+"""Options that several commands share, and durations as the command line spells them: 90d, 12h, 0."""
 
+import re
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
-
-from feedmill.interfaces.cli.durations import parse_duration
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 after_option = click.option("--after", metavar="CURSOR", help="Continue after the previous page.")
@@ -29,6 +29,13 @@ topics_option = click.option(
 topic_option = click.option(
     "--topic", "topic_names", multiple=True, metavar="NAME", help="Only this topic; repeatable."
 )
+_UNITS: Final = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+_SPELLING: Final = re.compile(r"([0-9]{1,6})([dhms])")
+
+
+def context_and_json(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The context as the first argument, and --json as the last option."""
+    return json_option(click.pass_context(command))
 
 
 def limit_option(default: int) -> Callable[[Any], Any]:
@@ -42,6 +49,18 @@ def limit_option(default: int) -> Callable[[Any], Any]:
     )
 
 
+def out_option(default: str) -> Callable[[Any], Any]:
+    """--out: the file that candidates are written to."""
+    return click.option(
+        "--out",
+        "--output",
+        type=click.Path(dir_okay=False, path_type=Path),
+        default=Path(default),
+        show_default=True,
+        help="Output file for the candidates.",
+    )
+
+
 def overlap_option(help_text: str) -> Callable[[Any], Any]:
     """--overlap: how long an old secret stays valid."""
     return click.option(
@@ -52,3 +71,14 @@ def overlap_option(help_text: str) -> Callable[[Any], Any]:
         metavar="DURATION",
         help=help_text,
     )
+
+
+def parse_duration(text: str) -> timedelta:
+    """The duration; BadParameter when the unit is missing."""
+    if text == "0":
+        return timedelta(0)
+    match = _SPELLING.fullmatch(text)
+    if match is None:
+        message = f"{text!r} is not a duration; use a format like 90d, 12h, 30m or 45s"
+        raise click.BadParameter(message)
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})

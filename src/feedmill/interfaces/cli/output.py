@@ -62,6 +62,32 @@ def show_json_line(value: object) -> None:
     click.echo(msgspec.json.encode(value))
 
 
+def show_result(value: object, words: str, *, as_json: bool) -> None:
+    """The result of a command: as JSON, or in words."""
+    if as_json:
+        show_json(value)
+    else:
+        click.echo(words)
+
+
+def show_list(
+    items: Sequence[object],
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    as_json: bool,
+    empty: str = "",
+    following: str | None = None,
+) -> None:
+    """A page of a list: as JSON with the cursor of the next page, or as a table."""
+    if as_json:
+        show_json({"items": items, "next": following})
+    elif empty and not rows:
+        click.echo(empty)
+    else:
+        show_table(head, rows)
+
+
 def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wrap: bool = False) -> None:
     """A table: fitted to a terminal by rich, tab-separated in a pipe.
 

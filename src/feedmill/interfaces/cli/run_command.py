@@ -1,23 +1,24 @@
-"""Runs a command against the engine: settings, services, and errors as exit codes."""
+"""Runs a command against the engine: settings, services, signals, and errors as exit codes."""
 
 import asyncio
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
 from feedmill.app.services import Schema, open_services
 from feedmill.app.settings import load_config, set_up_logging
 from feedmill.config import Config
+from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConfigError, FeedmillError, NotFoundError, UsageError
-from feedmill.interfaces.cli.early_signals import early_signal
-from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error
+from feedmill.interfaces.cli.exit import SIGNALS, early_signal, exit_interrupted, exit_with_error
 
 T = TypeVar("T")
+_ONE_WISH_SEC: Final = 0.1  # a person who presses Ctrl-C again is slower
 
 
 def config_of(ctx: click.Context, *, as_json: bool) -> Config:
@@ -67,6 +68,40 @@ def run_async(action: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
         if cause is not problem:
             raise cause from problem
         raise
+
+
+class SignalHandler:
+    """Stops a lifecycle on SIGTERM and Ctrl-C and remembers the signal; a second one stops at once.
+
+    A supervisor may send the same signal twice in a row, once to the process and once to its group,
+    as `timeout` does: that counts as one.
+    """
+
+    def __init__(self, watch: Lifecycle) -> None:
+        self.by: signal.Signals | None = None
+        self._watch = watch
+        self._task = asyncio.current_task()
+        self._asked_sec = 0.0
+
+    def ask(self, number: signal.Signals) -> None:
+        """Stop gracefully; at the second signal, cancel the task."""
+        now_sec = asyncio.get_running_loop().time()
+        is_new = self.by is None
+        if not is_new and self._task is not None and now_sec - self._asked_sec > _ONE_WISH_SEC:
+            self._task.cancel()
+        if is_new:
+            self._asked_sec = now_sec
+        self.by = number
+        self._watch.stop()
+
+
+def stop_on_signals(watch: Lifecycle) -> SignalHandler:
+    """Install the handlers of SIGTERM and Ctrl-C for this task."""
+    stopping = SignalHandler(watch)
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, stopping.ask, number)
+    return stopping
 
 
 def pick_one(found: Sequence[T], name: str, kind: str, hint: str) -> T:

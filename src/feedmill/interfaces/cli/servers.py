@@ -25,7 +25,7 @@ def load_grpc_server() -> "OpenServer":
 
 
 def load_mcp_transports() -> Any:  # noqa: ANN401  # a module; its names are checked where it is written
-    """The module `interfaces.mcp.transports`; MissingExtraError when its packages are not installed."""
+    """The module `interfaces.mcp.server`; MissingExtraError when its packages are not installed."""
     from feedmill.interfaces import mcp  # noqa: PLC0415
 
     return mcp.load_mcp_transports()

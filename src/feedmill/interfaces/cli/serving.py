@@ -1,7 +1,6 @@
 """What `feedmill serve` and `feedmill api` share: start the servers and the background tasks."""
 
 import asyncio
-import signal
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
@@ -9,9 +8,7 @@ from typing import Any, NamedTuple
 import click
 
 from feedmill.app.services import announce_egress, file_sinks
-from feedmill.app.settings import owner_name
 from feedmill.config import Config
-from feedmill.engine.deliver.to_sinks import run_delivery
 from feedmill.engine.deliver.to_webhooks import run_webhooks
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.poll.scheduler import run_forever
@@ -19,14 +16,17 @@ from feedmill.engine.run.gauges import run_counters
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.exit import exit_interrupted
-from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services
+from feedmill.interfaces.cli.long_running import (
+    deliver_to_sinks,
+    role_services,
+    run_role,
+    wait_until_stopped,
+    watch_role,
+)
 from feedmill.interfaces.cli.output import show_json_line
-from feedmill.interfaces.cli.run_command import run_async
+from feedmill.interfaces.cli.run_command import SignalHandler
 from feedmill.interfaces.cli.servers import load_grpc_server, load_rest_server
-from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
 from feedmill.model.worker import WorkerRole
-from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 
 _PORT = click.IntRange(0, 65_535)
@@ -69,23 +69,15 @@ def serve_until_stopped(
     if with_mill:
         announce_egress(config)
 
-    async def body() -> SignalHandler:
-        async with open_services_when_ready(config, "apply" if with_mill else "await") as services:
-            report = RefreshReport(logger("engine"), Metrics())
-            watch = Lifecycle(
-                owner_name(), (report.refreshed,), (report.crashed,), (report.store_failed,)
-            )
-            watch.lease_lost_listeners += (report.lease_lost,)
-            stopping = stop_on_signals(watch)
-            async with AsyncExitStack() as stack:
-                addresses = await _open(stack, services, watch, report.metrics, wanted)
-                _print_addresses(addresses, as_json=as_json)
-                await _work(services, watch, report, with_mill=with_mill)
-            return stopping
+    async def action(services: Services) -> SignalHandler:
+        watch, report, stopping = watch_role()
+        async with AsyncExitStack() as stack:
+            addresses = await _open(stack, services, watch, report.metrics, wanted)
+            _print_addresses(addresses, as_json=as_json)
+            await _work(services, watch, report, with_mill=with_mill)
+        return stopping
 
-    stopping = run_async(body, as_json=as_json)
-    if stopping.by == signal.SIGINT:
-        exit_interrupted("interrupted; running work was finished", as_json=as_json)
+    run_role(config, "apply" if with_mill else "await", action, as_json=as_json)
 
 
 async def _open(
@@ -119,24 +111,13 @@ async def _work(
     async with role_tasks, asyncio.TaskGroup() as group:
         counting = group.create_task(run_counters(services.store, report.metrics, watch))
         if with_mill:
-            for sink in file_sinks(services):
-                group.create_task(
-                    run_delivery(
-                        services.store,
-                        sink,
-                        watch,
-                        every_sec=1.0,
-                        drain_sec=services.config.run.drain_sec,
-                    )
-                )
+            deliver_to_sinks(group, services, file_sinks(services), watch)
             group.create_task(run_maintenance(services, watch))
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
             group.create_task(run_forever(services, watch))
         try:
-            while not watch.is_stopping():
-                await watch.sleep_unless_stopping(3600)
+            await wait_until_stopped(watch)
         finally:
-            watch.stop()
             counting.cancel()
 
 

@@ -1,6 +1,7 @@
 """The gRPC methods: each calls the same service function as REST."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from feedmill.engine.service import queries, subscriptions
@@ -22,7 +23,7 @@ from feedmill.interfaces.grpc.messages import (
     read_wish,
 )
 from feedmill.model.base import EntryFilter
-from feedmill.publish.shapes import CanonicalWish, EntryPage, FeedChange, FeedWish
+from feedmill.publish.shapes import CanonicalWish, FeedChange, FeedWish
 
 _PART_BYTES: Final = 64 * 1024
 
@@ -36,6 +37,7 @@ class _Paged(Protocol):
 
 
 P = TypeVar("P", bound=_Paged)
+T = TypeVar("T")
 
 
 # feeds
@@ -43,17 +45,9 @@ P = TypeVar("P", bound=_Paged)
 
 async def list_feeds(request: pb.ListFeedsRequest, room: CallContext) -> pb.FeedPage:
     """Subscriptions in the order in which they were added."""
-
-    async def ask(limit: int) -> pb.FeedPage:
-        page = await queries.list_feeds(
-            room.services,
-            tag=optional_field(request, "tag"),
-            cursor=optional_field(request, "cursor"),
-            limit=limit,
-        )
-        return message_of(pb.FeedPage, page)
-
-    return await _fitting(request, room, ask)
+    tag, cursor = optional_field(request, "tag"), optional_field(request, "cursor")
+    ask = partial(queries.list_feeds, room.services, tag=tag, cursor=cursor)
+    return await _fitting(request, room, ask, partial(message_of, pb.FeedPage))
 
 
 async def get_feed(request: pb.FeedRequest, room: CallContext) -> pb.Feed:
@@ -113,18 +107,11 @@ async def list_entries(request: pb.ListEntriesRequest, room: CallContext) -> pb.
         include_removed=request.include_removed,
     )
     feed_id, cursor = optional_field(request, "feed_id"), optional_field(request, "cursor")
-
-    async def ask(limit: int) -> pb.EntryPage:
-        page: EntryPage
-        if feed_id is None:
-            page = await queries.entries(where, room.services, cursor=cursor, limit=limit)
-        else:
-            page = await queries.feed_entries(
-                feed_id, where, room.services, cursor=cursor, limit=limit
-            )
-        return message_of(pb.EntryPage, page)
-
-    return await _fitting(request, room, ask)
+    if feed_id is None:
+        ask = partial(queries.entries, where, room.services, cursor=cursor)
+    else:
+        ask = partial(queries.feed_entries, feed_id, where, room.services, cursor=cursor)
+    return await _fitting(request, room, ask, partial(message_of, pb.EntryPage))
 
 
 async def get_entry(request: pb.EntryRequest, room: CallContext) -> pb.Entry:
@@ -155,13 +142,8 @@ async def raw(request: pb.RawRequest, room: CallContext) -> AsyncGenerator[pb.Ra
 
 async def list_articles(request: pb.ListArticlesRequest, room: CallContext) -> pb.ArticlePage:
     """Articles, each once."""
-    cursor = optional_field(request, "cursor")
-
-    async def ask(limit: int) -> pb.ArticlePage:
-        page = await queries.articles(room.services, cursor=cursor, limit=limit)
-        return message_of(pb.ArticlePage, page)
-
-    return await _fitting(request, room, ask)
+    ask = partial(queries.articles, room.services, cursor=optional_field(request, "cursor"))
+    return await _fitting(request, room, ask, partial(message_of, pb.ArticlePage))
 
 
 # the log
@@ -170,18 +152,14 @@ async def list_articles(request: pb.ListArticlesRequest, room: CallContext) -> p
 async def list_events(request: pb.ListEventsRequest, room: CallContext) -> pb.EventPage:
     """Events after a sequence number."""
     wanted = parse_event_request(request)
-
-    async def ask(limit: int) -> pb.EventPage:
-        page = await queries.events(
-            room.services,
-            after=wanted.after,
-            types=wanted.types,
-            feed_ids=wanted.feed_ids,
-            limit=limit,
-        )
-        return events_message(page)
-
-    return await _fitting(request, room, ask)
+    ask = partial(
+        queries.events,
+        room.services,
+        after=wanted.after,
+        types=wanted.types,
+        feed_ids=wanted.feed_ids,
+    )
+    return await _fitting(request, room, ask, events_message)
 
 
 # addresses
@@ -198,7 +176,8 @@ async def canonicalize(request: pb.CanonicalizeRequest, room: CallContext) -> pb
 async def _fitting(
     request: Any,  # noqa: ANN401  # any message with a limit
     room: CallContext,
-    ask: Callable[[int], Awaitable[P]],
+    ask: Callable[..., Awaitable[T]],
+    convert: Callable[[T], P],
 ) -> P:
     """A page within the message size limit: read again with fewer items while too large.
 
@@ -207,7 +186,7 @@ async def _fitting(
     most = room.services.config.grpc.page_bytes
     limit = queries.clamp_limit(optional_field(request, "limit"))
     while True:
-        page = await ask(limit)
+        page = convert(await ask(limit=limit))
         size, count = page.ByteSize(), len(page.items)
         if size <= most or count <= 1:
             return page

@@ -11,9 +11,9 @@ _PART: Final = "the MCP server"
 
 
 def load_mcp_transports() -> Any:  # noqa: ANN401  # a module; its names are checked where it is written
-    """The module `interfaces.mcp.transports`; MissingExtraError when a package is missing."""
+    """The module `interfaces.mcp.server`; MissingExtraError when a package is missing."""
     try:
         import_module("mcp.server.mcpserver")
     except ModuleNotFoundError:
         raise MissingExtraError(MCP_EXTRA, _PART) from None
-    return import_module("feedmill.interfaces.mcp.transports")
+    return import_module("feedmill.interfaces.mcp.server")

@@ -8,7 +8,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter, is_loopback
 from feedmill.errors import CrowdedError
 from feedmill.interfaces.http_server import TimedBody, is_crowded
-from feedmill.interfaces.mcp.state import CALLER
+from feedmill.interfaces.mcp.tool import CALLER
 from feedmill.interfaces.request_auth import (
     bearer_token,
     check_rate,

@@ -1,4 +1,4 @@
-"""The decorator of MCP tools: scope check, annotations and errors.
+"""The decorator of MCP tools, the state of a call and the argument types that tools share.
 
 A tool is a plain function that takes a call and arguments. An error of feedmill reaches the agent as
 `reason: message (hint)` with the stable reason in front; an unexpected exception goes to the log.
@@ -7,22 +7,38 @@ A tool is a plain function that takes a call and arguments. An error of feedmill
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
+from typing import Annotated, Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 from mcp_types import ToolAnnotations
+from pydantic import Field
 
+from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import require_scope
+from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.errors import FeedmillError
-from feedmill.interfaces.mcp.state import Call, caller_of
-from feedmill.model.token import Scope
+from feedmill.model.token import Caller, Scope
 from feedmill.observe.log import logger
 
-P = ParamSpec("P")
-T = TypeVar("T")
-Tool = Callable[Concatenate[Call, P], Awaitable[T]]
-
+CALLER: Final = "feedmill.caller"  # in the scope of an HTTP request, put there by the guard
+WindowId = Annotated[str, Field(min_length=1, max_length=64, description="From collect_window.")]
+CandidateIds = Annotated[
+    list[int],
+    Field(min_length=1, max_length=5_000, description="Ids of candidates of this window."),
+]
+ItemId = Annotated[str, Field(min_length=1, max_length=200)]
+ToolCursor = Annotated[
+    str | None, Field(max_length=1_000, description="`next_cursor` of the previous page.")
+]
+ToolLimit = Annotated[int | None, Field(ge=1, le=200, description="Items per page.")]
+_OWNER: Final = Caller(
+    token_id="stdio",  # noqa: S106  # a name, no secret
+    name="stdio",
+    scopes=("admin",),
+)
+_MAX_NAME_CHARS: Final = 60
 _MAX_MESSAGE_CHARS: Final = 1_000
 _COLLECT: Final = "call collect_window again"
 _OTHERWISE: Final = "use hybrid or lexical, and tell the person:"
@@ -39,6 +55,19 @@ _HINTS: Final = {
     "model-damaged": f"{_OTHERWISE} `feedmill models remove`, then `feedmill models install`",
     "missing-extra": f"{_OTHERWISE} pip install 'feedmill[semantic]'",
 }
+
+
+class McpState(NamedTuple):
+    """The state of one server, from its start to its end."""
+
+    services: Services
+    window_library: WindowLibrary
+
+
+Call = Context[McpState, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
+Tool = Callable[Concatenate[Call, P], Awaitable[T]]
 
 
 class ListedTool(NamedTuple):
@@ -92,3 +121,33 @@ def translate_errors(name: str) -> Iterator[None]:
         logger("mcp").error("surprised", op=name, exc_info=problem)
         message = "surprise: internal error; see the log of feedmill"
         raise ToolError(message) from problem
+
+
+def mcp_state_of(call: Call) -> McpState:
+    """The server state of a call."""
+    return call.request_context.lifespan_context
+
+
+def caller_of(call: Call) -> Caller | None:
+    """The caller: the token's owner over HTTP; over stdio an administrator."""
+    request = call.request_context.request
+    if request is None:
+        return _OWNER
+    caller: Caller | None = request.scope.get(CALLER)
+    return caller
+
+
+def program_of(call: Call) -> str:
+    """The name the client gives itself, for the record only."""
+    params = call.session.client_params
+    said = params.client_info.name if params is not None else "a program"
+    visible = "".join(char if char.isprintable() else " " for char in said[:_MAX_NAME_CHARS])
+    caller = caller_of(call)
+    token = "" if caller is None or caller is _OWNER else f" ({caller.name})"
+    return f"{' '.join(visible.split()) or 'a program'}{token}"
+
+
+def page_size(limit: int | None, services: Services) -> int:
+    """The number of items of a page: as asked for, at most what the settings allow."""
+    most = services.config.mcp.page_items
+    return most if limit is None else min(limit, most)

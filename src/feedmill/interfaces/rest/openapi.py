@@ -35,9 +35,24 @@ class RouteDescription(NamedTuple):
     conditional: bool = False  # 304
 
 
-def route_options(scope: Scope | None, described: RouteDescription) -> dict[str, Any]:
-    """The `opt` of a route: its scope and its description."""
-    return {DESCRIPTION: described} if scope is None else {SCOPE: scope, DESCRIPTION: described}
+def describe(
+    operation_id: str,
+    scope: Scope | None,
+    gives: Any = None,  # noqa: ANN401  # a shape; None: no body
+    *problems: str,
+    basic: bool = False,
+    **more: Any,  # noqa: ANN401  # fields of RouteDescription
+) -> dict[str, Any]:
+    """Keywords of a route's decorator: its name, scope and description; its docstring is the summary.
+
+    With `basic` the token may also come as a password. What only reads a value supports conditional
+    requests, unless `conditional` says otherwise.
+    """
+    reads = gives is not None and not {"body", "status"} & more.keys()
+    fields: dict[str, Any] = {"gives": gives, "problems": problems, "conditional": reads} | more
+    described = RouteDescription(**fields)
+    opt = {SCOPE: scope, BASIC: basic, DESCRIPTION: described}
+    return {"operation_id": operation_id, "opt": opt}
 
 
 _REF: Final = "#/components/schemas/{name}"
@@ -117,6 +132,7 @@ def _complete(
         ways = ["token", "reader"] if handler.opt.get(BASIC) else ["token"]
         operation["security"] = [{way: []} for way in ways]
         operation["x-scope"] = scope
+    operation["summary"] = handler.summary or handler.fn.__doc__
     for noise in ("deprecated", "description"):
         operation.pop(noise, None)
 

@@ -49,12 +49,7 @@ def json_response(
 ) -> Response[bytes]:
     """The value as JSON, or 304 when the client's copy is current."""
     return bytes_response(
-        request,
-        msgspec.json.encode(value),
-        JSON,
-        status=status,
-        headers=headers,
-        modified=modified,
+        request, msgspec.json.encode(value), JSON, status=status, headers=headers, modified=modified
     )
 
 
@@ -107,7 +102,7 @@ def wants_ndjson(request: AnyRequest) -> bool:
 
 
 async def list_response(
-    request: AnyRequest, fetch_page: FetchPage, cursor: str | None
+    request: AnyRequest, fetch_page: FetchPage, cursor: str | None = None
 ) -> Response[bytes] | Stream:
     """One page as JSON, or every page from the cursor on as NDJSON."""
     first = await fetch_page(cursor)  # a bad cursor is a problem, not a stream that ends too early

@@ -1,17 +1,36 @@
-"""The REST server: the application, its log notifier and the HTTP server around it."""
+"""The REST server: routes, middleware and OpenAPI document, and the HTTP server around them."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import msgspec
+from litestar import Litestar
+from litestar.datastructures import State
+from litestar.openapi.config import OpenAPIConfig
+from litestar.types import ASGIApp
+
 from feedmill.engine.deliver.log_notifier import LogNotifier
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.auth import check_binding
+from feedmill.engine.service.auth import RateLimiter, check_binding, is_loopback
+from feedmill.engine.subscribe.subscriber import Subscriber
 from feedmill.interfaces.http_server import BadRequestAnswer, http_server, listen
-from feedmill.interfaces.rest.app import make_app, open_app_state
-from feedmill.interfaces.rest.problems import MEDIA_TYPE, problem_bytes
+from feedmill.interfaces.rest import openapi_page
+from feedmill.interfaces.rest.auth import authorise
+from feedmill.interfaces.rest.middleware import Middleware
+from feedmill.interfaces.rest.openapi import openapi_document
+from feedmill.interfaces.rest.problems import HANDLERS, MEDIA_TYPE, problem_bytes
+from feedmill.interfaces.rest.routes.entries import entry_routes
+from feedmill.interfaces.rest.routes.events import event_routes
+from feedmill.interfaces.rest.routes.feeds import feed_routes
+from feedmill.interfaces.rest.routes.import_export import list_routes
+from feedmill.interfaces.rest.routes.metafeeds import metafeed_routes
+from feedmill.interfaces.rest.routes.status import care_routes
+from feedmill.interfaces.rest.routes.webhooks import webhook_routes
+from feedmill.interfaces.rest.state import AppState, StreamLimit
 from feedmill.observe.metrics import Metrics
+from feedmill.version import __version__
 
 
 @asynccontextmanager
@@ -51,3 +70,65 @@ async def rest_server(
             yield address
         finally:
             watch.stop()
+
+
+def open_app_state(
+    services: Services,
+    watch: Lifecycle,
+    notifier: LogNotifier,
+    *,
+    metrics: Metrics | None = None,
+    host: str | None = None,
+) -> AppState:
+    """The state that the routes share; `host` is the address the server is bound to."""
+    config = services.config
+    return AppState(
+        services=services,
+        watch=watch,
+        notifier=notifier,
+        limiter=RateLimiter(config.access, services.clock),
+        metrics=metrics or Metrics(),
+        streams=StreamLimit(config.serve.max_streams),
+        subscriber=Subscriber(services),
+        is_local=is_loopback(host or config.serve.host),
+    )
+
+
+def make_app(state: AppState) -> ASGIApp:
+    """The ASGI application: the routes inside the middleware."""
+    routes = make_routes(state)
+    return Middleware(routes, state)
+
+
+def make_routes(state: AppState) -> Litestar:
+    """The routes with the OpenAPI document and its page, built once."""
+    # The framework would serve the document too, on pages that load their parts from elsewhere;
+    # so it describes the routes without serving them, and serves them without describing them.
+    shown = OpenAPIConfig(title="feedmill", version=__version__, create_examples=False)
+    document = openapi_document(_routes(state, shown))
+    app = _routes(state, None)
+    app.state.document = msgspec.json.encode(document)
+    app.state.page = openapi_page.render_openapi_page(document)
+    app.state.page_policy = openapi_page.POLICY
+    return app
+
+
+def _routes(state: AppState, shown: OpenAPIConfig | None) -> Litestar:
+    return Litestar(
+        route_handlers=[
+            feed_routes,
+            entry_routes,
+            event_routes,
+            list_routes,
+            webhook_routes,
+            metafeed_routes,
+            care_routes,
+        ],
+        guards=[authorise],
+        exception_handlers=HANDLERS,
+        state=State({"app_state": state}),
+        request_max_body_size=max(state.config.body_bytes, state.config.import_bytes) + 1,
+        openapi_config=shown,
+        logging_config=None,
+        debug=False,
+    )

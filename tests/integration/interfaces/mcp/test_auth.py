@@ -12,7 +12,7 @@ from tests.support.waiting import hang_guard
 from feedmill.config import AccessConfig, ServeConfig
 from feedmill.engine.service.auth import issue_token, revoke_token
 from feedmill.errors import UsageError
-from feedmill.interfaces.mcp.transports import mcp_http_server
+from feedmill.interfaces.mcp.server import mcp_http_server
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 ACCEPT = {"Accept": "application/json, text/event-stream"}

@@ -9,12 +9,9 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import Subscribed, validate_address
 from feedmill.errors import AddressError
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_json
-from feedmill.interfaces.cli.run_command import (
-    config_of,
-    with_services,
-)
+from feedmill.interfaces.cli.run_command import config_of, with_services
 from feedmill.interfaces.cli.subscribe_addresses import (
     AddAnswer,
     AddOptions,
@@ -58,8 +55,7 @@ _SECONDS = click.IntRange(min=1)
 @click.option(
     "--as-is", is_flag=True, help="Subscribe to the address unchecked, without any request."
 )
-@json_option
-@click.pass_context
+@context_and_json
 def add(
     ctx: click.Context,
     /,

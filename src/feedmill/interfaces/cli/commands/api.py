@@ -2,22 +2,16 @@
 
 import click
 
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.run_command import config_of
 from feedmill.interfaces.cli.serving import ListenOptions, listen_options, serve_until_stopped
 
 
 @click.command()
 @listen_options
-@json_option
-@click.pass_context
+@context_and_json
 def api(
-    ctx: click.Context,
-    host: str | None,
-    port: int | None,
-    grpc_port: int | None,
-    *,
-    as_json: bool,
+    ctx: click.Context, host: str | None, port: int | None, grpc_port: int | None, *, as_json: bool
 ) -> None:
     """Serve the REST and gRPC APIs beside workers and relays, without polling.
 

@@ -14,7 +14,7 @@ from feedmill.engine.maintain.move_blobs import delete_moved as drop_all
 from feedmill.engine.ports.blobs import Blobs
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import format_count, progress, shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import config_of, with_services
 
@@ -33,8 +33,7 @@ def blobs() -> None:
     is_flag=True,
     help="Read and hash every document in TO, then delete the segments in FROM.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def migrate_blobs_command(
     ctx: click.Context, places: tuple[str, ...], *, drop_old: bool, as_json: bool
 ) -> None:

@@ -9,7 +9,7 @@ import msgspec
 from feedmill.canonicalise.policies import FEED_PRESETS, PRESET_LEVELS
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.library import PROBES, REWRITES, canonicalize_each
@@ -89,8 +89,7 @@ _HINTS: Final = {
 )
 @click.option("--keep-www", is_flag=True, help="Do not try the address without www.")
 @click.option("--keep-http", is_flag=True, help="Do not try https where http answers.")
-@json_option
-@click.pass_context
+@context_and_json
 def canonicalize(
     ctx: click.Context,
     /,

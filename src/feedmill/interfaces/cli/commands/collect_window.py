@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from feedmill.app.screeners import default_topics
+from feedmill.app.screeners import load_topics
 from feedmill.app.services import announce_egress, open_services
 from feedmill.config import Config
 from feedmill.engine.run.services import Services
@@ -22,18 +22,20 @@ from feedmill.engine.two_phase.collect_window import (
     source_from_address,
     source_from_feed,
 )
-from feedmill.engine.two_phase.collect_window import (
-    collect_window as collect_candidates,
-)
+from feedmill.engine.two_phase.collect_window import collect_window as collect_candidates
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path
 from feedmill.engine.two_phase.window import window_between, window_of_last
 from feedmill.errors import BlobError, ListError, StoreError, UsageError
-from feedmill.interfaces.cli.durations import parse_duration
-from feedmill.interfaces.cli.options import json_option, topic_option, topics_option
+from feedmill.interfaces.cli.options import (
+    context_and_json,
+    out_option,
+    parse_duration,
+    topic_option,
+    topics_option,
+)
 from feedmill.interfaces.cli.output import format_count, progress, shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.candidate import CandidateFile, SourceReport, Window
-from feedmill.screen.topics import choose_topics, merge_topics, read_topics
 
 _SHOWN = 20
 
@@ -97,17 +99,9 @@ class _Wanted(NamedTuple):
     metavar="N",
     help="Maximum number of archive pages per source.",
 )
-@click.option(
-    "--out",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("candidates.json"),
-    show_default=True,
-    help="Output file for the candidates.",
-)
+@out_option("candidates.json")
 @click.argument("more", nargs=-1, metavar="[URL|FILE]...")
-@json_option
-@click.pass_context
+@context_and_json
 def collect_window(
     ctx: click.Context,
     start: str | None,
@@ -148,7 +142,7 @@ def collect_window(
             addresses=_addresses((*feeds, *more), opml),
             tag=tag,
             everything=everything,
-            topics=_topics(topic_file, topic_names),
+            topics=tuple(one.id for one in load_topics(topic_file, topic_names).topics),
             prompt=prompt,
             pages=pages,
         )
@@ -240,13 +234,6 @@ def _listed(path: Path) -> list[str]:
     except ValueError as problem:
         message = f"{path}: {problem}"
         raise ListError(message) from problem
-
-
-def _topics(path: Path | None, names: tuple[str, ...]) -> tuple[str, ...]:
-    topics = default_topics()
-    if path is not None:
-        topics = merge_topics(topics, read_topics(path.read_text("utf-8")))
-    return tuple(topic.id for topic in choose_topics(topics, names).topics)
 
 
 def _shape(file: CandidateFile, out: Path) -> dict[str, Any]:

@@ -7,11 +7,9 @@ import click
 import msgspec
 
 from feedmill.app.settings import config_reference
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_json, style_text
-from feedmill.interfaces.cli.run_command import (
-    config_of,
-)
+from feedmill.interfaces.cli.run_command import config_of
 from feedmill.observe.masking import mask_all_secrets
 
 
@@ -22,8 +20,7 @@ def config() -> None:
 
 @config.command("show")
 @click.option("--reference", is_flag=True, help="List every setting with its variable and default.")
-@json_option
-@click.pass_context
+@context_and_json
 def show_config(ctx: click.Context, *, reference: bool, as_json: bool) -> None:
     """Show the settings in force."""
     settings = config_of(ctx, as_json=as_json)

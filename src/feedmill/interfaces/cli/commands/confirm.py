@@ -24,7 +24,7 @@ from feedmill.engine.two_phase.confirmation import (
 from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.errors import ConflictError, FeedmillError
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import (
     format_count,
     format_duration,
@@ -49,8 +49,7 @@ class PendingQuestion(NamedTuple):
 @click.command()
 @click.option("--code", metavar="CODE", help="Answer only this question.")
 @click.option("--list", "only_list", is_flag=True, help="List open questions without asking.")
-@json_option
-@click.pass_context
+@context_and_json
 def confirm(ctx: click.Context, code: str | None, *, only_list: bool, as_json: bool) -> None:
     """Confirm or decline the insertion of candidates that agents selected.
 

@@ -20,10 +20,9 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.interfaces.cli.commands.run import run_engine, show_refresh, show_refresh_json
 from feedmill.interfaces.cli.exit import exit_interrupted
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import shorten, show_json_line, style_text
-from feedmill.interfaces.cli.run_command import config_of, run_async
-from feedmill.interfaces.cli.signals import SignalHandler
+from feedmill.interfaces.cli.run_command import SignalHandler, config_of, run_async
 from feedmill.model.feed import Feed
 from feedmill.schedule.explain import explain_decision
 
@@ -49,8 +48,7 @@ _HOST = HostConfig(min_gap_ms=50, rps=0, incident_base_sec=2.0, incident_cap_sec
     metavar="DIR",
     help="Keep the home folder of the demonstration here.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def demo(ctx: click.Context, duration: float, keep: Path | None, *, as_json: bool) -> None:
     """Poll sixty demonstration feeds on this machine, without the internet.
 

@@ -6,17 +6,13 @@ from typing import Any
 import click
 
 from feedmill.app.doctor import run_doctor
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_json, style_text
-from feedmill.interfaces.cli.run_command import (
-    config_of,
-    run_async,
-)
+from feedmill.interfaces.cli.run_command import config_of, run_async
 
 
 @click.command()
-@json_option
-@click.pass_context
+@context_and_json
 def doctor(ctx: click.Context, *, as_json: bool) -> None:
     """Check configuration, clock, disk, name resolution, TLS, permissions and the store."""
     config = config_of(ctx, as_json=as_json)

@@ -7,7 +7,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.interfaces.cli.options import after_option, json_option, limit_option
+from feedmill.interfaces.cli.options import after_option, context_and_json, limit_option
 from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.base import EntryFilter
@@ -27,8 +27,7 @@ from feedmill.publish.to_json import entry_wire
 )
 @limit_option(50)
 @after_option
-@json_option
-@click.pass_context
+@context_and_json
 def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
     """List entries, newest arrivals first."""
     since = _moment(chosen["since"], "--since")

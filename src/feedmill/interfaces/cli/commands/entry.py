@@ -6,7 +6,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.errors import NotFoundError
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_facts, show_json
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.publish.to_json import entry_wire, revision_wire
@@ -15,8 +15,7 @@ from feedmill.publish.to_json import entry_wire, revision_wire
 @click.command()
 @click.argument("entry_uid")
 @click.option("--revisions", is_flag=True, help="Show earlier revisions too.")
-@json_option
-@click.pass_context
+@context_and_json
 def entry(ctx: click.Context, entry_uid: str, *, revisions: bool, as_json: bool) -> None:
     """Show one entry."""
 

@@ -6,7 +6,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import config_of, with_services
 from feedmill.model.feed import Feed
@@ -25,8 +25,7 @@ from feedmill.schedule.explain import explain_decision
     metavar="N",
     help="Decisions to explain.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> None:
     """Explain the schedule of a feed: the last result, the rules applied and the next poll."""
 

@@ -7,7 +7,7 @@ import click
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds
 from feedmill.engine.subscribe.list_formats import Outline, write_opml
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import format_count, show_json
 from feedmill.interfaces.cli.run_command import with_services, write_file
 from feedmill.model.feed import Feed
@@ -16,8 +16,7 @@ from feedmill.model.feed import Feed
 @click.command()
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="Write to a file.")
 @click.option("--tag", metavar="TAG", help="Only feeds with this tag.")
-@json_option
-@click.pass_context
+@context_and_json
 def export(ctx: click.Context, output: Path | None, tag: str | None, *, as_json: bool) -> None:
     """Write all subscriptions as OPML 2.0, or as JSON that `feedmill import` can read.
 

@@ -10,8 +10,8 @@ import msgspec
 
 from feedmill.config import Config
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import shorten, show_json
+from feedmill.interfaces.cli.options import context_and_json
+from feedmill.interfaces.cli.output import shorten, show_result
 from feedmill.interfaces.cli.run_command import config_of
 
 _MOST_BYTES = 65_536
@@ -34,8 +34,7 @@ class _Answer(NamedTuple):
     metavar="SEC",
     help="Timeout in seconds.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def healthcheck(ctx: click.Context, url: str | None, timeout_sec: float, *, as_json: bool) -> None:
     """Exit with 0 when the role is ready, else with 1 and the reasons.
 
@@ -62,10 +61,7 @@ def healthcheck(ctx: click.Context, url: str | None, timeout_sec: float, *, as_j
         exit_with_error(
             "not-ready", f"{address} is not ready: {_reasons(answer.said)}", as_json=as_json
         )
-    if as_json:
-        show_json(answer.said)
-    else:
-        click.echo("ready")
+    show_result(answer.said, "ready", as_json=as_json)
 
 
 def health_url_of(config: Config) -> str:

@@ -10,8 +10,8 @@ from feedmill.engine.service.feed_lookup import all_feeds, resolve_feeds
 from feedmill.engine.two_phase.candidate_file import write_candidates
 from feedmill.engine.two_phase.held_window import HeldWindow, held_entries, held_window
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path, write_screenings
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import show_json, show_table
+from feedmill.interfaces.cli.options import context_and_json, out_option
+from feedmill.interfaces.cli.output import show_json, show_list
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.feed import Feed
 from feedmill.model.screening import HeldEntry
@@ -19,8 +19,6 @@ from feedmill.model.screening import HeldEntry
 _feed_option = click.option(
     "--feed", "names", multiple=True, metavar="FEED", help="Only entries of this feed; repeatable."
 )
-
-
 _tag_option = click.option("--tag", metavar="TAG", help="Only entries of feeds with this tag.")
 
 
@@ -32,8 +30,7 @@ def held() -> None:
 @held.command("list")
 @_feed_option
 @_tag_option
-@json_option
-@click.pass_context
+@context_and_json
 def list_held_command(
     ctx: click.Context, names: tuple[str, ...], tag: str | None, *, as_json: bool
 ) -> None:
@@ -43,29 +40,17 @@ def list_held_command(
         return await held_entries(services.store, feeds=await _chosen(names, tag, services))
 
     found = with_services(ctx, action, as_json=as_json)
-    if as_json:
-        show_json({"items": [_held_shape(one) for one in found], "next": None})
-        return
     rows = [(f"{one.held_at:%Y-%m-%d %H:%M}", one.title or "-", one.entry_uid) for one in found]
-    if not rows:
-        click.echo("no held entries")
-        return
-    show_table(("since", "title", "entry"), rows)
+    items = [_held_shape(one) for one in found]
+    head = ("since", "title", "entry")
+    show_list(items, head, rows, empty="no held entries", as_json=as_json)
 
 
 @held.command("export")
 @_feed_option
 @_tag_option
-@click.option(
-    "--out",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("held.json"),
-    show_default=True,
-    help="Output file for the candidates.",
-)
-@json_option
-@click.pass_context
+@out_option("held.json")
+@context_and_json
 def export_held_command(
     ctx: click.Context, names: tuple[str, ...], tag: str | None, out: Path, *, as_json: bool
 ) -> None:
@@ -94,8 +79,7 @@ def export_held_command(
 @_feed_option
 @_tag_option
 @click.option("--all", "everything", is_flag=True, help="Every held entry.")
-@json_option
-@click.pass_context
+@context_and_json
 def drop_held_command(
     ctx: click.Context,
     entries: tuple[str, ...],

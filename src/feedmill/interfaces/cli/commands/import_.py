@@ -18,7 +18,7 @@ from feedmill.engine.subscribe.import_list import (
 )
 from feedmill.engine.subscribe.list_formats import read_list
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import progress, shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import with_services, write_file
 from feedmill.model.feed import ImportedOutline
@@ -37,8 +37,7 @@ _SHOWN: Final = 10  # of one kind of problem
     type=click.Path(path_type=Path),
     help="Write the outcome of each address as a JSON line.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def import_(
     ctx: click.Context,
     file: str,

@@ -14,8 +14,8 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import shorten, show_json
+from feedmill.interfaces.cli.options import context_and_json
+from feedmill.interfaces.cli.output import shorten, show_result
 from feedmill.interfaces.cli.run_command import config_of, with_services
 from feedmill.model.fetch import RawDocument
 
@@ -35,8 +35,7 @@ from feedmill.model.fetch import RawDocument
     default=None,
     help="Store normalised texts (default) or texts as published.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def ingest_one(
     ctx: click.Context,
     feed_url: str | None,
@@ -72,14 +71,13 @@ def ingest_one(
         return await ingest_feed((await subscribe(feed_url or "", services)).feed, services)
 
     result = with_services(ctx, action, as_json=as_json, config=config)
-    if as_json:
-        show_json(result)
-    else:
-        click.echo(
-            f"Feed ingestion completed: {result.parsed} parsed, {result.inserted} inserted, "
-            f"{result.updated} updated, {result.skipped} skipped, {result.errors} errors, "
-            f"{result.normalized_modified_count} modified by normalisation"
-        )
+    show_result(
+        result,
+        f"Feed ingestion completed: {result.parsed} parsed, {result.inserted} inserted, "
+        f"{result.updated} updated, {result.skipped} skipped, {result.errors} errors, "
+        f"{result.normalized_modified_count} modified by normalisation",
+        as_json=as_json,
+    )
     if result.errors and not as_json:
         exit_with_error(
             result.outcome, f"{result.outcome}: {shorten(result.detail, 200)}", as_json=False

@@ -6,17 +6,13 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.queries import counts
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_json
-from feedmill.interfaces.cli.run_command import (
-    config_of,
-    with_services,
-)
+from feedmill.interfaces.cli.run_command import config_of, with_services
 
 
 @click.command()
-@json_option
-@click.pass_context
+@context_and_json
 def init(ctx: click.Context, *, as_json: bool) -> None:
     """Create the home folder and its store; does nothing when they exist."""
     config = config_of(ctx, as_json=as_json)

@@ -17,7 +17,7 @@ from feedmill.engine.two_phase.sidecar_files import (
     record_confirmation,
 )
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import format_count, shorten, show_json
 from feedmill.interfaces.cli.run_command import run_async, with_services
 from feedmill.model.candidate import CandidateFile, WindowCandidate
@@ -51,8 +51,7 @@ _SHOWN = 50
 @click.option(
     "--confirmed-by", metavar="NAME", help="Name of the person who confirms [the current user]."
 )
-@json_option
-@click.pass_context
+@context_and_json
 def insert_selected(
     ctx: click.Context,
     path: Path,

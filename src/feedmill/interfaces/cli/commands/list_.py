@@ -7,12 +7,9 @@ from datetime import timedelta
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.options import after_option, json_option, limit_option
+from feedmill.interfaces.cli.options import after_option, context_and_json, limit_option
 from feedmill.interfaces.cli.output import format_duration, show_json, show_table
-from feedmill.interfaces.cli.run_command import (
-    config_of,
-    with_services,
-)
+from feedmill.interfaces.cli.run_command import config_of, with_services
 from feedmill.model.feed import Feed
 from feedmill.publish.to_json import feed_wire
 
@@ -23,8 +20,7 @@ _WIDE = 110  # columns from which on a list has room for titles and addresses
 @click.option("--tag", metavar="TAG", help="Only feeds with this tag.")
 @limit_option(100)
 @after_option
-@json_option
-@click.pass_context
+@context_and_json
 def list_(
     ctx: click.Context, tag: str | None, limit: int, after: str | None, *, as_json: bool
 ) -> None:

@@ -10,13 +10,12 @@ from feedmill.app.services import announce_egress, open_services
 from feedmill.app.settings import owner_name
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.early_signals import SIGNALS
-from feedmill.interfaces.cli.exit import exit_interrupted
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.exit import SIGNALS, exit_interrupted
+from feedmill.interfaces.cli.long_running import wait_until_stopped
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_json_line
-from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.interfaces.cli.run_command import config_of, run_async, stop_on_signals
 from feedmill.interfaces.cli.servers import load_mcp_transports
-from feedmill.interfaces.cli.signals import stop_on_signals
 
 _MOST_PORT = 65_535
 _LEAVING_SEC = 1.0  # for calls under way, once they are cancelled
@@ -40,8 +39,7 @@ def parse_listen_address(text: str) -> tuple[str, int]:
     metavar="HOST:PORT",
     help="Serve streamable HTTP on this address instead of standard input and output.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def mcp(ctx: click.Context, place: tuple[str, int] | None, *, as_json: bool) -> None:
     """Serve MCP tools: agents collect, screen and read, and insert what a person confirmed.
 
@@ -107,6 +105,5 @@ async def _over_http(
             show_json_line({"mcp": address})
         else:
             click.echo(f"serving MCP at {address}")
-        while not watch.is_stopping():
-            await watch.sleep_unless_stopping(3600)
+        await wait_until_stopped(watch)
     return stopping.by

@@ -5,7 +5,7 @@ import sys
 import click
 
 from feedmill.app.store_moves import migrate_store, missing_migrations
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_json
 from feedmill.interfaces.cli.run_command import config_of, run_async
 
@@ -14,8 +14,7 @@ from feedmill.interfaces.cli.run_command import config_of, run_async
 @click.option(
     "--check", is_flag=True, help="Change nothing; exit with 1 when migrations are missing."
 )
-@json_option
-@click.pass_context
+@context_and_json
 def migrate(ctx: click.Context, *, check: bool, as_json: bool) -> None:
     """Migrate the store to this version of feedmill; does nothing when it is up to date.
 

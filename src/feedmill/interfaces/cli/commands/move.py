@@ -9,7 +9,7 @@ from feedmill.engine.moves.follow import MoveResult, move_feed, undo_move
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.feed import Feed
@@ -28,8 +28,7 @@ _WIDTH = 4_000  # characters of a line; an address may be long
 @click.argument("url", required=False)
 @click.option("--force", is_flag=True, help="Move without verifying that it is the same feed.")
 @click.option("--undo", is_flag=True, help="Go back to the previous address permanently.")
-@json_option
-@click.pass_context
+@context_and_json
 def move(
     ctx: click.Context, feed: str, url: str | None, *, force: bool, undo: bool, as_json: bool
 ) -> None:

@@ -32,12 +32,7 @@ _HINTS = {
 @click.option("--clean", is_flag=True, help="Show normalised entries: clean text, sanitised HTML.")
 @json_option
 def parse(
-    files: tuple[str, ...],
-    url: str | None,
-    content_type: str | None,
-    *,
-    clean: bool,
-    as_json: bool,
+    files: tuple[str, ...], url: str | None, content_type: str | None, *, clean: bool, as_json: bool
 ) -> None:
     """Parse feed documents (RSS, Atom, JSON Feed) and show their content.
 
@@ -91,11 +86,7 @@ def _print_json(results: list[tuple[str, ParsedFeed | Unreadable]], *, clean: bo
 
 def _cleaned(feed: ParsedFeed) -> dict[str, object]:
     fields: dict[str, object] = msgspec.to_builtins(normalise(feed))
-    return {
-        "format": feed.format,
-        **fields,
-        "repairs": msgspec.to_builtins(feed.repairs),
-    }
+    return {"format": feed.format, **fields, "repairs": msgspec.to_builtins(feed.repairs)}
 
 
 def _print(name: str, result: ParsedFeed | Unreadable, *, clean: bool) -> None:

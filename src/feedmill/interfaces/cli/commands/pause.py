@@ -7,16 +7,15 @@ from msgspec.structs import replace
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feeds
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import show_json
+from feedmill.interfaces.cli.options import context_and_json
+from feedmill.interfaces.cli.output import show_result
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.publish.to_json import feed_wire
 
 
 @click.command()
 @click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
-@json_option
-@click.pass_context
+@context_and_json
 def pause(ctx: click.Context, feeds: tuple[str, ...], *, as_json: bool) -> None:
     """Stop polling feeds until they are resumed."""
     set_paused(ctx, feeds, paused=True, as_json=as_json)
@@ -36,7 +35,8 @@ def set_paused(ctx: click.Context, feeds: tuple[str, ...], *, paused: bool, as_j
         return changed
 
     changed = with_services(ctx, action, as_json=as_json)
-    if as_json:
-        show_json({"items": changed, "next": None})
-    else:
-        click.echo(f"{'paused' if paused else 'resumed'} {len(changed)}")
+    show_result(
+        {"items": changed, "next": None},
+        f"{'paused' if paused else 'resumed'} {len(changed)}",
+        as_json=as_json,
+    )

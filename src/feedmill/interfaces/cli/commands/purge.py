@@ -4,16 +4,13 @@ import click
 
 from feedmill.engine.maintain.retention import purge as purge_old
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import show_json
-from feedmill.interfaces.cli.run_command import (
-    with_services,
-)
+from feedmill.interfaces.cli.options import context_and_json
+from feedmill.interfaces.cli.output import show_result
+from feedmill.interfaces.cli.run_command import with_services
 
 
 @click.command()
-@json_option
-@click.pass_context
+@context_and_json
 def purge(ctx: click.Context, *, as_json: bool) -> None:
     """Delete what retention no longer keeps; entries still in a feed's document stay."""
 
@@ -21,9 +18,8 @@ def purge(ctx: click.Context, *, as_json: bool) -> None:
         return await purge_old(services)
 
     result = with_services(ctx, action, as_json=as_json)
-    if as_json:
-        show_json(result)
-    else:
-        click.echo(
-            ", ".join(f"{value:,} {key}" for key, value in result.items()) or "nothing to do"
-        )
+    show_result(
+        result,
+        ", ".join(f"{value:,} {key}" for key, value in result.items()) or "nothing to do",
+        as_json=as_json,
+    )

@@ -8,7 +8,7 @@ import click
 from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.run.services import Services
 from feedmill.errors import NotFoundError
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.publish.to_json import fetch_wire
@@ -17,8 +17,7 @@ from feedmill.publish.to_json import fetch_wire
 @click.command()
 @click.argument("what")
 @click.option("--headers", is_flag=True, help="Show the fetch and its headers instead.")
-@json_option
-@click.pass_context
+@context_and_json
 def raw(ctx: click.Context, what: str, *, headers: bool, as_json: bool) -> None:
     """Write raw bytes to standard output: a whole document, or the exact slice of an entry.
 

@@ -1,13 +1,11 @@
 """`feedmill relay`: deliver the event log to the bus and to webhooks."""
 
 import asyncio
-import signal
 from contextlib import AsyncExitStack
 
 import click
 
 from feedmill.app.services import announce_egress, make_bus
-from feedmill.app.settings import owner_name
 from feedmill.config import Config
 from feedmill.engine.deliver.to_bus import relay_after, run_relay
 from feedmill.engine.deliver.to_webhooks import run_webhooks
@@ -15,15 +13,17 @@ from feedmill.engine.ports.events import Bus
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.exit import exit_interrupted
-from feedmill.interfaces.cli.long_running import open_services_when_ready, role_services, stop_after
-from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
+from feedmill.interfaces.cli.long_running import (
+    role_services,
+    run_role,
+    stop_after,
+    wait_until_stopped,
+    watch_role,
+)
+from feedmill.interfaces.cli.options import context_and_json, duration_option, webhooks_option
 from feedmill.interfaces.cli.output import format_count, show_json_line
-from feedmill.interfaces.cli.run_command import config_of, run_async
-from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
+from feedmill.interfaces.cli.run_command import SignalHandler, config_of
 from feedmill.model.event import Relayed
-from feedmill.observe.log import logger
-from feedmill.observe.metrics import Metrics
 
 
 @click.command()
@@ -36,8 +36,7 @@ from feedmill.observe.metrics import Metrics
 )
 @webhooks_option
 @duration_option
-@json_option
-@click.pass_context
+@context_and_json
 def relay(
     ctx: click.Context, after: int | None, duration: float | None, *, webhooks: bool, as_json: bool
 ) -> None:
@@ -56,8 +55,8 @@ def relay(
     if webhooks:
         announce_egress(config)
 
-    async def action() -> SignalHandler:
-        async with open_services_when_ready(config, "await") as services, AsyncExitStack() as stack:
+    async def action(services: Services) -> SignalHandler:
+        async with AsyncExitStack() as stack:
             bus = None
             if config.bus.url is not None:
                 bus = make_bus(config)
@@ -71,17 +70,13 @@ def relay(
             _say(bus, webhooks=webhooks, as_json=as_json)
             return await _relay(services, bus, duration, webhooks=webhooks)
 
-    stopping = run_async(action, as_json=as_json)
-    if stopping.by == signal.SIGINT:
-        exit_interrupted("interrupted; running work was finished", as_json=as_json)
+    run_role(config, "await", action, as_json=as_json)
 
 
 async def _relay(
     services: Services, bus: Bus | None, duration: float | None, *, webhooks: bool
 ) -> SignalHandler:
-    report = RefreshReport(logger("engine"), Metrics())
-    watch = Lifecycle(owner_name(), (), (report.crashed,), (report.store_failed,))
-    stopping = stop_on_signals(watch)
+    watch, report, stopping = watch_role()
     parts = [*(["bus"] if bus else []), *(["webhooks"] if webhooks else [])]
     consumers = [bus.name] if bus else []
     role_tasks = role_services(
@@ -94,11 +89,7 @@ async def _relay(
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
         if duration is not None:
             group.create_task(stop_after(watch, duration))
-        try:
-            while not watch.is_stopping():
-                await watch.sleep_unless_stopping(3600)
-        finally:
-            watch.stop()
+        await wait_until_stopped(watch)
     return stopping
 
 
@@ -113,12 +104,7 @@ async def run_bus_relay(
 
     config = services.config
     await run_relay(
-        services.store,
-        bus,
-        config.bus,
-        watch,
-        drain_sec=config.run.drain_sec,
-        listeners=(relayed,),
+        services.store, bus, config.bus, watch, drain_sec=config.run.drain_sec, listeners=(relayed,)
     )
 
 

@@ -8,8 +8,8 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.engine.service.queries import remove_feed
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import format_count, shorten, show_json
+from feedmill.interfaces.cli.options import context_and_json
+from feedmill.interfaces.cli.output import format_count, shorten, show_result
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.feed import Feed
 
@@ -17,8 +17,7 @@ from feedmill.model.feed import Feed
 @click.command()
 @click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@json_option
-@click.pass_context
+@context_and_json
 def remove(ctx: click.Context, feeds: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
     """Delete subscriptions and their entries; raw documents are deleted by retention."""
     if not (yes or as_json or sys.stdin.isatty()):
@@ -33,10 +32,7 @@ def remove(ctx: click.Context, feeds: tuple[str, ...], *, yes: bool, as_json: bo
         return [feed.id for feed in chosen]
 
     gone = with_services(ctx, action, as_json=as_json)
-    if as_json:
-        show_json({"items": gone, "next": None})
-    else:
-        click.echo(f"removed {len(gone)}")
+    show_result({"items": gone, "next": None}, f"removed {len(gone)}", as_json=as_json)
 
 
 def _agreed(feeds: list[Feed]) -> bool:

@@ -6,7 +6,7 @@ from feedmill.engine.poll.replay import Replayed
 from feedmill.engine.poll.replay import replay as replay_feed
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds, resolve_feeds
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import progress, shorten, show_json
 from feedmill.interfaces.cli.run_command import with_services
 
@@ -15,8 +15,7 @@ from feedmill.interfaces.cli.run_command import with_services
 @click.argument("feeds", nargs=-1, metavar="[FEED]...")
 @click.option("--all", "everything", is_flag=True, help="Every feed.")
 @click.option("--write", is_flag=True, help="Commit the differences instead of showing them.")
-@json_option
-@click.pass_context
+@context_and_json
 def replay(
     ctx: click.Context, feeds: tuple[str, ...], *, everything: bool, write: bool, as_json: bool
 ) -> None:

@@ -3,13 +3,12 @@
 import click
 
 from feedmill.interfaces.cli.commands.pause import set_paused
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 
 
 @click.command()
 @click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
-@json_option
-@click.pass_context
+@context_and_json
 def resume(ctx: click.Context, feeds: tuple[str, ...], *, as_json: bool) -> None:
     """Poll paused feeds again, starting now."""
     set_paused(ctx, feeds, paused=False, as_json=as_json)

@@ -17,7 +17,7 @@ from feedmill.engine.two_phase.sidecar_files import (
 )
 from feedmill.interfaces.cli.commands.insert_selected import user_name
 from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import show_json, style_text
+from feedmill.interfaces.cli.output import show_json, show_result, style_text
 from feedmill.interfaces.cli.review_html import review_page
 from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
 from feedmill.interfaces.cli.run_command import run_async, write_file
@@ -77,10 +77,11 @@ def review(
     if html is not None:
         page = review_page(file, fitting, said, save_as=selection_path(candidates).name)
         write_file(html, page.encode())
-        if as_json:
-            show_json({"out": str(html), "candidates": len(fitting)})
-        else:
-            click.echo(f"{len(fitting)} candidates written to {html}")
+        show_result(
+            {"out": str(html), "candidates": len(fitting)},
+            f"{len(fitting)} candidates written to {html}",
+            as_json=as_json,
+        )
     elif as_json:
         items = [summarise_candidate(one, said.get(one.candidate_id)) for one in shown]
         show_json({"items": items, "next": None})

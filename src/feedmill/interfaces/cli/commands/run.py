@@ -2,35 +2,31 @@
 
 import asyncio
 import shutil
-import signal
 import sys
+from functools import partial
 from typing import Any
 
 import click
 
 from feedmill.app.services import announce_egress, file_sinks, make_bus, stdout_sink
-from feedmill.app.settings import owner_name
-from feedmill.engine.deliver.to_sinks import run_delivery
 from feedmill.engine.deliver.to_webhooks import run_webhooks
 from feedmill.engine.maintain.retention import run_maintenance
-from feedmill.engine.run.lifecycle import Lifecycle, RefreshListener
-from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES, RefreshReport
+from feedmill.engine.run.lifecycle import RefreshListener
+from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.commands.relay import run_bus_relay
-from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.long_running import (
-    open_services_when_ready,
+    deliver_to_sinks,
     poll_until_stopped,
     role_services,
+    run_role,
+    watch_role,
 )
-from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
+from feedmill.interfaces.cli.options import context_and_json, duration_option, webhooks_option
 from feedmill.interfaces.cli.output import format_duration, shorten, show_json_line, style_text
-from feedmill.interfaces.cli.run_command import config_of, run_async
-from feedmill.interfaces.cli.signals import SignalHandler, stop_on_signals
+from feedmill.interfaces.cli.run_command import SignalHandler, config_of
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh
-from feedmill.observe.log import logger
-from feedmill.observe.metrics import Metrics
 from feedmill.publish.to_json import refresh_wire
 
 _BESIDE = 65  # columns of a line beside the name: time, outcome, news, wait, reason
@@ -48,8 +44,7 @@ _BESIDE = 65  # columns of a line beside the name: time, outcome, news, wait, re
 @webhooks_option
 @duration_option
 @click.option("--quiet", is_flag=True, help="Do not print each refresh.")
-@json_option
-@click.pass_context
+@context_and_json
 def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
     """Poll continuously in one process, until SIGTERM or Ctrl-C; a second signal stops at once.
 
@@ -68,22 +63,10 @@ def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa
     config = config_of(ctx, as_json=as_json)
     announce_egress(config)
     show: tuple[RefreshListener, ...] = (show_refresh_json,) if as_json else (show_refresh,)
-
-    async def action() -> SignalHandler:
-        async with open_services_when_ready(config, "apply") as services:
-            return await run_engine(
-                services,
-                duration=chosen["duration"],
-                metrics_port=chosen["metrics_port"],
-                to_stdout=chosen["to_stdout"],
-                taps=chosen["taps"],
-                webhooks=chosen["webhooks"],
-                show=() if chosen["quiet"] or chosen["to_stdout"] else show,
-            )
-
-    stopping = run_async(action, as_json=as_json)
-    if stopping.by == signal.SIGINT:
-        exit_interrupted("interrupted; running work was finished", as_json=as_json)
+    if chosen.pop("quiet") or chosen["to_stdout"]:
+        show = ()
+    engine = partial(run_engine, show=show, **chosen)
+    run_role(config, "apply", engine, as_json=as_json)
 
 
 async def run_engine(
@@ -97,13 +80,7 @@ async def run_engine(
     webhooks: bool = False,
 ) -> SignalHandler:
     """Run until a signal or the end of `duration`; the handler tells which signal it was."""
-    metrics = Metrics()
-    report = RefreshReport(logger("engine"), metrics, shown=bool(show))
-    watch = Lifecycle(
-        owner_name(), (report.refreshed, *show), (report.crashed,), (report.store_failed,)
-    )
-    watch.lease_lost_listeners += (report.lease_lost,)
-    stopping = stop_on_signals(watch)
+    watch, report, stopping = watch_role(show)
     sinks = [
         *(file_sinks(services) if taps else ()),
         *([stdout_sink(services.config)] if to_stdout else []),
@@ -113,7 +90,7 @@ async def run_engine(
         services,
         watch,
         "run",
-        metrics,
+        report.metrics,
         parts=("polls",),
         consumers=() if bus is None else (bus.name,),
         metrics_port=metrics_port,
@@ -121,16 +98,7 @@ async def run_engine(
     async with role_tasks, asyncio.TaskGroup() as group:
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
-        for sink in sinks:
-            group.create_task(
-                run_delivery(
-                    services.store,
-                    sink,
-                    watch,
-                    every_sec=1.0,
-                    drain_sec=services.config.run.drain_sec,
-                )
-            )
+        deliver_to_sinks(group, services, sinks, watch)
         group.create_task(run_maintenance(services, watch))
         if webhooks:
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))

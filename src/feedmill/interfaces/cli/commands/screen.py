@@ -32,7 +32,7 @@ from feedmill.engine.two_phase.sidecar_files import (
     write_screenings,
 )
 from feedmill.errors import TopicError, UsageError
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.candidate import CandidateFile
@@ -117,8 +117,7 @@ class _Screened(NamedTuple):
     type=click.Choice(get_args(EvaluationSet)),
     help="Which bundled set to evaluate on [sustainability].",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def screen(
     ctx: click.Context,
     candidates: Path | None,

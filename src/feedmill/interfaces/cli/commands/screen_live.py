@@ -5,14 +5,13 @@ from typing import Any
 
 import click
 
-from feedmill.app.screeners import default_topics
+from feedmill.app.screeners import load_topics
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.interfaces.cli.options import json_option, topic_option, topics_option
-from feedmill.interfaces.cli.output import shorten, show_json, show_table
+from feedmill.interfaces.cli.options import context_and_json, topic_option, topics_option
+from feedmill.interfaces.cli.output import shorten, show_list, show_result
 from feedmill.interfaces.cli.run_command import pick_one, with_services
-from feedmill.model.screening import LiveScreen, LiveScreenMethod, TopicSet
-from feedmill.screen.topics import choose_topics, merge_topics, read_topics
+from feedmill.model.screening import LiveScreen, LiveScreenMethod
 
 
 @click.group("screen-live")
@@ -38,8 +37,7 @@ def screen_live() -> None:
 )
 @topics_option
 @topic_option
-@json_option
-@click.pass_context
+@context_and_json
 def add_screen_command(
     ctx: click.Context,
     name: str | None,
@@ -71,21 +69,21 @@ def add_screen_command(
             tag=tag,
             keep_at=keep_at,
             method=method,
-            topics=None if keep_at is None else _topics(topic_file, topic_names),
+            topics=None if keep_at is None else load_topics(topic_file, topic_names),
         )
         await services.store.add_screen(screen)
         return screen
 
     screen = with_services(ctx, action, as_json=as_json)
-    if as_json:
-        show_json(_screen_shape(screen))
-    else:
-        click.echo(f"added {screen.id}: new entries of {_whose(screen)} {_rule(screen)}")
+    show_result(
+        _screen_shape(screen),
+        f"added {screen.id}: new entries of {_whose(screen)} {_rule(screen)}",
+        as_json=as_json,
+    )
 
 
 @screen_live.command("list")
-@json_option
-@click.pass_context
+@context_and_json
 def list_screens_command(ctx: click.Context, *, as_json: bool) -> None:
     """List live screens."""
 
@@ -93,16 +91,14 @@ def list_screens_command(ctx: click.Context, *, as_json: bool) -> None:
         return await services.store.screens()
 
     screens = with_services(ctx, action, as_json=as_json)
-    if as_json:
-        show_json({"items": [_screen_shape(one) for one in screens], "next": None})
-    else:
-        show_table(("id", "of", "rule"), [(one.id, _whose(one), _rule(one)) for one in screens])
+    rows = [(one.id, _whose(one), _rule(one)) for one in screens]
+    items = [_screen_shape(one) for one in screens]
+    show_list(items, ("id", "of", "rule"), rows, as_json=as_json)
 
 
 @screen_live.command("remove")
 @click.argument("screen_id", metavar="ID")
-@json_option
-@click.pass_context
+@context_and_json
 def remove_screen_command(ctx: click.Context, screen_id: str, *, as_json: bool) -> None:
     """Remove a live screen; entries it holds stay held."""
 
@@ -114,14 +110,7 @@ def remove_screen_command(ctx: click.Context, screen_id: str, *, as_json: bool) 
         return picked
 
     removed = with_services(ctx, action, as_json=as_json)
-    show_json({"removed": removed}) if as_json else click.echo(f"removed {removed}")
-
-
-def _topics(path: Path | None, names: tuple[str, ...]) -> TopicSet:
-    topics = default_topics()
-    if path is not None:
-        topics = merge_topics(topics, read_topics(path.read_text("utf-8")))
-    return choose_topics(topics, names)
+    show_result({"removed": removed}, f"removed {removed}", as_json=as_json)
 
 
 def _whose(screen: LiveScreen) -> str:

@@ -2,7 +2,7 @@
 
 import click
 
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.run_command import config_of
 from feedmill.interfaces.cli.serving import ListenOptions, listen_options, serve_until_stopped
 
@@ -12,8 +12,7 @@ from feedmill.interfaces.cli.serving import ListenOptions, listen_options, serve
 @click.option(
     "--with-mill", is_flag=True, help="Poll, deliver and run maintenance in the same process."
 )
-@json_option
-@click.pass_context
+@context_and_json
 def serve(
     ctx: click.Context,
     host: str | None,

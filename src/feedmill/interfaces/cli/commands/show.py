@@ -6,7 +6,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_facts, show_json
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.publish.to_json import feed_wire
@@ -14,8 +14,7 @@ from feedmill.publish.to_json import feed_wire
 
 @click.command()
 @click.argument("feed")
-@json_option
-@click.pass_context
+@context_and_json
 def show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
     """Show one feed (FEED is an id, the start of an id, an address or a title)."""
 

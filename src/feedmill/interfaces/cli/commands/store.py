@@ -7,7 +7,7 @@ import click
 
 from feedmill.app.store_moves import BATCH_ROWS, compare_stores, transfer_store
 from feedmill.config import Config
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.storage import ComparedTable, Transfer
@@ -37,8 +37,7 @@ def store() -> None:
     help="Discard what an interrupted transfer has copied, and start again.",
 )
 @_batch_option
-@json_option
-@click.pass_context
+@context_and_json
 def transfer_store_command(
     ctx: click.Context,
     source: str,
@@ -89,8 +88,7 @@ def transfer_store_command(
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="[TO]", required=False)
 @_batch_option
-@json_option
-@click.pass_context
+@context_and_json
 def compare_stores_command(
     ctx: click.Context, source: str, target: str | None, batch_rows: int, *, as_json: bool
 ) -> None:

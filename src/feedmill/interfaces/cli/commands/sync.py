@@ -21,7 +21,7 @@ from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.engine.subscribe.add_feed import subscribe
 from feedmill.errors import BlobError, FeedmillError, StoreError
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import (
     format_count,
     format_duration,
@@ -30,8 +30,7 @@ from feedmill.interfaces.cli.output import (
     show_json,
     style_text,
 )
-from feedmill.interfaces.cli.run_command import config_of, run_async
-from feedmill.interfaces.cli.signals import stop_on_signals
+from feedmill.interfaces.cli.run_command import config_of, run_async, stop_on_signals
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.observe.log import logger
@@ -47,8 +46,7 @@ from feedmill.publish.to_json import format_instant
     help="Poll now, whatever the schedule says; host rate limits still apply.",
 )
 @click.option("--taps/--no-taps", default=True, show_default=True, help="Write NDJSON files.")
-@json_option
-@click.pass_context
+@context_and_json
 def sync(
     ctx: click.Context, feeds: tuple[str, ...], *, force: bool, taps: bool, as_json: bool
 ) -> None:

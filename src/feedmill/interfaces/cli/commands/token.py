@@ -7,9 +7,8 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import IssuedToken, issue_token, revoke_token, rotate_token
-from feedmill.interfaces.cli.durations import parse_duration
-from feedmill.interfaces.cli.options import json_option, overlap_option
-from feedmill.interfaces.cli.output import show_json, show_table
+from feedmill.interfaces.cli.options import context_and_json, overlap_option, parse_duration
+from feedmill.interfaces.cli.output import show_json, show_list, show_result
 from feedmill.interfaces.cli.run_command import pick_one, with_services
 from feedmill.model.token import Scope, Token
 from feedmill.publish.to_json import format_instant, token_wire
@@ -37,8 +36,7 @@ def token() -> None:
     metavar="SPAN",
     help="Validity, such as 90d; default: unlimited.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def create_token_command(
     ctx: click.Context,
     name: str,
@@ -56,32 +54,26 @@ def create_token_command(
 
 
 @token.command("list")
-@json_option
-@click.pass_context
+@context_and_json
 def list_tokens_command(ctx: click.Context, *, as_json: bool) -> None:
     """List tokens, including expired and revoked ones."""
 
-    async def action(services: Services) -> tuple[list[Token], list[str]]:
-        tokens = list(await services.store.tokens())
-        return tokens, [_state(one, services) for one in tokens]
+    async def action(services: Services) -> list[tuple[Token, str]]:
+        return [(one, _state(one, services)) for one in await services.store.tokens()]
 
-    tokens, states = with_services(ctx, action, as_json=as_json)
-    if as_json:
-        items = [
-            {**token_wire(one), "state": state} for one, state in zip(tokens, states, strict=True)
-        ]
-        show_json({"items": items, "next": None})
-    elif not tokens:
-        click.echo("no tokens yet; try: feedmill token create my-reader --scope read")
-    else:
-        rows = [_row(one, state) for one, state in zip(tokens, states, strict=True)]
-        show_table(("id", "name", "scopes", "state", "expires", "last used"), rows)
+    found = with_services(ctx, action, as_json=as_json)
+    show_list(
+        [{**token_wire(one), "state": state} for one, state in found],
+        ("id", "name", "scopes", "state", "expires", "last used"),
+        [_row(one, state) for one, state in found],
+        empty="no tokens yet; try: feedmill token create my-reader --scope read",
+        as_json=as_json,
+    )
 
 
 @token.command("revoke")
 @click.argument("token", metavar="TOKEN")
-@json_option
-@click.pass_context
+@context_and_json
 def revoke_token_command(ctx: click.Context, token: str, *, as_json: bool) -> None:
     """Revoke a token at once (TOKEN is an id, the start of an id, or a name)."""
 
@@ -91,17 +83,13 @@ def revoke_token_command(ctx: click.Context, token: str, *, as_json: bool) -> No
         )
 
     revoked = with_services(ctx, action, as_json=as_json)
-    if as_json:
-        show_json(token_wire(revoked))
-    else:
-        click.echo(f"revoked {revoked.id}  {revoked.name}")
+    show_result(token_wire(revoked), f"revoked {revoked.id}  {revoked.name}", as_json=as_json)
 
 
 @token.command("rotate")
 @click.argument("token", metavar="TOKEN")
 @overlap_option("How long the old secret stays valid; 0 revokes it now.")
-@json_option
-@click.pass_context
+@context_and_json
 def rotate_token_command(
     ctx: click.Context, token: str, overlap: timedelta, *, as_json: bool
 ) -> None:

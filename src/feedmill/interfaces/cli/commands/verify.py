@@ -7,16 +7,13 @@ import click
 
 from feedmill.engine.maintain.retention import verify_integrity as verify_all
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_json, style_text
-from feedmill.interfaces.cli.run_command import (
-    with_services,
-)
+from feedmill.interfaces.cli.run_command import with_services
 
 
 @click.command("verify")
-@json_option
-@click.pass_context
+@context_and_json
 def verify(ctx: click.Context, *, as_json: bool) -> None:
     """Check that the store is intact and that every raw document matches its hash."""
 

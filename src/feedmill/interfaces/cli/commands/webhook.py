@@ -6,15 +6,20 @@ from datetime import timedelta
 from typing import Any
 
 import click
-import msgspec
 
 from feedmill.engine.ports.events import WebhookStore
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import webhooks as engine
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.interfaces.cli.options import after_option, json_option, limit_option, overlap_option
-from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
+from feedmill.interfaces.cli.options import (
+    after_option,
+    context_and_json,
+    limit_option,
+    overlap_option,
+)
+from feedmill.interfaces.cli.output import shorten, show_json, show_list, show_result, style_text
 from feedmill.interfaces.cli.run_command import pick_one, with_services
+from feedmill.model.base import Page
 from feedmill.model.webhook import DeadLetter, Delivery, Webhook
 from feedmill.publish.to_json import dead_letter_wire, format_instant, webhook_wire
 
@@ -39,8 +44,7 @@ def webhook() -> None:
     metavar="SEQ",
     help="Start with this sequence number.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def add_webhook_command(ctx: click.Context, /, url: str, *, as_json: bool, **chosen: Any) -> None:  # noqa: ANN401
     """Add a webhook that receives events from now on; its secret is printed once.
 
@@ -67,8 +71,7 @@ def add_webhook_command(ctx: click.Context, /, url: str, *, as_json: bool, **cho
 
 
 @webhook.command("list")
-@json_option
-@click.pass_context
+@context_and_json
 def list_webhooks_command(ctx: click.Context, *, as_json: bool) -> None:
     """List webhooks with cursor, state and last result."""
 
@@ -76,20 +79,18 @@ def list_webhooks_command(ctx: click.Context, *, as_json: bool) -> None:
         return await services.store.webhooks(), await services.store.last_seq()
 
     found, last_seq = with_services(ctx, action, as_json=as_json)
-    if as_json:
-        items = [{**webhook_wire(one), "behind": last_seq - one.cursor} for one in found]
-        show_json({"items": items, "next": None})
-    elif not found:
-        click.echo("no webhooks yet; try: feedmill webhook add https://example.com/hook")
-    else:
-        head = ("id", "state", "behind", "last result", "next try", "url")
-        show_table(head, [_row(one, last_seq) for one in found])
+    show_list(
+        [{**webhook_wire(one), "behind": last_seq - one.cursor} for one in found],
+        ("id", "state", "behind", "last result", "next try", "url"),
+        [_row(one, last_seq) for one in found],
+        empty="no webhooks yet; try: feedmill webhook add https://example.com/hook",
+        as_json=as_json,
+    )
 
 
 @webhook.command("remove")
 @_THE_WEBHOOK
-@json_option
-@click.pass_context
+@context_and_json
 def remove_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Delete a webhook, its cursor and its dead letters."""
 
@@ -103,8 +104,7 @@ def remove_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -
 
 @webhook.command("pause")
 @_THE_WEBHOOK
-@json_option
-@click.pass_context
+@context_and_json
 def pause_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Pause delivery; `resume` continues where it stopped."""
     _change(ctx, webhook, "paused", engine.pause_webhook, as_json=as_json)
@@ -112,8 +112,7 @@ def pause_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) ->
 
 @webhook.command("resume")
 @_THE_WEBHOOK
-@json_option
-@click.pass_context
+@context_and_json
 def resume_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Resume a paused webhook, or retry a failing one at once."""
     _change(ctx, webhook, "resumed", engine.resume_webhook, as_json=as_json)
@@ -129,8 +128,7 @@ def resume_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -
     metavar="SEQ",
     help="Sequence number of the first event to deliver again.",
 )
-@json_option
-@click.pass_context
+@context_and_json
 def replay_webhook_command(
     ctx: click.Context, webhook: str, from_seq: int, *, as_json: bool
 ) -> None:
@@ -145,8 +143,7 @@ def replay_webhook_command(
 @webhook.command("rotate")
 @_THE_WEBHOOK
 @overlap_option("How long deliveries are also signed with the old secret.")
-@json_option
-@click.pass_context
+@context_and_json
 def rotate_webhook_secret_command(
     ctx: click.Context, webhook: str, overlap: timedelta, *, as_json: bool
 ) -> None:
@@ -164,8 +161,7 @@ def rotate_webhook_secret_command(
 @click.option("--resend", is_flag=True, help="Send them again, oldest first.")
 @limit_option(100)
 @after_option
-@json_option
-@click.pass_context
+@context_and_json
 def list_dead_letters_command(
     ctx: click.Context, webhook: str, limit: int, after: str | None, *, resend: bool, as_json: bool
 ) -> None:
@@ -174,24 +170,24 @@ def list_dead_letters_command(
         _resend(ctx, webhook, as_json=as_json)
         return
 
-    async def action(services: Services) -> tuple[tuple[DeadLetter, ...], str | None]:
+    async def action(services: Services) -> Page[DeadLetter]:
         found = await _named(webhook, services)
-        page = await services.store.dead_letters(found.id, after=after, limit=limit)
-        return page.items, page.next
+        return await services.store.dead_letters(found.id, after=after, limit=limit)
 
-    letters, following = with_services(ctx, action, as_json=as_json)
-    if as_json:
-        show_json({"items": [dead_letter_wire(one) for one in letters], "next": following})
-    elif not letters:
-        click.echo("no dead letters")
-    else:
-        show_table(("id", "died", "events", "attempts", "reason"), [_dead(one) for one in letters])
+    page = with_services(ctx, action, as_json=as_json)
+    show_list(
+        [dead_letter_wire(one) for one in page.items],
+        ("id", "died", "events", "attempts", "reason"),
+        [_dead(one) for one in page.items],
+        empty="no dead letters",
+        following=page.next,
+        as_json=as_json,
+    )
 
 
 @webhook.command("test")
 @_THE_WEBHOOK
-@json_option
-@click.pass_context
+@context_and_json
 def test_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> None:
     """Send an empty, signed batch now and print the response; the cursor does not move."""
 
@@ -200,12 +196,10 @@ def test_webhook_command(ctx: click.Context, webhook: str, *, as_json: bool) -> 
 
     delivery = with_services(ctx, action, as_json=as_json)
     good = delivery.result == "delivered"
-    if as_json:
-        show_json(msgspec.to_builtins(delivery))
-    else:
-        status = "" if delivery.status is None else f" ({delivery.status})"
-        words = shorten(f"{delivery.host}{status} {delivery.detail}", 200)
-        click.echo(f"{style_text(delivery.result, fg='green' if good else 'red')} {words}")
+    status = "" if delivery.status is None else f" ({delivery.status})"
+    words = shorten(f"{delivery.host}{status} {delivery.detail}", 200)
+    result = style_text(delivery.result, fg="green" if good else "red")
+    show_result(delivery, f"{result} {words}", as_json=as_json)
     sys.exit(0 if good else 1)
 
 
@@ -214,11 +208,8 @@ def _resend(ctx: click.Context, name: str, *, as_json: bool) -> None:
         return await engine.resend_dead_letters((await _named(name, services)).id, services)
 
     resent = with_services(ctx, action, as_json=as_json)
-    if as_json:
-        show_json(msgspec.to_builtins(resent))
-    else:
-        why = f" ({resent.reason})" if resent.reason else ""
-        click.echo(f"{resent.sent} sent, {resent.left} left{why}")
+    why = f" ({resent.reason})" if resent.reason else ""
+    show_result(resent, f"{resent.sent} sent, {resent.left} left{why}", as_json=as_json)
     sys.exit(1 if resent.left else 0)
 
 
@@ -237,10 +228,9 @@ def _change(
 
 
 def _show(word: str, found: Webhook, *, as_json: bool) -> None:
-    if as_json:
-        show_json(webhook_wire(found))
-    else:
-        click.echo(f"{word} {found.id}  {shorten(found.url, 200)}")
+    show_result(
+        webhook_wire(found), f"{word} {found.id}  {shorten(found.url, 200)}", as_json=as_json
+    )
 
 
 def _show_secret(found: Webhook, *, as_json: bool) -> None:

@@ -6,7 +6,7 @@ import click
 
 from feedmill.engine.run.heartbeat import SILENT_AFTER_SEC
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import format_duration, show_json, show_table
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.worker import WorkerView
@@ -16,8 +16,7 @@ _KEYS = 3  # hosts that a row names; the rest is counted
 
 @click.command()
 @click.option("--lanes", "each", is_flag=True, help="List every leased host.")
-@json_option
-@click.pass_context
+@context_and_json
 def workers(ctx: click.Context, *, each: bool, as_json: bool) -> None:
     """List the processes that use the store, with their last heartbeat and the hosts they lease.
 

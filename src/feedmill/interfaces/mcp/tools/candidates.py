@@ -8,21 +8,23 @@ from feedmill.engine.two_phase.candidate_file import select_candidates
 from feedmill.engine.two_phase.sidecar_files import read_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow
 from feedmill.errors import CursorError
-from feedmill.interfaces.mcp.arguments import ToolCursor, ToolLimit, WindowId, page_size
 from feedmill.interfaces.mcp.shapes import CandidateDetail, CandidateList
-from feedmill.interfaces.mcp.state import Call, mcp_state_of
-from feedmill.interfaces.mcp.tool import tool
+from feedmill.interfaces.mcp.tool import (
+    Call,
+    ToolCursor,
+    ToolLimit,
+    WindowId,
+    mcp_state_of,
+    page_size,
+    tool,
+)
 from feedmill.interfaces.mcp.untrusted import candidate_row, score_row, source_row
 from feedmill.model.screening import Screening
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.screen.texts import clean_line
 
 DecisionFilter = Literal["keep", "unsure", "drop", "unscreened"]
-
-
 _CURSOR: Final = "candidates"
-
-
 _DETAIL_CHARS: Final = 4_000
 
 

@@ -21,8 +21,7 @@ from feedmill.engine.two_phase.window import window_between, window_of_last
 from feedmill.engine.two_phase.window_library import SavedWindow
 from feedmill.errors import UsageError
 from feedmill.interfaces.mcp.shapes import CollectedWindow
-from feedmill.interfaces.mcp.state import Call, mcp_state_of
-from feedmill.interfaces.mcp.tool import tool
+from feedmill.interfaces.mcp.tool import Call, mcp_state_of, tool
 from feedmill.interfaces.mcp.untrusted import source_row
 from feedmill.model.candidate import Window
 
@@ -38,8 +37,7 @@ async def collect_window_(
         Field(description="A day or an instant in UTC, such as 2026-01-05.", max_length=40),
     ] = None,
     end: Annotated[
-        str | None,
-        Field(description="A day (included) or an instant (excluded).", max_length=40),
+        str | None, Field(description="A day (included) or an instant (excluded).", max_length=40)
     ] = None,
     last_days: Annotated[
         int | None, Field(ge=1, le=3_660, description="Instead of start and end: days up to now.")

@@ -1,4 +1,4 @@
-"""Tool confirm: a person is asked whether candidates may be inserted.
+"""Tools confirm and insert_selected: a person is asked, and what they confirmed is inserted.
 
 A client that can show a question to its person is asked to (elicitation). Any other gets `pending`
 and the name of the question; the ticket is then shown to the person alone, by `feedmill confirm`
@@ -23,30 +23,30 @@ from feedmill.engine.two_phase.confirmation import (
     accept_question,
     ask_confirmation,
     decline_question,
+    spend_ticket,
 )
+from feedmill.engine.two_phase.insert_selected import insert_selected
+from feedmill.engine.two_phase.sidecar_files import record_confirmation
 from feedmill.engine.two_phase.window_library import SavedWindow
-from feedmill.interfaces.mcp.arguments import CandidateIds, WindowId
-from feedmill.interfaces.mcp.shapes import Confirmed
-from feedmill.interfaces.mcp.state import Call, caller_of, mcp_state_of, program_of
-from feedmill.interfaces.mcp.tool import tool, translate_errors
+from feedmill.interfaces.mcp.shapes import Confirmed, InsertAnswer
+from feedmill.interfaces.mcp.tool import (
+    Call,
+    CandidateIds,
+    WindowId,
+    caller_of,
+    mcp_state_of,
+    program_of,
+    tool,
+    translate_errors,
+)
 from feedmill.model.candidate import Question, WindowCandidate
 from feedmill.screen.texts import clean_line
 
 _MOST_SHOWN: Final = 30  # candidates that a question can show; more are shown on a terminal
-
-
 _TITLE_CHARS: Final = 120
-
-
 _FEED_CHARS: Final = 60
-
-
 _URL_CHARS: Final = 200
-
-
 _PERSON: Final = "the person at"
-
-
 _AT_THE_TERMINAL: Final = (
     "Nothing is inserted yet. Ask the person to run `feedmill confirm --code {code}` on a terminal "
     "of their own and to give you the ticket that it shows. You cannot confirm for them."
@@ -119,6 +119,40 @@ async def confirm(
             return await _no(call, question)
         case _:  # not asked, or not answered: the question stays open
             return _confirmed("pending", question, _AT_THE_TERMINAL.format(code=question.code))
+
+
+@tool("Insert what was confirmed", "write", repeats=True)
+async def insert_selected_(
+    call: Call,
+    window_id: WindowId,
+    candidate_ids: CandidateIds,
+    ticket: Annotated[str, Field(min_length=1, max_length=200, description="From the person.")],
+) -> InsertAnswer:
+    """Step 5: insert the candidates that the person confirmed, with the ticket of that answer.
+
+    The ticket is valid once and only for exactly this selection. Entries already stored are not
+    inserted again.
+    """
+    state = mcp_state_of(call)
+    kept = await state.window_library.window(window_id, checked=True)
+    select_candidates(kept.file, candidate_ids)
+    confirmation = await spend_ticket(
+        ticket, kept.file.digest, candidate_ids, state.services.store, state.services.clock
+    )
+    record_confirmation(kept.path, confirmation)
+    done = await insert_selected(kept.file, candidate_ids, confirmation, state.services)
+    return InsertAnswer(
+        window_id=kept.id,
+        candidate_ids=list(confirmation.candidate_ids),
+        new=done.new,
+        updated=done.updated,
+        unchanged=done.unchanged,
+        skipped=done.skipped,
+        feeds_added=done.feeds_added,
+        entry_uids=list(done.entry_uids),
+        confirmed_by=confirmation.confirmed_by,
+        confirmed_at=confirmation.confirmed_at,
+    )
 
 
 def _can_ask(call: Call) -> bool:

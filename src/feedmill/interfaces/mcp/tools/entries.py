@@ -8,13 +8,16 @@ from pydantic import Field
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import queries
 from feedmill.errors import NotFoundError, UsageError
-from feedmill.interfaces.mcp.arguments import ItemId, ToolCursor, ToolLimit, page_size
-from feedmill.interfaces.mcp.shapes import (
-    EntryAnswer,
-    EntryList,
+from feedmill.interfaces.mcp.shapes import EntryAnswer, EntryList
+from feedmill.interfaces.mcp.tool import (
+    Call,
+    ItemId,
+    ToolCursor,
+    ToolLimit,
+    mcp_state_of,
+    page_size,
+    tool,
 )
-from feedmill.interfaces.mcp.state import Call, mcp_state_of
-from feedmill.interfaces.mcp.tool import tool
 from feedmill.interfaces.mcp.untrusted import TITLE_CHARS, URL_CHARS, entry_row
 from feedmill.model.base import EntryFilter
 from feedmill.screen.texts import clean_line
@@ -48,9 +51,7 @@ async def list_entries(  # each is a filter
 
 @tool("Show an entry", "read", reads=True)
 async def get_entry(
-    call: Call,
-    entry_uid: ItemId,
-    max_chars: Annotated[int, Field(ge=100, le=100_000)] = 10_000,
+    call: Call, entry_uid: ItemId, max_chars: Annotated[int, Field(ge=100, le=100_000)] = 10_000
 ) -> EntryAnswer:
     """Show one stored entry with its text, without markup, up to `max_chars`."""
     services = mcp_state_of(call).services

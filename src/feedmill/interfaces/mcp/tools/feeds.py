@@ -3,22 +3,21 @@
 from typing import Final
 
 from feedmill.engine.service import queries
-from feedmill.interfaces.mcp.arguments import ItemId, ToolCursor, ToolLimit, page_size
-from feedmill.interfaces.mcp.shapes import (
-    FeedAnswer,
-    FeedExplanation,
-    FeedList,
-    FeedRow,
+from feedmill.interfaces.mcp.shapes import FeedAnswer, FeedExplanation, FeedList, FeedRow
+from feedmill.interfaces.mcp.tool import (
+    Call,
+    ItemId,
+    ToolCursor,
+    ToolLimit,
+    mcp_state_of,
+    page_size,
+    tool,
 )
-from feedmill.interfaces.mcp.state import Call, mcp_state_of
-from feedmill.interfaces.mcp.tool import tool
 from feedmill.interfaces.mcp.untrusted import TITLE_CHARS, URL_CHARS
 from feedmill.publish.shapes import FeedShape
 from feedmill.screen.texts import clean_line
 
 _ALIASES: Final = 50
-
-
 _WORDS_CHARS: Final = 500
 
 

@@ -8,10 +8,8 @@ from feedmill.app.screeners import default_topics
 from feedmill.engine.two_phase.candidate_file import select_candidates
 from feedmill.engine.two_phase.sidecar_files import write_screenings
 from feedmill.errors import UsageError
-from feedmill.interfaces.mcp.arguments import WindowId
 from feedmill.interfaces.mcp.shapes import JudgementInput, Recorded
-from feedmill.interfaces.mcp.state import Call, mcp_state_of, program_of
-from feedmill.interfaces.mcp.tool import tool
+from feedmill.interfaces.mcp.tool import Call, WindowId, mcp_state_of, program_of, tool
 from feedmill.interfaces.mcp.tools.candidates import screenings_of
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.screening import Score, Screening

@@ -1,6 +1,6 @@
-"""Tool screen: score the candidates of a window by topics."""
+"""Tools list_topics and screen."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from pydantic import BaseModel, Field
@@ -9,15 +9,14 @@ from feedmill.app.screeners import default_topics, open_screeners
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.engine.two_phase.sidecar_files import read_screenings, write_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow
-from feedmill.interfaces.mcp.arguments import WindowId
-from feedmill.interfaces.mcp.shapes import ScreenResult
-from feedmill.interfaces.mcp.state import Call, mcp_state_of
-from feedmill.interfaces.mcp.tool import tool
+from feedmill.interfaces.mcp.shapes import ScreenResult, Topics, TopicShape
+from feedmill.interfaces.mcp.tool import Call, WindowId, mcp_state_of, tool
 from feedmill.model.screening import Screening, TopicSet
 from feedmill.screen.texts import screen_text_of
 from feedmill.screen.topics import choose_topics, merge_topics, read_topics, weaknesses
 
 ShortLine = Annotated[str, Field(max_length=1_000)]
+_EXAMPLES_SHOWN: Final = 6
 
 
 class OwnTopic(BaseModel):
@@ -31,6 +30,26 @@ class OwnTopic(BaseModel):
     )
     not_examples: list[ShortLine] = Field(default=[], max_length=50)
     keywords: list[ShortLine] = Field(default=[], max_length=50)
+
+
+@tool("List topics", "read", reads=True)
+async def list_topics(call: Call) -> Topics:
+    """List the bundled topics; `screen` accepts custom topics too."""
+    del call
+    topics = default_topics()
+    return Topics(
+        name=topics.name,
+        version=topics.version,
+        topics=[
+            TopicShape(
+                id=one.id,
+                name=one.name,
+                description=one.description,
+                examples=list(one.examples[:_EXAMPLES_SHOWN]),
+            )
+            for one in topics.topics
+        ],
+    )
 
 
 @tool("Screen a window", "write", repeats=True, open_world=True)
@@ -63,12 +82,7 @@ async def screen_(
     async with open_screeners(config, method) as opened:
         warnings += opened.warnings
         made = await screen_texts(
-            texts,
-            wanted,
-            opened.screeners,
-            config.screen,
-            asked=opened.asked,
-            warn=warnings.append,
+            texts, wanted, opened.screeners, config.screen, asked=opened.asked, warn=warnings.append
         )
     write_screenings(kept.path, kept.file, made, at=state.services.clock.now())
     return _screened(kept, [*made, *(before[one] for one in sorted(judged))], wanted, warnings)

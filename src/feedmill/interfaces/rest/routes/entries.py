@@ -6,15 +6,16 @@ from litestar.response import Stream
 
 from feedmill.engine.service import queries
 from feedmill.engine.service.queries import RawContent
-from feedmill.interfaces.rest.openapi import RouteDescription, route_options
-from feedmill.interfaces.rest.parameters import Cursor, EntryUid, FetchId, Limit
-from feedmill.interfaces.rest.responses import (
-    ListPage,
-    bytes_response,
-    json_response,
-    list_response,
+from feedmill.interfaces.rest.openapi import describe
+from feedmill.interfaces.rest.parameters import (
+    Cursor,
+    EntryUid,
+    FetchId,
+    Limit,
+    QueryFilter,
+    entry_filter_of_query,
 )
-from feedmill.interfaces.rest.routes.entry_filter import QueryFilter, entry_filter_of_query
+from feedmill.interfaces.rest.responses import bytes_response, json_response, list_response
 from feedmill.interfaces.rest.state import AnyRequest, services_of
 from feedmill.publish.shapes import ArticlePage, EntryPage, EntryShape, FetchShape, RevisionPage
 
@@ -24,46 +25,28 @@ _HARMLESS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cache-Control": "private, max-age=86400, immutable",
 }
-_RAW = RouteDescription(
-    gives=bytes, media_type=BINARY, conditional=True, problems=("not-found", "not-kept")
-)
 
 
 @get(
     "/entries",
     dependencies={"where": Provide(entry_filter_of_query, sync_to_thread=False)},
-    operation_id="listEntries",
-    summary="List entries that match the filters, newest arrivals first.",
-    opt=route_options(
-        "read",
-        RouteDescription(
-            gives=EntryPage,
-            lines=True,
-            conditional=True,
-            problems=("bad-cursor", "bad-parameter"),
-        ),
-    ),
+    **describe("listEntries", "read", EntryPage, "bad-cursor", "bad-parameter", lines=True),
 )
 async def list_entries(
     request: AnyRequest, where: QueryFilter, cursor: Cursor = None, limit: Limit = None
 ) -> Response[bytes] | Stream:
+    """List entries that match the filters, newest arrivals first."""
     services = services_of(request)
+    return await list_response(
+        request,
+        lambda after: queries.entry_texts(where, services, cursor=after, limit=limit),
+        cursor,
+    )
 
-    async def fetch_page(after: str | None) -> ListPage:
-        return await queries.entry_texts(where, services, cursor=after, limit=limit)
 
-    return await list_response(request, fetch_page, cursor)
-
-
-@get(
-    "/entries/{entry_uid:str}",
-    operation_id="getEntry",
-    summary="Get one entry.",
-    opt=route_options(
-        "read", RouteDescription(gives=EntryShape, conditional=True, problems=("not-found",))
-    ),
-)
+@get("/entries/{entry_uid:str}", **describe("getEntry", "read", EntryShape, "not-found"))
 async def get_entry(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]:
+    """Get one entry."""
     found = await queries.entry(entry_uid, services_of(request))
     return json_response(
         request, found, modified=max(found.last_seen, found.removed_at or found.last_seen)
@@ -72,75 +55,50 @@ async def get_entry(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]
 
 @get(
     "/entries/{entry_uid:str}/revisions",
-    operation_id="listRevisions",
-    summary="List earlier revisions of an entry, oldest first.",
-    opt=route_options(
-        "read",
-        RouteDescription(gives=RevisionPage, lines=True, conditional=True, problems=("not-found",)),
-    ),
+    **describe("listRevisions", "read", RevisionPage, "not-found", lines=True),
 )
 async def list_revisions(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes] | Stream:
+    """List earlier revisions of an entry, oldest first."""
     services = services_of(request)
-
-    async def fetch_page(_: str | None) -> ListPage:
-        return await queries.revisions(entry_uid, services)
-
-    return await list_response(request, fetch_page, None)
+    return await list_response(request, lambda _: queries.revisions(entry_uid, services))
 
 
 @get(
     "/entries/{entry_uid:str}/raw",
-    operation_id="getEntryRaw",
-    summary="Get the exact bytes of an entry in the publisher's document.",
-    opt=route_options("read", _RAW),
+    **describe("getEntryRaw", "read", bytes, "not-found", "not-kept", media_type=BINARY),
 )
 async def get_entry_raw(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]:
+    """Get the exact bytes of an entry in the publisher's document."""
     raw = await queries.entry_raw(entry_uid, services_of(request))
     return _bytes(request, raw, f"{raw.fetch.fetch_id}-{raw.offset}.bin")
 
 
 @get(
     "/raw/{fetch_id:str}",
-    operation_id="getRaw",
-    summary="Get the raw document of a fetch.",
-    opt=route_options("read", _RAW),
+    **describe("getRaw", "read", bytes, "not-found", "not-kept", media_type=BINARY),
 )
 async def get_raw(request: AnyRequest, fetch_id: FetchId) -> Response[bytes]:
+    """Get the raw document of a fetch."""
     raw = await queries.raw(fetch_id, services_of(request))
     return _bytes(request, raw, f"{raw.fetch.fetch_id}.bin")
 
 
-@get(
-    "/raw/{fetch_id:str}/headers",
-    operation_id="getRawHeaders",
-    summary="Get a fetch with request and response headers; credentials are removed.",
-    opt=route_options(
-        "read", RouteDescription(gives=FetchShape, conditional=True, problems=("not-found",))
-    ),
-)
+@get("/raw/{fetch_id:str}/headers", **describe("getRawHeaders", "read", FetchShape, "not-found"))
 async def get_raw_headers(request: AnyRequest, fetch_id: FetchId) -> Response[bytes]:
+    """Get a fetch with request and response headers; credentials are removed."""
     found = await queries.fetch(fetch_id, services_of(request))
     return json_response(request, found, modified=found.fetched_at)
 
 
-@get(
-    "/articles",
-    operation_id="listArticles",
-    summary="List articles: each once, whatever number of feeds carried it.",
-    opt=route_options(
-        "read",
-        RouteDescription(gives=ArticlePage, lines=True, conditional=True, problems=("bad-cursor",)),
-    ),
-)
+@get("/articles", **describe("listArticles", "read", ArticlePage, "bad-cursor", lines=True))
 async def list_articles(
     request: AnyRequest, cursor: Cursor = None, limit: Limit = None
 ) -> Response[bytes] | Stream:
+    """List articles: each once, whatever number of feeds carried it."""
     services = services_of(request)
-
-    async def fetch_page(after: str | None) -> ListPage:
-        return await queries.articles(services, cursor=after, limit=limit)
-
-    return await list_response(request, fetch_page, cursor)
+    return await list_response(
+        request, lambda after: queries.articles(services, cursor=after, limit=limit), cursor
+    )
 
 
 def _bytes(request: AnyRequest, raw: RawContent, name: str) -> Response[bytes]:

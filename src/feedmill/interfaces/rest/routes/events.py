@@ -14,8 +14,8 @@ from litestar.response import Stream
 from feedmill.engine.service import queries
 from feedmill.errors import CrowdedError
 from feedmill.interfaces.rest.auth import is_still_authorised
-from feedmill.interfaces.rest.openapi import RouteDescription, route_options
-from feedmill.interfaces.rest.parameters import After, Limit
+from feedmill.interfaces.rest.openapi import describe
+from feedmill.interfaces.rest.parameters import After, FeedsQuery, Limit
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.rest.responses import (
     NDJSON,
@@ -24,7 +24,6 @@ from feedmill.interfaces.rest.responses import (
     until_revoked,
     wants_ndjson,
 )
-from feedmill.interfaces.rest.routes.entry_filter import FeedsQuery
 from feedmill.interfaces.rest.state import AnyRequest, AppState, app_state_of
 from feedmill.model.event import EventType
 from feedmill.publish.ndjson import event_line
@@ -41,18 +40,12 @@ Types = Annotated[
     QueryParameter(description="Only these event types, comma-separated.", max_length=1_000),
 ]
 Wait = Annotated[
-    float | None,
-    QueryParameter(description="Seconds to wait for the first event, 0 to 60."),
+    float | None, QueryParameter(description="Seconds to wait for the first event, 0 to 60.")
 ]
 
 
 @get(
-    "/",
-    operation_id="listEvents",
-    summary="List events after a sequence number; with `wait`, long polling.",
-    opt=route_options(
-        "read", RouteDescription(gives=EventPage, lines=True, problems=("bad-parameter",))
-    ),
+    "/", **describe("listEvents", "read", EventPage, "bad-parameter", lines=True, conditional=False)
 )
 async def list_events(
     request: AnyRequest,
@@ -62,6 +55,7 @@ async def list_events(
     wait: Wait = None,
     limit: Limit = None,
 ) -> Response[bytes] | Stream:
+    """List events after a sequence number; with `wait`, long polling."""
     state, wanted = app_state_of(request), _types(types)
     choice = {"types": wanted, "feed_ids": tuple(feed or ())}
     if wants_ndjson(request):
@@ -72,16 +66,20 @@ async def list_events(
 
 @get(
     "/stream",
-    operation_id="streamEvents",
-    summary="Stream events as server-sent events; `Last-Event-ID` resumes.",
-    opt=route_options(
+    **describe(
+        "streamEvents",
         "read",
-        RouteDescription(gives=str, media_type=SSE, problems=("bad-parameter", "too-many-streams")),
+        str,
+        "bad-parameter",
+        "too-many-streams",
+        media_type=SSE,
+        conditional=False,
     ),
 )
 async def stream_events(
     request: AnyRequest, after: After = 0, types: Types = None, feed: FeedsQuery = None
 ) -> Stream:
+    """Stream events as server-sent events; `Last-Event-ID` resumes."""
     state, wanted = app_state_of(request), _types(types)
     begin = _last_event_id(request.headers.get("last-event-id"), after)
     if not state.streams.take(request):

@@ -6,7 +6,7 @@ from litestar import Response, Router, get, post
 from litestar.params import QueryParameter
 
 from feedmill.engine.service import subscriptions
-from feedmill.interfaces.rest.openapi import RouteDescription, route_options
+from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import TagIs
 from feedmill.interfaces.rest.responses import (
     JSON,
@@ -30,17 +30,13 @@ TagsQuery = Annotated[
 
 @post(
     "/import",
-    operation_id="importList",
-    summary="Subscribe to every feed of a list: OPML, or JSON with `feeds`.",
     status_code=200,
-    opt=route_options(
-        "write",
-        RouteDescription(
-            gives=Imported, body=bytes, takes=_LISTS, problems=("bad-list", "bad-parameter")
-        ),
+    **describe(
+        "importList", "write", Imported, "bad-list", "bad-parameter", body=bytes, takes=_LISTS
     ),
 )
 async def import_list(request: AnyRequest, tag: TagsQuery = None) -> Response[bytes]:
+    """Subscribe to every feed of a list: OPML, or JSON with `feeds`."""
     check_content_type(request, _LISTS)
     state = app_state_of(request)
     data = await read_body(request, state.config.import_bytes)
@@ -48,13 +44,9 @@ async def import_list(request: AnyRequest, tag: TagsQuery = None) -> Response[by
     return json_response(request, done)
 
 
-@get(
-    "/export.opml",
-    operation_id="exportList",
-    summary="Export all subscriptions as OPML 2.0, without credentials.",
-    opt=route_options("read", RouteDescription(gives=str, media_type=OPML, conditional=True)),
-)
+@get("/export.opml", **describe("exportList", "read", str, media_type=OPML))
 async def export_list(request: AnyRequest, tag: TagIs = None) -> Response[bytes]:
+    """Export all subscriptions as OPML 2.0, without credentials."""
     body = await subscriptions.export_opml(services_of(request), tag=tag)
     name = {"Content-Disposition": 'attachment; filename="feedmill.opml"'}
     return bytes_response(request, body, OPML, headers=name)
@@ -62,19 +54,19 @@ async def export_list(request: AnyRequest, tag: TagIs = None) -> Response[bytes]
 
 @post(
     "/canonicalize",
-    operation_id="canonicalize",
-    summary="Find and verify the canonical address of a feed.",
     status_code=200,
-    opt=route_options(
+    **describe(
+        "canonicalize",
         "write",
-        RouteDescription(
-            gives=CanonicalShape,
-            body=CanonicalWish,
-            problems=("bad-address", "no-feed-found", "invalid-body"),
-        ),
+        CanonicalShape,
+        "bad-address",
+        "no-feed-found",
+        "invalid-body",
+        body=CanonicalWish,
     ),
 )
 async def canonicalize(request: AnyRequest) -> Response[bytes]:
+    """Find and verify the canonical address of a feed."""
     wish = await read_json(request, CanonicalWish)
     state = app_state_of(request)
     found = await subscriptions.canonicalize(wish.url, state.services, state.subscriber)

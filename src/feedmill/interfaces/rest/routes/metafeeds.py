@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 from litestar import Response, Router, get
@@ -24,19 +24,18 @@ from feedmill.engine.service.collections import (
 )
 from feedmill.engine.service.queries import require_feed
 from feedmill.errors import AccessError
-from feedmill.interfaces.rest.auth import BASIC
-from feedmill.interfaces.rest.openapi import RouteDescription, route_options
-from feedmill.interfaces.rest.parameters import TagIs
-from feedmill.interfaces.rest.problems import RequestError, on_error
-from feedmill.interfaces.rest.responses import bytes_response
-from feedmill.interfaces.rest.routes.entry_filter import (
+from feedmill.interfaces.rest.openapi import describe
+from feedmill.interfaces.rest.parameters import (
     CategoryQuery,
     FeedsQuery,
     Since,
+    TagIs,
     TextQuery,
     Until,
     entry_filter,
 )
+from feedmill.interfaces.rest.problems import RequestError, on_error
+from feedmill.interfaces.rest.responses import bytes_response
 from feedmill.interfaces.rest.state import AnyRequest, services_of
 from feedmill.publish.metafeeds import FORMATS, MetaFeed, MetaFeedFormat
 from feedmill.publish.metafeeds.items import public_http_url
@@ -268,20 +267,18 @@ def _routes(
     return [
         get(
             f"{path}/feed.{kind}",
-            operation_id=f"{name}{form.label}",
             summary=f"{summary}, as {form.name}.",
-            opt=_opt(form.media_type, dict if kind == "json" else str),
+            **describe(
+                f"{name}{form.label}",
+                "read",
+                dict if kind == "json" else str,
+                *("bad-cursor", "bad-parameter", "not-found"),
+                media_type=form.media_type,
+                basic=True,
+            ),
         )(make(kind))
         for kind, form in FORMATS.items()
     ]
-
-
-def _opt(media_type: str, gives: type[object]) -> dict[str, Any]:
-    problems = ("bad-cursor", "bad-parameter", "not-found")
-    described = RouteDescription(
-        gives=gives, media_type=media_type, conditional=True, problems=problems
-    )
-    return route_options("read", described) | {BASIC: True}
 
 
 metafeed_routes: Final = Router(

@@ -5,7 +5,7 @@ import asyncio
 from litestar import Response, Router, get
 
 from feedmill.engine.service import queries
-from feedmill.interfaces.rest.openapi import RouteDescription, route_options
+from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import ProblemCode
 from feedmill.interfaces.rest.problems import PROBLEM_KINDS, RequestError
 from feedmill.interfaces.rest.responses import bytes_response, json_response
@@ -18,23 +18,15 @@ _HTML = "text/html"
 _READY_SEC = 5.0
 
 
-@get(
-    "/healthz",
-    operation_id="isAlive",
-    summary="Liveness: the process answers. No token required.",
-    opt=route_options(None, RouteDescription(gives=str, media_type=_PLAIN)),
-)
+@get("/healthz", **describe("isAlive", None, str, media_type=_PLAIN, conditional=False))
 async def healthz() -> Response[bytes]:
+    """Liveness: the process answers. No token required."""
     return Response(b"ok\n", media_type=_PLAIN, headers={"Cache-Control": "no-store"})
 
 
-@get(
-    "/readyz",
-    operation_id="isReady",
-    summary="Readiness: the store answers too. No token required.",
-    opt=route_options(None, RouteDescription(gives=Ready, problems=("store-unavailable",))),
-)
+@get("/readyz", **describe("isReady", None, Ready, "store-unavailable", conditional=False))
 async def readyz(request: AnyRequest) -> Response[bytes]:
+    """Readiness: the store answers too. No token required."""
     if app_state_of(request).watch.is_stopping():
         raise RequestError(code="store-unavailable", detail="the server is shutting down")
     try:
@@ -47,57 +39,35 @@ async def readyz(request: AnyRequest) -> Response[bytes]:
     return json_response(request, ready, headers={"Cache-Control": "no-store"})
 
 
-@get(
-    "/metrics",
-    operation_id="getMetrics",
-    summary="Metrics of this process for Prometheus.",
-    opt=route_options("read", RouteDescription(gives=str, media_type=_METRICS)),
-)
+@get("/metrics", **describe("getMetrics", "read", str, media_type=_METRICS, conditional=False))
 async def metrics(request: AnyRequest) -> Response[bytes]:
+    """Metrics of this process for Prometheus."""
     page = app_state_of(request).metrics.page()
     return Response(page, media_type=_METRICS, headers={"Cache-Control": "no-store"})
 
 
-@get(
-    "/stats",
-    operation_id="getStats",
-    summary="Count feeds, entries, fetches and events.",
-    opt=route_options("read", RouteDescription(gives=Counts, conditional=True)),
-)
+@get("/stats", **describe("getStats", "read", Counts))
 async def stats(request: AnyRequest) -> Response[bytes]:
+    """Count feeds, entries, fetches and events."""
     return json_response(request, await queries.counts(services_of(request)))
 
 
-@get(
-    "/openapi.json",
-    operation_id="getDocument",
-    summary="This API as an OpenAPI 3.1 document.",
-    opt=route_options(None, RouteDescription(gives=dict, conditional=True)),
-)
+@get("/openapi.json", **describe("getDocument", None, dict))
 async def openapi(request: AnyRequest) -> Response[bytes]:
+    """This API as an OpenAPI 3.1 document."""
     return bytes_response(request, request.app.state.document, "application/json")
 
 
-@get(
-    "/docs",
-    operation_id="getPage",
-    summary="This API as an HTML page without external assets.",
-    opt=route_options(None, RouteDescription(gives=str, media_type=_HTML, conditional=True)),
-)
+@get("/docs", **describe("getPage", None, str, media_type=_HTML))
 async def docs(request: AnyRequest) -> Response[bytes]:
+    """This API as an HTML page without external assets."""
     policy = {"Content-Security-Policy": request.app.state.page_policy}
     return bytes_response(request, request.app.state.page, _HTML, headers=policy)
 
 
-@get(
-    "/problems/{code:str}",
-    operation_id="getProblem",
-    summary="Describe a problem type: the target of its `type` URI.",
-    opt=route_options(
-        None, RouteDescription(gives=Problem, conditional=True, problems=("not-found",))
-    ),
-)
+@get("/problems/{code:str}", **describe("getProblem", None, Problem, "not-found"))
 async def problem(request: AnyRequest, code: ProblemCode) -> Response[bytes]:
+    """Describe a problem type: the target of its `type` URI."""
     kind = PROBLEM_KINDS.get(code)
     if kind is None:
         raise RequestError(code="not-found", detail="unknown problem code")
@@ -106,7 +76,5 @@ async def problem(request: AnyRequest, code: ProblemCode) -> Response[bytes]:
 
 
 care_routes = Router(
-    "/",
-    tags=["care"],
-    route_handlers=[healthz, readyz, metrics, stats, openapi, docs, problem],
+    "/", tags=["care"], route_handlers=[healthz, readyz, metrics, stats, openapi, docs, problem]
 )

@@ -5,7 +5,7 @@ from litestar.response import Stream
 
 from feedmill.engine.service import webhooks
 from feedmill.engine.service.queries import clamp_limit
-from feedmill.interfaces.rest.openapi import RouteDescription, route_options
+from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, Limit, WebhookId
 from feedmill.interfaces.rest.responses import ListPage, json_response, list_response, read_json
 from feedmill.interfaces.rest.state import AnyRequest, services_of
@@ -20,40 +20,34 @@ from feedmill.publish.shapes import (
 )
 from feedmill.publish.to_shapes import new_webhook, webhook_shape
 
-_ONE = ("not-found",)
 
-
-@get(
-    "/",
-    operation_id="listWebhooks",
-    summary="List webhooks with state and last result.",
-    opt=route_options("admin", RouteDescription(gives=WebhookPage, lines=True, conditional=True)),
-)
+@get("/", **describe("listWebhooks", "admin", WebhookPage, lines=True))
 async def list_webhooks(request: AnyRequest) -> Response[bytes] | Stream:
+    """List webhooks with state and last result."""
     services = services_of(request)
 
     async def fetch_page(_: str | None) -> ListPage:
         found = await services.store.webhooks()
         return WebhookPage(items=tuple(webhook_shape(one) for one in found))
 
-    return await list_response(request, fetch_page, None)
+    return await list_response(request, fetch_page)
 
 
 @post(
     "/",
-    operation_id="addWebhook",
-    summary="Add a webhook that receives events from now on; its secret is returned only once.",
-    opt=route_options(
+    **describe(
+        "addWebhook",
         "admin",
-        RouteDescription(
-            gives=NewWebhook,
-            body=WebhookWish,
-            status=201,
-            problems=("bad-address", "invalid-body", "not-found"),
-        ),
+        NewWebhook,
+        "bad-address",
+        "invalid-body",
+        "not-found",
+        body=WebhookWish,
+        status=201,
     ),
 )
 async def add_webhook(request: AnyRequest) -> Response[bytes]:
+    """Add a webhook that receives events from now on; its secret is returned only once."""
     wish: WebhookWish = await read_json(request, WebhookWish)
     made = await webhooks.add_webhook(
         wish.url,
@@ -68,31 +62,21 @@ async def add_webhook(request: AnyRequest) -> Response[bytes]:
     return json_response(request, new_webhook(made), status=201, headers=headers)
 
 
-@get(
-    "/{webhook_id:str}",
-    operation_id="getWebhook",
-    summary="Get one webhook.",
-    opt=route_options(
-        "admin", RouteDescription(gives=WebhookShape, conditional=True, problems=_ONE)
-    ),
-)
+@get("/{webhook_id:str}", **describe("getWebhook", "admin", WebhookShape, "not-found"))
 async def get_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response[bytes]:
+    """Get one webhook."""
     found = await webhooks.load_webhook(webhook_id, services_of(request).store)
     return json_response(request, webhook_shape(found))
 
 
 @patch(
     "/{webhook_id:str}",
-    operation_id="changeWebhook",
-    summary="Pause or resume a webhook, or deliver again from an event on.",
-    opt=route_options(
-        "admin",
-        RouteDescription(
-            gives=WebhookShape, body=WebhookChange, problems=("not-found", "invalid-body")
-        ),
+    **describe(
+        "changeWebhook", "admin", WebhookShape, "not-found", "invalid-body", body=WebhookChange
     ),
 )
 async def change_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response[bytes]:
+    """Pause or resume a webhook, or deliver again from an event on."""
     change: WebhookChange = await read_json(request, WebhookChange)
     services = services_of(request)
     if change.from_seq is not None:
@@ -105,28 +89,28 @@ async def change_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response
     )
 
 
-@delete(
-    "/{webhook_id:str}",
-    operation_id="removeWebhook",
-    summary="Delete a webhook with its cursor and its dead letters.",
-    opt=route_options("admin", RouteDescription(status=204, problems=_ONE)),
-)
+@delete("/{webhook_id:str}", **describe("removeWebhook", "admin", None, "not-found", status=204))
 async def remove_webhook(request: AnyRequest, webhook_id: WebhookId) -> None:
+    """Delete a webhook with its cursor and its dead letters."""
     await webhooks.remove_webhook(webhook_id, services_of(request).store)
 
 
 @get(
     "/{webhook_id:str}/dead",
-    operation_id="listDeadLetters",
-    summary="List dead letters: batches that failed after all attempts, oldest first.",
-    opt=route_options(
+    **describe(
+        "listDeadLetters",
         "admin",
-        RouteDescription(gives=DeadLetterPage, lines=True, problems=("not-found", "bad-cursor")),
+        DeadLetterPage,
+        "not-found",
+        "bad-cursor",
+        lines=True,
+        conditional=False,
     ),
 )
 async def list_dead(
     request: AnyRequest, webhook_id: WebhookId, cursor: Cursor = None, limit: Limit = None
 ) -> Response[bytes] | Stream:
+    """List dead letters: batches that failed after all attempts, oldest first."""
     services = services_of(request)
     await webhooks.load_webhook(webhook_id, services.store)
 
