@@ -5,7 +5,6 @@ at its default on purpose: with `collect_ids=False`, lxml 6.1.3 opens files that
 whatever the other switches say.
 """
 
-import re
 from typing import Final
 
 from lxml import etree
@@ -16,7 +15,7 @@ from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import Repair
 from feedmill.parse.input.encoding import decode
 from feedmill.parse.input.sniff import kind_of
-from feedmill.parse.xml.prolog import Prolog, read_prolog
+from feedmill.parse.xml.prolog import read_prolog, without_doctype
 from feedmill.parse.xml.repair import (
     balance_tags,
     repair_xml,
@@ -43,7 +42,6 @@ _MAX_BALANCED: Final = 1_000_000  # a longer piece is left to the recovering par
 
 _DEFAULTS: Final = ParseLimits()
 _MOST_WORDS: Final = 200
-_NOT_A_LINE_END: Final = re.compile(rb"[^\n]")
 
 
 class Tree(Value):
@@ -120,7 +118,7 @@ def first_xml_fault(document: RawDocument, limits: ParseLimits = _DEFAULTS) -> X
         return None
     utf8 = decode(document.body, document.content_type, limits).utf8
     try:
-        etree.fromstring(_without_doctype(utf8, read_prolog(utf8, 0)), strict_parser())
+        etree.fromstring(without_doctype(utf8, read_prolog(utf8, 0)), strict_parser())
     except etree.XMLSyntaxError as problem:
         line, column = problem.position
         # The parser adds where it was; that stands beside the words already.
@@ -187,11 +185,3 @@ def _named(errors: frozenset[int]) -> tuple[Repair, ...]:
     if errors - _HARMLESS - {types.ERR_RESOURCE_LIMIT}:
         repairs.append(Repair(code="markup-recovered", detail="the XML is not well-formed"))
     return tuple(repairs)
-
-
-def _without_doctype(utf8: bytes, prolog: Prolog) -> bytes:
-    """The same text without a DOCTYPE; its line ends stay, because lines are counted."""
-    for start, end in prolog.doctypes:
-        blank = _NOT_A_LINE_END.sub(b" ", utf8[start:end])
-        utf8 = utf8[:start] + blank + utf8[end:]
-    return utf8

@@ -1,7 +1,7 @@
 """Collections as feeds: Atom 1.0, RSS 2.0 and JSON Feed 1.1 of the same entries.
 
 One table of formats for the servers; each format has a file of its own, and what they have in common
-is in `metafeed_items`.
+is in `items.py` and `xml.py`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

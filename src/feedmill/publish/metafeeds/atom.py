@@ -7,19 +7,8 @@ from lxml import etree
 
 from feedmill.model.entry import EntryEnclosure
 from feedmill.model.event import StoredEntry
-from feedmill.publish.metafeeds.items import (
-    GENERATOR,
-    EntrySource,
-    Item,
-    MetaFeed,
-    feed_urn,
-    items_of,
-    language_tag,
-    rfc3339,
-    source_urn,
-    title_of,
-    xml_legal_text,
-)
+from feedmill.publish.metafeeds import items
+from feedmill.publish.metafeeds.items import EntrySource, Item, MetaFeed
 from feedmill.publish.metafeeds.xml import (
     ATOM,
     MEDIA,
@@ -38,18 +27,18 @@ def write_atom(
 ) -> bytes:
     """The document; the same entries always give the same bytes."""
     root = etree.Element(f"{{{ATOM}}}feed", nsmap=_NAMES)  # type: ignore[arg-type]  # the stubs know no default namespace
-    _set_language(root, language_tag(feed.language))
-    add_element(root, f"{{{ATOM}}}id", feed_urn(feed.key))
-    add_element(root, f"{{{ATOM}}}title", title_of(feed))
+    _set_language(root, items.language_tag(feed.language))
+    add_element(root, f"{{{ATOM}}}id", items.feed_urn(feed.key))
+    add_element(root, f"{{{ATOM}}}title", items.title_of(feed))
     if feed.description:
-        add_element(root, f"{{{ATOM}}}subtitle", xml_legal_text(feed.description))
-    add_element(root, f"{{{ATOM}}}updated", rfc3339(feed.updated))
+        add_element(root, f"{{{ATOM}}}subtitle", items.xml_legal_text(feed.description))
+    add_element(root, f"{{{ATOM}}}updated", items.rfc3339(feed.updated))
     # Section 4.1.1: needed as soon as one entry has no author of its own.
-    add_element(add_element(root, f"{{{ATOM}}}author"), f"{{{ATOM}}}name", GENERATOR)
-    add_element(root, f"{{{ATOM}}}generator", GENERATOR)
+    add_element(add_element(root, f"{{{ATOM}}}author"), f"{{{ATOM}}}name", items.GENERATOR)
+    add_element(root, f"{{{ATOM}}}generator", items.GENERATOR)
     add_element(root, f"{{{ATOM}}}link", rel="alternate", href=feed.home_url)
     add_paging_links(root, feed, "application/atom+xml")
-    for item in items_of(entries, sources or {}):
+    for item in items.items_of(entries, sources or {}):
         _entry(root, item)
     return serialise(root)
 
@@ -59,8 +48,8 @@ def _entry(root: etree._Element, item: Item) -> None:
     _set_language(entry, item.language)
     add_element(entry, f"{{{ATOM}}}id", item.id)
     add_element(entry, f"{{{ATOM}}}title", item.title, type="text")
-    add_element(entry, f"{{{ATOM}}}published", rfc3339(item.published))
-    add_element(entry, f"{{{ATOM}}}updated", rfc3339(item.updated))
+    add_element(entry, f"{{{ATOM}}}published", items.rfc3339(item.published))
+    add_element(entry, f"{{{ATOM}}}updated", items.rfc3339(item.updated))
     _people(entry, item)
     _links(entry, item)
     for category in item.categories:
@@ -105,9 +94,9 @@ def _source(entry: etree._Element, source: EntrySource, item: Item) -> None:
     """Where the entry came from (section 4.2.11); its author, when the entry names none."""
     element = add_element(entry, f"{{{ATOM}}}source")
     name = source.title or source.url
-    add_element(element, f"{{{ATOM}}}id", source_urn(source.feed_id))
+    add_element(element, f"{{{ATOM}}}id", items.source_urn(source.feed_id))
     add_element(element, f"{{{ATOM}}}title", name)
-    add_element(element, f"{{{ATOM}}}updated", rfc3339(item.updated))
+    add_element(element, f"{{{ATOM}}}updated", items.rfc3339(item.updated))
     if not item.authors:
         add_element(add_element(element, f"{{{ATOM}}}author"), f"{{{ATOM}}}name", name)
     if source.url:

@@ -7,18 +7,8 @@ import msgspec
 
 from feedmill.model.entry import Author, EntryEnclosure
 from feedmill.model.event import StoredEntry
-from feedmill.publish.metafeeds.items import (
-    EntrySource,
-    Item,
-    MetaFeed,
-    feed_urn,
-    items_of,
-    language_tag,
-    rfc3339,
-    source_urn,
-    title_of,
-    xml_legal_text,
-)
+from feedmill.publish.metafeeds import items
+from feedmill.publish.metafeeds.items import EntrySource, Item, MetaFeed
 
 _VERSION: Final = "https://jsonfeed.org/version/1.1"
 _UNKNOWN_TYPE: Final = "application/octet-stream"
@@ -36,21 +26,21 @@ def write_json_feed(
     """The document; the same entries always give the same bytes."""
     document = _present(
         version=_VERSION,
-        title=title_of(feed),
+        title=items.title_of(feed),
         home_page_url=feed.home_url,
         feed_url=feed.self_url,
-        description=xml_legal_text(feed.description),
+        description=items.xml_legal_text(feed.description),
         next_url=feed.next_url,
-        language=language_tag(feed.language),
+        language=items.language_tag(feed.language),
         hubs=[{"type": "WebSub", "url": feed.hub_url}] if feed.hub_url else None,
         _feedmill=_present(
-            id=feed_urn(feed.key),
-            updated=rfc3339(feed.updated),
+            id=items.feed_urn(feed.key),
+            updated=items.rfc3339(feed.updated),
             first_url=feed.first_url,
             previous_url=feed.previous_url,
         ),
     )
-    document["items"] = [_item(item) for item in items_of(entries, sources or {})]
+    document["items"] = [_item(item) for item in items.items_of(entries, sources or {})]
     encoded = msgspec.json.encode(document)
     for raw, escaped in _ESCAPES:
         encoded = encoded.replace(raw, escaped)
@@ -65,8 +55,8 @@ def _item(item: Item) -> dict[str, Any]:
         title=item.title,
         summary=item.summary,
         image=item.image,
-        date_published=rfc3339(item.published),
-        date_modified=rfc3339(item.updated) if item.updated != item.published else None,
+        date_published=items.rfc3339(item.published),
+        date_modified=items.rfc3339(item.updated) if item.updated != item.published else None,
         authors=[_author(author) for author in item.authors],
         tags=list(item.categories),
         language=item.language,
@@ -94,7 +84,7 @@ def _attachment(enclosure: EntryEnclosure) -> dict[str, Any]:
 
 def _source(source: EntrySource) -> dict[str, Any]:
     return _present(
-        id=source_urn(source.feed_id),
+        id=items.source_urn(source.feed_id),
         title=source.title,
         feed_url=source.url,
         home_page_url=source.site_url,
