@@ -18,8 +18,7 @@ from feedmill.adapters.store.postgres import (
 from feedmill.adapters.store.postgres import purge as retention
 from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, LaneSettings
 from feedmill.adapters.store.postgres.commit_batcher import CommitBatcher
-from feedmill.adapters.store.postgres.lane_layout import apply_lane_layout
-from feedmill.adapters.store.postgres.lanes import host_pace, limit_host
+from feedmill.adapters.store.postgres.lanes import apply_lane_layout, host_pace, limit_host
 from feedmill.adapters.store.postgres.migrate import check_schema
 from feedmill.adapters.store.postgres.pool import Database, LostCommitError, PgConnection
 from feedmill.adapters.store.postgres.release_batcher import ReleaseBatcher

@@ -16,7 +16,6 @@ from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sql_store import SqlStore, look, read
 from feedmill.adapters.store.sqlite import (
     claims,
-    entry_json,
     event_log,
     identities,
 )
@@ -35,6 +34,7 @@ from feedmill.adapters.store.sqlite.writer import BUSY_TIMEOUT_SEC, Writer
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import micros
 from feedmill.adapters.store.tables.consistency import sqlite_problems
+from feedmill.adapters.store.tables.entries import sqlite_entry_texts
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.errors import StoreError
 from feedmill.model.feed import Claim
@@ -59,7 +59,7 @@ def on_reader(
 class SqliteStore(SqlStore):
     """Implements `engine.ports.store.Store`; made by `open`, ended by `close`."""
 
-    entry_texts = read(entry_json.entry_texts)
+    entry_texts = read(sqlite_entry_texts)
     problems = look(sqlite_problems)
     known = on_reader(identities.known)
     current_document = on_reader(identities.current_document)
