@@ -21,6 +21,7 @@ from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, ShardSe
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.adapters.store.tables.codec import instant
+from feedmill.adapters.store.tables.lanes import ReleasedLane
 from feedmill.model.feed import Claim
 
 PLACES: Final = 64  # lanes asked for at once, as many as a worker has by default
@@ -152,7 +153,8 @@ class Claiming:
         self.lanes += 1
         lane, pace = claim.lane, claim.lane.pace
         if self.apart and isinstance(self.store, PostgresStore):
-            await self.store.database.write(lambda c: release_batcher.release(c, lane, pace, ()))
+            given = ReleasedLane(lane, pace)
+            await self.store.database.write(lambda c: release_batcher.release(c, given))
         else:
             await self.store.release(lane, pace, now=at + timedelta(seconds=1))
 

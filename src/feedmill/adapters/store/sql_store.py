@@ -5,7 +5,7 @@ for good reasons (claims, commits, identities, the event log, retention) is in t
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
@@ -20,11 +20,14 @@ from feedmill.adapters.store.tables import feeds as feed_table
 from feedmill.adapters.store.tables import fetches as fetch_table
 from feedmill.adapters.store.tables import held_entries as held_table
 from feedmill.adapters.store.tables import imports as import_table
+from feedmill.adapters.store.tables import lanes as lane_table
 from feedmill.adapters.store.tables import merge_feeds as merge_table
 from feedmill.adapters.store.tables import moves as move_table
 from feedmill.adapters.store.tables import tokens as token_table
 from feedmill.adapters.store.tables import webhooks as webhook_table
 from feedmill.adapters.store.tables import workers as worker_table
+from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
+from feedmill.model.feed import Claim, HostPace, Lane
 from feedmill.model.webhook import Settlement
 from feedmill.model.worker import Worker
 
@@ -145,6 +148,33 @@ class SqlStore(ABC):
     cursor = read(worker_table.cursor)
     counts = read(consistency.counts)
 
+    renew = write(lane_table.renew)
+
+    async def claim(
+        self,
+        owner: str,
+        *,
+        now: datetime,
+        lease_sec: float,
+        max_lanes: int,
+        max_feeds: int,
+        only: Sequence[str] | None = None,
+    ) -> tuple[Claim, ...]:
+        """Lease lanes with due feeds; the next run of each feed is persisted with it (D25)."""
+        until = now + timedelta(seconds=lease_sec)
+        return await self._claim(ClaimTerms(owner, now, until, max_lanes, max_feeds, only))
+
+    async def release(
+        self,
+        lane: Lane,
+        pace: HostPace,
+        *,
+        now: datetime,  # noqa: ARG002  # of the port; a free lane is due when its feeds are
+        deferred: Sequence[tuple[str, datetime]] = (),
+    ) -> None:
+        """Give the lane back with the pace learnt; nothing happens when it was lost."""
+        await self._release(ReleasedLane(lane, pace, deferred))
+
     async def settle_webhook(self, settlement: Settlement) -> bool:
         """Store the result of an attempt; False when the cursor was moved meanwhile."""
         reach("cursor-move")
@@ -167,6 +197,12 @@ class SqlStore(ABC):
         reach("cursor-move")
         await self._write(lambda: worker_table.set_cursor(consumer, seq))
         reach("cursor-moved")
+
+    @abstractmethod
+    async def _claim(self, terms: ClaimTerms) -> tuple[Claim, ...]: ...
+
+    @abstractmethod
+    async def _release(self, given: ReleasedLane) -> None: ...
 
     @abstractmethod
     async def _read(self, make: Callable[[], Query[T]]) -> T: ...

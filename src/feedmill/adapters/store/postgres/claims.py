@@ -13,7 +13,7 @@ Lanes that another process is about to claim are skipped, not waited for: claims
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import asyncpg
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ from feedmill.adapters.store.tables.codec import (
     micros,
     pace_of,
 )
-from feedmill.adapters.store.tables.lanes import FIRST_DUE, SHARDS
+from feedmill.adapters.store.tables.lanes import FIRST_DUE, SHARDS, ClaimTerms, rests
 from feedmill.model.feed import Claim, Feed, Lane
 
 _PACE: Final = ", ".join(f"l.{name}" for name in PACE_COLUMNS.split(", "))
@@ -79,10 +79,6 @@ _PASS_OVER: Final = (
     f" claim_at = greatest({FIRST_DUE}, coalesce(l.next_ok_at, 0))"
     " WHERE l.lane_id = ANY($1::bigint[])"
 )
-_POSTPONE: Final = (
-    "UPDATE feed_sched s SET next_run_at = $1 + trunc(f.interval_sec * 1000000)::bigint"
-    " FROM feeds f WHERE f.feed_no = s.feed_no AND f.id = ANY($2::text[])"
-)
 # The index begins with the shard: each is looked at by itself, or all of it would be read.
 _NEXT: Final = (
     "SELECT min(x.claim_at) FROM generate_series(0, $1 - 1) AS w (shard), LATERAL"
@@ -99,39 +95,21 @@ _COUNT_DUE: Final = (
 )
 
 
-class _Terms(NamedTuple):
-    """What a claim is made for."""
-
-    owner: str
-    now: datetime
-    until: datetime
-    max_feeds: int
-    only: Sequence[str] | None
-
-
 async def claim(
-    connection: PgConnection,
-    planner: ClaimPlanner,
-    owner: str,
-    now: datetime,
-    lease_sec: float,
-    max_lanes: int,
-    max_feeds: int,
-    only: Sequence[str] | None = None,
+    connection: PgConnection, planner: ClaimPlanner, terms: ClaimTerms
 ) -> tuple[Claim, ...]:
     """Lease lanes that have due feeds and may be asked; expired leases are free.
 
     With `only`, lanes of other feeds and other feeds of their lanes are left as they are.
     """
-    until = now + timedelta(seconds=lease_sec)
-    terms = _Terms(owner, now, until, max(1, max_feeds), only)
-    if only is not None:
-        return tuple(await _claim_chosen(connection, terms, max_lanes))
+    places = terms.max_lanes
+    if terms.only is not None:
+        return tuple(await _claim_chosen(connection, terms, places))
     claims: list[Claim] = []
-    for search in planner.searches(micros(now)):
-        claims += await _claim_due(connection, planner, search, terms, max_lanes - len(claims))
-    if not claims and max_lanes > 0 and (doubt := planner.doubt()) is not None:
-        claims += await _claim_due(connection, planner, doubt, terms, max_lanes)
+    for search in planner.searches(micros(terms.now)):
+        claims += await _claim_due(connection, planner, search, terms, places - len(claims))
+    if not claims and places > 0 and (doubt := planner.doubt()) is not None:
+        claims += await _claim_due(connection, planner, doubt, terms, places)
     return tuple(claims)
 
 
@@ -146,23 +124,6 @@ async def still_held(
     )
     epochs = {row["lane_id"]: row["epoch"] for row in rows}
     return tuple(one for one in claims if epochs.get(one.lane.id) == one.lane.epoch)
-
-
-async def renew(
-    connection: PgConnection, lane: Lane, owner: str, until: datetime, feeds: Sequence[str]
-) -> bool:
-    """Hold the lane longer, and the runs of the feeds still to be polled with it; False when lost."""
-    done = await connection.fetchval(
-        "UPDATE lanes SET claim_at = $1 WHERE lane_id = $2 AND epoch = $3 AND owner = $4"
-        " RETURNING lane_id",
-        micros(until),
-        lane.id,
-        lane.epoch,
-        owner,
-    )
-    if done is not None and feeds:
-        await connection.execute(_POSTPONE, micros(until), feeds)
-    return done is not None
 
 
 async def next_due_at(
@@ -182,7 +143,11 @@ async def due_lanes(connection: PgConnection, now: datetime) -> int:
 
 
 async def _claim_due(
-    connection: PgConnection, planner: ClaimPlanner, search: ShardSearch, terms: _Terms, places: int
+    connection: PgConnection,
+    planner: ClaimPlanner,
+    search: ShardSearch,
+    terms: ClaimTerms,
+    places: int,
 ) -> list[Claim]:
     """Fill the places from these shards, as far as there are due lanes in them."""
     claims: list[Claim] = []
@@ -199,7 +164,7 @@ async def _claim_due(
     return claims
 
 
-async def _claim_chosen(connection: PgConnection, terms: _Terms, places: int) -> list[Claim]:
+async def _claim_chosen(connection: PgConnection, terms: ClaimTerms, places: int) -> list[Claim]:
     """Fill the places with lanes of the chosen feeds."""
     claims: list[Claim] = []
     now, until = micros(terms.now), micros(terms.until)
@@ -212,11 +177,11 @@ async def _claim_chosen(connection: PgConnection, terms: _Terms, places: int) ->
 
 
 async def _take(
-    connection: PgConnection, rows: "Sequence[asyncpg.Record]", terms: _Terms
+    connection: PgConnection, rows: "Sequence[asyncpg.Record]", terms: ClaimTerms
 ) -> list[Claim]:
     """The leased lanes with their due feeds; those without any are passed over."""
     lanes = [_lane(row) for row in sorted(rows, key=lambda row: (row["due_at"], row["lane_id"]))]
-    ready = [lane.id for lane in lanes if not _rests(lane, terms.now)]
+    ready = [lane.id for lane in lanes if not rests(lane, terms.now)]
     due = await _due_feeds(connection, ready, terms) if ready else {}
     idle = [lane.id for lane in lanes if lane.id not in due]
     if idle:
@@ -225,12 +190,14 @@ async def _take(
 
 
 async def _due_feeds(
-    connection: PgConnection, lane_ids: Sequence[int], terms: _Terms
+    connection: PgConnection, lane_ids: Sequence[int], terms: ClaimTerms
 ) -> dict[int, list[tuple[Feed, datetime]]]:
     """The due feeds by lane, each with its provisional next run, which is written with this."""
     statement = _DUE_OF_ALL if terms.only is None else _DUE_OF_CHOSEN
     chosen: tuple[Any, ...] = () if terms.only is None else (terms.only,)
-    rows = await connection.fetch(statement, lane_ids, micros(terms.now), terms.max_feeds, *chosen)
+    rows = await connection.fetch(
+        statement, lane_ids, micros(terms.now), max(1, terms.max_feeds), *chosen
+    )
     due: dict[int, list[tuple[Feed, datetime]]] = {}
     numbers: list[int] = []
     runs: list[int] = []
@@ -256,7 +223,3 @@ def _claim(lane: Lane, due: Sequence[tuple[Feed, datetime]], until: datetime) ->
         feeds=tuple(replace(feed, next_poll_at=next_run_at) for feed, next_run_at in due),
         scheduled_at=tuple(feed.next_poll_at for feed, _ in due),
     )
-
-
-def _rests(lane: Lane, now: datetime) -> bool:
-    return lane.pace.next_ok_at is not None and lane.pace.next_ok_at > now

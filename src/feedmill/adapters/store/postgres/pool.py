@@ -112,11 +112,11 @@ class Database:
 
     async def write(self, job: ConnectionJob[T]) -> T:
         """What the job returned, in one transaction that is committed by then."""
-        return await self._patiently(job, isolation="read_committed", readonly=False)
+        return await self.read(lambda c: _transact(c, job, "read_committed", readonly=False))
 
     async def look(self, query: ConnectionJob[T]) -> T:
         """What the query returned: one state of the database, however many statements it has."""
-        return await self._patiently(query, isolation="repeatable_read", readonly=True)
+        return await self.read(lambda c: _transact(c, query, "repeatable_read", readonly=True))
 
     async def read(self, query: ConnectionJob[T]) -> T:
         """What a query of one statement returned."""
@@ -125,19 +125,6 @@ class Database:
             try:
                 async with self._connection() as connection:
                     return await query(connection)
-            except _STRANGE as error:
-                if not tries_left or not _is_worth_another(error, self):
-                    raise store_error(error, self.name) from error
-            await asyncio.sleep(wait)
-            wait *= 2
-        raise AssertionError
-
-    async def _patiently(self, job: ConnectionJob[T], *, isolation: Any, readonly: bool) -> T:  # noqa: ANN401  # asyncpg's literal
-        wait = _FIRST_WAIT_SEC
-        for tries_left in reversed(range(_TRIES)):
-            try:
-                async with self._connection() as connection:
-                    return await _transact(connection, job, isolation, readonly=readonly)
             except _STRANGE as error:
                 if not tries_left or not _is_worth_another(error, self):
                     raise store_error(error, self.name) from error

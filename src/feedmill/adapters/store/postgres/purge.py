@@ -15,6 +15,7 @@ from feedmill.adapters.store.postgres import partitions
 from feedmill.adapters.store.postgres.partitions import Partition, PartitionBusyError
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.tables.codec import Row, micros
+from feedmill.adapters.store.tables.fetches import UNUSED_BLOCK
 
 PURGE_BATCH: Final = 1_000  # rows of one transaction
 MOST_KEPT: Final = 5_000  # rows of a day that are put aside, so that the day can be dropped
@@ -53,14 +54,8 @@ _STAYS: Final = (
     " OR EXISTS (SELECT 1 FROM blobs b WHERE b.sha256 = x.body_sha256)"
     " AND EXISTS (SELECT 1 FROM feeds f WHERE f.feed_no = x.feed_no))"
 )
-_UNUSED: Final = (
-    " NOT EXISTS (SELECT 1 FROM feeds f WHERE f.feed_no = h.feed_no"
-    " AND h.block_id IN (f.request_block, f.response_block))"
-    " AND NOT EXISTS (SELECT 1 FROM fetches x WHERE x.feed_no = h.feed_no"
-    " AND h.block_id IN (x.request_block, x.response_block))"
-)
 _OLD_BLOCKS: Final = (
-    f"SELECT h.block_id FROM header_blocks h WHERE h.block_id > $1 AND {_UNUSED}"
+    f"SELECT h.block_id FROM header_blocks h WHERE h.block_id > $1 AND {UNUSED_BLOCK}"
     " ORDER BY h.block_id LIMIT $2"
 )
 # The newest event stays whatever its age. A webhook that is paused does not hold the log up, or one
@@ -186,7 +181,9 @@ async def _thin(database: Database, table: str, before: int) -> int:
 
 async def _purge_headers(database: Database) -> int:
     gone, after = 0, -1
-    statement = f"DELETE FROM header_blocks h WHERE h.block_id = ANY($1::bigint[]) AND {_UNUSED}"
+    statement = (
+        f"DELETE FROM header_blocks h WHERE h.block_id = ANY($1::bigint[]) AND {UNUSED_BLOCK}"
+    )
     while ids := await _ids(database, _OLD_BLOCKS, after, PURGE_BATCH):
         gone += await _execute(database, statement, ids)
         after = ids[-1]

@@ -13,8 +13,7 @@ to wait is a transaction of its own, because it binds its siblings.
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -23,9 +22,9 @@ from feedmill.adapters.store.postgres.lanes import limit_lanes, lock_host_lanes
 from feedmill.adapters.store.postgres.parameters import to_columns
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.tables.codec import PACE_COLUMNS, instant, micros, pace_row
-from feedmill.adapters.store.tables.lanes import FIRST_DUE
+from feedmill.adapters.store.tables.lanes import FIRST_DUE, ReleasedLane
 from feedmill.errors import StoreError
-from feedmill.model.feed import HostPace, Lane
+from feedmill.model.feed import HostPace
 
 RELEASE_GROUP_SIZE: Final = 200
 
@@ -49,14 +48,6 @@ _GIVE_BACK: Final = (
     f" $6::integer[], $7::text[], $8::text[]) AS n (lane_id, {PACE_COLUMNS})"
     " WHERE l.lane_id = n.lane_id"
 )
-
-
-class ReleasedLane(NamedTuple):
-    """A lane with the pace learnt, and the feeds of it that have to wait."""
-
-    lane: Lane
-    pace: HostPace
-    deferred: Sequence[tuple[str, datetime]] = ()
 
 
 class ReleaseBatcher:
@@ -113,28 +104,22 @@ class ReleaseBatcher:
                 await self._database.write(lambda c: release_all(c, together))
             for one in givens:
                 if _binds_siblings(one):
-                    await self._database.write(lambda c, one=one: release(c, *one))  # type: ignore[misc]  # a bound default
+                    await self._database.write(lambda c, one=one: release(c, one))  # type: ignore[misc]  # a bound default
         except Exception as problem:  # noqa: BLE001  # the edge of a task: raised in all that wait
             return problem
         return None
 
 
-async def release(
-    connection: PgConnection,
-    lane: Lane,
-    pace: HostPace,
-    deferred: Sequence[tuple[str, datetime]],
-) -> None:
+async def release(connection: PgConnection, given: ReleasedLane) -> None:
     """Give one lane back; a pause that one of several of its host was asked for binds them all."""
-    given = ReleasedLane(lane, pace, deferred)
     if not _binds_siblings(given):
         await release_all(connection, (given,))
         return
-    await lock_host_lanes(connection, host_of_lane(lane.key))
+    await lock_host_lanes(connection, host_of_lane(given.lane.key))
     for one in await release_all(connection, (given,)):
         if one.next_ok_at is not None:
             at = micros(one.next_ok_at)
-            await limit_lanes(connection, host_of_lane(lane.key), at, one.blocked_reason)
+            await limit_lanes(connection, host_of_lane(given.lane.key), at, one.blocked_reason)
 
 
 async def release_all(

@@ -11,23 +11,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
+from feedmill.adapters.store import statements
 from feedmill.adapters.store.postgres import event_log
 from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.lanes import lane_of
 from feedmill.adapters.store.postgres.parameters import clean_value, postgres_text
 from feedmill.adapters.store.postgres.pool import PgConnection
-from feedmill.adapters.store.statements import (
-    AppendEvents,
-    FindTitles,
-    LaneOf,
-    Macros,
-    Query,
-    Statement,
-    Step,
-    Storable,
-    TitleSearch,
-    expand,
-)
+from feedmill.adapters.store.statements import Macros, Query, Statement, Step, expand
 
 T = TypeVar("T")
 
@@ -50,6 +40,7 @@ def _digest(text: str) -> str:
 MACROS: Final[Macros] = {
     "greatest": "greatest",
     "least": "least",
+    "truncated": lambda number: f"trunc({number})::bigint",
     "lock": lambda clause: clause,
     "in": lambda parameter: f"= ANY({parameter})",
     "rows": _rows,
@@ -90,13 +81,13 @@ class QueryRunner:
         match step:
             case Statement():
                 return await _execute(connection, step)
-            case Storable():
+            case statements.Storable():
                 return clean_value(step.value)
-            case LaneOf():
+            case statements.LaneOf():
                 return await lane_of(connection, step.url, self._pacing, step.feed_id)
-            case FindTitles():
+            case statements.FindTitles():
                 return title_search(step.text)
-            case AppendEvents():
+            case statements.AppendEvents():
                 return await event_log.append(connection, step.events, step.cause)
 
 
@@ -126,10 +117,10 @@ def _storable(arguments: Sequence[Any]) -> list[Any]:
     ]
 
 
-def title_search(text: str) -> TitleSearch:
+def title_search(text: str) -> statements.TitleSearch:
     """How titles with a word that starts with the text are found."""
     kept = postgres_text(text)
-    return TitleSearch(kept, _conditions(kept.casefold()), is_exact=False)
+    return statements.TitleSearch(kept, _conditions(kept.casefold()), is_exact=False)
 
 
 def _conditions(text: str) -> list[tuple[str, str]]:

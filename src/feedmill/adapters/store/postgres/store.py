@@ -5,7 +5,7 @@ grouped into transactions (`commit_batcher`), and events get their numbers when 
 earlier can still add one (`event_log`).
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -18,24 +18,20 @@ from feedmill.adapters.store.postgres import (
 from feedmill.adapters.store.postgres import purge as retention
 from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, LaneSettings
 from feedmill.adapters.store.postgres.commit_batcher import CommitBatcher
-from feedmill.adapters.store.postgres.lane_layout import apply_lane_layout
-from feedmill.adapters.store.postgres.lanes import host_pace, limit_host
+from feedmill.adapters.store.postgres.lanes import apply_lane_layout, host_pace, limit_host
 from feedmill.adapters.store.postgres.migrate import check_schema
 from feedmill.adapters.store.postgres.pool import Database, LostCommitError, PgConnection
-from feedmill.adapters.store.postgres.release_batcher import ReleaseBatcher, ReleasedLane
+from feedmill.adapters.store.postgres.release_batcher import ReleaseBatcher
 from feedmill.adapters.store.postgres.run_query import QueryRunner
 from feedmill.adapters.store.sql_store import SqlStore, write
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.blobs import forget_unneeded_blobs
 from feedmill.adapters.store.tables.consistency import postgres_problems
+from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.adapters.store.tables.workers import save_worker
 from feedmill.errors import StoreError
 from feedmill.model.event import Event
-from feedmill.model.feed import (
-    Claim,
-    HostPace,
-    Lane,
-)
+from feedmill.model.feed import Claim
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.webhook import Webhook
 from feedmill.model.worker import Worker
@@ -125,47 +121,17 @@ class PostgresStore(SqlStore):
         """Send no request to the URL's host before `until`."""
         await self._database.write(lambda c: limit_host(c, url, until, reason, self._pacing))
 
-    async def claim(
-        self,
-        owner: str,
-        *,
-        now: datetime,
-        lease_sec: float,
-        max_lanes: int,
-        max_feeds: int,
-        only: Sequence[str] | None = None,
-    ) -> tuple[Claim, ...]:
-        """Lease lanes with due feeds; the next run of each feed is persisted with it (D25).
-
-        The lanes of this process's own shards come first; when they do not fill the places, any do.
-        """
+    async def _claim(self, terms: ClaimTerms) -> tuple[Claim, ...]:
+        """The lanes of this process's own shards come first; when they do not fill the places, any do."""
         try:
-            lanes = await self._database.write(
-                lambda c: claims.claim(
-                    c, self._planner, owner, now, lease_sec, max_lanes, max_feeds, only
-                )
-            )
+            lanes = await self._database.write(lambda c: claims.claim(c, self._planner, terms))
         except StoreError as problem:
-            lanes = await self._claimed_after_all(owner, problem)
+            lanes = await self._claimed_after_all(terms.owner, problem)
         self._planner.claimed(lanes)
         return lanes
 
-    async def renew(
-        self, lane: Lane, *, owner: str, until: datetime, feeds: Sequence[str] = ()
-    ) -> bool:
-        """Hold the lane longer, for these feeds still to be polled; False when it is not ours."""
-        return await self._database.write(lambda c: claims.renew(c, lane, owner, until, feeds))
-
-    async def release(
-        self,
-        lane: Lane,
-        pace: HostPace,
-        *,
-        now: datetime,  # noqa: ARG002  # of the port; a free lane is due when its feeds are
-        deferred: Sequence[tuple[str, datetime]] = (),
-    ) -> None:
-        """Give the lane back with the pace learnt; nothing happens when it was lost."""
-        await self._releaser.release(ReleasedLane(lane, pace, deferred))
+    async def _release(self, given: ReleasedLane) -> None:
+        await self._releaser.release(given)
 
     async def commit(self, refresh: Refresh) -> Committed:
         """Write what a refresh decided: all or nothing, once per run."""

@@ -29,7 +29,13 @@ from feedmill.adapters.store.tables.codec import (
     pace_of,
     pace_row,
 )
-from feedmill.adapters.store.tables.lanes import lane_key_of, shard_of
+from feedmill.adapters.store.tables.lanes import (
+    ClaimTerms,
+    ReleasedLane,
+    lane_key_of,
+    rests,
+    shard_of,
+)
 from feedmill.model.feed import Claim, Feed, HostPace, Lane
 
 _CHOSEN: Final = "f.id IN (SELECT value FROM json_each(:only))"
@@ -57,10 +63,6 @@ _DUE_AT: Final = (
     " JOIN feed_sched s ON s.feed_no = f.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
     f" WHERE s.paused = 0 AND {_CHOSEN}"
 )
-_POSTPONE: Final = (
-    "UPDATE feed_sched SET next_run_at = ? + CAST(f.interval_sec * 1000000 AS INTEGER)"
-    " FROM feeds f WHERE f.feed_no = feed_sched.feed_no AND f.id = ?"
-)
 _FIRST_DUE: Final = (
     "SELECT coalesce(min(next_run_at), ?) FROM feed_sched WHERE lane_id = ? AND paused = 0"
 )
@@ -79,70 +81,39 @@ def lane_of(connection: sqlite3.Connection, url: str, gap_ms: int) -> int:
     return made.lastrowid or 0
 
 
-def claim(
-    connection: sqlite3.Connection,
-    owner: str,
-    now: datetime,
-    lease_sec: float,
-    max_lanes: int,
-    max_feeds: int,
-    only: Sequence[str] | None = None,
-) -> tuple[Claim, ...]:
+def claim(connection: sqlite3.Connection, terms: ClaimTerms) -> tuple[Claim, ...]:
     """Lease lanes that have due feeds and may be asked; expired leases are free.
 
     With `only`, lanes of other feeds and other feeds of their lanes are left as they are.
     """
-    until = now + timedelta(seconds=lease_sec)
     claims: list[Claim] = []
     asked: dict[str, int | str] = {
-        "now": micros(now),
-        "feeds": max(1, max_feeds),
-        "only": json_text(only),
+        "now": micros(terms.now),
+        "feeds": max(1, terms.max_feeds),
+        "only": json_text(terms.only),
     }
-    lanes, feeds = (_FREE_LANES, _DUE_FEEDS) if only is None else _chosen_statements()
-    while len(claims) < max_lanes:
-        asked["lanes"] = max_lanes - len(claims)
+    lanes, feeds = (_FREE_LANES, _DUE_FEEDS) if terms.only is None else _chosen_statements()
+    while len(claims) < terms.max_lanes:
+        asked["lanes"] = terms.max_lanes - len(claims)
         rows = connection.execute(lanes, asked).fetchall()
         if not rows:
             break
         for lane_id, key, epoch, *pace in rows:
             lane = Lane(id=lane_id, key=key, epoch=epoch + 1, pace=pace_of(tuple(pace)))
-            due = [] if _rests(lane, now) else _due(connection, feeds, lane, asked)
+            due = [] if rests(lane, terms.now) else _due(connection, feeds, lane, asked)
             if due:
-                claims.append(_lease(connection, lane, owner, until, due))
+                claims.append(_lease(connection, lane, terms.owner, terms.until, due))
             else:
                 _pass_over(connection, lane)
     return tuple(claims)
 
 
-def renew(
-    connection: sqlite3.Connection,
-    lane: Lane,
-    owner: str,
-    until: datetime,
-    feeds: Sequence[str],
-) -> bool:
-    """Hold the lane longer, and the runs of the feeds still to be polled with it; False when lost."""
-    done = connection.execute(
-        "UPDATE lanes SET claim_at = ? WHERE lane_id = ? AND epoch = ? AND owner = ?",
-        (micros(until), lane.id, lane.epoch, owner),
-    )
-    if done.rowcount == 0:
-        return False
-    connection.executemany(_POSTPONE, [(micros(until), feed_id) for feed_id in feeds])
-    return True
-
-
-def release(
-    connection: sqlite3.Connection,
-    lane: Lane,
-    pace: HostPace,
-    deferred: Sequence[tuple[str, datetime]],
-) -> None:
+def release(connection: sqlite3.Connection, given: ReleasedLane) -> None:
     """Give the lane back with the pace learnt; nothing happens when it was lost.
 
     A pause that another request was given meanwhile (`limit_host`) stands when it is the longer.
     """
+    lane, pace, deferred = given
     held = connection.execute(
         "SELECT next_ok_at, blocked_reason FROM lanes WHERE lane_id = ? AND epoch = ?",
         (lane.id, lane.epoch),
@@ -194,10 +165,6 @@ def _chosen_statements() -> tuple[str, str]:
         _FREE_LANES.replace(" ORDER BY", f"{_LANES_OF_CHOSEN} ORDER BY"),
         _DUE_FEEDS.replace(" ORDER BY", f" AND {_CHOSEN} ORDER BY"),
     )
-
-
-def _rests(lane: Lane, now: datetime) -> bool:
-    return lane.pace.next_ok_at is not None and lane.pace.next_ok_at > now
 
 
 def _due(

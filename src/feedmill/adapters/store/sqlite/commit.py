@@ -8,6 +8,7 @@ from typing import Any, Final
 from feedmill.adapters.store.sqlite import event_log
 from feedmill.adapters.store.sqlite.changes import write_changes
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
+from feedmill.adapters.store.tables import fetches
 from feedmill.adapters.store.tables.changes import (
     PendingDocument,
     pending_document,
@@ -22,14 +23,6 @@ from feedmill.adapters.store.tables.codec import (
 )
 from feedmill.adapters.store.tables.decision_codec import decision_text
 from feedmill.adapters.store.tables.feeds import add_aliases, relocate
-from feedmill.adapters.store.tables.fetches import (
-    FETCH_COLUMNS,
-    Blocks,
-    difference,
-    fetch_row,
-    request_of,
-    response_of,
-)
 from feedmill.adapters.store.tables.held_entries import hold, release
 from feedmill.adapters.store.tables.lanes import reschedule
 from feedmill.model.feed import FetchRecord
@@ -45,7 +38,7 @@ SELECT f.feed_no, f.confirmations, coalesce(f.confirmed_at, 0),
   FROM feeds f WHERE f.id = ?"""
 _INSERT_FETCH: Final = (
     "INSERT INTO fetches (feed_no, request_block, response_block, decision,"
-    f" {', '.join(FETCH_COLUMNS)}) VALUES ({', '.join('?' * (len(FETCH_COLUMNS) + 4))})"
+    f" {', '.join(fetches.FETCH_COLUMNS)}) VALUES ({', '.join('?' * (len(fetches.FETCH_COLUMNS) + 4))})"
 )
 _UPDATE_FEED: Final = (
     f"UPDATE feeds SET {', '.join(f'{name} = ?' for name in STATE_COLUMNS)},"
@@ -78,7 +71,7 @@ def _write(
 ) -> Committed:
     feed_no, confirmations, confirmed_at, request_id, response_id, request, response = found[:7]
     feed, fetch = refresh.feed, refresh.fetch
-    blocks = Blocks(request_id, response_id, request, response)
+    blocks = fetches.Blocks(request_id, response_id, request, response)
     _insert_fetch(connection, feed_no, fetch, refresh.decision, blocks)
     document = pending_document(refresh, feed_no, confirmations, confirmed_at)
     if refresh.changes is not None:
@@ -113,11 +106,14 @@ def _insert_fetch(
     feed_no: int,
     fetch: FetchRecord,
     decision: Decision | None,
-    blocks: Blocks,
+    blocks: fetches.Blocks,
 ) -> None:
     """Write the row, with what was decided after it; `blocks` are brought up to date."""
-    request, response = request_of(fetch), response_of(fetch)
-    asked, answered = difference(blocks.request, request), difference(blocks.response, response)
+    request, response = fetches.request_of(fetch), fetches.response_of(fetch)
+    asked, answered = (
+        fetches.difference(blocks.request, request),
+        fetches.difference(blocks.response, response),
+    )
     if asked is None:
         blocks.request_id = _keep_block(connection, feed_no, "request", request)
     if answered is None:
@@ -129,7 +125,7 @@ def _insert_fetch(
             blocks.request_id,
             blocks.response_id,
             None if decision is None else decision_text(decision),
-            *fetch_row(fetch, asked, answered),
+            *fetches.fetch_row(fetch, asked, answered),
         ),
     )
 

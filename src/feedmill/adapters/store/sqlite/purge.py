@@ -11,6 +11,8 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from feedmill.adapters.store.tables.fetches import UNUSED_BLOCK
+
 PURGE_BATCH: Final = 1_000  # rows of one transaction
 
 _OLD_ENTRIES: Final = (
@@ -30,14 +32,8 @@ _OLD_FETCHES: Final = (
     " AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.sha256 = x.body_sha256)"
     " ORDER BY x.fetch_no LIMIT ?"
 )
-_UNUSED: Final = (
-    " NOT EXISTS (SELECT 1 FROM feeds f WHERE f.feed_no = h.feed_no"
-    " AND h.block_id IN (f.request_block, f.response_block))"
-    " AND NOT EXISTS (SELECT 1 FROM fetches x WHERE x.feed_no = h.feed_no"
-    " AND h.block_id IN (x.request_block, x.response_block))"
-)
 _OLD_BLOCKS: Final = (
-    f"SELECT h.block_id FROM header_blocks h WHERE h.block_id > ? AND ? AND {_UNUSED}"
+    f"SELECT h.block_id FROM header_blocks h WHERE h.block_id > ? AND ? AND {UNUSED_BLOCK}"
     " ORDER BY h.block_id LIMIT ?"
 )
 # The newest event stays whatever its age: the next number is one more than its own. A webhook that
@@ -105,7 +101,7 @@ def _forget_fetches(connection: sqlite3.Connection, bite: PurgeBatch) -> int:
 
 def _forget_blocks(connection: sqlite3.Connection, bite: PurgeBatch) -> int:
     return _forget(
-        connection, f"DELETE FROM header_blocks AS h WHERE h.block_id = ? AND {_UNUSED}", bite
+        connection, f"DELETE FROM header_blocks AS h WHERE h.block_id = ? AND {UNUSED_BLOCK}", bite
     )
 
 

@@ -35,6 +35,7 @@ def _rows(parameter: str, *columns: str) -> str:
 MACROS: Final[Macros] = {
     "greatest": "max",
     "least": "min",
+    "truncated": lambda number: f"CAST({number} AS INTEGER)",
     "lock": lambda _: "",
     "in": lambda parameter: f"IN (SELECT value FROM json_each({parameter}))",
     "rows": _rows,

@@ -6,7 +6,7 @@ turns. In memory there is one connection for all, for a run that cannot have a f
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from datetime import datetime
 from functools import partial, wraps
 from pathlib import Path
@@ -16,7 +16,6 @@ from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sql_store import SqlStore, look, read
 from feedmill.adapters.store.sqlite import (
     claims,
-    entry_json,
     event_log,
     identities,
 )
@@ -35,12 +34,10 @@ from feedmill.adapters.store.sqlite.writer import BUSY_TIMEOUT_SEC, Writer
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import micros
 from feedmill.adapters.store.tables.consistency import sqlite_problems
+from feedmill.adapters.store.tables.entries import sqlite_entry_texts
+from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.errors import StoreError
-from feedmill.model.feed import (
-    Claim,
-    HostPace,
-    Lane,
-)
+from feedmill.model.feed import Claim
 from feedmill.model.refresh import Committed, Refresh
 
 P = ParamSpec("P")
@@ -62,7 +59,7 @@ def on_reader(
 class SqliteStore(SqlStore):
     """Implements `engine.ports.store.Store`; made by `open`, ended by `close`."""
 
-    entry_texts = read(entry_json.entry_texts)
+    entry_texts = read(sqlite_entry_texts)
     problems = look(sqlite_problems)
     known = on_reader(identities.known)
     current_document = on_reader(identities.current_document)
@@ -117,47 +114,17 @@ class SqliteStore(SqlStore):
         """Send no request to the URL's host before `until`."""
         await self._writer.run(lambda c: claims.limit_host(c, url, until, reason, self._gap_ms))
 
-    async def claim(
-        self,
-        owner: str,
-        *,
-        now: datetime,
-        lease_sec: float,
-        max_lanes: int,
-        max_feeds: int,
-        only: Sequence[str] | None = None,
-    ) -> tuple[Claim, ...]:
-        """Lease lanes with due feeds; the next run of each feed is persisted with it (D25).
-
-        A claim that was cancelled is not made: its lanes would be idle for a lease.
-        """
-        places = max_lanes
-
-        def lease(connection: sqlite3.Connection) -> tuple[Claim, ...]:
-            return claims.claim(connection, owner, now, lease_sec, places, max_feeds, only)
-
+    async def _claim(self, terms: ClaimTerms) -> tuple[Claim, ...]:
+        """A claim that was cancelled is not made: its lanes would be idle for a lease."""
+        wanted = terms
         try:
-            return await self._writer.run(lease)
+            return await self._writer.run(lambda c: claims.claim(c, wanted))
         except asyncio.CancelledError:
-            places = 0
+            wanted = terms._replace(max_lanes=0)
             raise
 
-    async def renew(
-        self, lane: Lane, *, owner: str, until: datetime, feeds: Sequence[str] = ()
-    ) -> bool:
-        """Hold the lane longer, for these feeds still to be polled; False when it is not ours."""
-        return await self._writer.run(lambda c: claims.renew(c, lane, owner, until, feeds))
-
-    async def release(
-        self,
-        lane: Lane,
-        pace: HostPace,
-        *,
-        now: datetime,  # noqa: ARG002  # of the port; a free lane is due when its feeds are
-        deferred: Sequence[tuple[str, datetime]] = (),
-    ) -> None:
-        """Give the lane back with the pace learnt; nothing happens when it was lost."""
-        await self._writer.run(lambda c: claims.release(c, lane, pace, deferred))
+    async def _release(self, given: ReleasedLane) -> None:
+        await self._writer.run(lambda c: claims.release(c, given))
 
     async def commit(self, refresh: Refresh) -> Committed:
         """Write what a refresh decided: all or nothing, once per run."""

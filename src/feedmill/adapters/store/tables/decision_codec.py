@@ -9,39 +9,28 @@ from typing import Any, Final
 import msgspec
 
 from feedmill.adapters.store.tables.codec import instant, instant_or_none, micros, micros_or_none
-from feedmill.model.schedule import (
-    Cadence,
-    Decision,
-    DecisionReason,
-    Health,
-    Hints,
-    Inputs,
-    Outcome,
-    ScheduleState,
-    Step,
-    StepCode,
-)
+from feedmill.model import schedule
 
-_State = tuple[float, int, Health, int | None, tuple[float, int | None] | None]
-_Step = tuple[StepCode, Any, float, float]
+_State = tuple[float, int, schedule.Health, int | None, tuple[float, int | None] | None]
+_Step = tuple[schedule.StepCode, Any, float, float]
 _Compact = tuple[
     int,
     _State,
     tuple[Any, int | None, int, float | None, str],
-    Hints | None,
+    schedule.Hints | None,
     _State,
     float,
     int,
-    DecisionReason,
+    schedule.DecisionReason,
     tuple[_Step, ...],
 ]
 
-_NO_HINTS: Final = Hints()
+_NO_HINTS: Final = schedule.Hints()
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(_Compact).decode
 
 
-def decision_text(decision: Decision) -> str:
+def decision_text(decision: schedule.Decision) -> str:
     """Everything about the decision but the feed, whose row it stands in."""
     inputs, outcome = decision.inputs, decision.inputs.outcome
     compact: _Compact = (
@@ -64,16 +53,16 @@ def decision_text(decision: Decision) -> str:
     return _encode(compact).decode()
 
 
-def decision_of(feed_id: str, text: str) -> Decision:
+def decision_of(feed_id: str, text: str) -> schedule.Decision:
     """The decision of its JSON."""
     now, before, outcome, hints, after, delay_sec, next_poll_at, reason, steps = _decode(text)
     kind, http_status, new_entries, retry_after_sec, failure = outcome
-    return Decision(
-        inputs=Inputs(
+    return schedule.Decision(
+        inputs=schedule.Inputs(
             feed_id=feed_id,
             now=instant(now),
             state=_state_of(before),
-            outcome=Outcome(
+            outcome=schedule.Outcome(
                 kind=kind,
                 http_status=http_status,
                 new_entries=new_entries,
@@ -87,12 +76,13 @@ def decision_of(feed_id: str, text: str) -> Decision:
         next_poll_at=instant(next_poll_at),
         reason=reason,
         steps=tuple(
-            Step(code=code, of=of, before=was, after=became) for code, of, was, became in steps
+            schedule.Step(code=code, of=of, before=was, after=became)
+            for code, of, was, became in steps
         ),
     )
 
 
-def _state_row(state: ScheduleState) -> _State:
+def _state_row(state: schedule.ScheduleState) -> _State:
     cadence = state.cadence
     return (
         state.interval_sec,
@@ -103,9 +93,9 @@ def _state_row(state: ScheduleState) -> _State:
     )
 
 
-def _state_of(row: _State) -> ScheduleState:
+def _state_of(row: _State) -> schedule.ScheduleState:
     interval_sec, failures, health, gone_seen_at, cadence = row
-    return ScheduleState(
+    return schedule.ScheduleState(
         interval_sec=interval_sec,
         consecutive_failures=failures,
         health=health,
@@ -114,6 +104,6 @@ def _state_of(row: _State) -> ScheduleState:
     )
 
 
-def _cadence_of(ewma_sec: float, last_published_at: int | None) -> Cadence:
+def _cadence_of(ewma_sec: float, last_published_at: int | None) -> schedule.Cadence:
     published: datetime | None = instant_or_none(last_published_at)
-    return Cadence(ewma_sec=ewma_sec, last_published_at=published)
+    return schedule.Cadence(ewma_sec=ewma_sec, last_published_at=published)

@@ -13,7 +13,13 @@ from msgspec import json
 
 from feedmill.adapters.store.statements import Query, row, rows, title_search
 from feedmill.adapters.store.tables.codec import NEVER, Row, micros
-from feedmill.adapters.store.tables.entry_codec import STORED_COLUMNS, revision_of, stored_of
+from feedmill.adapters.store.tables.entry_codec import (
+    LAST_SEEN,
+    SEEN_COUNT,
+    STORED_COLUMNS,
+    revision_of,
+    stored_of,
+)
 from feedmill.adapters.store.tables.paging import (
     ARTICLES,
     ENTRY_ORDERS,
@@ -27,9 +33,9 @@ from feedmill.adapters.store.tables.paging import (
 from feedmill.model.base import EntryFilter, Page
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
 
-FROM_ENTRIES: Final = "FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
+_FROM_ENTRIES: Final = "FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
 
-_ENTRIES: Final = f"SELECT {STORED_COLUMNS}, e.entry_id {FROM_ENTRIES}"
+_ENTRIES: Final = f"SELECT {STORED_COLUMNS}, e.entry_id {_FROM_ENTRIES}"
 # The entry of a public id, or the one that it became when their feeds were merged.
 _CURRENT_UID: Final = (
     "e.entry_uid = coalesce((SELECT p.entry_uid FROM entry_aliases a"
@@ -50,7 +56,7 @@ def entries(
     Nothing comes in behind a cursor: what a page holds only ever becomes less. `before` reads
     towards the present, and returns the page in the same order.
     """
-    found = yield from entry_rows(_ENTRIES, where, after, limit, before)
+    found = yield from _entry_rows(_ENTRIES, where, after, limit, before)
     return page_between(
         found,
         limit,
@@ -65,13 +71,23 @@ def entry_texts(
     where: EntryFilter, *, after: str | None = None, limit: int = 100
 ) -> Query[Page[bytes]]:
     """The same entries as JSON."""
-    found = yield from entry_rows(_ENTRIES, where, after, limit)
+    found = yield from _entry_rows(_ENTRIES, where, after, limit)
     return page_of(
         found,
         limit,
         lambda one: json.encode(stored_of(one[:-1])),
         lambda one: _cursor_of(one, where),
     )
+
+
+def sqlite_entry_texts(
+    where: EntryFilter, *, after: str | None = None, limit: int = 100
+) -> Query[Page[bytes]]:
+    """The same as JSON that SQLite writes by itself: no value is made of a row only to be encoded again."""
+    keys, _ = ENTRY_ORDERS[where.newest_first]
+    select = f"SELECT {_JSON}, {', '.join(keys)} {_FROM_ENTRIES}"
+    found = yield from _entry_rows(select, where, after, limit)
+    return page_of(found, limit, lambda row: row[0], lambda row: ".".join(map(str, row[1:])))
 
 
 def entry(entry_uid: str) -> Query[StoredEntry | None]:
@@ -99,7 +115,7 @@ def article_page(*, after: str | None = None, limit: int = 100) -> Query[Page[St
     return page_of(found, limit, article_of, lambda one: f"{one[0]}.{one[1]}")
 
 
-def entry_rows(
+def _entry_rows(
     select: str, where: EntryFilter, after: str | None, limit: int, before: str | None = None
 ) -> Query[list[Row]]:
     """Rows on one side of a cursor, and one more than asked for."""
@@ -126,7 +142,7 @@ def _titled(
     """
     search = yield from title_search(where.text or "")
     keys, _ = ENTRY_ORDERS[where.newest_first]
-    select = f"SELECT e.title, {', '.join(keys)} {FROM_ENTRIES}"
+    select = f"SELECT e.title, {', '.join(keys)} {_FROM_ENTRIES}"
     bite = wanted if search.is_exact else max(wanted, _PROPOSED)
     found: list[int] = []
     while True:
@@ -190,3 +206,38 @@ def _order(keys: Sequence[str], forwards: bool) -> str:  # a direction, passed o
 def _cursor_of(one: Row, where: EntryFilter) -> str:
     _, places = ENTRY_ORDERS[where.newest_first]
     return ".".join(str(one[place]) for place in places)
+
+
+def _moment(column: str) -> str:
+    """An instant as an encoder writes it: without a fraction when it is a whole second."""
+    rest = f"(({column} % 1000000 + 1000000) % 1000000)"  # before 1970, too
+    second = f"replace(datetime(({column} - {rest}) / 1000000, 'unixepoch'), ' ', 'T')"
+    return (
+        f"iif({column} IS NULL, NULL, iif({column} % 1000000 = 0,"
+        f" replace(datetime({column} / 1000000, 'unixepoch'), ' ', 'T') || 'Z',"
+        f" {second} || printf('.%06dZ', {rest})))"
+    )
+
+
+# A stored entry as JSON, field by field in the order of StoredEntry. The lists are kept as JSON and
+# `json` says so; the cast hands the bytes over as they are.
+_JSON: Final = (
+    "CAST(json_object("
+    "'entry_uid', e.entry_uid, 'feed_id', f.id,"
+    f" 'first_seen', {_moment('e.first_seen')}, 'last_seen', {_moment(f'({LAST_SEEN})')},"
+    f" 'seen_count', {SEEN_COUNT}, 'content_hash', e.content_hash,"
+    " 'dedupe_key', e.dedupe_key, 'match_confidence', e.match_confidence, 'guid', e.guid,"
+    " 'link', e.link, 'canonical_link', e.canonical_link, 'title', e.title,"
+    " 'summary', e.summary, 'content', e.content,"
+    " 'authors', coalesce(json(e.authors), json_array()),"
+    " 'categories', coalesce(json(e.categories), json_array()),"
+    " 'enclosures', coalesce(json(e.enclosures), json_array()),"
+    f" 'published', {_moment('e.published')}, 'updated', {_moment('e.updated')},"
+    f" 'published_effective', {_moment('e.published_effective')},"
+    " 'published_source', e.published_source, 'language', e.language, 'image', e.image,"
+    " 'comments_url', e.comments_url, 'article_hash', e.article_hash, 'revisions', e.revisions,"
+    f" 'removed_at', {_moment('e.removed_at')},"
+    " 'raw_refs', iif(e.fetch_id IS NULL, json_array(), json_array(json_object("
+    "'fetch_id', e.fetch_id, 'offset', e.slice_offset, 'length', e.slice_length, 'note', NULL)))"
+    ") AS BLOB)"
+)

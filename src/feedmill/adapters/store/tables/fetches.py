@@ -35,6 +35,13 @@ FETCH_SELECT: Final = (
     " JOIN header_blocks r ON r.block_id = x.response_block"
 )
 
+# A block `h` that no fetch needs any more.
+UNUSED_BLOCK: Final = (
+    " NOT EXISTS (SELECT 1 FROM feeds f WHERE f.feed_no = h.feed_no"
+    " AND h.block_id IN (f.request_block, f.response_block))"
+    " AND NOT EXISTS (SELECT 1 FROM fetches x WHERE x.feed_no = h.feed_no"
+    " AND h.block_id IN (x.request_block, x.response_block))"
+)
 _FEED_NO: Final = "(SELECT feed_no FROM feeds WHERE id = $1)"
 _PAGE: Final = (
     f"{FETCH_SELECT.replace('SELECT ', 'SELECT x.scheduled_at, ', 1)} WHERE x.feed_no = {_FEED_NO}"

@@ -8,12 +8,13 @@ is added while its lane is given back would wait with it.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from feedmill.adapters.store.statements import Query, lock, value, write
 from feedmill.adapters.store.tables.codec import NEVER, micros
 from feedmill.canonicalise.urls import http_url, split_url
+from feedmill.model.feed import HostPace, Lane
 
 SHARDS: Final = 1024
 
@@ -22,6 +23,25 @@ FIRST_DUE: Final = (
     "coalesce((SELECT min(s.next_run_at) FROM feed_sched s"
     f" WHERE s.lane_id = l.lane_id AND s.paused = 0), {NEVER})"
 )
+
+
+class ClaimTerms(NamedTuple):
+    """What a claim is made for: at most so many lanes, and feeds of each; with `only`, of these feeds."""
+
+    owner: str
+    now: datetime
+    until: datetime
+    max_lanes: int
+    max_feeds: int
+    only: Sequence[str] | None = None
+
+
+class ReleasedLane(NamedTuple):
+    """A lane with the pace learnt, and the feeds of it that have to wait."""
+
+    lane: Lane
+    pace: HostPace
+    deferred: Sequence[tuple[str, datetime]] = ()
 
 
 def lane_key_of(url: str) -> str:
@@ -36,6 +56,11 @@ def lane_key_of(url: str) -> str:
 def shard_of(lane_key: str) -> int:
     """The shard of the lane, by which live workers share the lanes; never changes."""
     return crc32(lane_key.encode()) & (SHARDS - 1)
+
+
+def rests(lane: Lane, now: datetime) -> bool:
+    """True while the lane's host may not be asked."""
+    return lane.pace.next_ok_at is not None and lane.pace.next_ok_at > now
 
 
 def lock_lanes(lane_ids: Sequence[int]) -> Query[None]:
@@ -67,3 +92,22 @@ def reschedule(feed_no: int, next_poll_at: datetime) -> Query[None]:
     )
     if lane_id is not None:
         yield from hasten(lane_id, due_at)
+
+
+def renew(lane: Lane, *, owner: str, until: datetime, feeds: Sequence[str] = ()) -> Query[bool]:
+    """Hold the lane longer, and the runs of the feeds still to be polled with it; False when lost."""
+    held = yield from write(
+        "UPDATE lanes SET claim_at = $1 WHERE lane_id = $2 AND epoch = $3 AND owner = $4",
+        micros(until),
+        lane.id,
+        lane.epoch,
+        owner,
+    )
+    if held and feeds:
+        yield from write(
+            "UPDATE feed_sched AS s SET next_run_at = $1 + @truncated(f.interval_sec * 1000000)"
+            " FROM feeds f WHERE f.feed_no = s.feed_no AND f.id @in($2)",
+            micros(until),
+            list(feeds),
+        )
+    return held == 1

@@ -10,17 +10,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from feedmill.adapters.store.statements import (
-    Query,
-    append_events,
-    lock,
-    row,
-    rows,
-    slots,
-    storable,
-    value,
-    write,
-)
+from feedmill.adapters.store import statements as sql
+from feedmill.adapters.store.statements import Query, slots
 from feedmill.adapters.store.tables.codec import (
     INSTANT,
     PLAIN,
@@ -68,7 +59,7 @@ _WAKE: Final = (
 
 def moves(feed_id: str) -> Query[tuple[Move, ...]]:
     """Every change of address of the feed, the oldest first."""
-    found = yield from rows(
+    found = yield from sql.rows(
         f"SELECT {_MOVE.names()} FROM feed_moves WHERE feed_no ="
         " (SELECT feed_no FROM feeds WHERE id = $1) ORDER BY move_id",
         feed_id,
@@ -85,13 +76,13 @@ def move_feed(feed_id: str, move: Move, events: Sequence[NewEvent] = ()) -> Quer
     feed_no = yield from _resident(feed_id, move.from_url, move.to_url)
     if feed_no is None or not (yield from _settle(feed_no, move.to_url)):
         return False
-    yield from write(
+    yield from sql.write(
         f"INSERT INTO feed_moves (feed_no, {_MOVE.names()}) VALUES ({slots(7)})",
         feed_no,
         *_MOVE.row(move),
     )
     yield from _wake(feed_no, move.moved_at)
-    yield from append_events(events, f"feed/{feed_id}/moved/{micros(move.moved_at)}")
+    yield from sql.append_events(events, f"feed/{feed_id}/moved/{micros(move.moved_at)}")
     return True
 
 
@@ -104,7 +95,7 @@ def undo_move(feed_id: str, move: Move, events: Sequence[NewEvent] = ()) -> Quer
     at = move.undone_at
     if feed_no is None or at is None or not (yield from _settle(feed_no, move.from_url)):
         return False
-    yield from write(
+    yield from sql.write(
         "UPDATE feed_moves SET undone_at = $1"
         " WHERE feed_no = $2 AND from_url = $3 AND to_url = $4 AND moved_at = $5",
         micros(at),
@@ -114,7 +105,7 @@ def undo_move(feed_id: str, move: Move, events: Sequence[NewEvent] = ()) -> Quer
         micros(move.moved_at),
     )
     yield from _wake(feed_no, at)
-    yield from append_events(events, f"feed/{feed_id}/unmoved/{micros(at)}")
+    yield from sql.append_events(events, f"feed/{feed_id}/unmoved/{micros(at)}")
     return True
 
 
@@ -126,8 +117,8 @@ def save_move_candidate(
     events: Sequence[NewEvent] = (),
 ) -> Query[None]:
     """Store where the feed may have moved to; nothing else of the feed changes."""
-    kept = yield from storable(candidate)
-    yield from write(
+    kept = yield from sql.storable(candidate)
+    yield from sql.write(
         "UPDATE feeds SET move = $1, https_probed_at = $2 WHERE id = $3",
         None if kept is None else json_text(kept),
         micros_or_none(https_probed_at),
@@ -135,13 +126,13 @@ def save_move_candidate(
     )
     if events:
         at = micros(events[0].occurred_at)
-        yield from append_events(events, f"feed/{feed_id}/candidate/{at}")
+        yield from sql.append_events(events, f"feed/{feed_id}/candidate/{at}")
 
 
 def _resident(feed_id: str, url: str, to_url: str) -> Query[int | None]:
     """The feed's number when this is its address; it and the lanes of both hosts are locked."""
-    yield from lock(_LOCK_LANES, lane_key_of(to_url), feed_id)
-    found: int | None = yield from value(
+    yield from sql.lock(_LOCK_LANES, lane_key_of(to_url), feed_id)
+    found: int | None = yield from sql.value(
         "SELECT feed_no FROM feeds WHERE id = $1 AND url = $2 @lock(FOR UPDATE)", feed_id, url
     )
     return found
@@ -149,17 +140,17 @@ def _resident(feed_id: str, url: str, to_url: str) -> Query[int | None]:
 
 def _settle(feed_no: int, to_url: str) -> Query[bool]:
     """Take the address, unless another feed has it or is taking it at this moment."""
-    url = yield from storable(to_url)
+    url = yield from sql.storable(to_url)
     yield from add_aliases(feed_no, (url,))
     if (yield from alias_holder(url)) != feed_no:
         return False
     yield from relocate(feed_no, url)
-    yield from write(_ARRIVE, url, feed_no)
+    yield from sql.write(_ARRIVE, url, feed_no)
     return True
 
 
 def _wake(feed_no: int, now: datetime) -> Query[None]:
     """Poll a feed that failed at its old address soon at the new one, where it has no failures."""
-    found = yield from row(_WAKE, micros(now + _SOON), feed_no)
+    found = yield from sql.row(_WAKE, micros(now + _SOON), feed_no)
     if found is not None and not found[2]:
         yield from hasten(found[0], found[1])

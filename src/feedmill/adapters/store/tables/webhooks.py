@@ -9,16 +9,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from feedmill.adapters.store.statements import (
-    Query,
-    lock,
-    row,
-    rows,
-    slots,
-    storable,
-    value,
-    write,
-)
+from feedmill.adapters.store import statements as sql
+from feedmill.adapters.store.statements import Query, slots
 from feedmill.adapters.store.tables.codec import (
     INSTANT,
     PLAIN,
@@ -95,56 +87,56 @@ _PAUSE: Final = (
 
 def add_webhook(webhook: Webhook, *, after: int | None = None) -> Query[None]:
     """Store a webhook; its first event is the one after `after`, or after the newest one."""
-    kept = yield from storable(webhook)
-    yield from write(
+    kept = yield from sql.storable(webhook)
+    yield from sql.write(
         f"INSERT INTO webhooks ({', '.join(_NEW)}) VALUES ({slots(len(_NEW))})",
         *_WEBHOOK.row(kept, *_NEW),
     )
-    newest = (yield from value("SELECT @last_seq")) if after is None else after
+    newest = (yield from sql.value("SELECT @last_seq")) if after is None else after
     yield from set_cursor(_consumer(webhook.id), newest)
 
 
 def webhook(webhook_id: str) -> Query[Webhook | None]:
     """The webhook of that id."""
-    found = yield from row(f"{_SELECT} WHERE w.id = $1", webhook_id)
+    found = yield from sql.row(f"{_SELECT} WHERE w.id = $1", webhook_id)
     return None if found is None else _WEBHOOK.value(found)
 
 
 def webhooks() -> Query[tuple[Webhook, ...]]:
     """All webhooks, the oldest first."""
-    found = yield from rows(f"{_SELECT} ORDER BY w.created_at, w.id")
+    found = yield from sql.rows(f"{_SELECT} ORDER BY w.created_at, w.id")
     return tuple(_WEBHOOK.value(one) for one in found)
 
 
 def change_webhook(webhook: Webhook) -> Query[bool]:
     """Store what its owner decides; False when it is gone. The cursor is not changed."""
-    kept = yield from storable(webhook)
-    return (yield from write(_CHANGE, *_WEBHOOK.row(kept, *_OWNERS, "id"))) == 1
+    kept = yield from sql.storable(webhook)
+    return (yield from sql.write(_CHANGE, *_WEBHOOK.row(kept, *_OWNERS, "id"))) == 1
 
 
 def remove_webhook(webhook_id: str) -> Query[bool]:
     """Delete a webhook with its cursor and its dead letters; False when there is none."""
-    gone = yield from write("DELETE FROM webhooks WHERE id = $1", webhook_id)
-    yield from write("DELETE FROM consumer_cursors WHERE consumer = $1", _consumer(webhook_id))
+    gone = yield from sql.write("DELETE FROM webhooks WHERE id = $1", webhook_id)
+    yield from sql.write("DELETE FROM consumer_cursors WHERE consumer = $1", _consumer(webhook_id))
     return gone == 1
 
 
 def rewind_webhook(webhook_id: str, after: int) -> Query[bool]:
     """Deliver again what follows `after`, at once; False when there is no such webhook."""
-    changed = yield from write(
+    changed = yield from sql.write(
         "UPDATE webhooks SET attempts = 0, next_attempt_at = NULL WHERE id = $1", webhook_id
     )
     if changed == 1:
-        newest = yield from value("SELECT @last_seq")
+        newest = yield from sql.value("SELECT @last_seq")
         yield from set_cursor(_consumer(webhook_id), min(after, newest))
     return changed == 1
 
 
 def lease_webhooks(owner: str, *, now: datetime, until: datetime) -> Query[frozenset[str]]:
     """Lease every active webhook that no other process holds; the ids of all leased ones."""
-    free = yield from rows(_FREE, owner, micros(now))
+    free = yield from sql.rows(_FREE, owner, micros(now))
     ids = [webhook_id for (webhook_id,) in free]
-    yield from write(
+    yield from sql.write(
         "UPDATE webhooks SET owner = $1, lease_until = $2 WHERE id @in($3)",
         owner,
         micros(until),
@@ -155,21 +147,23 @@ def lease_webhooks(owner: str, *, now: datetime, until: datetime) -> Query[froze
 
 def release_webhooks(owner: str) -> Query[None]:
     """Give back what is leased."""
-    yield from lock("SELECT 1 FROM webhooks WHERE owner = $1 ORDER BY id FOR UPDATE", owner)
-    yield from write("UPDATE webhooks SET owner = NULL, lease_until = NULL WHERE owner = $1", owner)
+    yield from sql.lock("SELECT 1 FROM webhooks WHERE owner = $1 ORDER BY id FOR UPDATE", owner)
+    yield from sql.write(
+        "UPDATE webhooks SET owner = NULL, lease_until = NULL WHERE owner = $1", owner
+    )
 
 
 def settle_webhook(done: Settlement) -> Query[bool]:
     """Store the result of an attempt; False when the cursor was moved meanwhile or all is gone."""
     # The row first: a cursor that is read with it could be older than what the lock was waited for.
-    yield from lock("SELECT 1 FROM webhooks WHERE id = $1 FOR UPDATE", done.webhook_id)
+    yield from sql.lock("SELECT 1 FROM webhooks WHERE id = $1 FOR UPDATE", done.webhook_id)
     found = yield from webhook(done.webhook_id)
     if found is None or found.cursor != done.after:
         return False
     if done.upto != done.after:
         yield from set_cursor(_consumer(done.webhook_id), done.upto)
     if done.result is not None:
-        yield from write(
+        yield from sql.write(
             _RESULT,
             done.attempts,
             micros_or_none(done.next_attempt_at),
@@ -179,10 +173,10 @@ def settle_webhook(done: Settlement) -> Query[bool]:
             done.webhook_id,
         )
     if done.pause is not None:
-        yield from write(_PAUSE, done.pause, done.webhook_id)
+        yield from sql.write(_PAUSE, done.pause, done.webhook_id)
     if done.letter is not None:
-        letter = yield from storable(done.letter)
-        yield from write(
+        letter = yield from sql.storable(done.letter)
+        yield from sql.write(
             f"INSERT INTO dead_letters ({_LETTER.names()}) VALUES ({slots(8)})",
             *_LETTER.row(letter),
         )
@@ -194,7 +188,7 @@ def dead_letters(
 ) -> Query[Page[DeadLetter]]:
     """Batches that were given up, the oldest first."""
     (last,) = position(after, 1, sign="") or (0,)
-    found = yield from rows(
+    found = yield from sql.rows(
         f"SELECT number, {_LETTER.names()} FROM dead_letters"
         " WHERE webhook_id = $1 AND number > $2 ORDER BY number LIMIT $3",
         webhook_id,
@@ -206,7 +200,7 @@ def dead_letters(
 
 def delete_dead_letters(letter_ids: Sequence[str]) -> Query[int]:
     """Delete dead letters; how many there were."""
-    return (yield from write("DELETE FROM dead_letters WHERE id @in($1)", list(letter_ids)))
+    return (yield from sql.write("DELETE FROM dead_letters WHERE id @in($1)", list(letter_ids)))
 
 
 def _consumer(webhook_id: str) -> str:

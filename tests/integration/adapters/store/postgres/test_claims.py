@@ -36,7 +36,7 @@ from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.codec import micros
 from feedmill.adapters.store.tables.feeds import add_feed
-from feedmill.adapters.store.tables.lanes import shard_of
+from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane, shard_of
 from feedmill.adapters.store.tables.workers import save_worker
 from feedmill.model.worker import Worker
 
@@ -90,9 +90,10 @@ def test_what_somebody_is_about_to_claim_is_passed_by_and_not_waited_for(
         async with stores(migrated_dsn, 2) as (one, two):
             for number in range(4):
                 await one.add_feed(new_feed(number))
+            terms = ClaimTerms("one", NOON, NOON + timedelta(seconds=60), 2, 9)
             half = Held(
                 one.database,
-                lambda c: claims.claim(c, ClaimPlanner(), "one", NOON, 60, 2, 9),
+                lambda c: claims.claim(c, ClaimPlanner(), terms),
             )
             await half.worked()
 
@@ -136,7 +137,8 @@ def test_a_feed_made_due_while_its_lane_is_given_back_does_not_sleep_with_it(
             feed, _ = await one.add_feed(new_feed())
             (claim,) = await claim_all(one)
             back = await Held(
-                one.database, lambda c: release_batcher.release(c, claim.lane, claim.lane.pace, ())
+                one.database,
+                lambda c: release_batcher.release(c, ReleasedLane(claim.lane, claim.lane.pace)),
             ).worked()
 
             due = asyncio.create_task(two.make_due([feed.id], NOON + MINUTE))

@@ -14,8 +14,9 @@ from tests.support.sample_refreshes import HOUR, NOON, claim_all, new_feed
 from feedmill.adapters.store.postgres import lanes
 from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.pool import ConnectionJob, Database, T
-from feedmill.adapters.store.postgres.release_batcher import ReleaseBatcher, ReleasedLane
+from feedmill.adapters.store.postgres.release_batcher import ReleaseBatcher
 from feedmill.adapters.store.postgres.store import PostgresStore
+from feedmill.adapters.store.tables.lanes import ReleasedLane
 from feedmill.errors import StoreError
 from feedmill.model.feed import Claim, HostPace
 

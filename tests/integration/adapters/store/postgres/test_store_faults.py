@@ -27,8 +27,9 @@ from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.commit import commit_group
 from feedmill.adapters.store.postgres.identities import known
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
-from feedmill.adapters.store.postgres.release_batcher import ReleasedLane, release_all
+from feedmill.adapters.store.postgres.release_batcher import release_all
 from feedmill.adapters.store.postgres.store import PostgresStore
+from feedmill.adapters.store.tables.lanes import ReleasedLane
 from feedmill.errors import StoreError
 from feedmill.model.identity import IdentityKey
 

@@ -8,7 +8,7 @@ from tests.support.postgres_contention import Held, stores, until_it_waits
 from tests.support.sample_refreshes import HOUR, NOON, a_refresh, claim_all, new_feed
 
 from feedmill.adapters.store.postgres.claim_planner import LaneSettings, lane_number
-from feedmill.adapters.store.postgres.lane_layout import apply_lane_layout
+from feedmill.adapters.store.postgres.lanes import apply_lane_layout
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.feeds import add_feed
 from feedmill.adapters.store.tables.lanes import shard_of
