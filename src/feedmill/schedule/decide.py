@@ -4,7 +4,7 @@ The order is the policy (D20): outcome, cadence, ttl make the interval that is c
 jitter, freshness and quiet windows make the delay of this once. A Retry-After goes before all.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -12,7 +12,16 @@ from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.errors import UsageError
-from feedmill.model.schedule import Decision, DecisionReason, Hints, Inputs, Outcome, ScheduleState
+from feedmill.model.schedule import (
+    Decision,
+    DecisionReason,
+    Health,
+    Hints,
+    Inputs,
+    Outcome,
+    ScheduleState,
+    Step,
+)
 from feedmill.schedule.delay import (
     add_jitter,
     leave_quiet_windows,
@@ -33,17 +42,16 @@ from feedmill.schedule.interval import (
 _NO_HINTS = Hints()
 _DEFAULTS = ScheduleConfig()
 
-_RULES = (
-    # The interval that is carried on.
-    blend_cadence,
-    raise_to_ttl,
-    raise_to_update_period,
-    # The delay of this once.
+Rule = Callable[[float, Inputs, ScheduleConfig], Step | None]
+
+_INTERVAL_RULES: tuple[Rule, ...] = (blend_cadence, raise_to_ttl, raise_to_update_period)
+_DELAY_RULES: tuple[Rule, ...] = (
     add_jitter,
     wait_out_freshness,
     wait_out_pause,
     leave_quiet_windows,
 )
+_RULES = _INTERVAL_RULES + _DELAY_RULES
 
 
 def outcome_of_status(
@@ -94,11 +102,7 @@ def decide_again(inputs: Inputs, config: ScheduleConfig) -> Decision:
     after = advance_state(inputs.state, inputs.outcome, now=inputs.now, config=config)
     interval = current_interval(inputs.state, config)
     pause = pause_exactly(interval, inputs, config)
-    steps = [pause or step_by_outcome(interval, inputs.outcome, after.health, config)]
-    for rule in () if pause else _RULES:
-        step = rule(steps[-1].after, inputs, config)
-        if step is not None:
-            steps.append(step)
+    steps = (pause,) if pause else _steps(interval, inputs, after.health, config)
     delay_sec = steps[-1].after
     carried = next((step.after for step in reversed(steps) if step.of == "interval"), interval)
     return Decision(
@@ -107,5 +111,16 @@ def decide_again(inputs: Inputs, config: ScheduleConfig) -> Decision:
         delay_sec=delay_sec,
         next_poll_at=inputs.now + timedelta(seconds=delay_sec),
         reason=cast("DecisionReason", steps[0].code),
-        steps=tuple(steps),
+        steps=steps,
     )
+
+
+def _steps(
+    interval: float, inputs: Inputs, health: Health, config: ScheduleConfig
+) -> tuple[Step, ...]:
+    steps = [step_by_outcome(interval, inputs.outcome, health, config)]
+    for rule in _RULES:
+        step = rule(steps[-1].after, inputs, config)
+        if step is not None:
+            steps.append(step)
+    return tuple(steps)

@@ -1,13 +1,90 @@
-"""The one seam between the command line and the other interfaces, which do not know each other.
+"""Starts the servers of `serve`, `api` and `mcp`, and the background tasks beside them.
 
-REST, gRPC and MCP are loaded here, when a command starts them, and nowhere else in the command
-line: so that no other command pays for them. import-linter holds it.
+This is the one seam between the command line and the other interfaces, which do not know each
+other: REST, gRPC and MCP are loaded here, when a command starts them, and nowhere else in the
+command line, so that no other command pays for them. import-linter holds it.
 """
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from feedmill.app.services import announce_egress, file_sinks
+from feedmill.config import Config
+from feedmill.engine.deliver.to_webhooks import run_webhooks
+from feedmill.engine.maintain.retention import run_maintenance
+from feedmill.engine.poll.scheduler import run_forever
+from feedmill.engine.run.gauges import run_counters
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.refresh_report import RefreshReport
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.long_running import (
+    deliver_to_sinks,
+    role_services,
+    run_role,
+    wait_until_stopped,
+    watch_role,
+)
+from feedmill.interfaces.cli.output import show_json_line
+from feedmill.interfaces.cli.run_command import SignalHandler
+from feedmill.model.worker import WorkerRole
+from feedmill.observe.metrics import Metrics
 
 if TYPE_CHECKING:
     from feedmill.interfaces.grpc import OpenServer
+
+_PORT = click.IntRange(0, 65_535)
+
+
+class ListenOptions(NamedTuple):
+    """Addresses to listen on; None: as the settings say."""
+
+    host: str | None
+    port: int | None
+    grpc_port: int | None
+
+
+def listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options --host, --port and --grpc."""
+    for option in (
+        click.option(
+            "--grpc", "grpc_port", type=_PORT, metavar="PORT", help="Also serve gRPC on this port."
+        ),
+        click.option(
+            "--port",
+            type=_PORT,
+            metavar="PORT",
+            help="Port to listen on [FEEDMILL_SERVE_PORT, 8642].",
+        ),
+        click.option(
+            "--host",
+            metavar="ADDRESS",
+            help="Address to listen on [FEEDMILL_SERVE_HOST, 127.0.0.1].",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def serve_until_stopped(
+    config: Config, wanted: ListenOptions, *, with_mill: bool, as_json: bool
+) -> None:
+    """Serve REST, and gRPC when asked for, until SIGTERM or Ctrl-C; with_mill polls as well."""
+    if with_mill:
+        announce_egress(config)
+
+    async def action(services: Services) -> SignalHandler:
+        watch, report, stopping = watch_role()
+        async with AsyncExitStack() as stack:
+            addresses = await _open(stack, services, watch, report.metrics, wanted)
+            _print_addresses(addresses, as_json=as_json)
+            await _work(services, watch, report, with_mill=with_mill)
+        return stopping
+
+    run_role(config, "apply" if with_mill else "await", action, as_json=as_json)
 
 
 def load_rest_server() -> Any:  # noqa: ANN401  # a function; it is checked where it is written
@@ -29,3 +106,53 @@ def load_mcp_transports() -> Any:  # noqa: ANN401  # a module; its names are che
     from feedmill.interfaces import mcp  # noqa: PLC0415
 
     return mcp.load_mcp_transports()
+
+
+async def _open(
+    stack: AsyncExitStack,
+    services: Services,
+    watch: Lifecycle,
+    metrics: Metrics,
+    wanted: ListenOptions,
+) -> dict[str, str]:
+    """Start the servers that are wanted; their addresses."""
+    host, port, grpc_port = wanted
+    addresses: dict[str, str] = {}
+    if grpc_port is not None:
+        bound = host or services.config.serve.host
+        name, number = await stack.enter_async_context(
+            load_grpc_server()(services, bound, grpc_port)
+        )
+        addresses["grpc"] = f"{name}:{number}"
+    rest = load_rest_server()(services, watch, host=host, port=port, metrics=metrics)
+    addresses["rest"] = await stack.enter_async_context(rest)
+    return addresses
+
+
+async def _work(
+    services: Services, watch: Lifecycle, report: RefreshReport, *, with_mill: bool
+) -> None:
+    """Run the background tasks until the lifecycle is stopped."""
+    role: WorkerRole = "run" if with_mill else "api"
+    parts = ("polls",) if with_mill else ()
+    role_tasks = role_services(services, watch, role, report.metrics, parts=parts)
+    async with role_tasks, asyncio.TaskGroup() as group:
+        counting = group.create_task(run_counters(services.store, report.metrics, watch))
+        if with_mill:
+            deliver_to_sinks(group, services, file_sinks(services), watch)
+            group.create_task(run_maintenance(services, watch))
+            group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
+            group.create_task(run_forever(services, watch))
+        try:
+            await wait_until_stopped(watch)
+        finally:
+            counting.cancel()
+
+
+def _print_addresses(addresses: dict[str, str], *, as_json: bool) -> None:
+    if as_json:
+        show_json_line(addresses)
+        return
+    click.echo(f"serving at {addresses['rest']} (see {addresses['rest']}/docs)")
+    if "grpc" in addresses:
+        click.echo(f"gRPC at {addresses['grpc']}")

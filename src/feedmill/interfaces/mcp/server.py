@@ -21,8 +21,13 @@ from feedmill.interfaces.mcp.tool import McpState
 from feedmill.interfaces.mcp.tools.candidates import explain_candidate, list_candidates
 from feedmill.interfaces.mcp.tools.collect_window import collect_window_
 from feedmill.interfaces.mcp.tools.confirm import confirm, insert_selected_
-from feedmill.interfaces.mcp.tools.entries import get_entry, list_entries
-from feedmill.interfaces.mcp.tools.feeds import explain_feed, get_feed, list_feeds
+from feedmill.interfaces.mcp.tools.feeds_and_entries import (
+    explain_feed,
+    get_entry,
+    get_feed,
+    list_entries,
+    list_feeds,
+)
 from feedmill.interfaces.mcp.tools.record_decisions import record_decisions
 from feedmill.interfaces.mcp.tools.screen import list_topics, screen_
 from feedmill.observe.log import logger

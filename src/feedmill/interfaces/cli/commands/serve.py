@@ -4,7 +4,7 @@ import click
 
 from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.run_command import config_of
-from feedmill.interfaces.cli.serving import ListenOptions, listen_options, serve_until_stopped
+from feedmill.interfaces.cli.servers import ListenOptions, listen_options, serve_until_stopped
 
 
 @click.command()
