@@ -29,7 +29,7 @@ from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
-from feedmill.engine.subscribe.add_feed import subscribe
+from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.model.feed import Feed, NewFeed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.observe.log import logger
@@ -86,7 +86,7 @@ class Mill:
     async def subscribe(self, urls: list[str]) -> dict[str, Any]:
         """Subscribe as `feedmill add` does."""
         for wave in _waves(urls):
-            made = await asyncio.gather(*(subscribe(url, self.services) for url in wave))
+            made = await asyncio.gather(*(subscribe_unchecked(url, self.services) for url in wave))
             self.feed_ids += [one.feed.id for one in made]
         return {"feeds": len(self.feed_ids)}
 

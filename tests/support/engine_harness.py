@@ -21,10 +21,10 @@ from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.engine.subscribe.add_feed import subscribe
-from feedmill.model.base import EntryFilter
+from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.model.event import Event, StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
+from feedmill.model.page import EntryFilter
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.schedule import Decision
 from feedmill_demo.server.script import Answering, Request
@@ -98,7 +98,7 @@ class Stage:
             self.publisher.script(target, *answers, host=host)
         own = FeedOverrides(**overrides)
         url = self.publisher.url(target, host=host)
-        return (await subscribe(url, self.services, overrides=own)).feed
+        return (await subscribe_unchecked(url, self.services, overrides=own)).feed
 
     def publish(self, feed: Feed, *answers: Answering) -> None:
         """Let the feed's address answer otherwise from now on."""

@@ -19,10 +19,10 @@ from feedmill.config import Config, StoreConfig
 from feedmill.engine.maintain.retention import purge
 from feedmill.engine.moves.follow import move_feed
 from feedmill.engine.ports.store import Store
-from feedmill.model.base import EntryFilter
 from feedmill.model.candidate import CollectedDocument, Question
 from feedmill.model.entry import Author, Entry
 from feedmill.model.feed import Feed, ImportedOutline
+from feedmill.model.page import EntryFilter
 from feedmill.model.screening import LiveScreen, Topic, TopicSet
 from feedmill.model.token import Token
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook, WebhookSecret

@@ -14,7 +14,7 @@ from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.settings import load_config
 from feedmill.app.services import open_services
-from feedmill.engine.subscribe.add_feed import subscribe
+from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 
 CHILD: Final = Path(__file__).parent / "children" / "command_line_with_faulty_disk.py"
 FLOOR_SEC: Final = 1.0  # no feed may be asked more often, whoever dies
@@ -56,7 +56,7 @@ class Mill:
         """Add the feeds, as `feedmill add` would."""
         async with open_services(load_config(None, self.settings)) as services:
             for address in addresses:
-                await subscribe(address, services)
+                await subscribe_unchecked(address, services)
 
     async def start(
         self, failpoint: str | None = None, *, role: tuple[str, ...] = ("run", "--quiet")

@@ -17,11 +17,11 @@ from tests.support.sample_refreshes import (
 )
 
 from feedmill.engine.ports.store import Store
-from feedmill.model.base import EntryFilter
 from feedmill.model.entry import Entry
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, HostPace, ImportedOutline, Move, MoveCandidate
 from feedmill.model.identity import Added
+from feedmill.model.page import EntryFilter
 from feedmill.model.webhook import Webhook
 
 NEW = "https://new.example/feed"

@@ -21,12 +21,12 @@ from tests.support.sample_refreshes import (
 
 from feedmill.engine.ports.store import Store
 from feedmill.errors import UsageError
-from feedmill.model.base import EntryFilter
 from feedmill.model.entry import Author, Entry, EntryEnclosure
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, FeedOverrides, HostPace, Lane, MoveCandidate
 from feedmill.model.fetch import Hop, Validators
 from feedmill.model.identity import IdentityKey, Removed
+from feedmill.model.page import EntryFilter
 from feedmill.model.schedule import Cadence, Hint, Hints, ScheduleState
 
 MINUTE = timedelta(minutes=1)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.base import EntryFilter, Page
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FetchRecord
 from feedmill.model.identity import IdentityKey, KnownEntry
+from feedmill.model.page import EntryFilter, Page
 from feedmill.model.refresh import Committed, ExistingEntries, Refresh
 from feedmill.model.schedule import Decision
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.base import Page, Value
+from feedmill.model.base import Value
 from feedmill.model.event import Event
+from feedmill.model.page import Page
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook
 
 

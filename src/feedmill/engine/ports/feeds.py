@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.base import Page
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import (
     Feed,
@@ -15,6 +14,7 @@ from feedmill.model.feed import (
     MoveCandidate,
     NewFeed,
 )
+from feedmill.model.page import Page
 
 
 class FeedStore(Protocol):

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.base import Page
 from feedmill.model.candidate import CollectedDocument, Question
 from feedmill.model.feed import BlobRef
+from feedmill.model.page import Page
 from feedmill.model.screening import (
     HeldEntry,
     LiveScreen,

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from feedmill.engine.run.services import Services
 from feedmill.errors import CursorError
-from feedmill.model.base import EntryFilter, Value
+from feedmill.model.base import Value
 from feedmill.model.event import StoredEntry
+from feedmill.model.page import EntryFilter
 from feedmill.normalise.html.sanitise import clean_html
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.metafeeds.items import EntrySource, public_http_url

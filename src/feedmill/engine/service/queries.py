@@ -16,8 +16,8 @@ from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import describe_health
 from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError
-from feedmill.model.base import EntryFilter
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
+from feedmill.model.page import EntryFilter
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.events import event_of_removed_feed
 from feedmill.publish.shapes import (

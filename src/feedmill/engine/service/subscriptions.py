@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.queries import check_intervals, iterate_feeds
-from feedmill.engine.subscribe.add_feed import Subscribed, subscribe, validate_address
+from feedmill.engine.subscribe.add_feed import Subscribed, subscribe_unchecked, validate_address
 from feedmill.engine.subscribe.canonicalise import canonicalise_with
 from feedmill.engine.subscribe.import_list import ADDED, EXISTING, import_outlines
 from feedmill.engine.subscribe.list_formats import Outline, read_list, write_opml
@@ -88,7 +88,9 @@ async def _subscribe(
     wish: FeedWish, own: FeedOverrides, services: Services, subscriber: Subscriber | None
 ) -> Subscribed:
     if wish.as_is:
-        return await subscribe(wish.url, services, title=wish.title, tags=wish.tags, overrides=own)
+        return await subscribe_unchecked(
+            wish.url, services, title=wish.title, tags=wish.tags, overrides=own
+        )
     done = await (subscriber or Subscriber(services)).subscribe(
         wish.url,
         title=wish.title,

@@ -67,7 +67,7 @@ def validate_address(address: str, allow_cidrs: Sequence[str] = ()) -> FeedAddre
     return FeedAddress(plain, unquote(username), unquote(password))
 
 
-async def subscribe(
+async def subscribe_unchecked(
     address: str,
     services: Services,
     *,

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.subscribe.add_feed import Subscribed, add_tags, subscribe
+from feedmill.engine.subscribe.add_feed import Subscribed, add_tags, subscribe_unchecked
 from feedmill.engine.subscribe.host_queue import host_key_of
 from feedmill.engine.subscribe.list_formats import Outline
 from feedmill.engine.subscribe.subscriber import CHOOSE_BEST, FeedChoices, Subscriber
@@ -178,7 +178,9 @@ class _Import:
 
     async def _as_is(self, outline: Outline) -> Subscribed:
         tags = (*self._tags, *outline.tags)
-        return await subscribe(outline.url, self._services, title=outline.title, tags=tags)
+        return await subscribe_unchecked(
+            outline.url, self._services, title=outline.title, tags=tags
+        )
 
     async def _take_unproven(self, outline: Outline, problem: NoFeedError) -> ImportedOutline:
         try:

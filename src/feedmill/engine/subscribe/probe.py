@@ -135,7 +135,7 @@ def split_credentials(address: str) -> tuple[str, FeedOverrides]:
     return plain, FeedOverrides(username=unquote(username), password=unquote(password))
 
 
-def html_page_of(sight: ProbeResult) -> RawDocument | None:
+def document_of(sight: ProbeResult) -> RawDocument | None:
     """The document that came instead of a feed, for discovery."""
     match sight.verdict:
         case Fresh() | Failed() | Gone():

@@ -10,7 +10,7 @@ from feedmill.canonicalise.urls import is_same_site, other_scheme
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.canonicalise import Hooks, canonicalise_with
 from feedmill.engine.subscribe.discover import discover
-from feedmill.engine.subscribe.probe import Prober, ProbeResult, html_page_of
+from feedmill.engine.subscribe.probe import Prober, ProbeResult, document_of
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.engine.subscribe.same_feed import continues_feed, prove_same
 from feedmill.errors import NoFeedError, UsageError
@@ -194,7 +194,7 @@ class AddressResolver:
             return True
         if feed.body_sha256 is not None and feed.body_sha256 == result.seen.digest:
             return True
-        document = html_page_of(result)
+        document = document_of(result)
         if document is None:
             return False
         proof = await prove_same(feed, document, self._services, by_entries=True)

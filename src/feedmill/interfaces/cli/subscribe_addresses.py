@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.engine.run.services import Services
-from feedmill.engine.subscribe.add_feed import Subscribed, add_tags, subscribe
+from feedmill.engine.subscribe.add_feed import Subscribed, add_tags, subscribe_unchecked
 from feedmill.engine.subscribe.subscriber import FeedChoices, Subscriber
 from feedmill.errors import FeedmillError, NoFeedError, UsageError
 from feedmill.interfaces.cli.output import progress, shorten, show_table, style_text
@@ -56,7 +56,7 @@ async def subscribe_all(
     with progress(len(urls), "asking", hide=as_is or len(urls) == 1) as step:
         for url in urls:
             try:
-                answers.append(await _join(url, options, subscriber, as_is=as_is))
+                answers.append(await _subscribe_and_tag(url, options, subscriber, as_is=as_is))
             except (NoFeedError, UsageError) as problem:
                 answers.append(RejectedAddress(url, problem))
             step()
@@ -97,20 +97,20 @@ def print_answers(answers: Sequence[AddAnswer]) -> None:
         click.echo("next: feedmill sync")
 
 
-async def _join(
+async def _subscribe_and_tag(
     url: str, options: AddOptions, subscriber: Subscriber, *, as_is: bool
 ) -> Subscribed | FeedChoices:
-    done = await _met(url, options, subscriber, as_is=as_is)
+    done = await _subscribe(url, options, subscriber, as_is=as_is)
     if isinstance(done, FeedChoices) or done.created:
         return done
     return replace(done, feed=await add_tags(done.feed, options.tags, subscriber.services.store))
 
 
-async def _met(
+async def _subscribe(
     url: str, options: AddOptions, subscriber: Subscriber, *, as_is: bool
 ) -> Subscribed | FeedChoices:
     if as_is:
-        return await subscribe(
+        return await subscribe_unchecked(
             url,
             subscriber.services,
             title=options.title,
@@ -135,7 +135,7 @@ async def _decided(answer: AddAnswer, options: AddOptions, subscriber: Subscribe
     number = click.prompt("Which one", type=click.IntRange(1, len(answer.feeds)), default=1)
     chosen = options._replace(choose=answer.feeds[number - 1].url)
     try:
-        return await _join(answer.page_url, chosen, subscriber, as_is=False)
+        return await _subscribe_and_tag(answer.page_url, chosen, subscriber, as_is=False)
     except (NoFeedError, UsageError) as problem:
         return RejectedAddress(answer.page_url, problem)
 

@@ -22,7 +22,7 @@ from feedmill.interfaces.grpc.messages import (
     read_change,
     read_wish,
 )
-from feedmill.model.base import EntryFilter
+from feedmill.model.page import EntryFilter
 from feedmill.publish.shapes import CanonicalWish, FeedChange, FeedWish
 
 _PART_BYTES: Final = 64 * 1024

@@ -8,7 +8,7 @@ from litestar.di import NamedDependency
 from litestar.params import PathParameter, QueryParameter
 
 from feedmill.interfaces.rest.problems import RequestError
-from feedmill.model.base import EntryFilter
+from feedmill.model.page import EntryFilter
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.publish.shapes import MAX_SEQ
 

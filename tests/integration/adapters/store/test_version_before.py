@@ -30,8 +30,8 @@ from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.model.base import EntryFilter
 from feedmill.model.feed import Feed
+from feedmill.model.page import EntryFilter
 
 HOMES = Path(__file__).parents[3] / "fixtures" / "homes"
 LIMIT_SEC = 300.0

@@ -10,7 +10,7 @@ from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.engine.deliver.log_notifier import LogNotifier
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.subscribe.add_feed import subscribe
+from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.errors import StoreError
 
 
@@ -32,7 +32,7 @@ def test_everybody_who_waits_hears_of_a_new_event(play: Play) -> None:
                 for _ in range(50)
             ]
             await asyncio.sleep(0)
-            await subscribe("https://paper.example/feed", stage.services)
+            await subscribe_unchecked("https://paper.example/feed", stage.services)
 
             assert await asyncio.gather(*waiting) == [True] * 50
             assert await bell.wait_past(0, timeout_sec=0)

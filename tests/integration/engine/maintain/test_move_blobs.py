@@ -35,7 +35,7 @@ from feedmill.engine.maintain.move_blobs import delete_moved, move_blobs
 from feedmill.engine.maintain.retention import pack_raw
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.ports.store import Store
-from feedmill.engine.subscribe.add_feed import subscribe
+from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.errors import ConflictError
 from feedmill.interfaces.cli.main import cli
 from feedmill.model.candidate import CollectedDocument
@@ -60,7 +60,7 @@ class Home:
     async def fill(self) -> None:
         """Versions of one feed, packed and not, in several segments."""
         async with open_services(self.config()) as services:
-            feed = (await subscribe("https://example.com/feed", services)).feed
+            feed = (await subscribe_unchecked("https://example.com/feed", services)).feed
             for version in range(_DOCUMENTS):
                 current = await services.store.feed(feed.id)
                 assert current is not None

@@ -17,7 +17,7 @@ from tests.support.http_and_https_port import both_schemes
 from feedmill.config import MovesConfig
 from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.moves.follow import move_feed, undo_move
-from feedmill.engine.subscribe.add_feed import subscribe
+from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.errors import AddressError, NotFoundError, StoreError, UsageError
 from feedmill.model.feed import Feed
 from feedmill.publish.to_json import feed_wire
@@ -192,7 +192,7 @@ class TestAnnouncements:
 
             assert after.self_url == big
             assert await stage.services.store.aliases(feed.id) == (feed.url,)
-            assert (await subscribe(big, stage.services)).created
+            assert (await subscribe_unchecked(big, stage.services)).created
 
         play(story)
 
@@ -405,7 +405,7 @@ class TestHttps:
                 private.script("/feed", paper(1))
                 private_url = private.url("/feed")
                 url = private_url.replace("https:", "http:")
-                feed = (await subscribe(url, stage.services)).feed
+                feed = (await subscribe_unchecked(url, stage.services)).feed
 
                 await stage.poll(feed)
                 too_soon = [request.path for request in private.requests]
@@ -432,7 +432,7 @@ class TestHttps:
             async with both_schemes(stage.publisher, tls) as private:
                 private.script("/feed", paper(5))
                 url = private.url("/feed").replace("https:", "http:")
-                feed = (await subscribe(url, stage.services)).feed
+                feed = (await subscribe_unchecked(url, stage.services)).feed
                 stage.later(days=37)
 
                 after = await days_of(stage, feed, polls=4)
@@ -451,7 +451,7 @@ class TestHttps:
             async with both_schemes(stage.publisher, tls) as private:
                 open_url = private.url("/feed").replace("https:", "http:")
                 private.script("/feed", announcing(open_url, 1), announcing(open_url, 1, 2))
-                feed = (await subscribe(private.url("/feed"), stage.services)).feed
+                feed = (await subscribe_unchecked(private.url("/feed"), stage.services)).feed
 
                 after = await days_of(stage, feed, polls=4)
 

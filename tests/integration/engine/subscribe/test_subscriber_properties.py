@@ -13,7 +13,7 @@ from feedmill.app.services import open_services
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.engine.subscribe.add_feed import Subscribed, subscribe
+from feedmill.engine.subscribe.add_feed import Subscribed, subscribe_unchecked
 from feedmill.engine.subscribe.subscriber import Subscriber
 from feedmill.model.fetch import FetchPlan, Hop, RawResponse
 
@@ -88,7 +88,7 @@ def test_visitors_with_different_names_at_the_same_time_get_one_feed(names: list
 
 def test_a_feed_that_is_known_by_https_is_known_by_http_while_https_is_out_of_order() -> None:
     async def story(services: Services) -> None:
-        known = await subscribe("https://paper.example/feed", services)
+        known = await subscribe_unchecked("https://paper.example/feed", services)
         await _poll(services)
         fetcher = services.fetcher
         assert isinstance(fetcher, ScriptedFetcher)

@@ -10,7 +10,7 @@ from tests.integration.engine.two_phase.test_insert_selected import refused
 from tests.support.engine_harness import Play, Stage, titles
 from tests.support.two_phase_steps import answer, collect, insert, on
 
-from feedmill.engine.subscribe.add_feed import subscribe
+from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.engine.two_phase.candidate_file import pack_body, with_checksum
 from feedmill.model.candidate import CandidateFile
 
@@ -99,7 +99,7 @@ def test_a_source_that_leads_to_a_stranger_does_not_take_the_strangers_address(p
         stage.publisher.script("/a", answer(on(1, 1)))
         await insert(stage, _of_source(await collect(stage, "/a"), final_url=victim))
 
-        done = await subscribe(victim, stage.services)
+        done = await subscribe_unchecked(victim, stage.services)
 
         assert done.created
 

@@ -68,7 +68,7 @@ SELECT id, feed_no, confirmations, coalesce(confirmed_at, 0),
        request_block, response_block, request_headers, response_headers
   FROM feeds WHERE id = ANY($1::text[]) ORDER BY feed_no FOR NO KEY UPDATE"""
 _CARRIED: Final = (*STATE_COLUMNS, "confirmations", "confirmed_at")
-_CARRY_ON: Final = (
+_UPDATE_FEED: Final = (
     f"UPDATE feeds f SET {', '.join(f'{name} = n.{name}' for name in _CARRIED)}"
     f" FROM {unnest_rows(('feed_no', *_CARRIED))} WHERE f.feed_no = n.feed_no"
 )
@@ -129,7 +129,7 @@ async def commit_group(
     meanwhile counts as lost.
     """
     writings = await _hold(connection, refreshes)
-    ran = await _keep_runs(connection, writings)
+    ran = await _insert_fetches(connection, writings)
     written = [one for one in writings if one.feed_no in ran]
     if written:
         await _write(connection, written, pacing)
@@ -165,7 +165,7 @@ async def _hold_lanes(
     return {row[0]: row[1] for row in rows}
 
 
-async def _keep_runs(connection: PgConnection, writings: Sequence[Writing]) -> Collection[int]:
+async def _insert_fetches(connection: PgConnection, writings: Sequence[Writing]) -> Collection[int]:
     """Write the fetches; the feeds whose run was not there yet (D26)."""
     if not writings:
         return ()
@@ -230,7 +230,7 @@ async def _write(
 ) -> None:
     """Everything but the fetches, for the runs that were not there yet."""
     polled = [one for one in written if not one.refresh.entries_only]
-    await write_rows(connection, _CARRY_ON, [_carried_row(one) for one in polled])
+    await write_rows(connection, _UPDATE_FEED, [_feed_row(one) for one in polled])
     queries = QueryRunner(pacing)
     await _reschedule(connection, polled, queries)
     documents = [document for one in written if (document := _open_document(one)) is not None]
@@ -254,7 +254,7 @@ def _first(row: Row) -> Any:  # noqa: ANN401  # a hash, as text or bytes
     return row[0]
 
 
-def _carried_row(writing: Writing) -> Row:
+def _feed_row(writing: Writing) -> Row:
     """The state of the feed; a 304 or a whole document confirms every entry in it by this row."""
     refresh, seen = writing.refresh, writing.confirmations
     whole = refresh.in_document

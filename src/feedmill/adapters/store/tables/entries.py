@@ -30,8 +30,8 @@ from feedmill.adapters.store.tables.paging import (
     page_of,
     position,
 )
-from feedmill.model.base import EntryFilter, Page
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
+from feedmill.model.page import EntryFilter, Page
 
 _FROM_ENTRIES: Final = "FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
 

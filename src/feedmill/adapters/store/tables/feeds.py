@@ -37,9 +37,9 @@ from feedmill.adapters.store.tables.codec import (
 )
 from feedmill.adapters.store.tables.lanes import hasten, lock_lanes
 from feedmill.adapters.store.tables.paging import page_of, position
-from feedmill.model.base import Page
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, NewFeed
+from feedmill.model.page import Page
 
 _SELECT: Final = (
     f"SELECT f.feed_no, {FEED_COLUMNS} FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"

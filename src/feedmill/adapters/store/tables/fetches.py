@@ -16,9 +16,9 @@ from feedmill.adapters.store.statements import Query, row, rows
 from feedmill.adapters.store.tables.codec import NEVER, Row, instant, json_or_null, micros, strings
 from feedmill.adapters.store.tables.decision_codec import decision_of
 from feedmill.adapters.store.tables.paging import page_of, position
-from feedmill.model.base import Page
 from feedmill.model.feed import FetchRecord
 from feedmill.model.fetch import Headers, Hop
+from feedmill.model.page import Page
 from feedmill.model.schedule import Decision
 
 FETCH_COLUMNS: Final = (

@@ -16,9 +16,9 @@ from feedmill.adapters.store.statements import (
 from feedmill.adapters.store.tables.blobs import INSERT as INSERT_BLOB
 from feedmill.adapters.store.tables.codec import INSTANT, PLAIN, RowCodec, blob_row, json_column
 from feedmill.adapters.store.tables.paging import page_of
-from feedmill.model.base import Page
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import BlobRef
+from feedmill.model.page import Page
 from feedmill.model.screening import HeldEntry, LiveScreen, LiveScreenState, Screening, TopicSet
 
 _COLLECTED: Final = RowCodec(

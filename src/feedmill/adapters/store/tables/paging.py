@@ -11,8 +11,8 @@ from typing import Any, Final, TypeVar
 
 from feedmill.adapters.store.tables.codec import NEVER, Row, instant
 from feedmill.errors import UsageError
-from feedmill.model.base import Page
 from feedmill.model.event import StoredArticle
+from feedmill.model.page import Page
 
 T = TypeVar("T")
 

@@ -22,8 +22,8 @@ from feedmill.adapters.store.tables.codec import (
 )
 from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.adapters.store.tables.workers import set_cursor
-from feedmill.model.base import Page
 from feedmill.model.event import Event
+from feedmill.model.page import Page
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook, WebhookSecret
 
 _WEBHOOK: Final = RowCodec(

@@ -17,7 +17,7 @@ from feedmill.app.settings import set_up_logging
 from feedmill.config import Config, HostConfig, RunConfig, ScheduleConfig
 from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
 from feedmill.engine.run.services import Services
-from feedmill.engine.subscribe.add_feed import subscribe
+from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.interfaces.cli.commands.run import run_engine, show_refresh, show_refresh_json
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.options import context_and_json
@@ -87,7 +87,7 @@ async def _show_village(
             "its reason.\n"
         )
     for address in addresses.values():
-        await subscribe(address, services)
+        await subscribe_unchecked(address, services)
     stopping = await run_engine(
         services,
         duration=duration,

@@ -10,8 +10,8 @@ from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.options import after_option, context_and_json, limit_option
 from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import with_services
-from feedmill.model.base import EntryFilter
 from feedmill.model.event import StoredEntry
+from feedmill.model.page import EntryFilter
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.publish.to_json import entry_wire
 

@@ -12,7 +12,7 @@ from feedmill.app.services import announce_egress
 from feedmill.engine.poll.ingest_one import Ingested, ingest_document, ingest_feed
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.engine.subscribe.add_feed import subscribe
+from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import shorten, show_result
@@ -68,7 +68,9 @@ def ingest_one(
             return await _ingest_file(file, services)
         if feed_id is not None:
             return await ingest_feed(await resolve_feed(feed_id, services), services)
-        return await ingest_feed((await subscribe(feed_url or "", services)).feed, services)
+        return await ingest_feed(
+            (await subscribe_unchecked(feed_url or "", services)).feed, services
+        )
 
     result = with_services(ctx, action, as_json=as_json, config=config)
     show_result(
@@ -89,7 +91,9 @@ async def _ingest_file(file: str, services: Services) -> Ingested:
     """Ingest a file under an address that is never fetched, so that it can be named again."""
     name = "stdin" if file == "-" else Path(file).name
     body = await asyncio.to_thread(_read, file)
-    feed = (await subscribe(f"https://file.invalid/{quote(name)}", services, title=name)).feed
+    feed = (
+        await subscribe_unchecked(f"https://file.invalid/{quote(name)}", services, title=name)
+    ).feed
     paused = replace(feed, paused=True)
     await services.store.change_feed(paused)
     return await ingest_document(RawDocument(body=body, url=None), paused, services)

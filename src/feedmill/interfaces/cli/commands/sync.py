@@ -18,7 +18,7 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES, RefreshReport
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feeds
-from feedmill.engine.subscribe.add_feed import subscribe
+from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.errors import BlobError, FeedmillError, StoreError
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error
 from feedmill.interfaces.cli.options import context_and_json
@@ -133,7 +133,7 @@ async def _degraded(
     click.echo(f"feedmill: WARNING: {warning}", err=True)
     async with open_services(config, memory=True) as services:
         for address in addresses:
-            await subscribe(address, services)
+            await subscribe_unchecked(address, services)
         result = await _sync(services, (), force=True, taps=False, hide=hide)
     return {**result, "persisted": False, "next_due_at": None}
 

@@ -19,7 +19,7 @@ from feedmill.interfaces.cli.options import (
 )
 from feedmill.interfaces.cli.output import shorten, show_json, show_list, show_result, style_text
 from feedmill.interfaces.cli.run_command import pick_one, with_services
-from feedmill.model.base import Page
+from feedmill.model.page import Page
 from feedmill.model.webhook import DeadLetter, Delivery, Webhook
 from feedmill.publish.to_json import dead_letter_wire, format_instant, webhook_wire
 

@@ -26,7 +26,7 @@ from feedmill.interfaces.mcp.tool import (
     tool,
 )
 from feedmill.interfaces.mcp.untrusted import TITLE_CHARS, URL_CHARS, entry_row
-from feedmill.model.base import EntryFilter
+from feedmill.model.page import EntryFilter
 from feedmill.publish.shapes import FeedShape
 from feedmill.screen.texts import clean_line
 

@@ -23,8 +23,8 @@ from feedmill.adapters.store.postgres.commit_batcher import CommitBatcher
 from feedmill.adapters.store.postgres.pool import ConnectionJob, Database, PgConnection, T
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.errors import StoreError
-from feedmill.model.base import EntryFilter
 from feedmill.model.feed import Feed, Lane
+from feedmill.model.page import EntryFilter
 from feedmill.model.refresh import Refresh
 
 Story = Callable[[PostgresStore], Awaitable[None]]

@@ -15,7 +15,7 @@ from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.failpoints import VARIABLE
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.model.base import EntryFilter
+from feedmill.model.page import EntryFilter
 
 ROOT = Path(__file__).parents[5]
 FEEDS = 14  # the first of the second half is odd: it begins with the other end

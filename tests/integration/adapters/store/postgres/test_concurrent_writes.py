@@ -26,10 +26,10 @@ from feedmill.adapters.store.tables.confirmations import spend_ticket
 from feedmill.adapters.store.tables.merge_feeds import merge_feeds
 from feedmill.adapters.store.tables.moves import move_feed
 from feedmill.adapters.store.tables.webhooks import add_webhook, lease_webhooks, settle_webhook
-from feedmill.model.base import EntryFilter
 from feedmill.model.candidate import Question
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, ImportedOutline, Move
+from feedmill.model.page import EntryFilter
 from feedmill.model.screening import HeldEntry
 from feedmill.model.token import Token
 from feedmill.model.webhook import Settlement, Webhook

@@ -9,11 +9,11 @@ from msgspec.structs import asdict, replace
 from tests.support.sample_refreshes import HOUR, NOON, a_refresh, an_entry, new_feed, poll, read
 
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.model.base import EntryFilter
 from feedmill.model.entry import Author, Entry, EntryEnclosure
 from feedmill.model.event import NewEvent
 from feedmill.model.fetch import Hop, Validators
 from feedmill.model.identity import IdentityKey, Removed
+from feedmill.model.page import EntryFilter
 
 T = TypeVar("T")
 

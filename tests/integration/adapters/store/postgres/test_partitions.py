@@ -13,9 +13,9 @@ from tests.support.waiting import hang_guard
 from feedmill.adapters.store.postgres import partitions, purge
 from feedmill.adapters.store.postgres.pool import Database
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.model.base import EntryFilter
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed
+from feedmill.model.page import EntryFilter
 
 LATE = NOON + 60 * DAY
 TABLES = "SELECT tableoid::regclass::text, count(*) FROM {} GROUP BY 1 ORDER BY 1"

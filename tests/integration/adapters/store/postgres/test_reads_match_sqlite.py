@@ -23,8 +23,8 @@ from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.adapters.store.tables import entries
 from feedmill.adapters.store.tables.paging import begins_word
 from feedmill.engine.ports.store import Store
-from feedmill.model.base import EntryFilter
 from feedmill.model.candidate import CollectedDocument
+from feedmill.model.page import EntryFilter
 
 TITLES = [
     "Straße und Maße",

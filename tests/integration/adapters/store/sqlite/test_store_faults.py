@@ -10,8 +10,8 @@ from tests.support.waiting import hang_guard
 
 from feedmill.adapters.store.sqlite.store import SqliteStore, in_memory_store
 from feedmill.errors import StoreError
-from feedmill.model.base import EntryFilter
 from feedmill.model.feed import Feed
+from feedmill.model.page import EntryFilter
 from feedmill.model.refresh import Refresh
 
 

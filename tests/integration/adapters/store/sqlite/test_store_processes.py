@@ -12,7 +12,7 @@ from tests.support.sample_refreshes import HOUR, NOON, a_refresh, an_entry, new_
 from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
-from feedmill.model.base import EntryFilter
+from feedmill.model.page import EntryFilter
 
 ROOT = Path(__file__).parents[5]
 FEEDS = 24

@@ -11,9 +11,9 @@ from tests.support.sample_refreshes import HOUR, NOON, an_entry, new_feed, poll,
 
 from feedmill.adapters.store.sqlite.store import in_memory_store
 from feedmill.engine.ports.store import Store
-from feedmill.model.base import EntryFilter
 from feedmill.model.entry import Entry
 from feedmill.model.feed import Feed
+from feedmill.model.page import EntryFilter
 
 # A document is a set of entries, each in one of two texts; None is a 304.
 DOCUMENTS = st.lists(

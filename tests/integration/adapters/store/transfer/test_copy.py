@@ -24,7 +24,7 @@ from feedmill.app.services import open_services
 from feedmill.config import StoreConfig
 from feedmill.engine.documents.raw_documents import load_body
 from feedmill.errors import ConflictError
-from feedmill.model.base import EntryFilter
+from feedmill.model.page import EntryFilter
 
 OWN_TABLES = {"outbox", "log_head", "cell", "gathered", "transfers", "transfer_parts"}
 

@@ -1,0 +1,30 @@
+"""One page of a list with the cursors of its neighbours, and which entries a list shows."""
+
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from feedmill.model.base import Value
+
+T = TypeVar("T")
+
+
+class EntryFilter(Value):
+    """Which entries a list shows, and in which order."""
+
+    feed_id: str | None = None
+    feed_ids: tuple[str, ...] | None = None  # any of these; an empty list lets nothing through
+    tag: str | None = None
+    category: str | None = None
+    since: datetime | None = None  # first_seen, inclusive
+    until: datetime | None = None  # first_seen, exclusive
+    text: str | None = None  # prefix of a word in the title
+    include_removed: bool = False
+    newest_first: bool = False  # of entries that came in together, the newest first; else the last
+
+
+class Page(Value, Generic[T]):
+    """One page of a list, with the cursors of the next and the previous one."""
+
+    items: tuple[T, ...]
+    next: str | None = None
+    previous: str | None = None  # only where a list can be read backwards
