@@ -1,12 +1,15 @@
-"""What all tests share: how hypothesis looks for counter-examples, and the servers.
+"""What all tests share: how hypothesis looks for counter-examples, the order, and the servers.
 
 `make test` tries the same examples every time, so that a green tree stays green; `make fuzz` and
 HYPOTHESIS_PROFILE=explore look for new ones.
 """
 
 import os
+from pathlib import Path
+from typing import Final
 
-from hypothesis import settings
+import pytest
+from hypothesis import is_hypothesis_test, settings
 from tests.support.servers.databases import (  # noqa: F401 - likewise
     emptied_dsn,
     migrated_dsn,
@@ -20,6 +23,32 @@ from tests.support.servers.fixtures import (  # noqa: F401 - pytest finds fixtur
     valkey_server,
 )
 
-settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("steady", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("explore", deadline=None, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+_FOLDER: Final = Path(__file__).parent
+# These kill and restart processes and wait for them: they begin first, so that in the end no
+# test process is left alone with one of them.
+_LONG: Final = (
+    "integration/crash",
+    "integration/chaos",
+    "integration/roles",
+    "integration/hostile",
+)
+
+
+@pytest.hookimpl(trylast=True)  # after the order was drawn
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the long tests first, and let `make coverage` do without the laws.
+
+    Plain tests take every branch of the pure packages; a law takes them a hundred times.
+    """
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker(pytest.mark.no_cover)
+    items.sort(key=_is_short)
+
+
+def _is_short(item: pytest.Item) -> bool:
+    return not item.path.relative_to(_FOLDER).as_posix().startswith(_LONG)

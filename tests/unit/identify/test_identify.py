@@ -944,6 +944,7 @@ def outcome(changes: Changes) -> list[str]:
     return sorted(lines)
 
 
+@pytest.mark.no_cover  # a very long input: tracing it would take most of the time
 def test_ten_thousand_items_at_once_are_all_told_apart() -> None:
     ledger = Ledger()
     items = [post(n) for n in range(10_000)]

@@ -185,6 +185,7 @@ def test_words_alone_are_never_changed(words: str) -> None:
     assert clean_text(words) == words
 
 
+@pytest.mark.no_cover  # a very long input: tracing it would take most of the time
 @pytest.mark.parametrize(
     "unit",
     [

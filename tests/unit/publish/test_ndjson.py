@@ -22,6 +22,10 @@ def event(**data: object) -> Event:
     )
 
 
+def test_values_become_one_line_each() -> None:
+    assert json_lines([1, "a\u2028b"]) == json_line(1) + json_line("a\u2028b")
+
+
 @given(st.text())
 def test_a_line_has_no_line_end_but_its_own_and_reads_back_as_it_was(text: str) -> None:
     text = text.encode("utf-8", "replace").decode()

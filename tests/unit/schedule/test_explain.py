@@ -181,3 +181,45 @@ def test_an_answer_that_stays_fresh_is_explained_by_the_moment_at_which_it_goes_
         "The last answer is fresh until 2025-10-14 03:50:00 UTC (max-age), so the poll waits for that."
         in sentences
     )
+
+
+def test_update_period_of_the_publisher_is_explained_as_its_wish() -> None:
+    said = PublisherHints(update_period="daily", update_frequency=2)
+    decision = decide_next_poll(
+        ScheduleState(interval_sec=900),
+        outcome_of_status(304),
+        merge_hints(Hints(), publisher=said, seen_at=NOW),
+        now=NOW,
+        feed_id="feed",
+        config=STILL,
+    )
+
+    assert any("asks for 12 h between polls" in one for one in explain_decision(decision))
+
+
+def test_pause_that_an_earlier_answer_asked_for_is_explained() -> None:
+    decision = decide_next_poll(
+        ScheduleState(interval_sec=900),
+        outcome_of_status(403, retry_after_sec=7_200),
+        now=NOW,
+        feed_id="feed",
+        config=STILL,
+    )
+
+    assert "The server asked for a pause that lasts another 2 h." in explain_decision(decision)
+
+
+def test_quiet_hours_that_leave_no_open_hour_are_explained_as_ignored() -> None:
+    said = PublisherHints(skip_hours=tuple(range(24)))
+    decision = decide_next_poll(
+        ScheduleState(interval_sec=900),
+        outcome_of_status(304),
+        merge_hints(Hints(), publisher=said, seen_at=NOW),
+        now=NOW,
+        feed_id="feed",
+        config=STILL,
+    )
+
+    assert "The publisher excludes every hour of the week, which is ignored." in explain_decision(
+        decision
+    )

@@ -37,6 +37,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.no_cover  # a very long input: tracing it would take most of the time
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_page_is_read_to_its_end_and_leads_to_a_short_list(kind: str) -> None:
     piece = HOSTILE[kind]

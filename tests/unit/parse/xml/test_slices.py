@@ -270,6 +270,7 @@ def test_a_character_that_holds_the_byte_of_a_tag_does_not_mislead() -> None:
     assert [(entry.id, entry.slice) for entry in feed.entries] == [("g1", None)]
 
 
+@pytest.mark.no_cover  # a very long input: tracing it would take most of the time
 def test_a_document_with_very_many_odd_tags_has_no_slices() -> None:
     text = f"\ufeff<rss><channel>{'<a>' * 60_000}{'</a>' * 60_000}".encode("utf-16-le")
 

@@ -1,0 +1,228 @@
+"""Each thing that happened to a feed is one event with what a reader needs to know."""
+
+from datetime import timedelta
+from typing import Literal
+
+import pytest
+from msgspec.structs import replace
+from tests.support.sample_refreshes import IDENTIFY, NOON, an_entry, new_feed
+
+from feedmill.identify.identify import identify
+from feedmill.model.event import NewEvent
+from feedmill.model.feed import Feed, Move
+from feedmill.model.identity import (
+    Added,
+    Change,
+    Changes,
+    ChangeSummary,
+    FeedIdentity,
+    Identified,
+    IdentityKey,
+    KnownEntry,
+    Rekeyed,
+    Remap,
+    Removed,
+    Revised,
+    Touched,
+)
+from feedmill.model.parsed import Slice
+from feedmill.model.schedule import ScheduleState
+from feedmill.publish.events import (
+    FLOOD,
+    event_of_held_move,
+    event_of_merge,
+    event_of_move,
+    event_of_new_feed,
+    event_of_removed_feed,
+    event_of_state,
+    events_of_changes,
+)
+
+FEED = Feed(
+    id="f",
+    url="https://paper.example/feed",
+    feed_key="https://paper.example/feed",
+    created_at=NOON,
+    next_poll_at=NOON,
+    schedule=ScheduleState(interval_sec=900),
+)
+KNOWN = KnownEntry(entry_id=1, entry_uid="known", feed_id="f")
+MOVE = Move(
+    from_url="https://paper.example/feed",
+    to_url="https://paper.example/new",
+    source="redirect",
+    proof="content",
+    moved_at=NOON,
+)
+
+
+def seen(name: str, piece: Slice | None = None) -> Identified:
+    """An entry of a document; with a slice, as a feed in XML has it."""
+    entry = replace(an_entry(name), slice=piece)
+    return identify([entry], FeedIdentity(feed_id="f", feed_key=FEED.feed_key), IDENTIFY)[0]
+
+
+def told(
+    *changes: Change,
+    removed: tuple[Removed, ...] = (),
+    summary: ChangeSummary = ChangeSummary(),  # noqa: B008  # frozen
+) -> list[NewEvent]:
+    """The events of a document that changed this."""
+    return list(
+        events_of_changes(
+            Changes(changes=changes, summary=summary),
+            removed,
+            feed=FEED,
+            fetch_id="fetch",
+            now=NOON,
+            previous_fetch_id="before",
+        )
+    )
+
+
+def added(article: Literal["new", "duplicate"] = "new", piece: Slice | None = None) -> Added:
+    return Added(seen=seen("a", piece), entry_uid="uid", new_keys=(), article=article)
+
+
+def revised() -> Revised:
+    return Revised(
+        known=KNOWN,
+        seen=seen("a"),
+        matched_by="guid",
+        changed=("title",),
+        new_keys=(),
+        article="same",
+    )
+
+
+@pytest.mark.parametrize("article", ["new", "duplicate"])
+def test_added_entry_says_whether_its_article_is_known_from_another_source(
+    article: Literal["new", "duplicate"],
+) -> None:
+    (event,) = told(added(article))
+
+    assert (event.type, event.feed_id, event.entry_uid) == ("new_entry", "f", "uid")
+    assert event.data["title"] == "About a"
+    assert event.data["duplicate_article"] == (article == "duplicate")
+
+
+@pytest.mark.parametrize(
+    ("piece", "reference"),
+    [
+        (None, {"fetch_id": "fetch", "offset": None, "length": None}),
+        (
+            Slice(offset=7, length=9, digest="d"),
+            {"fetch_id": "fetch", "offset": 7, "length": 9},
+        ),
+    ],
+)
+def test_added_entry_points_at_its_bytes_in_the_raw_document(
+    piece: Slice | None, reference: dict[str, object]
+) -> None:
+    (event,) = told(added(piece=piece))
+
+    assert event.data["raw_refs"] == [reference]
+
+
+def test_revised_entry_names_the_fields_that_changed() -> None:
+    (event,) = told(revised())
+
+    assert (event.type, event.entry_uid) == ("entry.updated", "known")
+    assert (event.data["changed"], event.data["restored"]) == (["title"], False)
+
+
+def test_touched_entry_is_no_event() -> None:
+    assert told(Touched(known=KNOWN, matched_by="guid")) == []
+
+
+def test_new_guids_for_a_whole_feed_are_one_event() -> None:
+    key = IdentityKey(type="guid", value="g")
+
+    (event,) = told(Rekeyed(feed_id="f", remaps=(Remap(entry_id=1, old=key, new=key),) * 3))
+
+    assert (event.type, event.data) == ("feed.rekeyed", {"entries": 3, "fetch_id": "fetch"})
+
+
+def test_removed_entry_comes_with_its_reason() -> None:
+    (event,) = told(removed=(Removed(known=KNOWN, reason="tombstone", comment="withdrawn"),))
+
+    assert (event.type, event.entry_uid) == ("entry.removed", "known")
+    assert (event.data["reason"], event.data["comment"]) == ("tombstone", "withdrawn")
+
+
+@pytest.mark.parametrize(
+    ("count", "types"),
+    [
+        pytest.param(FLOOD, ["entry.updated", "history.rewritten"], id="each revision is told"),
+        pytest.param(FLOOD + 1, ["history.rewritten"], id="one event stands for a flood"),
+    ],
+)
+def test_rewritten_history_is_told_with_the_fetch_before_it(count: int, types: list[str]) -> None:
+    events = told(revised(), summary=ChangeSummary(revised=count, history_rewritten=True))
+
+    assert [event.type for event in events] == types
+    assert events[-1].data == {
+        "revised": count,
+        "fetch_id": "fetch",
+        "previous_fetch_id": "before",
+        "told_one_by_one": len(types) == 2,
+    }
+
+
+def test_change_of_health_is_an_event_and_no_change_is_none() -> None:
+    failing = replace(
+        FEED,
+        schedule=replace(FEED.schedule, health="suspect"),
+        last_result="timeout",
+        last_detail="after 30 s",
+    )
+
+    (event,) = event_of_state(FEED, failing, now=NOON)
+
+    assert event.type == "feed.state"
+    assert event.data == {
+        "before": "active",
+        "after": "suspect",
+        "reason": "timeout",
+        "detail": "after 30 s",
+    }
+    assert event_of_state(failing, failing, now=NOON) == ()
+
+
+def test_subscription_and_its_end_name_address_and_tags() -> None:
+    new = new_feed(1)
+
+    start, end = event_of_new_feed(new), event_of_removed_feed(FEED, now=NOON)
+
+    assert (start.type, start.data["url"], start.data["tags"]) == (
+        "feed.added",
+        new.url,
+        list(new.tags),
+    )
+    assert (end.type, end.data["url"], end.occurred_at) == ("feed.removed", FEED.url, NOON)
+
+
+def test_move_and_its_undoing_are_told_at_their_own_moments() -> None:
+    later = NOON + timedelta(days=1)
+
+    made = event_of_move(FEED, MOVE)
+    undone = event_of_move(FEED, replace(MOVE, undone_at=later))
+
+    assert (made.type, made.occurred_at, made.data["undone"]) == ("feed.moved", NOON, False)
+    assert (undone.occurred_at, undone.data["undone"]) == (later, True)
+
+
+def test_move_that_is_held_back_says_why() -> None:
+    event = event_of_held_move(FEED, MOVE.to_url, "other-feed", now=NOON)
+
+    assert event.type == "feed.move_held"
+    assert event.data == {"url": FEED.url, "to_url": MOVE.to_url, "reason": "other-feed"}
+
+
+def test_merge_belongs_to_the_feed_that_stays() -> None:
+    other = replace(FEED, id="g", url="https://paper.example/g")
+
+    event = event_of_merge(other, FEED, MOVE.proof, now=NOON)
+
+    assert (event.type, event.feed_id) == ("feed.merged", "f")
+    assert (event.data["from"], event.data["into"]) == ("g", "f")
