@@ -23,7 +23,7 @@ from feedmill.model.identity import (
     Remap,
     Removed,
     Revised,
-    Touched,
+    UnchangedEntry,
 )
 from feedmill.model.parsed import Slice
 from feedmill.model.schedule import ScheduleState
@@ -132,7 +132,7 @@ def test_revised_entry_names_the_fields_that_changed() -> None:
 
 
 def test_touched_entry_is_no_event() -> None:
-    assert told(Touched(known=KNOWN, matched_by="guid")) == []
+    assert told(UnchangedEntry(known=KNOWN, matched_by="guid")) == []
 
 
 def test_new_guids_for_a_whole_feed_are_one_event() -> None:
