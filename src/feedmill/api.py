@@ -1,4 +1,5 @@
 """The library: every pure stage under one short name, documented in docs/reference/library.md."""
+# Tested in tests/unit/docs/
 
 from feedmill.canonicalise.pasted_url import resolve_url
 from feedmill.canonicalise.policies import canonical_link, cleanliness

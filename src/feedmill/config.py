@@ -2,6 +2,7 @@
 
 Names follow the seeds where a seed gives one (002 §6.1 and §8, 003 §6).
 """
+# Tested in tests/unit/adapters/test_settings.py
 
 from typing import Literal
 

@@ -38,6 +38,7 @@
 A publisher's bad feed, address or answer is not a surprise: it is a value with a short, stable
 reason (`Unreadable`, `Refused`, `Failed`).
 """
+# Tested in tests/unit/interfaces/grpc/test_errors.py
 
 from collections.abc import Sequence
 

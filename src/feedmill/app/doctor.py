@@ -1,4 +1,5 @@
 """`feedmill doctor` and the readiness checks of a role."""
+# Tested in tests/integration/roles/test_health_and_readiness.py
 
 import asyncio
 from pathlib import Path

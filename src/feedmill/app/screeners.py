@@ -1,4 +1,5 @@
 """Screeners with their adapters, their installed models, and the bundled topics and evaluation sets."""
+# Tested in tests/integration/interfaces/cli/
 
 import asyncio
 import os

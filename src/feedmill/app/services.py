@@ -1,4 +1,5 @@
 """Composition root: opens store, raw store, fetcher, sinks and bus with their concrete adapters."""
+# Tested in tests/integration/interfaces/cli/
 
 import os
 from collections.abc import AsyncIterator, Callable

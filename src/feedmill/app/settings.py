@@ -1,4 +1,5 @@
 """Settings and logging of a process, read from the environment."""
+# Tested in tests/integration/interfaces/cli/
 
 import os
 import socket

@@ -1,4 +1,5 @@
 """Migrations, and transfer and comparison of a SQLite and a PostgreSQL store."""
+# Tested in tests/integration/interfaces/cli/
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,5 @@
 """Follows the event log: each event once and in order, reconnecting as often as needed."""
+# Tested in tests/integration/client/
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator

@@ -1,4 +1,5 @@
 """Compares a document with the known rows: known x seen -> Added | Revised | Touched | Skipped | Rekeyed | Conflict."""
+# Tested in tests/unit/identify/
 
 from collections.abc import Collection, Iterable, Sequence
 

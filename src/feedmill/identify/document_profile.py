@@ -3,6 +3,7 @@
 A guid that half of the items share is no guid; a link that two items share is no identity.
 Both are judged over the whole document, so the rows whose slices were only touched count too.
 """
+# Tested in tests/unit/identify/
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Sequence

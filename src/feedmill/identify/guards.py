@@ -1,4 +1,5 @@
 """Guards of D8: when a matching key may be trusted, so that no other feed's row is overwritten."""
+# Tested in tests/unit/identify/
 
 from collections.abc import Callable, Iterable, Sequence
 

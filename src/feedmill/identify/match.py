@@ -4,6 +4,7 @@ Matching goes from the strongest evidence to the weakest, each step over the who
 a row is given away once. So two items of one document never become one entry, and the order of
 the document changes nothing.
 """
+# Tested in tests/unit/identify/
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence

@@ -4,6 +4,7 @@ A key belongs to one row for ever (entry_identities is unique), so a key that is
 where it is, and the item registers what is free. Who goes first does not depend on the order of
 the document.
 """
+# Tested in tests/unit/identify/
 
 from collections.abc import Iterable, Mapping, Sequence
 

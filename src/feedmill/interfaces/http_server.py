@@ -4,6 +4,7 @@ uvicorn speaks HTTP. Added here: a limit on the time that the head of a request 
 kept-alive connection too), a limit on the time of its body, a maximum number of connections, and a
 way for an application to abort the connection of a client that reads nothing.
 """
+# Tested in tests/integration/interfaces/rest/
 
 import asyncio
 import logging

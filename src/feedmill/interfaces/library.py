@@ -6,6 +6,7 @@
 
 Nothing is stored. The pure functions of the library are in feedmill.api.
 """
+# Tested in tests/integration/canonicalise/
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial

@@ -4,6 +4,7 @@ A request that names another host is refused: a page that makes its own name poi
 (DNS rebinding) sends that name. On loopback, as long as no token was ever made, everybody on the
 machine may do everything; the first token closes that (D30).
 """
+# Tested in tests/integration/interfaces/rest/
 
 import math
 import re

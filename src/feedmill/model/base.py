@@ -1,4 +1,5 @@
 """The base class of every value in feedmill."""
+# Tested in tests/unit/adapters/store/postgres/test_parameters.py
 
 from typing import dataclass_transform
 

@@ -7,6 +7,7 @@ changed by hand, cut short or written by another version is refused as a whole.
 A program may ask for an insertion; only a person answers. A yes makes one ticket, good once, for a short
 time, and only for the very selection that the person was shown.
 """
+# Tested in tests/integration/interfaces/cli/commands/test_screen_and_models.py
 
 from datetime import datetime
 from typing import Literal

@@ -3,6 +3,7 @@
 The search itself has no I/O. It asks (`Ask`, `Lookup`) and is answered (`Seen`, `Existing`), so
 that everything it decided can be replayed and shown to a person.
 """
+# Tested in tests/unit/engine/subscribe/test_canonicalise.py
 
 from typing import Any, Literal
 

@@ -2,6 +2,7 @@
 
 Field names are those of seed 002 §5.2 wherever it gives one.
 """
+# Tested in tests/unit/identify/test_hashes.py
 
 from datetime import datetime
 from typing import Literal

@@ -1,4 +1,5 @@
 """Events of the gapless log, and entries, revisions and articles as they are stored."""
+# Tested in tests/unit/interfaces/grpc/test_proto_file.py
 
 from datetime import datetime
 from typing import Any, Literal

@@ -2,6 +2,7 @@
 
 Field names are those of seed 002 §5 wherever it gives one.
 """
+# Tested in tests/contracts/store/test_moves_and_merges.py
 
 from datetime import datetime
 from typing import Literal

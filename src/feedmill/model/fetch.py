@@ -3,6 +3,7 @@
 Header values are text in which each character is one octet (ISO-8859-1), so that a validator
 goes back byte for byte as it came.
 """
+# Tested in tests/unit/fetch/test_judge.py
 
 from typing import Literal
 

@@ -3,6 +3,7 @@
 Entry -> Identified ; Identified x KnownEntry -> Added | Revised | Touched | Skipped
                                                  | Rekeyed | Conflict
 """
+# Tested in tests/unit/publish/test_events.py
 
 from datetime import datetime
 from typing import Literal

@@ -1,4 +1,5 @@
 """One page of a list with the cursors of its neighbours, and which entries a list shows."""
+# Tested in tests/contracts/store/test_moves_and_merges.py
 
 from datetime import datetime
 from typing import Generic, TypeVar

@@ -4,6 +4,7 @@ Nothing here is cleaned, sanitised or believed: text constructs keep their marku
 strings that stood in the document. Links are resolved against xml:base and the document's URL,
 because only the parser knows the base of each element.
 """
+# Tested in tests/unit/parse/formats/test_rss.py
 
 from typing import Literal
 

@@ -1,4 +1,5 @@
 """What one refresh commits, and what the store answers."""
+# Tested in tests/integration/engine/poll/test_lane_worker_host_pause.py
 
 from datetime import datetime
 

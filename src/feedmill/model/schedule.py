@@ -3,6 +3,7 @@
 Everything here is plain data that a store can keep, so that a decision can be explained long
 after it was made and replayed under another policy (D23).
 """
+# Tested in tests/unit/publish/test_to_json.py
 
 from datetime import datetime
 from typing import Generic, Literal, TypeVar

@@ -5,6 +5,7 @@ another step, and is recorded too.
 
 Live screens are rules by which polling holds new entries for review.
 """
+# Tested in tests/contracts/store/test_held_entries.py
 
 from datetime import datetime
 from typing import Literal

@@ -1,4 +1,5 @@
 """Storage: segments of the raw store with their faults, and the transfer of one store into another."""
+# Tested in tests/integration/adapters/store/transfer/test_compare.py
 
 from datetime import datetime
 from typing import Literal

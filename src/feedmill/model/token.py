@@ -1,4 +1,5 @@
 """API tokens, their scopes, and the authenticated caller of a request."""
+# Tested in tests/unit/docs/test_reference.py
 
 from datetime import datetime
 from typing import Final, Literal

@@ -1,4 +1,5 @@
 """Webhooks: endpoints, delivery state, and dead letters."""
+# Tested in tests/contracts/store/test_tokens_and_webhooks.py
 
 from datetime import datetime
 from typing import Literal

@@ -1,4 +1,5 @@
 """Worker processes that share a store: their lanes and their readiness."""
+# Tested in tests/contracts/store/test_workers.py
 
 from datetime import datetime
 from typing import Literal

@@ -1,4 +1,5 @@
 """Counters and histograms of 002 §4.9, without per-feed labels: those figures live in the store."""
+# Tested in tests/unit/interfaces/test_health_page.py
 
 from collections.abc import Sequence
 from typing import Final

@@ -4,6 +4,7 @@ The mean over the nearer half of the examples, less two thirds of the mean over 
 sentences about something else. Averages beat the single nearest example; the margin over the
 background is what keeps a journal's unrelated papers out.
 """
+# Tested in tests/unit/screen/test_bm25_and_embedding_scores.py
 
 from collections.abc import Sequence
 from heapq import nlargest

@@ -4,6 +4,7 @@ Stuffing a text with a topic's words beats every local scorer, and instructions 
 language models. Neither can be recognised for certain, so a sign never drops a candidate: it
 only keeps any method from suggesting more than "unsure".
 """
+# Tested in tests/unit/screen/test_fusion.py
 
 import re
 from collections.abc import Iterator, Sequence

@@ -6,6 +6,7 @@ sweep     what nothing points into goes after a grace period
 verify    index ↔ bytes
 carry     a whole sealed segment out of one raw store and into another, byte for byte
 """
+# Tested in tests/contracts/blobs/
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence

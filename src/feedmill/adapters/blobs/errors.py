@@ -1,4 +1,5 @@
 """Errors of the raw store: a stable reason for each errno, with advice."""
+# Tested in tests/contracts/blobs/
 
 import errno
 from typing import Final

@@ -3,6 +3,7 @@
 A packed segment is self-contained: a record names the place of its prefix in the same segment, so
 a body can be read although its predecessor was forgotten by the index.
 """
+# Tested in tests/contracts/blobs/
 
 from collections import OrderedDict
 from collections.abc import Iterator

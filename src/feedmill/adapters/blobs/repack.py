@@ -11,6 +11,7 @@ process may have read a pointer just before the index forgot it, and commit it j
 without pointers is condemned first, and goes when it is still without them after the grace period, which
 is much longer than any refresh.
 """
+# Tested in tests/contracts/blobs/
 
 from collections.abc import Sequence
 from contextlib import suppress

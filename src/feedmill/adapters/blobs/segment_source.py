@@ -3,6 +3,7 @@
 Everything that is done with sealed segments (reading, re-encoding, sweeping, verifying) is written
 once, against this. All of it blocks; a storage is used on threads of its own.
 """
+# Tested in tests/contracts/blobs/
 
 import re
 from collections.abc import Callable

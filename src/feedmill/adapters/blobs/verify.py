@@ -1,4 +1,5 @@
 """Verifies that the index and the stored bytes agree, both ways."""
+# Tested in tests/contracts/blobs/
 
 from collections.abc import Collection, Iterator, Sequence
 

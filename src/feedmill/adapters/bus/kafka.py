@@ -5,6 +5,7 @@ The producer is idempotent, waits for all replicas in sync and never gives a mes
 and what has arrived is a beginning of each partition. Kafka drops repetitions of one producer only;
 those of a relay that died are for the reader to know by their id.
 """
+# Tested in tests/contracts/bus/
 
 import asyncio
 import logging

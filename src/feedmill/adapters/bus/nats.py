@@ -8,6 +8,7 @@ it along, and what comes again after the window of duplicates is refused too.
 A connection is never mended by the client: it would send what was written meanwhile before what was
 lost. It is dropped, and the next delivery begins with a new one.
 """
+# Tested in tests/contracts/bus/
 
 import asyncio
 import re

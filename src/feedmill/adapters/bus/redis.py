@@ -4,6 +4,7 @@ One script appends a window as a whole. It leaves out what the stream has, and i
 when the stream has lost events that it had acknowledged: an entry that comes after a hole can never
 be followed by the one that is missing, because ids only grow.
 """
+# Tested in tests/contracts/bus/
 
 import asyncio
 from collections.abc import Sequence

@@ -3,6 +3,7 @@
 libcurl hands over every line and chunk as it comes. Whatever passes a limit ends the transfer
 here, with the reason kept; nothing raises inside libcurl's callbacks.
 """
+# Tested in tests/integration/adapters/http/
 
 import re
 

@@ -1,4 +1,5 @@
 """Bundled screening data: default topics, background, reference population, evaluation sets."""
+# Tested in tests/integration/adapters/screeners/test_embedding.py
 
 from functools import cache
 from importlib.resources import files

@@ -2,6 +2,7 @@
 
 It is a cache. A file that cannot be opened or written costs time, never a result.
 """
+# Tested in tests/integration/engine/two_phase/test_screen.py
 
 import asyncio
 import sqlite3

@@ -1,4 +1,5 @@
 """Screeners that need no model: by words (BM25), and by decisions from outside."""
+# Tested in tests/integration/engine/two_phase/test_screen.py
 
 import asyncio
 from collections.abc import Sequence

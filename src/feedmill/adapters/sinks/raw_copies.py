@@ -3,6 +3,7 @@
 For batch consumers that want the bytes as files: out/raw/2025-10-14/<fetch_id>.blob.
 Off by default; the raw store holds the same bytes in a fifth of the space and less.
 """
+# Tested in tests/integration/adapters/sinks/test_ndjson.py
 
 import asyncio
 import os

@@ -3,6 +3,7 @@
 SQLite is migrated when it is opened. PostgreSQL is migrated by `feedmill migrate`, `run` and `init`;
 other commands wait for them, or say that the database has to be migrated.
 """
+# Tested in tests/contracts/store/
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -3,6 +3,7 @@
 `read` runs one statement, `look` several on one snapshot, `write` a transaction. What is hot or differs
 for good reasons (claims, commits, identities, the event log, retention) is in the store of each database.
 """
+# Tested in tests/contracts/store/
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence

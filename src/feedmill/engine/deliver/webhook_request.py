@@ -1,4 +1,5 @@
 """Sends one batch to one webhook, and decides what the answer changes: cursor, retry, dead letter."""
+# Tested in tests/integration/engine/deliver/
 
 from datetime import timedelta
 from typing import Final, NamedTuple

@@ -4,6 +4,7 @@
 keys to look up, one query recalls them, `compare` (pure) says what the document changes.
 `candidate_of` shows an item to people and screeners before it becomes an entry.
 """
+# Tested in tests/integration/engine/poll/
 
 import asyncio
 from datetime import datetime

@@ -4,6 +4,7 @@ A permanent redirect, itunes:new-feed-url, a changed self link and https each na
 of them is stored with the feed, together with how often and since when it was seen. It is tried
 after some sightings over two days; then follow.py asks for a proof that it is the same feed. Pure.
 """
+# Tested in tests/integration/engine/moves/
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

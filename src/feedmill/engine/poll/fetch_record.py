@@ -1,4 +1,5 @@
 """What is stored about one poll: the record of the request, and the facts about the feed it changed."""
+# Tested in tests/integration/engine/poll/
 
 from datetime import datetime
 

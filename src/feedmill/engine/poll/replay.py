@@ -1,4 +1,5 @@
 """Replays a feed's last raw document through today's parser: shows what would change, or writes it."""
+# Tested in tests/integration/engine/poll/
 
 from msgspec.structs import replace
 

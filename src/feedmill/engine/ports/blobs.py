@@ -1,4 +1,5 @@
 """Ports: raw bytes, durable before anything reads them, and their index."""
+# Tested in tests/contracts/
 
 from collections.abc import Collection, Sequence
 from datetime import datetime

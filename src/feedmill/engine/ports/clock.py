@@ -1,4 +1,5 @@
 """Port: time, waiting and new ids."""
+# Tested in tests/contracts/
 
 from datetime import datetime
 from typing import Protocol

@@ -1,4 +1,5 @@
 """Store protocols: what a document is compared with, its commit, stored entries, records of requests."""
+# Tested in tests/contracts/
 
 from collections.abc import Sequence
 from datetime import datetime

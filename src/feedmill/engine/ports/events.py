@@ -1,4 +1,5 @@
 """Ports: the event log with its cursors, sinks and buses that events go to, webhook endpoints."""
+# Tested in tests/contracts/
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,5 @@
 """Store protocols: subscriptions, changes of address and merges, progress of imports."""
+# Tested in tests/contracts/
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,5 @@
 """Port: HTTP requests through guard, limits and decoders."""
+# Tested in tests/contracts/
 
 from typing import Protocol
 

@@ -1,4 +1,5 @@
 """Store protocols: retention and consistency, leases by name, heartbeats of workers, API tokens."""
+# Tested in tests/contracts/
 
 from datetime import datetime
 from typing import Protocol

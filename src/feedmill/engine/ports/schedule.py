@@ -1,4 +1,5 @@
 """Store protocols: claim, renew and release lanes; the pace of hosts."""
+# Tested in tests/contracts/
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,5 @@
 """All store protocols together: what SQLite and PostgreSQL implement."""
+# Tested in tests/contracts/
 
 from typing import Protocol
 

@@ -1,4 +1,5 @@
 """Ports: screeners, live screens with the entries they hold, collected documents, confirmations."""
+# Tested in tests/contracts/
 
 from collections.abc import Sequence
 from datetime import datetime

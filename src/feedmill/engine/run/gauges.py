@@ -1,4 +1,5 @@
 """Gauges that are read from the store: lengths of the queues every 5 s, counts of rows every minute."""
+# Tested in tests/unit/engine/run/
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress

@@ -1,4 +1,5 @@
 """Stop flag and listeners of a running scheduler."""
+# Tested in tests/unit/engine/run/
 
 import asyncio
 from collections.abc import Callable, Coroutine

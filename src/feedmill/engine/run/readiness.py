@@ -3,6 +3,7 @@
 Waiting for a store that is away is no reason for a restart: the watchdog is fed by a run that works
 or reports what it waits for, and by no other.
 """
+# Tested in tests/unit/engine/run/
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

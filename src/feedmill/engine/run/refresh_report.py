@@ -1,4 +1,5 @@
 """Logs one line and counts the metrics for each refresh, delivery and store error (002 §4.9)."""
+# Tested in tests/unit/engine/run/
 
 from typing import Any, Final
 

@@ -1,4 +1,5 @@
 """The ports and settings of a running engine."""
+# Tested in tests/unit/engine/run/
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple

@@ -1,4 +1,5 @@
 """Finds feeds by what a person types: an id, the start of an id, an address or a title."""
+# Tested in tests/integration/interfaces/cli/test_feed_name_lookup.py
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.queries import iterate_feeds

@@ -4,6 +4,7 @@ Each function takes plain arguments and the services, and returns a shape of `pu
 does not exist is a NotFoundError, an invalid argument a UsageError; the interface translates them.
 Cursors go out opaque and come back checked.
 """
+# Tested in tests/integration/interfaces/rest/
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Final, NamedTuple

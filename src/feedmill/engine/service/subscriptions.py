@@ -3,6 +3,7 @@
 One address is resolved first, as on the command line. A list is added as listed, because a program
 waits for the answer: no request is made, and polling finds out.
 """
+# Tested in tests/integration/interfaces/rest/
 
 from collections.abc import Sequence
 

@@ -3,6 +3,7 @@
 Delivery is in deliver/to_webhooks.py. A webhook's secret is made here and shown once; the store
 has to keep it, because every delivery is signed with it.
 """
+# Tested in tests/integration/engine/deliver/test_to_webhooks.py
 
 from collections.abc import Sequence
 from datetime import timedelta

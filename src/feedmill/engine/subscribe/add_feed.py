@@ -2,6 +2,7 @@
 
 subscriber.py finds out first what an address leads to.
 """
+# Tested in tests/integration/engine/subscribe/
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple

@@ -4,6 +4,7 @@ One request at a time per host, with the same gap, the same slow-down and the sa
 Retry-After as a lane (D24). The pace begins with what the store knows of the host, and a pause that
 a host asks for here is stored, so that it binds its lane as well.
 """
+# Tested in tests/integration/engine/subscribe/
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,5 @@
 """Probes one address for the search: guard, host queue, fetch, judge, parse; remembers each answer."""
+# Tested in tests/integration/engine/subscribe/
 
 from typing import NamedTuple
 from urllib.parse import unquote

@@ -1,4 +1,5 @@
 """Proves whether a document belongs to a known feed: by its bytes, its signature, or its entries."""
+# Tested in tests/integration/engine/subscribe/
 
 import asyncio
 from hashlib import sha256

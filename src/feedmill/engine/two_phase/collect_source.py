@@ -2,6 +2,7 @@
 
 A source that fails has its reason in its report; an older page that fails is a note there.
 """
+# Tested in tests/integration/engine/two_phase/
 
 from hashlib import sha256
 

@@ -1,4 +1,5 @@
 """Entries held by live screens as a window: reviewed and inserted like a collected one (001)."""
+# Tested in tests/integration/engine/two_phase/
 
 from collections.abc import Sequence
 from typing import NamedTuple

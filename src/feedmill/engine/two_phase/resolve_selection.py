@@ -1,4 +1,5 @@
 """Finds the selected candidates again in their documents, and what inserting them changes."""
+# Tested in tests/integration/engine/two_phase/
 
 from collections.abc import AsyncIterator, Sequence
 

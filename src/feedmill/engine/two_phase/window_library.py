@@ -4,6 +4,7 @@ An agent is given the id of a window and never a path: it cannot make feedmill r
 other file. The id is the beginning of the digest over the whole file, so it names this content and
 no other.
 """
+# Tested in tests/integration/engine/two_phase/
 
 import asyncio
 import re

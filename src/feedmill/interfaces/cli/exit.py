@@ -4,6 +4,7 @@ SIGTERM and Ctrl-C may arrive while a long-running command is still being import
 they would end the process at once, with the exit code of a crash, and the supervisor that stops a
 service it has just started would report a failure.
 """
+# Tested in tests/integration/interfaces/cli/
 
 import json
 import os

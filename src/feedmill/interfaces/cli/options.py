@@ -1,4 +1,5 @@
 """Options that several commands share, and durations as the command line spells them: 90d, 12h, 0."""
+# Tested in tests/integration/interfaces/cli/
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,5 @@
 """Runs a command against the engine: settings, services, signals, and errors as exit codes."""
+# Tested in tests/integration/interfaces/cli/
 
 import asyncio
 import signal

@@ -4,6 +4,7 @@ This is the one seam between the command line and the other interfaces, which do
 other: REST, gRPC and MCP are loaded here, when a command starts them, and nowhere else in the
 command line, so that no other command pays for them. import-linter holds it.
 """
+# Tested in tests/integration/interfaces/cli/
 
 import asyncio
 from collections.abc import Callable

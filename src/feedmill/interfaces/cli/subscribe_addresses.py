@@ -1,4 +1,5 @@
 """Subscribes to several addresses; on a terminal it asks which feed of a page to take."""
+# Tested in tests/integration/interfaces/cli/
 
 import sys
 from collections.abc import Sequence

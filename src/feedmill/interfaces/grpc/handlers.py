@@ -1,4 +1,5 @@
 """Handlers of gRPC calls: decoding, limits, errors and the access log."""
+# Tested in tests/integration/interfaces/grpc/
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping

@@ -4,6 +4,7 @@ A message has the fields of its shape, by the same names, so it is built from th
 things have another form on this wire: what has no fixed shape is the JSON text that REST sends
 (`…_json`), and a pair of name and value is a Header.
 """
+# Tested in tests/integration/interfaces/grpc/
 
 from collections.abc import Iterable
 from datetime import UTC, datetime

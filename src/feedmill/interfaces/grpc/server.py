@@ -6,6 +6,7 @@
 Graceful shutdown: health reports NOT_SERVING first, watchers are told to reconnect, calls get a
 grace period, and the rest is cancelled.
 """
+# Tested in tests/integration/interfaces/grpc/
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,5 @@
 """The MCP server: name, instructions and tools, over standard streams and over HTTP."""
+# Tested in tests/integration/interfaces/mcp/
 
 import asyncio
 import logging

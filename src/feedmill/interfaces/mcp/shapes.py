@@ -3,6 +3,7 @@
 Text from feeds is in fields called `untrusted`, and nowhere else. Everything outside of such a
 field comes from feedmill or from the agent.
 """
+# Tested in tests/integration/interfaces/mcp/
 
 from datetime import datetime
 from typing import Any, Literal

@@ -3,6 +3,7 @@
 A tool is a plain function that takes a call and arguments. An error of feedmill reaches the agent as
 `reason: message (hint)` with the stable reason in front; an unexpected exception goes to the log.
 """
+# Tested in tests/integration/interfaces/mcp/
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,5 @@
 """Renders the OpenAPI document as one HTML page without external assets."""
+# Tested in tests/integration/interfaces/rest/
 
 import re
 from base64 import b64encode

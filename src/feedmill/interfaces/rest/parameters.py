@@ -1,4 +1,5 @@
 """Path and query parameters that several routes share."""
+# Tested in tests/integration/interfaces/rest/
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -4,6 +4,7 @@ An ETag is a digest of the bytes, so it never lies; it costs a microsecond a kil
 reads one page at a time and waits for its reader, so it needs the same memory for ten entries and
 for ten million.
 """
+# Tested in tests/integration/interfaces/rest/
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import UTC, datetime

@@ -1,4 +1,5 @@
 """The REST server: routes, middleware and OpenAPI document, and the HTTP server around them."""
+# Tested in tests/integration/interfaces/rest/
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,5 @@
 """State shared by all routes: services, log notifier, metrics and settings."""
+# Tested in tests/integration/interfaces/rest/
 
 from typing import Any, Final, NamedTuple, cast
 

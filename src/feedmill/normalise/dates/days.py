@@ -4,6 +4,7 @@ A month by name settles the order. Without one, a year of four digits in front s
 otherwise the numbers must leave one reading: 10/14/2025 is a day, 03/04/2025 is not. Dots are
 written day first wherever dots are written.
 """
+# Tested in tests/unit/normalise/dates/test_parse.py
 
 import re
 from datetime import date

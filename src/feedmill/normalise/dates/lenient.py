@@ -11,6 +11,7 @@ found in it, and what stands before and after the clock is read as a day and as 
 
 Digits are those of ASCII only. The text is short (`dates.MAX_CHARS`), so nothing here can be slow.
 """
+# Tested in tests/unit/normalise/dates/test_parse.py
 
 import re
 from datetime import UTC, date, datetime, time, timedelta

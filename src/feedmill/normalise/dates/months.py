@@ -5,6 +5,7 @@ the forms of one language, January first, months divided by a bar: short forms, 
 where dates use it, the genitive. Forms that mean different months in different languages are left
 to the larger language (Croatian *listopad* is October, Polish and Czech *listopad* November).
 """
+# Tested in tests/unit/normalise/dates/test_parse.py
 
 import unicodedata
 

@@ -2,6 +2,7 @@
 
 09:30   9:30:05   09:30:05,5   09:30:05:123   09.30   9h30   9 pm   12:05 AM   24:00   23:59:60
 """
+# Tested in tests/unit/normalise/dates/test_parse.py
 
 import re
 from datetime import time, timedelta

@@ -5,6 +5,7 @@ and RFC 2822 section 4.3 first, then the reading that most feeds mean (IST is In
 summer, CST is Chicago). Military letters other than Z, names of the IANA database and every other
 word are UTC, as RFC 2822 section 4.3 asks for an unknown name.
 """
+# Tested in tests/unit/normalise/dates/test_parse.py
 
 from datetime import date, timedelta
 

@@ -3,6 +3,7 @@
 `cite`, `srcset`, `style`, `id`, `class` and `name` stay out, and so do SVG and MathML: each has
 let a script, a disguise or a clobbered page through some sanitiser.
 """
+# Tested in tests/unit/normalise/html/test_sanitise.py
 
 ALLOWED_TAGS = frozenset({
     "a", "abbr", "acronym", "address", "article", "aside", "audio", "b", "bdi", "bdo", "big",

@@ -1,4 +1,5 @@
 """The body of an entry: which of its texts is the content, and how it becomes clean HTML."""
+# Tested in tests/unit/normalise/html/test_sanitise.py
 
 import re
 

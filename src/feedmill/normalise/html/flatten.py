@@ -4,6 +4,7 @@ Inline elements never hold blocks in what is written here, so a tree builder nev
 one thing because of another, and never rebuilds formatting (HTML §13.2.4.3). It is no sanitiser:
 what it writes still goes through one.
 """
+# Tested in tests/unit/normalise/html/test_sanitise.py
 
 import re
 from collections import Counter

@@ -4,6 +4,7 @@ The grammar is that of the WHATWG tokenizer (HTML §13.2.5), because a reader th
 browsers about where a tag ends is a reader that can be fooled. Every pattern is possessive, and a
 token that nothing closes ends with the text, so that no input is looked at twice.
 """
+# Tested in tests/unit/normalise/html/test_sanitise.py
 
 import re
 from collections.abc import Iterator

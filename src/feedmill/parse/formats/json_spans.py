@@ -4,6 +4,7 @@ msgspec reads a sound document and hands each item over as raw bytes. One that i
 (NaN, a comma too many, a cut end) is walked token by token, so that one broken item costs one
 item, and what can be read of it is read with the standard library's decoder.
 """
+# Tested in tests/unit/parse/formats/test_jsonfeed.py
 
 import json
 import re

@@ -4,6 +4,7 @@ The WHATWG Encoding standard's labels, because they are what browsers taught pub
 means windows-1252, gb2312 means gb18030. Python's own codec names are never consulted: they
 would let a document choose UTF-7, unicode_escape or rot13 (D15).
 """
+# Tested in tests/unit/parse/input/test_encoding.py
 
 from typing import Final
 

@@ -2,6 +2,7 @@
 
 Every answer was checked by decoding the raw bytes again, except where a character is a byte.
 """
+# Tested in tests/unit/parse/xml/test_slices.py
 
 import codecs
 import re

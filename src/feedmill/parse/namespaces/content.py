@@ -1,4 +1,5 @@
 """content:, feedburner:, admin:, cc:, slash:, thr: and wfw: — full text, original link, licence, comments."""
+# Tested in tests/unit/parse/namespaces/test_namespaces.py
 
 from typing import Final
 

@@ -1,4 +1,5 @@
 """dc: and dcterms: — stand-ins for what the format itself left out."""
+# Tested in tests/unit/parse/namespaces/test_namespaces.py
 
 from typing import Final
 

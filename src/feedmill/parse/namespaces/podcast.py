@@ -1,4 +1,5 @@
 """podcast: — the podcastindex namespace 1.0."""
+# Tested in tests/unit/parse/namespaces/test_namespaces.py
 
 from typing import Final
 

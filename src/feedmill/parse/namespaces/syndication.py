@@ -1,4 +1,5 @@
 """sy:, fh: and at: — polling hints, paging and archives (RFC 5005), deleted entries (RFC 6721)."""
+# Tested in tests/unit/parse/namespaces/test_namespaces.py
 
 from collections.abc import Iterable
 from typing import Any, Final

@@ -3,6 +3,7 @@
 A sound tree gives the entries; a broken document gives them slice by slice. Entries that the
 caller knows are cut out before the tree is built (D31).
 """
+# Tested in tests/unit/parse/xml/test_tree.py
 
 import re
 from typing import Any, Final

@@ -3,6 +3,7 @@
 Every format and namespace contributes to the two tables; walking is looking a name up and
 calling what is found. Unknown elements are kept as text in `ext`.
 """
+# Tested in tests/unit/parse/xml/test_tree.py
 
 from itertools import islice
 from typing import Any, Final

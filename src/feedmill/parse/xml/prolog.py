@@ -3,6 +3,7 @@
 A DOCTYPE can name files to open and entities to expand. It is overwritten with blanks of the
 same length before any XML parser sees it, so every offset still holds (D16).
 """
+# Tested in tests/unit/parse/xml/test_tree.py
 
 import re
 from typing import Final

@@ -5,6 +5,7 @@ open in one entry or in the head of a feed. Everything works on bytes, and on wh
 where there is more to mend than any publisher gets wrong, the rest is left to the recovering
 parser, which is all C.
 """
+# Tested in tests/unit/parse/xml/test_tree.py
 
 import re
 from collections import Counter

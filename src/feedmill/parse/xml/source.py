@@ -1,4 +1,5 @@
 """Prepares a markup document for parsing: where it begins, and where its entries stand."""
+# Tested in tests/unit/parse/xml/test_tree.py
 
 from functools import partial
 from typing import Final

@@ -1,4 +1,5 @@
 """A collection as Atom 1.0 (RFC 4287), with the paging links of RFC 5005."""
+# Tested in tests/unit/publish/metafeeds/test_metafeeds.py
 
 from collections.abc import Mapping, Sequence
 from typing import Final

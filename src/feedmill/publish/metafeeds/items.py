@@ -3,6 +3,7 @@
 What is stored was cleaned when it came in (D18). A meta-feed goes to readers that we know nothing
 about, so every text loses what XML forbids and every address is parsed once more on the way out.
 """
+# Tested in tests/unit/publish/metafeeds/test_metafeeds.py
 
 import hashlib
 import re

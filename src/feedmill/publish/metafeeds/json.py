@@ -1,4 +1,5 @@
 """A collection as JSON Feed 1.1."""
+# Tested in tests/unit/publish/metafeeds/test_metafeeds.py
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -1,4 +1,5 @@
 """A collection as RSS 2.0, with the modules that its readers know: atom, content, dc, media."""
+# Tested in tests/unit/publish/metafeeds/test_metafeeds.py
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

@@ -2,6 +2,7 @@
 
 Elements are built, never written as text, so that nothing in an entry can end one.
 """
+# Tested in tests/unit/publish/metafeeds/test_metafeeds.py
 
 from typing import Final
 

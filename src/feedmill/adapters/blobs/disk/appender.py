@@ -3,6 +3,7 @@
 Blocking; one thread at a time. A group is all or nothing: when the disk refuses a part of it, the
 segment is cut back to where it was, so it stays valid and the next group may succeed.
 """
+# Tested in tests/integration/adapters/blobs/disk/
 
 import os
 from collections.abc import Sequence

@@ -7,6 +7,7 @@
 
 A name is a fresh id, so two processes never write one file; `-packed` marks what was re-encoded.
 """
+# Tested in tests/integration/adapters/blobs/disk/
 
 import fcntl
 import os

@@ -2,6 +2,7 @@
 
 So a busy store syncs in large groups, and an idle one answers after a single sync.
 """
+# Tested in tests/integration/adapters/blobs/disk/
 
 import asyncio
 import threading

@@ -8,6 +8,7 @@ transaction at once: one statement per kind of change, and none for a kind that 
 Keys and articles are shared by all feeds, so they are written in the order of their hashes: two
 transactions that want the same ones wait for each other and never in a circle.
 """
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 

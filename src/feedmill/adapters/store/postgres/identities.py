@@ -3,6 +3,7 @@
 Each question is one statement, so that its answer is one state of the database: rows come with the
 keys that they hold.
 """
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 

@@ -4,6 +4,7 @@ The same rules as for a file: numbered SQL, each applied once in one transaction
 changed. Two jobs at once take turns by a lock that ends with its transaction, so a pooler may stand
 between. Only `feedmill migrate` and `feedmill run` migrate; other commands wait for them.
 """
+# Tested in tests/integration/adapters/store/test_migrate.py
 
 import asyncio
 from pathlib import Path

@@ -4,6 +4,7 @@ The same rules as on one file. Days of fetches and millions of events go as a wh
 row by row otherwise; all of it in small bites that pass by what a refresh holds at that moment, so
 that a purge blocks no other work. Several processes may purge at once: each row goes once.
 """
+# Tested in tests/integration/adapters/store/postgres/test_partitions.py
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 

@@ -5,6 +5,7 @@ every locale. Letters of ASCII fold into ASCII everywhere, and nothing folds int
 itself; so a title of ASCII alone is compared by PostgreSQL, a run of those signs has to stand in the
 title as it is, and every other title with a sign beyond ASCII is looked at here.
 """
+# Tested in tests/unit/adapters/store/test_statements.py
 
 import re
 from collections.abc import Sequence

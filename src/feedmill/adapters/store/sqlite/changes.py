@@ -4,6 +4,7 @@ Almost every entry of a document is known and unchanged, and no row of it is wri
 counts how often its current document was confirmed, and an entry in it was seen as often and as
 lately as that. Only what enters, leaves or changes is written (D31).
 """
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 

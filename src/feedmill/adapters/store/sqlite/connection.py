@@ -5,6 +5,7 @@ committed when a process dies, kill -9 included: the pages are with the operatin
 A power cut may take the last transactions (never the file's integrity); `full` syncs the log at
 every commit and survives that too, but is several times slower when transactions are small.
 """
+# Tested in tests/integration/adapters/store/test_migrate.py
 
 import errno
 import sqlite3

@@ -3,6 +3,7 @@
 Two processes on one file take turns by BEGIN IMMEDIATE, so the last number that a transaction
 reads is the last one there is, and a transaction that is rolled back leaves no hole.
 """
+# Tested in tests/contracts/store/
 
 import sqlite3
 from collections.abc import Sequence

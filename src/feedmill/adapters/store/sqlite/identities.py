@@ -1,4 +1,5 @@
 """What identity asks of the store: rows by their keys, the current document, known articles."""
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 

@@ -4,6 +4,7 @@ Content and metadata of entries that were last seen before a day go; an entry in
 document never does; its identities always stay, with a tombstone for them to point at. Work is
 done in small bites, so that a purge never holds up a refresh.
 """
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 

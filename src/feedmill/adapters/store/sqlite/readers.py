@@ -5,6 +5,7 @@ the database: the threads wake the event loop once for all of them, and SQLite, 
 pages after every write, reads the upper ones once. Of the threads that have nothing to
 do, the one that worked last is asked first: its pages are still at hand.
 """
+# Tested in tests/integration/adapters/store/sqlite/
 
 import asyncio
 import sqlite3

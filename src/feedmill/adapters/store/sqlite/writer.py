@@ -7,6 +7,7 @@ when a job fails, the group is rolled back and run again with one savepoint per 
 bad job does not sink the others. A job must therefore be repeatable: it reads and writes nothing
 but the connection.
 """
+# Tested in tests/integration/adapters/store/sqlite/
 
 import asyncio
 import sqlite3

@@ -1,4 +1,5 @@
 """Table `blobs`: the index of the raw store: where each body lies, and which ones retention may delete."""
+# Tested in tests/unit/adapters/store/test_blobs.py
 
 # ruff: noqa: S608  # names come from the list below; values are parameters
 

@@ -5,6 +5,7 @@ host's pause. All of them keep their distance to that fetch, which counts as mad
 a day neither stops polling for a day nor polls too early. On PostgreSQL every worker notices the step:
 the first one to lock the lanes does the work, the others find it done.
 """
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the lists beside; values are parameters
 

@@ -1,4 +1,5 @@
 """Values to rows and back: instants as microseconds, lists and structs as JSON, None as NULL."""
+# Tested in tests/contracts/store/
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,5 @@
 """Table `confirmations`: questions to a person, and the hashes of the tickets that a yes makes."""
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the list below; values are parameters
 

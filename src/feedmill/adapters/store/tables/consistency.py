@@ -1,4 +1,5 @@
 """Consistency checks: invariants that no constraint of the schema enforces; and how many rows there are."""
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the list below
 

@@ -2,6 +2,7 @@
 
 [now, state, outcome, hints or null, state after, delay, next poll, reason, steps]
 """
+# Tested in tests/contracts/store/
 
 from datetime import datetime
 from typing import Any, Final

@@ -3,6 +3,7 @@
 A page is found by its key, never by counting rows, so the thousandth costs what the first does. Cursors
 are opaque to callers (`paging`).
 """
+# Tested in tests/contracts/store/
 
 # names come from the lists below and beside; values are parameters
 

@@ -1,4 +1,5 @@
 """Entries as rows and back: what is stored, what identity knows of them, what they were before."""
+# Tested in tests/contracts/store/
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -4,6 +4,7 @@ Two processes may add one feed under two spellings at once. The addresses decide
 feeds, and the second process waits for the first and finds that the feed is there. Lanes are locked
 before feeds, everywhere.
 """
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 

@@ -2,6 +2,7 @@
 
 The number of statements does not depend on how many there are.
 """
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the lists below; values are parameters
 

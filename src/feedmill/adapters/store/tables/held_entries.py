@@ -1,4 +1,5 @@
 """Tables `standing_screens`, `held_entries` and `collected_documents`: what is not an entry yet (001)."""
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the lists below; values are parameters
 

@@ -1,6 +1,7 @@
 """Table `import_outlines`: the outcome of each outline of an imported list, so that an interrupted
 import continues.
 """
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the lists below; values are parameters
 

@@ -3,6 +3,7 @@
 Whatever changes what is due locks the lane first, and reads the feeds after that. Otherwise a feed that
 is added while its lane is given back would wait with it.
 """
+# Tested in tests/unit/adapters/store/sqlite/test_claims_lane_keys.py
 
 # ruff: noqa: S608  # a number of ours; values are parameters
 

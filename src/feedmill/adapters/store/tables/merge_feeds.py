@@ -7,6 +7,7 @@ their feed and get keys under it, so that its next document finds them. Events s
 Both lanes and both feeds are locked from the first statement on, so that no refresh of either commits
 in between; the number of statements does not depend on how many entries there are.
 """
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 

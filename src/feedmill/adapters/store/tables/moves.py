@@ -3,6 +3,7 @@
 A move touches two lanes and a feed: they are locked in that order, as everywhere, so that a claim or a
 refresh that works on either waits instead of meeting half a move.
 """
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the list below; values are parameters
 

@@ -2,6 +2,7 @@
 
 A token's row is locked before it is changed, so that two rotations, or one and a revocation, take turns.
 """
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the list below; values are parameters
 

@@ -2,6 +2,7 @@
 
 Many processes share one list: a webhook's row is locked before it or its cursor is changed.
 """
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the lists below; values are parameters
 

@@ -1,6 +1,7 @@
 """Tables `workers`, `leases` and `consumer_cursors`: the processes that share a store, and how far each has come.
 
 A worker that stops sending heartbeats loses its shards, not its lanes: those end with their lease."""
+# Tested in tests/contracts/store/
 
 # ruff: noqa: S608  # names come from the list below; values are parameters
 

@@ -3,6 +3,7 @@
 Rows and how far they have come are written in one transaction. A process that was killed anywhere
 leaves whole batches behind, and the next one goes on after the last of them.
 """
+# Tested in tests/integration/adapters/store/transfer/
 
 # ruff: noqa: S608  # names come from the list beside; values are parameters
 

@@ -4,6 +4,7 @@ It is opened in SQLite's exclusive mode. That fails while any other process has 
 that only waits for its next poll, and while it is held no other process can open it: so nothing is written
 that would be lost, and every read sees one state. The lock ends with the process, however that ends.
 """
+# Tested in tests/integration/adapters/store/transfer/
 
 # ruff: noqa: S608  # names come from the schema and the list beside; values are parameters
 

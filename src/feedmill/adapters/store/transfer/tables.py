@@ -6,6 +6,7 @@ and means nothing in the new one. Signs of life (`workers`) and turns (`leases`)
 
 The schedule comes last. A worker that is started on the new store too early finds nothing to poll.
 """
+# Tested in tests/integration/adapters/store/transfer/
 
 from collections.abc import Mapping
 from typing import Final

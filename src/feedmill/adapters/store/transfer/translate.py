@@ -3,6 +3,7 @@
 NUL becomes U+FFFD, in texts and inside JSON; digests are computed; what belonged to a process of the
 old store becomes NULL. Nothing else changes, so both stores can be compared row by row.
 """
+# Tested in tests/integration/adapters/store/transfer/
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final

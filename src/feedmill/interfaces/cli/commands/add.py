@@ -1,4 +1,5 @@
 """`feedmill add`: subscribe to feeds."""
+# Tested in tests/integration/interfaces/cli/
 
 import sys
 from typing import Any

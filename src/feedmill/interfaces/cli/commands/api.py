@@ -1,4 +1,5 @@
 """`feedmill api`: serve REST and gRPC beside workers; never poll."""
+# Tested in tests/integration/interfaces/cli/
 
 import click
 

@@ -1,4 +1,5 @@
 """`feedmill blobs`: copy the raw documents to another raw store."""
+# Tested in tests/integration/interfaces/cli/
 
 import sys
 from contextlib import AsyncExitStack

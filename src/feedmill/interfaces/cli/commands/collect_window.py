@@ -1,4 +1,5 @@
 """`feedmill collect-window`: collect the entries of a time window as candidates."""
+# Tested in tests/integration/interfaces/cli/
 
 import sys
 from contextlib import AsyncExitStack

@@ -1,4 +1,5 @@
 """`feedmill config`: show the settings."""
+# Tested in tests/integration/interfaces/cli/
 
 import shutil
 from typing import Any

@@ -3,6 +3,7 @@
 No request leaves this machine. Time is compressed: a real feed is polled every 15 minutes, a
 demonstration feed every few seconds.
 """
+# Tested in tests/integration/interfaces/cli/
 
 import signal
 from pathlib import Path

@@ -1,4 +1,5 @@
 """`feedmill doctor`: check the environment."""
+# Tested in tests/integration/interfaces/cli/
 
 import sys
 from typing import Any

@@ -1,4 +1,5 @@
 """`feedmill entry`: show one entry."""
+# Tested in tests/integration/interfaces/cli/
 
 from typing import Any
 

@@ -1,4 +1,5 @@
 """`feedmill explain`: explain when and why a feed is polled."""
+# Tested in tests/integration/interfaces/cli/
 
 from typing import Any
 

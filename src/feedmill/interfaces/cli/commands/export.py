@@ -1,4 +1,5 @@
 """`feedmill export`: write all subscriptions as OPML or JSON."""
+# Tested in tests/integration/interfaces/cli/
 
 from pathlib import Path
 

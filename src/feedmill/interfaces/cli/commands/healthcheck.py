@@ -1,4 +1,5 @@
 """`feedmill healthcheck`: check whether a role on this machine is ready, for containers."""
+# Tested in tests/integration/interfaces/cli/
 
 import http.client
 from typing import Any, NamedTuple

@@ -1,4 +1,5 @@
 """`feedmill held`: list, export or drop entries held for review."""
+# Tested in tests/integration/interfaces/cli/
 
 from pathlib import Path
 from typing import Any

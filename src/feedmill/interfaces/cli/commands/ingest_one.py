@@ -1,4 +1,5 @@
 """`feedmill ingest-one`: ingest one document once and print the counters of seed 003."""
+# Tested in tests/integration/interfaces/cli/
 
 import asyncio
 import sys

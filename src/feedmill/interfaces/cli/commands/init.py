@@ -1,4 +1,5 @@
 """`feedmill init`: create the home folder and its store."""
+# Tested in tests/integration/interfaces/cli/
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 """`feedmill insert-selected`: store confirmed candidates as entries."""
+# Tested in tests/integration/interfaces/cli/
 
 import getpass
 import sys

@@ -1,4 +1,5 @@
 """`feedmill list`: list subscriptions."""
+# Tested in tests/integration/interfaces/cli/
 
 import shutil
 import sys

@@ -1,4 +1,5 @@
 """`feedmill mcp`: serve MCP tools for agents on standard streams or over HTTP."""
+# Tested in tests/integration/interfaces/cli/
 
 import asyncio
 import os

@@ -1,4 +1,5 @@
 """`feedmill migrate`: migrate the store to this version, before workers start."""
+# Tested in tests/integration/interfaces/cli/
 
 import sys
 

@@ -1,4 +1,5 @@
 """`feedmill models`: install, list, verify and remove models for embedding-based screening."""
+# Tested in tests/integration/interfaces/cli/
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,5 @@
 """`feedmill parse`: parse feed documents and show content and repairs."""
+# Tested in tests/integration/interfaces/cli/
 
 import sys
 from pathlib import Path

@@ -1,4 +1,5 @@
 """`feedmill pause`: stop polling feeds."""
+# Tested in tests/integration/interfaces/cli/
 
 from typing import Any
 

@@ -1,4 +1,5 @@
 """`feedmill purge`: delete what retention no longer keeps."""
+# Tested in tests/integration/interfaces/cli/
 
 import click
 

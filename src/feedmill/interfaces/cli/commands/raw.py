@@ -1,4 +1,5 @@
 """`feedmill raw`: write the raw bytes of a fetch or an entry."""
+# Tested in tests/integration/interfaces/cli/
 
 import sys
 from typing import Any

@@ -1,4 +1,5 @@
 """`feedmill relay`: deliver the event log to the bus and to webhooks."""
+# Tested in tests/integration/interfaces/cli/
 
 import asyncio
 from contextlib import AsyncExitStack

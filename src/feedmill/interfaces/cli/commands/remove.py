@@ -1,4 +1,5 @@
 """`feedmill remove`: delete subscriptions."""
+# Tested in tests/integration/interfaces/cli/
 
 import sys
 

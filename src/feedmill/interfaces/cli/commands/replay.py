@@ -1,4 +1,5 @@
 """`feedmill replay`: parse stored raw documents again."""
+# Tested in tests/integration/interfaces/cli/
 
 import click
 

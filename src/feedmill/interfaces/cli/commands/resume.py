@@ -1,4 +1,5 @@
 """`feedmill resume`: poll paused feeds again."""
+# Tested in tests/integration/interfaces/cli/
 
 import click
 

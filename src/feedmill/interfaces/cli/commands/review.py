@@ -1,4 +1,5 @@
 """`feedmill review`: review candidates in the terminal or as an HTML page."""
+# Tested in tests/integration/interfaces/cli/
 
 import sys
 import webbrowser

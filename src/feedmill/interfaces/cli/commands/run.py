@@ -1,4 +1,5 @@
 """`feedmill run`: polling, sinks, webhooks, bus and maintenance in one process."""
+# Tested in tests/integration/interfaces/cli/
 
 import asyncio
 import shutil

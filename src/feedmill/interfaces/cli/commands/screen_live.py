@@ -1,4 +1,5 @@
 """`feedmill screen-live`: hold new entries of selected feeds for review."""
+# Tested in tests/integration/interfaces/cli/
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,5 @@
 """`feedmill show`: show one feed."""
+# Tested in tests/integration/interfaces/cli/
 
 from typing import Any
 

@@ -1,4 +1,5 @@
 """`feedmill stats`: count feeds, entries, fetches and events."""
+# Tested in tests/integration/interfaces/cli/
 
 import click
 

@@ -1,4 +1,5 @@
 """`feedmill store`: transfer a SQLite store to PostgreSQL and compare the two."""
+# Tested in tests/integration/interfaces/cli/
 
 import sys
 from functools import partial

@@ -1,4 +1,5 @@
 """`feedmill verify`: check the store and the raw documents."""
+# Tested in tests/integration/interfaces/cli/
 
 import sys
 from typing import Any

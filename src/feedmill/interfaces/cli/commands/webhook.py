@@ -1,4 +1,5 @@
 """`feedmill webhook`: add, list, remove, pause, resume, replay, rotate, dead, test."""
+# Tested in tests/integration/interfaces/cli/
 
 import sys
 from collections.abc import Awaitable, Callable

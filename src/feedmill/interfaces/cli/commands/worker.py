@@ -1,4 +1,5 @@
 """`feedmill worker`: polling and maintenance, any number of processes on one store."""
+# Tested in tests/integration/interfaces/cli/
 
 import asyncio
 

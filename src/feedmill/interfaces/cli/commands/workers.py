@@ -1,4 +1,5 @@
 """`feedmill workers`: list the processes that use the store, with heartbeat and leases."""
+# Tested in tests/integration/interfaces/cli/
 
 from datetime import datetime, timedelta
 

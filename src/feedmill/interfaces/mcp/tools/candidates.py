@@ -1,4 +1,5 @@
 """Tools list_candidates and explain_candidate."""
+# Tested in tests/integration/interfaces/mcp/
 
 from typing import Annotated, Final, Literal
 

@@ -1,4 +1,5 @@
 """Tool collect_window: collect the candidates of a time window."""
+# Tested in tests/integration/interfaces/mcp/
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,5 @@
 """Tools list_feeds, get_feed, explain_feed, list_entries and get_entry."""
+# Tested in tests/integration/interfaces/mcp/
 
 from datetime import datetime
 from typing import Annotated, Final

@@ -1,4 +1,5 @@
 """Tool record_decisions: the agent's own judgements of candidates."""
+# Tested in tests/integration/interfaces/mcp/
 
 from typing import Annotated, Final
 

@@ -1,4 +1,5 @@
 """Tools list_topics and screen."""
+# Tested in tests/integration/interfaces/mcp/
 
 from typing import Annotated, Final, Literal
 

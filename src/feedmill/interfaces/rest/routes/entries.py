@@ -1,4 +1,5 @@
 """Routes /entries, /articles and /raw."""
+# Tested in tests/integration/interfaces/rest/
 
 from litestar import Response, Router, get
 from litestar.di import Provide

@@ -1,4 +1,5 @@
 """Routes /feeds: subscriptions, their schedule and their health."""
+# Tested in tests/integration/interfaces/rest/
 
 from litestar import Response, Router, delete, get, patch, post
 from litestar.response import Stream

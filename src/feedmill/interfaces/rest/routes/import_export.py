@@ -1,4 +1,5 @@
 """Routes /import, /export.opml and /canonicalize."""
+# Tested in tests/integration/interfaces/rest/
 
 from typing import Annotated
 

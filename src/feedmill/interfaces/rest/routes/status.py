@@ -1,4 +1,5 @@
 """Routes /healthz, /readyz, /metrics, /stats, /openapi.json, /docs and /problems."""
+# Tested in tests/integration/interfaces/rest/
 
 import asyncio
 

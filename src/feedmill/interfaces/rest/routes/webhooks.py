@@ -1,4 +1,5 @@
 """Routes /webhooks: endpoints that receive events."""
+# Tested in tests/integration/interfaces/rest/
 
 from litestar import Response, Router, delete, get, patch, post
 from litestar.response import Stream
