@@ -38,15 +38,15 @@ _LONG: Final = (
 )
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Let `make coverage` do without laws: plain tests take the branches, a law takes them again."""
+    if is_hypothesis_test(getattr(item, "obj", None)):
+        item.add_marker(pytest.mark.no_cover)
+
+
 @pytest.hookimpl(trylast=True)  # after the order was drawn
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the long tests first, and let `make coverage` do without the laws.
-
-    Plain tests take every branch of the pure packages; a law takes them a hundred times.
-    """
-    for item in items:
-        if is_hypothesis_test(getattr(item, "obj", None)):
-            item.add_marker(pytest.mark.no_cover)
+    """Put the long tests first."""
     items.sort(key=_is_short)
 
 

@@ -18,8 +18,6 @@ from tests.support.servers.nats import NatsServer
 from tests.support.store_ledger import ledger_of
 from tests.support.waiting import HANG_GUARD_SEC, wait_until
 
-from feedmill.interfaces.cli.main import COMMANDS
-
 FEEDS, HOSTS = 6, 6
 # The command line in a process that gets a signal when it begins to import a module.
 SIGNAL_ON_IMPORT = """
@@ -164,7 +162,7 @@ def test_an_api_answers_and_never_polls(tmp_path: Path, store_url: str | None) -
 def test_signal_during_the_imports_of_a_role_stops_it_before_it_opens_the_store(
     tmp_path: Path, role: str, number: signal.Signals, status: int
 ) -> None:
-    module = COMMANDS[role][0]
+    module = f"feedmill.interfaces.cli.commands.{role}"
     code = SIGNAL_ON_IMPORT.format(module=module, number=int(number))
     home = tmp_path / "home"
 
