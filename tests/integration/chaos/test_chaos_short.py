@@ -1,4 +1,4 @@
-"""`make chaos`, small: three workers on PostgreSQL, one killed, one asleep past its lease, one sent away."""
+"""`make chaos`, short: three workers on PostgreSQL, one killed, one suspended past its lease, one stopped."""
 
 import asyncio
 from pathlib import Path
@@ -25,7 +25,7 @@ PLAN = Plan(
 )
 
 
-def test_whoever_dies_sleeps_or_leaves_nothing_is_lost_and_nothing_done_twice(
+def test_killed_suspended_and_stopped_workers_lose_nothing_and_do_nothing_twice(
     tmp_path: Path, postgres: PostgresServer
 ) -> None:
     dsn = postgres.create_database()
@@ -43,7 +43,7 @@ def test_whoever_dies_sleeps_or_leaves_nothing_is_lost_and_nothing_done_twice(
 
 
 async def strike(one: Scene) -> None:
-    """Each blow falls while answers are under way."""
+    """Kill, suspend and stop workers, each while answers are under way."""
     await one.requests(40)
     await one.kill(await one.busiest(1))
     await one.hire()

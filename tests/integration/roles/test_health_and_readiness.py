@@ -1,4 +1,4 @@
-"""Alive, ready and why not: what a worker tells probes and systemd while its database comes and goes."""
+"""Health and readiness of a worker, for probes and systemd, while its database goes and comes back."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ def own_server() -> Iterator[PostgresServer]:
         yield server
 
 
-def test_a_worker_is_ready_while_its_database_answers_and_says_why_when_not(
+def test_worker_is_ready_while_its_database_answers_and_says_why_when_not(
     tmp_path: Path, own_server: PostgresServer
 ) -> None:
     dsn = migrated_database(own_server)
@@ -58,7 +58,7 @@ def test_a_worker_is_ready_while_its_database_answers_and_says_why_when_not(
     asyncio.run(story())
 
 
-def test_a_worker_waits_for_a_database_that_is_not_up_and_for_its_migration(
+def test_worker_waits_for_a_database_that_is_down_and_for_its_migration(
     tmp_path: Path, own_server: PostgresServer
 ) -> None:
     async def story() -> None:
@@ -81,7 +81,7 @@ def test_a_worker_waits_for_a_database_that_is_not_up_and_for_its_migration(
     asyncio.run(story())
 
 
-def test_a_role_that_waits_for_its_database_leaves_when_it_is_told_to(
+def test_worker_waiting_for_its_database_stops_on_sigterm(
     tmp_path: Path, postgres_dsn: str
 ) -> None:
     async def story() -> None:
@@ -95,7 +95,9 @@ def test_a_role_that_waits_for_its_database_leaves_when_it_is_told_to(
     asyncio.run(story())
 
 
-def test_systemd_hears_ready_alive_and_stopping(tmp_path: Path, store_url: str | None) -> None:
+def test_systemd_is_notified_of_ready_watchdog_and_stopping(
+    tmp_path: Path, store_url: str | None
+) -> None:
     async def story() -> None:
         mill = Mill(tmp_path / "home", store_url, WATCHDOG_USEC="300000")
         with Systemd(tmp_path) as systemd:
@@ -110,9 +112,7 @@ def test_systemd_hears_ready_alive_and_stopping(tmp_path: Path, store_url: str |
     asyncio.run(story())
 
 
-def test_numbers_for_scaling_are_served_beside_the_others(
-    tmp_path: Path, store_url: str | None
-) -> None:
+def test_metrics_for_scaling_are_served(tmp_path: Path, store_url: str | None) -> None:
     async def story() -> None:
         port = free_port()
         mill = Mill(tmp_path / "home", store_url)
@@ -128,7 +128,7 @@ def test_numbers_for_scaling_are_served_beside_the_others(
     asyncio.run(story())
 
 
-def test_a_raw_folder_that_cannot_be_written_is_a_reason_not_to_be_ready(tmp_path: Path) -> None:
+def test_worker_without_its_raw_folder_is_not_ready(tmp_path: Path) -> None:
     async def story() -> None:
         async with open_services(Config(store=StoreConfig(home=str(tmp_path)))) as services:
             (tmp_path / "raw").rename(tmp_path / "elsewhere")
@@ -150,7 +150,7 @@ def test_a_raw_folder_that_cannot_be_written_is_a_reason_not_to_be_ready(tmp_pat
     asyncio.run(story())
 
 
-def test_readiness_is_told_as_json_with_the_role_and_its_name(tmp_path: Path) -> None:
+def test_readiness_is_json_with_the_role_and_the_name_of_the_process(tmp_path: Path) -> None:
     async def story() -> None:
         port = free_port()
         mill = Mill(tmp_path / "home", FEEDMILL_HEALTH_PORT=str(port))

@@ -1,10 +1,11 @@
-"""The servers that other tests stand on: each starts, answers, and keeps its data when it must."""
+"""The servers that other tests use: each starts, answers, and keeps its data over a restart."""
 
 import asyncio
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
@@ -20,6 +21,13 @@ from tests.support.servers.seaweedfs import S3Server
 from tests.support.servers.server_process import Server, ServerFailedError
 from tests.support.servers.valkey import ValkeyServer
 from tests.support.waiting import HANG_GUARD_SEC, block_until
+
+
+@pytest.fixture(scope="module")
+def durable() -> Iterator[PostgresServer]:
+    """A server that these tests may stop and kill."""
+    with PostgresServer() as server:
+        yield server
 
 
 async def _ask(dsn: str, sql: str) -> object:
@@ -55,7 +63,7 @@ def test_a_database_is_a_copy_of_its_template_which_is_built_once(postgres: Post
         postgres.drop_database(dsn)
 
 
-def test_a_database_is_dropped_with_whoever_is_connected(postgres: PostgresServer) -> None:
+def test_a_database_is_dropped_although_a_client_is_connected(postgres: PostgresServer) -> None:
     async def story() -> None:
         dsn = postgres.create_database()
         connection = await asyncpg.connect(dsn)
@@ -69,16 +77,15 @@ def test_a_database_is_dropped_with_whoever_is_connected(postgres: PostgresServe
 
 
 @pytest.mark.parametrize("how", ["fast", "immediate", "kill"])
-def test_postgres_keeps_what_it_acknowledged_through(how: str) -> None:
-    with PostgresServer() as server:
-        server.run_sql("CREATE TABLE kept AS SELECT 7 AS n")
-        before = server.dsn
+def test_postgres_keeps_what_it_acknowledged_through(how: str, durable: PostgresServer) -> None:
+    durable.run_sql(f"CREATE TABLE kept_{how} AS SELECT 7 AS n")
+    before = durable.dsn
 
-        _end(server, how)
-        server.start()
+    _end(durable, how)
+    durable.start()
 
-        assert server.dsn == before
-        assert asyncio.run(_ask(server.dsn, "SELECT n FROM kept")) == 7
+    assert durable.dsn == before
+    assert asyncio.run(_ask(durable.dsn, f"SELECT n FROM kept_{how}")) == 7
 
 
 def test_a_standby_follows_and_is_promoted_after_its_primary_was_killed() -> None:
