@@ -12,7 +12,7 @@ from tools.chaos.scene import Scene, scene
 READERS = ("cursor", "store")
 # How long a drain takes is measured by `make chaos`; here it has to come to an end, and well.
 PLAN = Plan(
-    feeds=120,
+    feeds=60,
     hosts=12,
     workers=3,
     lanes_each=6,
@@ -44,7 +44,7 @@ def test_killed_suspended_and_stopped_workers_lose_nothing_and_do_nothing_twice(
 
 async def strike(one: Scene) -> None:
     """Kill, suspend and stop workers, each while answers are under way."""
-    await one.requests(40)
+    await one.requests(30)
     await one.kill(await one.busiest(1))
     await one.hire()
     sleeper = await one.busiest(1)
@@ -53,4 +53,4 @@ async def strike(one: Scene) -> None:
     await one.requests(20)
     await one.dismiss(next(name for name in one.workers if name != sleeper))
     await one.limited()
-    await one.requests(60)
+    await one.requests(30)

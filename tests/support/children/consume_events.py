@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 from tests.support.consumer_journal import Journal
 
 SILENCE_SEC = 5.0  # signs of life come far more often
-REST_SEC = 0.03  # before another try
+REST_SEC = 0.2  # before another try
 PAGE = 100
 TOKEN = os.environ.get("MILL_TOKEN", "")
 SECRET = os.environ.get("HOOK_SECRET", "")
