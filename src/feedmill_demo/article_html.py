@@ -27,7 +27,7 @@ def article_html(language: Language, home: str, seed: str, number: int, revision
 
 
 def hostile_html(number: int) -> str:
-    """One of the things that must never run in anybody's reader."""
+    """One of the payloads that must never run in a reader."""
     return _HOSTILE[number % len(_HOSTILE)]
 
 

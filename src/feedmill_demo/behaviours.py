@@ -97,7 +97,7 @@ def moved_after(age_sec: float, way: str) -> Behaviour:
 
 
 def rate_limited(rest_sec: float) -> Behaviour:
-    """429 with Retry-After for whoever comes back before that many seconds of demo time."""
+    """429 with Retry-After for a client that comes back before that many seconds of demo time."""
 
     def manner(house: DemoSite, request: Request) -> Answer:
         again = house.memory.get("again", 0.0)

@@ -21,7 +21,7 @@ def html_entities(body: bytes) -> bytes:
 
 
 def mismatched_tags(body: bytes) -> bytes:
-    """A bold that nobody closes and a title closed by the wrong name, in one entry of the middle."""
+    """An unclosed bold element and a title closed by the wrong name, in one entry of the middle."""
     head, item, rest = _split_at_item(body, 2)
     return (
         head

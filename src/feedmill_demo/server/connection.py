@@ -73,7 +73,7 @@ class PublisherConnection(asyncio.Protocol):
                 self._transport.write(octets)
                 return
         if not self._waiting and data[0] == _TLS_GREETING:
-            self._transport.abort()  # who speaks TLS at a plain door is told so at once
+            self._transport.abort()  # a TLS handshake on the plain port is refused at once
             return
         self._waiting += data
         if len(self._waiting) > _MAX_WAITING_BYTES:
@@ -235,7 +235,7 @@ def _until_fault(answer: Answer, body: bytes) -> Iterator[bytes]:
 
 
 def _body_length(request: Request | None) -> int | None:
-    """How many octets of body follow; None when nobody can say."""
+    """How many octets of body follow; None when the length is not known."""
     if request is None or request.header("transfer-encoding") is not None:
         return None
     length = request.header("content-length") or "0"

@@ -149,7 +149,7 @@ def main() -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         mute_stdout()
-    # Whoever is told to leave has its successor waiting: what is left is not searched for garbage
+    # A process that stops has its successor waiting: its memory is not searched for garbage
     # once more, which takes longer than to let go of a host (a third of a second against 60 ms).
     gc.freeze()
     sys.exit(status)

@@ -87,7 +87,7 @@ def refusal_of(problem: Exception) -> RpcRefusal:
         code = grpc.StatusCode.UNAUTHENTICATED if unknown else denied
         return _told(code, problem)
     if isinstance(problem, StoreError | BlobError):
-        # Its message names files of this machine, which are nobody's business.
+        # Its message names files of this machine, which clients must not see.
         return UNREADABLE._replace(reason=problem.reason)
     for kind, code in _CODES:
         if isinstance(problem, kind):

@@ -3,7 +3,7 @@
     async with grpc_server(services, "127.0.0.1", 50051) as bound:
         ...
 
-Graceful shutdown: health reports NOT_SERVING first, watchers are told to reconnect, calls get a
+Graceful shutdown: health reports NOT_SERVING first, watchers are asked to reconnect, calls get a
 grace period, and the rest is cancelled.
 """
 # Tested in tests/integration/interfaces/grpc/
@@ -88,7 +88,7 @@ def options_of(config: GrpcConfig) -> tuple[tuple[str, int], ...]:
         ("grpc.keepalive_time_ms", round(config.keepalive_sec * 1000)),
         ("grpc.http2.min_ping_interval_without_data_ms", round(config.min_ping_sec * 1000)),
         ("grpc.http2.max_ping_strikes", 2),
-        ("grpc.so_reuseport", 0),  # otherwise two servers share a port, and nobody notices
+        ("grpc.so_reuseport", 0),  # otherwise two servers share a port without an error
     )
 
 

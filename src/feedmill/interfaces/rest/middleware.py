@@ -50,7 +50,7 @@ class Middleware:
             return
         if scope["method"] == "OPTIONS":
             # No other origin is served, so there is nothing to negotiate; and the framework's own
-            # answer would name one method of several. As a method that nobody knows, it gets 405.
+            # answer would name one method of several. As an unknown method it gets 405.
             scope["method"] = "TRACE"
         if scope["method"] == "HEAD":  # every GET can be asked for without its body
             scope["method"] = "GET"

@@ -131,7 +131,7 @@ def on_error(request: Request[Any, Any, Any], error: FeedmillError) -> Response[
         return on_unexpected_error(request, error)
     if code == "store-unavailable":
         logger("rest").error("unavailable", reason=error.reason, detail=str(error))
-        # A path of this machine is nobody's business.
+        # Clients must not see a path of the server.
         return _response(code, "", headers, reason=error.reason)
     choices = error.choices if isinstance(error, SeveralFeedsError) else ()
     hint = error.hint or None
@@ -151,7 +151,7 @@ def on_http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
     if isinstance(error, ValidationException):
         return _response("bad-parameter", "", {}, errors=_mistakes(error))
     if error.status_code >= 500:
-        # Only a client that left in the middle of its body gets here; nobody reads the answer.
+        # Only a client that left in the middle of its body gets here; the answer is not read.
         return _response("bad-request", "the request was incomplete", {})
     return _response(_OF_STATUSES.get(error.status_code, "bad-request"), "", headers)
 

@@ -83,7 +83,7 @@ def _ask(address: str, timeout_sec: float) -> _Answer:
             return _Answer(is_ready=False, said=_decoded(problem.read(_MOST_BYTES)))
 
 
-def _decoded(body: bytes) -> Any:  # noqa: ANN401  # whatever somebody answers there
+def _decoded(body: bytes) -> Any:  # noqa: ANN401  # any JSON
     try:
         return msgspec.json.decode(body)
     except msgspec.DecodeError:

@@ -21,7 +21,7 @@ from feedmill.interfaces.rest.state import AnyRequest, services_of
 from feedmill.publish.shapes import ArticlePage, EntryPage, EntryShape, FetchShape, RevisionPage
 
 BINARY = "application/octet-stream"
-# A stranger's document is never shown by a browser as if it were ours.
+# A browser never renders an untrusted document in the origin of this server.
 _HARMLESS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cache-Control": "private, max-age=86400, immutable",
