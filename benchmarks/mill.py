@@ -15,10 +15,12 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
+from threading import Thread
 from typing import Final
 
 import msgspec
@@ -177,6 +179,44 @@ def grown(size: Size) -> list[Line]:
     return [*lines, Line(what=what, figure=largest / smallest, unit="×", at_most=1.25)]
 
 
+def traced(size: Size) -> list[Line]:
+    """(g) Traces at their default ratio of 1 %, against traces that are off."""
+    with ExitStack() as stack:
+        collector = stack.enter_context(_collector())
+        publisher = stack.enter_context(Publisher("--fresh-every", "20"))
+        off = _ready(stack, mill(_home(stack)), publisher.urls(size.feeds))
+        on = mill(_home(stack), otlp_endpoint=collector)
+        _ready(stack, on, publisher.urls(size.feeds, first=1_000_000))
+        without, sampled = _take_turns((off, on), 4 * size.passes)
+    ratios = [
+        a["polls"] / a["cpu"] * b["cpu"] / b["polls"] for a, b in zip(sampled, without, strict=True)
+    ]
+    figure = median(ratios)
+    what = "traces of 1 %: polls per CPU-second against off"
+    return [*_speed("traces off", without), Line(what=what, figure=figure, unit="×", at_least=0.97)]
+
+
+@contextmanager
+def _collector() -> Iterator[str]:
+    """An OTLP collector that drops what it is given, on the second core with the publisher."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
 def _ready(stack: ExitStack, contestant: Contestant, urls: Sequence[str]) -> Contestant:
     """Subscribed and warm: the first poll of every feed is behind it."""
     stack.enter_context(contestant)
@@ -277,6 +317,7 @@ _SCENARIOS: Final[dict[str, Callable[[Size], list[Line]]]] = {
     "d": encrypted,
     "e": doubled,
     "f": grown,
+    "g": traced,
 }
 
 if __name__ == "__main__":

@@ -24,7 +24,14 @@ from msgspec.structs import replace
 
 from feedmill.app.services import open_services
 from feedmill.app.settings import owner_name, set_up_logging
-from feedmill.config import Config, FetchConfig, HostConfig, RunConfig, StoreConfig
+from feedmill.config import (
+    Config,
+    FetchConfig,
+    HostConfig,
+    ObserveConfig,
+    RunConfig,
+    StoreConfig,
+)
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import RefreshReport
@@ -70,6 +77,7 @@ def _config(options: dict[str, Any]) -> Config:
         run=run,
         host=HostConfig(min_gap_ms=0, rps=0.0),
         store=StoreConfig(home=options["home"]),
+        observe=ObserveConfig(otlp_endpoint=options.get("otlp_endpoint")),
     )
 
 

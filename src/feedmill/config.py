@@ -296,6 +296,14 @@ class McpConfig(Value):
     call_sec: float = 600.0  # for one call, whatever it has to fetch
 
 
+class ObserveConfig(Value):
+    """Traces of polls, for an OpenTelemetry collector."""
+
+    otlp_endpoint: str | None = None  # base address of OTLP over HTTP; None: traces are off
+    trace_ratio: float = 0.01  # of polls without an error; those with one are always exported
+    service_name: str = "feedmill"  # under which traces appear
+
+
 class BusConfig(Value):
     """Where the log is relayed to, for programs that read a bus (D29)."""
 
@@ -335,3 +343,4 @@ class Config(Value):
     screen: ScreenConfig = ScreenConfig()
     mcp: McpConfig = McpConfig()
     bus: BusConfig = BusConfig()
+    observe: ObserveConfig = ObserveConfig()

@@ -44,6 +44,13 @@ ENVIRONMENT: Final[dict[str, tuple[str, str]]] = {
 }
 # What platforms set for every program; our own name for the same thing wins.
 OTHER_ENVIRONMENT: Final[dict[str, tuple[str, str]]] = {"DATABASE_URL": ("store", "url")}
+# What OpenTelemetry calls our settings; a more particular name stands behind the general one.
+OPENTELEMETRY: Final[dict[str, str]] = {
+    "OTEL_SERVICE_NAME": "service_name",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "otlp_endpoint",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "otlp_endpoint",
+}
+_SAMPLERS: Final = {"always_on": "1", "always_off": "0"}
 _NO_CELLS: Final = (
     "cells are no longer supported: feedmill uses one PostgreSQL database. Remove this setting and"
     " name that database in [store] url (FEEDMILL_STORE_URL). To move the subscriptions, run"
@@ -171,6 +178,7 @@ def _from_environment(
     for name, (part, field) in OTHER_ENVIRONMENT.items():
         if environment.get(name):
             yield name, part, field, environment[name]
+    yield from _from_opentelemetry(environment)
     for name, (part, field) in ENVIRONMENT.items():
         if name in environment:
             yield name, part, field, _spelled(environment[name], part, field)
@@ -179,6 +187,25 @@ def _from_environment(
             continue
         part, _, field = name.removeprefix(ENVIRONMENT_PREFIX).lower().partition("_")
         yield name, part, field, _spelled(value, part, field)
+
+
+def _from_opentelemetry(
+    environment: Mapping[str, str],
+) -> Iterator[tuple[str, str, str, object]]:
+    """Settings of [observe] from the variables that OpenTelemetry has for every program."""
+    off = environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    if off or environment.get("OTEL_TRACES_EXPORTER", "").strip() == "none":
+        return
+    for name, field in OPENTELEMETRY.items():
+        if environment.get(name):
+            yield name, "observe", field, environment[name]
+    sampler = environment.get("OTEL_TRACES_SAMPLER", "").strip().removeprefix("parentbased_")
+    share = _SAMPLERS.get(sampler)
+    if sampler == "traceidratio":
+        share = environment.get("OTEL_TRACES_SAMPLER_ARG") or "1"
+    if share is not None:
+        ratio = _spelled(share, "observe", "trace_ratio")
+        yield "OTEL_TRACES_SAMPLER", "observe", "trace_ratio", ratio
 
 
 _OTHER: Final = frozenset(
@@ -271,6 +298,14 @@ def _contradictions(config: Config) -> list[str]:
     for part, port in (("health", config.health.port), ("serve", config.serve.port)):
         if not 0 <= port <= _HIGHEST_PORT:
             found.append(f"[{part}] port {port} must be from 0 to {_HIGHEST_PORT}")
+    if not 0 <= config.observe.trace_ratio <= 1:
+        found.append(f"[observe] trace_ratio {config.observe.trace_ratio} must be from 0 to 1")
+    endpoint = config.observe.otlp_endpoint
+    if endpoint is not None and not endpoint.startswith(("http://", "https://")):
+        found.append(
+            f"[observe] otlp_endpoint {mask_secrets(endpoint)!r} is not supported: expected the address of"
+            " OTLP over HTTP, for example http://localhost:4318"
+        )
     if config.bus.window < 1:
         found.append("[bus] window must be at least 1")
     try:

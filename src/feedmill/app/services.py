@@ -34,6 +34,7 @@ from feedmill.publish.ndjson import cloudevent_line, event_line
 if TYPE_CHECKING:
     from feedmill.adapters.blobs.bucket.store import BucketBlobs
 from feedmill.app.screeners import LiveScreener
+from feedmill.app.traces import open_traces
 
 Schema = opening.Schema
 DATABASE_NAME: Final = "feedmill.db"
@@ -68,7 +69,13 @@ async def open_services(
         stack.push_async_callback(fetcher.close)
         judge = LiveScreener(config, stack)
         yield Services(
-            clock=clock, fetcher=fetcher, blobs=blobs, store=store, config=config, screen=judge
+            clock=clock,
+            fetcher=fetcher,
+            blobs=blobs,
+            store=store,
+            config=config,
+            screen=judge,
+            traces=open_traces(config, stack),
         )
 
 

@@ -5,7 +5,7 @@ and why a process is not ready.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
@@ -17,8 +17,6 @@ from feedmill.engine.run.liveness import Liveness
 from feedmill.interfaces.http_server import BadRequestAnswer, abort_connection, http_server, listen
 from feedmill.model.worker import Readiness
 from feedmill.observe.metrics import Metrics
-
-METRICS_TYPE: Final = "text/plain; version=0.0.4"
 
 _LIMITS: Final = ServeConfig(header_timeout_sec=5.0, send_timeout_sec=5.0)
 _TEXT: Final = "text/plain"
@@ -32,7 +30,7 @@ class PageResponse(NamedTuple):
     body: bytes
 
 
-Route = Callable[[], Awaitable[PageResponse]]
+Route = Callable[[str], Awaitable[PageResponse]]  # what the client accepts goes in
 
 
 @asynccontextmanager
@@ -57,13 +55,14 @@ async def serve_health_page(
 def metrics_route(metrics: Metrics) -> Route:
     """The route of /metrics."""
 
-    async def show() -> PageResponse:
-        return PageResponse(HTTPStatus.OK, METRICS_TYPE, metrics.page())
+    async def show(accept: str) -> PageResponse:
+        body, kind = metrics.page_for(accept)
+        return PageResponse(HTTPStatus.OK, kind, body)
 
     return show
 
 
-async def alive_route() -> PageResponse:
+async def alive_route(_: str = "") -> PageResponse:
     """The process answers."""
     return PageResponse(HTTPStatus.OK, _TEXT, b"ok\n")
 
@@ -73,12 +72,12 @@ def role_routes(
 ) -> dict[str, Route]:
     """The routes of a long-running role."""
 
-    async def livez() -> PageResponse:
+    async def livez(_: str) -> PageResponse:
         if liveness.is_alive():
             return await alive_route()
         return PageResponse(HTTPStatus.SERVICE_UNAVAILABLE, _TEXT, b"stalled\n")
 
-    async def readyz() -> PageResponse:
+    async def readyz(_: str) -> PageResponse:
         found = await check()
         status = HTTPStatus.OK if found.ready else HTTPStatus.SERVICE_UNAVAILABLE
         return PageResponse(status, "application/json", msgspec.json.encode(found))
@@ -98,7 +97,7 @@ class _HealthPage:
         self._routes = routes
 
     async def __call__(self, scope: Any, _: Any, send: Any) -> None:  # noqa: ANN401  # ASGI's own types
-        answer = await self._answer(scope["path"])
+        answer = await self._answer(scope["path"], _accepted(scope["headers"]))
         headers = (
             (b"content-type", answer.kind.encode()),
             (b"content-length", str(len(answer.body)).encode()),
@@ -114,9 +113,13 @@ class _HealthPage:
         except TimeoutError:
             abort_connection(scope)
 
-    async def _answer(self, path: str) -> PageResponse:
+    async def _answer(self, path: str, accept: str) -> PageResponse:
         route = self._routes.get(path)
         if route is None:
             others = f"try {', '.join(self._routes)}\n".encode()
             return PageResponse(HTTPStatus.NOT_FOUND, _TEXT, others)
-        return await route()
+        return await route(accept)
+
+
+def _accepted(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    return ",".join(value.decode("latin-1") for name, value in headers if name == b"accept")

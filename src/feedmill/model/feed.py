@@ -225,3 +225,4 @@ class FetchRecord(Value):
     entries_updated: int = 0
     repairs: tuple[str, ...] = ()  # codes
     truncated: bool = False
+    trace_id: str | None = None  # of the trace that was exported for it (how-to/traces.md)

@@ -11,6 +11,8 @@ from typing import Any, Final, TextIO, cast
 
 import structlog
 
+from feedmill.observe.traces import kept_trace_id
+
 LOG_LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
@@ -29,6 +31,7 @@ def set_up(level: str = "warning", *, as_json: bool = False) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            _with_trace,
             _one_line,
             renderer,
         ],
@@ -53,6 +56,13 @@ class _Stderr:
     def flush(self) -> None:
         with suppress(OSError):
             sys.stderr.flush()
+
+
+def _with_trace(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Name the trace that the line belongs to, when it is exported."""
+    if (trace_id := kept_trace_id()) is not None:
+        event["trace_id"] = trace_id
+    return event
 
 
 def _one_line(_: object, __: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:

@@ -12,7 +12,10 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
+from prometheus_client.openmetrics import exposition as openmetrics
 
+METRICS_TYPE: Final = "text/plain; version=0.0.4"
+OPENMETRICS_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 _SECONDS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _INTERVALS: Final = (300, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
@@ -110,3 +113,10 @@ class Metrics:
     def page(self) -> bytes:
         """The text that /metrics serves."""
         return generate_latest(self.registry)
+
+    def page_for(self, accept: str) -> tuple[bytes, str]:
+        """The page and its type: OpenMetrics, which has exemplars, for a client that accepts it."""
+        if OPENMETRICS_TYPE.partition(";")[0] in accept:
+            page: bytes = openmetrics.generate_latest(self.registry)  # type: ignore[no-untyped-call]
+            return page, OPENMETRICS_TYPE
+        return self.page(), METRICS_TYPE

@@ -13,6 +13,7 @@ from feedmill.model.event import Event
 
 TYPE_PREFIX = "feedmill."
 _SEQUENCE_DIGITS = 20
+TRACEPARENT: Final = "traceparent"  # W3C Trace Context, of the poll that an event comes from
 ContentMode = Literal["binary", "structured"]
 _JSON: Final = "application/json"
 _STRUCTURED: Final = "application/cloudevents+json; charset=UTF-8"
@@ -34,7 +35,7 @@ class BusMessage(Value):
 
 def cloudevent(event: Event, source: str) -> dict[str, Any]:
     """The event in its envelope; attributes that CloudEvents names first, then ours."""
-    return {
+    envelope = {
         "specversion": "1.0",
         "id": event.id,
         "source": source,
@@ -46,6 +47,9 @@ def cloudevent(event: Event, source: str) -> dict[str, Any]:
         "feedid": event.feed_id,
         "data": event.data,
     }
+    if TRACEPARENT in event.data:  # the extension for distributed tracing
+        envelope[TRACEPARENT] = event.data[TRACEPARENT]
+    return envelope
 
 
 def bus_message(
@@ -71,6 +75,8 @@ def bus_message(
         for name, value in envelope.items()
         if name != "datacontenttype"
     ]
+    if TRACEPARENT in envelope:  # under its own name too, which tracing libraries look for
+        attributes.append((TRACEPARENT, _text(envelope[TRACEPARENT])))
     if mode == "structured":
         whole = {**envelope, "data": msgspec.Raw(data)} if fits else envelope
         headers = (("content-type", _STRUCTURED), *attributes)

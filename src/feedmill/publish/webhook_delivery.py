@@ -11,7 +11,7 @@ from feedmill.model.base import Value
 from feedmill.model.event import Event
 from feedmill.model.fetch import FailureReason, Headers, RawResponse, RefusalReason
 from feedmill.model.webhook import EventFormat, Webhook
-from feedmill.publish.cloudevents import cloudevent
+from feedmill.publish.cloudevents import TRACEPARENT, cloudevent
 from feedmill.publish.signing import SIGNATURE, sign
 
 DELIVERY: Final = "Feedmill-Delivery"
@@ -93,7 +93,14 @@ def delivery_id(webhook_id: str, events: Sequence[Event]) -> str:
     return sha256(ids.encode()).hexdigest()[:32]
 
 
-def delivery_headers(webhook: Webhook, batch: Batch, *, user_agent: str, now: datetime) -> Headers:
+def delivery_headers(
+    webhook: Webhook,
+    batch: Batch,
+    *,
+    user_agent: str,
+    now: datetime,
+    traceparent: str | None = None,
+) -> Headers:
     """The fields of the request, signed with every secret that is valid now."""
     valid = [
         secret.value
@@ -107,6 +114,7 @@ def delivery_headers(webhook: Webhook, batch: Batch, *, user_agent: str, now: da
         (WEBHOOK, webhook.id),
         (DELIVERY, delivery_id(webhook.id, batch.events)),
         (SIGNATURE, sign(batch.body, valid, now)),
+        *(((TRACEPARENT, traceparent),) if traceparent else ()),
     )
 
 

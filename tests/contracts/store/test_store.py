@@ -927,6 +927,7 @@ class TestHistory:
                 response_headers=(("Set-Thing", "\xe9"), ("Set-Thing", "2")),
                 repairs=("cut",),
                 truncated=True,
+                trace_id="0af7651916cd43dd8448eb211c80319c",
                 entries_seen=3,
             )
             second = replace(a_refresh(feed, 2, at=NOON + HOUR), fetch=odd)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from feedmill.adapters.settings import environment_name, load_config
-from feedmill.config import Config
+from feedmill.config import Config, ObserveConfig
 from feedmill.errors import ConfigError
 
 
@@ -118,6 +118,8 @@ def test_every_mistake_is_told_at_once_with_place_value_and_expectation(elsewher
         ({"NORMALIZE_ENABLED": "perhaps"}, "Expected `bool`"),
         ({"FEEDMILL_STORE_SYNCHRONOUS": "off"}, "invalid value"),
         ({"FEEDMILL_CONFIG": "missing.toml"}, "cannot be read"),
+        ({"FEEDMILL_OBSERVE_TRACE_RATIO": "1.5"}, "trace_ratio 1.5 must be from 0 to 1"),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"}, "http://localhost:4318"),
     ],
 )
 def test_what_makes_no_sense_is_refused(environment: dict[str, str], words: str) -> None:
@@ -165,3 +167,40 @@ def test_a_variable_that_names_cells_is_told_to_use_one_database(variable: str) 
     assert told.startswith(f"{variable}: cells are no longer supported")
     assert "`feedmill export`" in told
     assert "s3cret" not in told
+
+
+_COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        pytest.param(_COLLECTOR, ObserveConfig(otlp_endpoint="http://collector:4318"), id="base"),
+        pytest.param(
+            _COLLECTOR | {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://other/v1/traces"},
+            ObserveConfig(otlp_endpoint="http://other/v1/traces"),
+            id="the one for traces wins",
+        ),
+        pytest.param(
+            _COLLECTOR | {"FEEDMILL_OBSERVE_OTLP_ENDPOINT": "http://mine:4318"},
+            ObserveConfig(otlp_endpoint="http://mine:4318"),
+            id="our own name wins",
+        ),
+        pytest.param(
+            {"OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0.5"},
+            ObserveConfig(trace_ratio=0.5),
+            id="ratio",
+        ),
+        pytest.param(
+            {"OTEL_TRACES_SAMPLER": "always_on", "OTEL_SERVICE_NAME": "mill"},
+            ObserveConfig(trace_ratio=1.0, service_name="mill"),
+            id="always on",
+        ),
+        pytest.param(_COLLECTOR | {"OTEL_SDK_DISABLED": "true"}, ObserveConfig(), id="disabled"),
+        pytest.param(_COLLECTOR | {"OTEL_TRACES_EXPORTER": "none"}, ObserveConfig(), id="none"),
+    ],
+)
+def test_variables_of_opentelemetry_set_the_traces(
+    environment: dict[str, str], expected: ObserveConfig
+) -> None:
+    assert load_config(None, environment).observe == expected

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from feedmill.model.event import Event
-from feedmill.publish.cloudevents import cloudevent
+from feedmill.publish.cloudevents import bus_message, cloudevent
 from feedmill.publish.ndjson import cloudevent_line, event_line, seq_of_line
 
 EVENT = Event(
@@ -67,3 +67,14 @@ def test_a_line_is_one_line_and_its_number_is_found_again() -> None:
 def test_a_line_that_was_cut_has_no_number() -> None:
     assert seq_of_line(cloudevent_line(EVENT, "urn:x")[:-20]) == 0
     assert seq_of_line(b"{}") == 0
+
+
+def test_event_of_a_traced_poll_carries_its_context_as_attribute_and_header() -> None:
+    context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    traced = msgspec.structs.replace(EVENT, data={"traceparent": context})
+
+    envelope, headers = cloudevent(traced, "urn:x"), dict(bus_message(traced, "urn:x").headers)
+
+    assert envelope["traceparent"] == context
+    assert (headers["ce-traceparent"], headers["traceparent"]) == (context, context)
+    assert "traceparent" not in dict(bus_message(EVENT, "urn:x").headers)

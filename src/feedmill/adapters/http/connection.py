@@ -1,6 +1,7 @@
 """Sends one request over one libcurl handle, and keeps handles and TLS sessions for the next."""
 
 import ssl
+import time
 from functools import partial
 from pathlib import Path
 from zlib import crc32
@@ -15,6 +16,7 @@ from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
 from feedmill.errors import ConfigError
 from feedmill.model.fetch import FailureReason, FetchLimits, RefusalReason
+from feedmill.observe.traces import Trace, current_trace
 
 _MAX_IDLE_HANDLES = 512
 # Codes for which pycurl has an old name or none.
@@ -35,6 +37,13 @@ _REASONS: dict[int, FailureReason | RefusalReason] = {
     pycurl.E_SSL_ENGINE_INITFAILED: "tls-failure",
     pycurl.E_SSL_ISSUER_ERROR: "tls-failure",
 }
+_PHASES = (
+    pycurl.CONNECT_TIME,
+    pycurl.APPCONNECT_TIME,
+    pycurl.PRETRANSFER_TIME,
+    pycurl.STARTTRANSFER_TIME,
+    pycurl.TOTAL_TIME,
+)
 # The connection ended, or broke, after the header was complete.
 _CUTS = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_RECV_ERROR, pycurl.E_GOT_NOTHING})
 
@@ -67,10 +76,14 @@ class Connections:
         transfer = ResponseBuffer(limits)
         handle = self._take()
         sessions = self._sessions.of(host) if request.url.startswith("https") else None
+        trace = current_trace()
         try:
             handle.prepare(request, transfer, sessions)
             self._stall_watch.start_watching(transfer, limits, partial(self._loop.end, handle.curl))
+            began_ns = 0 if trace is None else time.perf_counter_ns()
             ended = await self._loop.perform(handle.curl)
+            if trace is not None:
+                _add_phases(trace, handle.curl, began_ns)
             return _answer(transfer, ended, handle)
         finally:
             self._stall_watch.stop_watching(transfer)
@@ -150,6 +163,26 @@ def _answer(transfer: ResponseBuffer, ended: TransferEnd, handle: CurlHandle) ->
     asked = handle.curl.getinfo(pycurl.REQUEST_SIZE) > 0
     reason = _failure_reason(ended.code, asked=asked)
     return transfer.answer(reason, _printable(ended.message), cut=transfer.has_header)
+
+
+def _add_phases(trace: Trace, curl: pycurl.Curl, began_ns: int) -> None:
+    """Spans of one transfer from libcurl's own timings, in seconds since its beginning.
+
+    A time that was not reached is 0: what was under way then lasted until the end.
+    """
+    connected, encrypted, ready, answered, total = (curl.getinfo(one) for one in _PHASES)
+
+    def add(name: str, start: float, end: float) -> None:
+        trace.add(name, began_ns + int(start * 1e9), began_ns + int((end or total) * 1e9))
+
+    if curl.getinfo(pycurl.NUM_CONNECTS):
+        add("connect", 0.0, connected)
+        if encrypted or (connected and not ready):
+            add("tls", connected, encrypted)
+    if ready:
+        add("first byte", ready, answered)
+    if answered:
+        add("body", answered, total)
 
 
 def _printable(message: str) -> str:

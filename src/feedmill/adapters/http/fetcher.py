@@ -30,6 +30,7 @@ from feedmill.model.fetch import (
     RawResponse,
     Refused,
 )
+from feedmill.observe.traces import span
 
 _UNREACHED = frozenset({"connection-failed", "timeout-connect"})
 # A redirect whose body we do not care for is followed all the same, unless time ran out.
@@ -117,9 +118,10 @@ class CurlFetcher:
         self, url: str, headers: Headers, way: _FetchContext
     ) -> tuple[str, BufferedResponse]:
         """One hop: the URL as it was dialled, and what came of it."""
-        target = await self._address_check.check(
-            url, within_sec=self._left_sec(way), by_proxy=way.proxy is not None
-        )
+        with span("dns"):
+            target = await self._address_check.check(
+                url, within_sec=self._left_sec(way), by_proxy=way.proxy is not None
+            )
         if isinstance(target, BufferedResponse):
             return url, target
         if way.proxy is not None:

@@ -8,8 +8,11 @@ from feedmill.canonicalise.urls import split_url
 from feedmill.engine.run.services import Services
 from feedmill.fetch.headers import is_sendable
 from feedmill.fetch.retry_after import retry_after_sec
+from feedmill.model.event import Event
 from feedmill.model.fetch import FetchLimits, Post
 from feedmill.model.webhook import DeadLetter, Delivery, Settlement, Webhook
+from feedmill.observe.traces import Parent, read_traceparent, traceparent_of
+from feedmill.publish.cloudevents import TRACEPARENT
 from feedmill.publish.webhook_delivery import (
     Batch,
     Delivered,
@@ -33,11 +36,42 @@ class DeliveryAttempt(NamedTuple):
 
 
 async def send_batch(webhook: Webhook, batch: Batch, services: Services) -> DeliveryAttempt:
-    """One attempt to deliver a batch; nothing is stored."""
+    """One attempt to deliver a batch; nothing is stored.
+
+    A batch with events of a traced poll carries on the trace of the first, linked to the others.
+    """
+    parents = {one: None for event in batch.events if (one := _parent_of(event))}
+    if not parents:
+        return await _send(webhook, batch, services, None)
+    if services.traces is None:
+        first = next(iter(parents))
+        return await _send(webhook, batch, services, traceparent_of(first))
+    with services.traces.join("deliver", tuple(parents)) as trace:
+        trace.root.is_request = True
+        sent = await _send(webhook, batch, services, trace.traceparent)
+        trace.root.set(
+            feedmill__webhook_id=webhook.id,
+            server__address=sent.delivery.host,
+            feedmill__result=sent.delivery.result,
+            feedmill__events=sent.delivery.events,
+            http__response__status_code=sent.delivery.status,
+        )
+        if isinstance(sent.verdict, Undelivered):
+            trace.fail(sent.verdict.reason)
+        return sent
+
+
+async def _send(
+    webhook: Webhook, batch: Batch, services: Services, traceparent: str | None
+) -> DeliveryAttempt:
     now = services.clock.now()
     agent = services.config.fetch.user_agent
     headers = delivery_headers(
-        webhook, batch, user_agent=agent if is_sendable(agent) else "feedmill", now=now
+        webhook,
+        batch,
+        user_agent=agent if is_sendable(agent) else "feedmill",
+        now=now,
+        traceparent=traceparent,
     )
     post = Post(url=webhook.url, headers=headers, body=batch.body, limits=_limits(services))
     response = await services.fetcher.post(post)
@@ -54,6 +88,10 @@ async def send_batch(webhook: Webhook, batch: Batch, services: Services) -> Deli
         detail=verdict.detail if isinstance(verdict, Undelivered) else "",
     )
     return DeliveryAttempt(verdict, delivery, asked)
+
+
+def _parent_of(event: Event) -> Parent | None:
+    return read_traceparent(event.data.get(TRACEPARENT))
 
 
 def settlement_of(

@@ -8,10 +8,12 @@ lane of its host has stored, and a Retry-After binds that lane as well (D24).
 
 from datetime import datetime
 
+from feedmill.canonicalise.urls import split_url
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.run.services import Services
+from feedmill.fetch.guard import printable_url
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.fetch.redirects import permanent_target
@@ -19,6 +21,7 @@ from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FeedOverrides
 from feedmill.model.fetch import (
     Failed,
+    FetchPlan,
     Fresh,
     Gone,
     RawDocument,
@@ -28,6 +31,7 @@ from feedmill.model.fetch import (
     Verdict,
 )
 from feedmill.model.schedule import Outcome
+from feedmill.observe.traces import Span, span
 from feedmill.schedule.host_pace import host_wait_sec, initial_pace, limited_until, pace_after
 
 
@@ -71,7 +75,10 @@ async def fetch_and_judge(
         own = without_credentials(overrides)
     plan = plan_feed_fetch(url, own, config, validators=validators, forced=forced)
     began = clock.monotonic()
-    response = await fetcher.fetch(plan, verify_tls=own.verify_tls, proxy=own.proxy)
+    with span("http") as sending:
+        response = await fetcher.fetch(plan, verify_tls=own.verify_tls, proxy=own.proxy)
+        if sending.trace is not None:
+            _describe_request(sending, plan, response)
     elapsed_ms = int((clock.monotonic() - began) * 1000)
     now = clock.now()
     return Answer(
@@ -80,6 +87,21 @@ async def fetch_and_judge(
         verdict=judge(response, plan, now),
         at=now,
         elapsed_ms=elapsed_ms,
+    )
+
+
+def _describe_request(sending: Span, plan: FetchPlan, response: RawResponse) -> None:
+    """Facts of a request by the names of OpenTelemetry; an address without its credentials."""
+    sending.is_request = True
+    sending.error = response.error
+    sending.set(
+        http__request__method="GET",
+        url__full=printable_url(plan.url),
+        server__address=split_url(response.final_url).host,
+        http__response__status_code=response.status,
+        http__response__body__size=response.wire_length,
+        feedmill__redirects=len(response.hops),
+        feedmill__conditional=plan.conditional,
     )
 
 

@@ -45,6 +45,7 @@ from feedmill.model.parsed import ParsedFeed, Tombstone, Unreadable
 from feedmill.model.refresh import ExistingEntries
 from feedmill.model.screening import Screening
 from feedmill.normalise.feed import normalise
+from feedmill.observe.traces import span
 from feedmill.parse.document import parse_document
 
 _TYPES: Final = {"rss": "rss", "ato": "atom", "jso": "json"}
@@ -125,10 +126,11 @@ async def read_and_compare(
         parsed = read_document(document, reading, rows, config, now)
     if isinstance(parsed, NotAFeed):
         return parsed
-    recalled = await _recall(parsed, feed, store, config)
-    # Only a document that calls itself complete says something about entries that it lacks.
-    everything = await store.unremoved_entries(feed.id) if parsed.parsed.complete else ()
-    return compare(parsed, recalled, feed, config, everything=everything)
+    with span("compare"):
+        recalled = await _recall(parsed, feed, store, config)
+        # Only a document that calls itself complete says something about entries that it lacks.
+        everything = await store.unremoved_entries(feed.id) if parsed.parsed.complete else ()
+        return compare(parsed, recalled, feed, config, everything=everything)
 
 
 def read_document(
@@ -144,19 +146,22 @@ def read_document(
     """
     reader = reader_version(config)
     known = known_slice_digests(rows, reader) if feed.reader_version == reader else frozenset()
-    parsed = parse_document(document, config.parse, known)
+    with span("parse"):
+        parsed = parse_document(document, config.parse, known)
     if isinstance(parsed, Unreadable):
         return NotAFeed(reason=parsed.reason, detail=parsed.detail)
-    clean = normalise(parsed, url=document.url, config=config.normalise, seen_at=now)
+    with span("normalise"):
+        clean = normalise(parsed, url=document.url, config=config.normalise, seen_at=now)
     identity = FeedIdentity(
         feed_id=feed.id,
         feed_key=feed.feed_key,
         ignored_guids=feed.ignored_guids,
         ignored_links=feed.ignored_links,
     )
-    touched = match_unchanged(rows, parsed.touched)
-    alive = without_withdrawn(clean.entries, parsed.tombstones)
-    seen = identify(alive, identity, config.identify, touched=touched, reader=reader)
+    with span("identify"):
+        touched = match_unchanged(rows, parsed.touched)
+        alive = without_withdrawn(clean.entries, parsed.tombstones)
+        seen = identify(alive, identity, config.identify, touched=touched, reader=reader)
     return ParsedDocument(
         parsed=parsed,
         clean=clean,

@@ -1,15 +1,21 @@
 """What is stored about one poll: the record of the request, and the facts about the feed it changed."""
 # Tested in tests/integration/engine/poll/
 
+import time
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import is_same_site
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict
 from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, SameBody
+from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
+from feedmill.fetch.guard import printable_url
 from feedmill.fetch.headers import redact_headers
 from feedmill.fetch.redirects import permanent_target
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import Fresh, Headers, Unchanged, Verdict
+from feedmill.observe.traces import Trace, Traces
 
 Reading = ComparedDocument | SameBody | NotAFeed | None  # None: there was nothing to read
 
@@ -51,6 +57,35 @@ def record_fetch(
         repairs=tuple(sorted({one.code for one in read.parsed.repairs})) if read else (),
         truncated=read.parsed.truncated if read else response.truncated or response.capped,
     )
+
+
+def begin_poll(traces: Traces, feed: Feed, scheduled_at: datetime, waited_sec: float) -> Trace:
+    """A trace that begins with the claim of the lane; why and when the poll was due is its first span."""
+    now_ns = time.perf_counter_ns()
+    trace = traces.begin("poll", began_ns=now_ns - int(waited_sec * 1e9))
+    trace.root.set(feedmill__feed_id=feed.id, url__full=printable_url(feed.url))
+    trace.add("schedule", trace.root.start_ns, now_ns).set(
+        feedmill__reason=feed.reason,
+        feedmill__interval_sec=feed.schedule.interval_sec,
+        feedmill__scheduled_at=scheduled_at.isoformat(),
+        feedmill__health=feed.schedule.health,
+    )
+    return trace
+
+
+def with_trace(fetch: FetchRecord, trace: Trace | None) -> FetchRecord:
+    """The record with the id of its trace when that is exported; a poll that failed always is."""
+    if trace is None:
+        return fetch
+    trace.root.set(
+        feedmill__fetch_id=fetch.fetch_id,
+        feedmill__outcome=fetch.outcome,
+        feedmill__entries_new=fetch.entries_new,
+        feedmill__entries_updated=fetch.entries_updated,
+    )
+    if fetch.outcome not in SUCCESSFUL_OUTCOMES:
+        trace.fail(fetch.outcome)
+    return replace(fetch, trace_id=trace.hex_id) if trace.is_kept else fetch
 
 
 def changed_facts(

@@ -44,6 +44,7 @@ from feedmill.engine.documents.fetch_document import (
 )
 from feedmill.engine.moves.detect import is_same_host
 from feedmill.engine.moves.follow import apply_move
+from feedmill.engine.poll.fetch_record import begin_poll
 from feedmill.engine.poll.refresh import refresh
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff, retry
@@ -52,6 +53,7 @@ from feedmill.errors import FeedmillError
 from feedmill.model.feed import Claim, Feed, HostPace
 from feedmill.model.refresh import Refresh
 from feedmill.model.schedule import Outcome
+from feedmill.observe.traces import current_trace, span
 from feedmill.schedule.host_pace import (
     host_wait_sec,
     is_incident,
@@ -82,6 +84,7 @@ class LaneWorker:
         self.lifecycle = lifecycle
         self.forced = forced
         self.pace: HostPace = claim.lane.pace
+        self.claimed_at = claimed_at
         self.deadline = claimed_at + services.config.run.lease_sec
         self.left = {feed.id for feed in claim.feeds}
         self.uncommitted: set[str] = set()  # polled, but not committed
@@ -106,6 +109,15 @@ class LaneWorker:
         return zip(self.claim.feeds, self.claim.scheduled_at, strict=True)
 
     async def _poll(self, feed: Feed, scheduled_at: datetime) -> bool:
+        """One poll, as one trace where traces are on; False when the lane has to pause."""
+        if self.services.traces is None:
+            return await self._refresh(feed, scheduled_at)
+        waited_sec = self.services.clock.monotonic() - self.claimed_at
+        with begin_poll(self.services.traces, feed, scheduled_at, waited_sec) as trace:
+            trace.root.set(feedmill__lane=self.claim.lane.key, feedmill__forced=self.forced)
+            return await self._refresh(feed, scheduled_at)
+
+    async def _refresh(self, feed: Feed, scheduled_at: datetime) -> bool:
         """One refresh, committed; False when the lane has to pause or its lease is lost.
 
         A bug of our own costs this run of this feed and nothing else: its next run was
@@ -126,10 +138,15 @@ class LaneWorker:
         except FeedmillError as problem:
             if problem.reason != FeedmillError.reason:
                 raise
-            self.lifecycle.on_crash(feed, problem)
+            self._on_crash(feed, problem)
         except Exception as problem:  # noqa: BLE001  # the edge of the task: logged, counted, survived
-            self.lifecycle.on_crash(feed, problem)
+            self._on_crash(feed, problem)
         return True
+
+    def _on_crash(self, feed: Feed, problem: Exception) -> None:
+        if (trace := current_trace()) is not None:
+            trace.fail(type(problem).__name__)
+        self.lifecycle.on_crash(feed, problem)
 
     async def _release(self) -> None:
         """Release the lane; when that fails for long, its lease ends by itself."""
@@ -207,9 +224,11 @@ class LaneWorker:
         """Update the host's pace, commit, and report; False when the lane has to pause or is lost."""
         outcome = _outcome_of(result)
         await self._update_pace(feed.url, outcome, result.fetch.fetched_at)
-        committed = await retry(
-            lambda: self.services.store.commit(result), self.backoff, has_time=self._is_leased
-        )
+        with span("store") as storing:
+            committed = await retry(
+                lambda: self.services.store.commit(result), self.backoff, has_time=self._is_leased
+            )
+            storing.set(feedmill__fenced=committed.fenced, feedmill__seq=committed.last_seq)
         self.uncommitted.discard(feed.id)
         self.lifecycle.on_refresh(feed, result, committed)
         return not committed.fenced and not self._is_incident(outcome)

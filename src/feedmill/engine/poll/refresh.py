@@ -37,13 +37,16 @@ from feedmill.engine.poll.fetch_record import (
     changed_facts,
     record_fetch,
     served_addresses,
+    with_trace,
 )
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
 from feedmill.engine.run.services import Services
+from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FeedOverrides, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Unchanged, Verdict
 from feedmill.model.refresh import Refresh
 from feedmill.model.schedule import Outcome
+from feedmill.observe.traces import current_trace, span
 from feedmill.publish.events import event_of_state, events_of_changes
 from feedmill.schedule.decide import decide_next_poll
 from feedmill.schedule.hints import merge_hints
@@ -83,6 +86,7 @@ async def refresh(
         scheduled_at=scheduled_at,
         body_sha256=digest,
     )
+    fetch = with_trace(fetch, current_trace())
     return _conclude(
         feed, answer, reading, fetch, config=services.config, lane=lane, blob=blob, charged=charged
     )
@@ -98,7 +102,8 @@ async def _keep(
     digest = sha256(document.body).hexdigest()
     if digest == feed.body_sha256:
         return digest, None
-    return digest, await keep_raw(document.body, digest, services.store, services.blobs)
+    with span("keep"):
+        return digest, await keep_raw(document.body, digest, services.store, services.blobs)
 
 
 async def _read(answer: Answer, digest: str | None, feed: Feed, services: Services) -> Reading:
@@ -135,16 +140,20 @@ def _conclude(
         freshness_sec=None if isinstance(verdict, Gone) else verdict.freshness_sec,
         retry_after_sec=outcome.retry_after_sec,
     )
-    decision = decide_next_poll(
-        feed.schedule,
-        outcome,
-        hints,
-        now=now,
-        feed_id=feed.id,
-        config=_own_schedule(feed.overrides, config.schedule),
-        # The last publication times, when there is a new one (002 §6.3).
-        publications=(*read.earlier_dates, *read.new_dates) if read and read.new_dates else None,
-    )
+    with span("decide") as deciding:
+        decision = decide_next_poll(
+            feed.schedule,
+            outcome,
+            hints,
+            now=now,
+            feed_id=feed.id,
+            config=_own_schedule(feed.overrides, config.schedule),
+            # The last publication times, when there is a new one (002 §6.3).
+            publications=(*read.earlier_dates, *read.new_dates)
+            if read and read.new_dates
+            else None,
+        )
+        deciding.set(feedmill__reason=decision.reason, feedmill__interval_sec=decision.interval_sec)
     after = replace(
         feed,
         **changed_facts(feed, verdict, reading, fetch),
@@ -158,15 +167,17 @@ def _conclude(
     )
     events = event_of_state(feed, after, now=now)
     if read is not None:
-        published = events_of_changes(
-            read.changes,
-            read.removed,
-            feed=after,
-            fetch_id=fetch.fetch_id,
-            now=now,
-            previous_fetch_id=feed.document_fetch_id,
-        )
-        events = (*published, *events)
+        with span("events") as writing:
+            published = events_of_changes(
+                read.changes,
+                read.removed,
+                feed=after,
+                fetch_id=fetch.fetch_id,
+                now=now,
+                previous_fetch_id=feed.document_fetch_id,
+            )
+            events = (*published, *events)
+            writing.set(feedmill__events=len(events))
     return Refresh(
         lane=lane,
         feed=after,
@@ -176,7 +187,7 @@ def _conclude(
         changes=read.changes if read else None,
         removed=read.removed if read else (),
         in_document=outcome.kind != "failed" and not fetch.truncated,
-        events=events,
+        events=_traced(events),
         aliases=served_addresses(fetch, verdict, reading),
         held=held_rows(read, fetch, now) if read else (),
     )
@@ -190,6 +201,15 @@ def _outcome(verdict: Verdict, reading: Reading) -> Outcome:
     if isinstance(reading, ComparedDocument):
         return replace(outcome, new_entries=reading.changes.summary.added + reading.newly_held)
     return outcome
+
+
+def _traced(events: tuple[NewEvent, ...]) -> tuple[NewEvent, ...]:
+    """The events with the W3C context of an exported trace, which goes out to webhooks and the bus."""
+    trace = current_trace()
+    if trace is None or not trace.is_kept:
+        return events
+    context = {"traceparent": trace.traceparent}
+    return tuple(replace(event, data=event.data | context) for event in events)
 
 
 def _move(feed: Feed, verdict: Verdict, reading: Reading, now: datetime) -> MoveCandidate | None:

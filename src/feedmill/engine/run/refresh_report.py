@@ -128,7 +128,8 @@ class RefreshReport:
             metrics.bytes_in.inc(fetch.wire_length)
         if fetch.content_length:
             metrics.bytes_decoded.inc(fetch.content_length)
-        metrics.latency.observe(fetch.elapsed_ms / 1000)
+        exemplar = None if fetch.trace_id is None else {"trace_id": fetch.trace_id}
+        metrics.latency.observe(fetch.elapsed_ms / 1000, exemplar)
         self._add(metrics.entries, "new", fetch.entries_new)
         self._add(metrics.entries, "updated", fetch.entries_updated)
         for code in fetch.repairs:

@@ -10,6 +10,7 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.ports.store import Store
 from feedmill.model.screening import LiveScreenMethod, Screening, ScreenText, TopicSet
+from feedmill.observe.traces import Traces
 
 ScreenFunction = Callable[
     [Sequence[ScreenText], TopicSet, LiveScreenMethod], Awaitable[Sequence[Screening]]
@@ -25,3 +26,4 @@ class Services(NamedTuple):
     store: Store
     config: Config
     screen: ScreenFunction | None = None  # for live screens; loaded at its first use
+    traces: Traces | None = None  # None: off

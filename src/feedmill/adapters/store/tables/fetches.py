@@ -25,7 +25,7 @@ FETCH_COLUMNS: Final = (
     "fetch_id", "scheduled_at", "fetched_at", "outcome", "http_status", "elapsed_ms",
     "request_delta", "response_delta", "detail", "hops", "body_sha256", "content_type",
     "content_length", "wire_length", "entries_seen", "entries_new", "entries_updated", "repairs",
-    "truncated",
+    "truncated", "trace_id",
 )  # fmt: skip
 
 FETCH_SELECT: Final = (
@@ -139,6 +139,7 @@ def fetch_of(row: Row) -> FetchRecord:
         feed_id, request_block, response_block, fetch_id, scheduled_at, fetched_at, outcome,
         http_status, elapsed_ms, request_delta, response_delta, detail, hops, body_sha256,
         content_type, content_length, wire_length, seen, new, updated, repairs, truncated,
+        trace_id,
     ) = row  # fmt: skip
     (_, url), *request = restored(request_block, request_delta)
     (_, final_url), *response = restored(response_block, response_delta)
@@ -165,6 +166,7 @@ def fetch_of(row: Row) -> FetchRecord:
         entries_updated=updated,
         repairs=strings(repairs),
         truncated=bool(truncated),
+        trace_id=trace_id,
     )
 
 
@@ -190,4 +192,5 @@ def fetch_row(fetch: FetchRecord, request_delta: str | None, response_delta: str
         fetch.entries_updated,
         json_or_null(fetch.repairs),
         int(fetch.truncated),
+        fetch.trace_id,
     )

@@ -620,7 +620,7 @@ class RawPart(_message.Message):
     def __init__(self, fetch: _Optional[_Union[Fetch, _Mapping]] = ..., offset: _Optional[int] = ..., length: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class Fetch(_message.Message):
-    __slots__ = ("fetch_id", "feed_id", "scheduled_at", "fetched_at", "url", "final_url", "outcome", "http_status", "detail", "request_headers", "response_headers", "hops", "body_sha256", "content_type", "content_length", "wire_length", "elapsed_ms", "entries_seen", "entries_new", "entries_updated", "repairs", "truncated")
+    __slots__ = ("fetch_id", "feed_id", "scheduled_at", "fetched_at", "url", "final_url", "outcome", "http_status", "detail", "request_headers", "response_headers", "hops", "body_sha256", "content_type", "content_length", "wire_length", "elapsed_ms", "entries_seen", "entries_new", "entries_updated", "repairs", "truncated", "trace_id")
     FETCH_ID_FIELD_NUMBER: _ClassVar[int]
     FEED_ID_FIELD_NUMBER: _ClassVar[int]
     SCHEDULED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -643,6 +643,7 @@ class Fetch(_message.Message):
     ENTRIES_UPDATED_FIELD_NUMBER: _ClassVar[int]
     REPAIRS_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_FIELD_NUMBER: _ClassVar[int]
+    TRACE_ID_FIELD_NUMBER: _ClassVar[int]
     fetch_id: str
     feed_id: str
     scheduled_at: _timestamp_pb2.Timestamp
@@ -665,7 +666,8 @@ class Fetch(_message.Message):
     entries_updated: int
     repairs: _containers.RepeatedScalarFieldContainer[str]
     truncated: bool
-    def __init__(self, fetch_id: _Optional[str] = ..., feed_id: _Optional[str] = ..., scheduled_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., outcome: _Optional[str] = ..., http_status: _Optional[int] = ..., detail: _Optional[str] = ..., request_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., response_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., hops: _Optional[_Iterable[_Union[Hop, _Mapping]]] = ..., body_sha256: _Optional[str] = ..., content_type: _Optional[str] = ..., content_length: _Optional[int] = ..., wire_length: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., entries_seen: _Optional[int] = ..., entries_new: _Optional[int] = ..., entries_updated: _Optional[int] = ..., repairs: _Optional[_Iterable[str]] = ..., truncated: _Optional[bool] = ...) -> None: ...
+    trace_id: str
+    def __init__(self, fetch_id: _Optional[str] = ..., feed_id: _Optional[str] = ..., scheduled_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., outcome: _Optional[str] = ..., http_status: _Optional[int] = ..., detail: _Optional[str] = ..., request_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., response_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., hops: _Optional[_Iterable[_Union[Hop, _Mapping]]] = ..., body_sha256: _Optional[str] = ..., content_type: _Optional[str] = ..., content_length: _Optional[int] = ..., wire_length: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., entries_seen: _Optional[int] = ..., entries_new: _Optional[int] = ..., entries_updated: _Optional[int] = ..., repairs: _Optional[_Iterable[str]] = ..., truncated: _Optional[bool] = ..., trace_id: _Optional[str] = ...) -> None: ...
 
 class Hop(_message.Message):
     __slots__ = ("url", "status", "location")

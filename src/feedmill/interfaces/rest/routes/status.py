@@ -11,10 +11,10 @@ from feedmill.interfaces.rest.parameters import ProblemCode
 from feedmill.interfaces.rest.problems import PROBLEM_KINDS, RequestError
 from feedmill.interfaces.rest.responses import bytes_response, json_response
 from feedmill.interfaces.rest.state import AnyRequest, app_state_of, services_of
+from feedmill.observe.metrics import METRICS_TYPE
 from feedmill.publish.shapes import Counts, Problem, Ready
 
 _PLAIN = "text/plain"
-_METRICS = "text/plain; version=0.0.4"
 _HTML = "text/html"
 _READY_SEC = 5.0
 
@@ -40,11 +40,11 @@ async def readyz(request: AnyRequest) -> Response[bytes]:
     return json_response(request, ready, headers={"Cache-Control": "no-store"})
 
 
-@get("/metrics", **describe("getMetrics", "read", str, media_type=_METRICS, conditional=False))
+@get("/metrics", **describe("getMetrics", "read", str, media_type=METRICS_TYPE, conditional=False))
 async def metrics(request: AnyRequest) -> Response[bytes]:
-    """Metrics of this process for Prometheus."""
-    page = app_state_of(request).metrics.page()
-    return Response(page, media_type=_METRICS, headers={"Cache-Control": "no-store"})
+    """Metrics of this process for Prometheus; OpenMetrics with exemplars for a client that accepts it."""
+    page, kind = app_state_of(request).metrics.page_for(request.headers.get("accept", ""))
+    return Response(page, media_type=kind, headers={"Cache-Control": "no-store", "Vary": "Accept"})
 
 
 @get("/stats", **describe("getStats", "read", Counts))
