@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-fleet bench-fetcher bench-publisher bench-review bench-screen fuzz soak doors-soak chaos bench-doors import-check proto lock clean help
+.PHONY: run ingest-one-normalized test check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-fleet bench-fetcher bench-publisher bench-review bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check proto lock clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -104,6 +104,9 @@ fuzz: $(READY_BENCH)  ## hammer the parser for five minutes (SECONDS_EACH=300)
 
 soak: $(READY)  ## kill -9 again and again and read the books each time (CYCLES=500)
 	$(BIN)/python tools/soak.py --cycles $(or $(CYCLES),500)
+
+power-cuts: $(READY)  ## cut the power in a recorded run and compare the log with what readers were told (CUTS=200)
+	$(BIN)/python tools/power_cuts.py --cuts $(or $(CUTS),200)
 
 import-check: $(READY)  ## import 10,000 outlines, kill it in the middle, and see what the hosts saw (OUTLINES=10000)
 	$(BIN)/python -m tools.import_check --outlines $(or $(OUTLINES),10000)

@@ -165,7 +165,7 @@ class StoreConfig(Value):
     segment_bytes: int = 64 * 1024 * 1024
     segment_age_sec: float = 3_600.0
     pack_bytes: int = 16 * 1024 * 1024  # sealed segments are re-encoded once they hold this much
-    synchronous: Literal["normal", "full"] = "normal"  # full: a power cut takes nothing either
+    synchronous: Literal["normal", "full"] = "normal"  # full: sync every commit
     readers: int = 4  # threads that read the database
     patience_sec: float = 60.0  # for another program that holds the database
     segment_grace_sec: float = 3_600.0  # from the last pointer into a segment to its end

@@ -147,7 +147,9 @@ class Trial:
         return cursor_of(self._journals, name)
 
     async def _spawn(self, name: str) -> None:
-        inherited = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
+        inherited = {
+            key: os.environ[key] for key in ("PATH", "HOME", "PYTHONPATH") if key in os.environ
+        }
         ports = [str(port) for port in self._ports]
         commands: dict[str, list[str]] = {
             "server": [

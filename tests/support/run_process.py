@@ -85,7 +85,9 @@ class Mill:
     async def _spawn(
         self, words: list[str], extra: dict[str, str], stdout: int = asyncio.subprocess.DEVNULL
     ) -> asyncio.subprocess.Process:
-        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        inherited = {
+            name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ
+        }
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             str(CHILD),

@@ -327,7 +327,9 @@ class Scene:
         own: Mapping[str, str] | None = None,
         stdout: int = asyncio.subprocess.DEVNULL,
     ) -> asyncio.subprocess.Process:
-        inherited = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
+        inherited = {
+            key: os.environ[key] for key in ("PATH", "HOME", "PYTHONPATH") if key in os.environ
+        }
         with (self.folder / f"{name}.log").open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 *words,

@@ -27,6 +27,7 @@ POINTS: Final = (
     "store-begun",  # the lock is held, nothing written
     "store-commit",  # everything written, not committed
     "store-committed",  # committed, not acknowledged
+    "log-sync",  # events were read, and are synced before a reader gets them
     "tap-append",  # before events are appended
     "tap-appended",  # all of them are, the cursor does not know
     "bus-send",  # before events are handed to a bus

@@ -17,6 +17,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+from feedmill.adapters.durable_files import make_folder
 from feedmill.adapters.failpoints import reach
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
@@ -57,7 +58,7 @@ class NdjsonSink:
 
     def _deliver(self, events: Sequence[Event]) -> None:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             with _held(self._folder) as folder:
                 self._append(events, folder)
         except OSError as problem:

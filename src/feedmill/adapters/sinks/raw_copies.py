@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from feedmill.adapters.durable_files import make_folder, sync_folder
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
 
@@ -51,12 +52,13 @@ def _write(path: Path, body: bytes) -> None:
     """The whole file or none: a reader never sees half of it."""
     partial = path.with_suffix(".part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with partial.open("wb") as file:
             file.write(body)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
+        sync_folder(path.parent)
     except OSError as problem:
         message = f"{path}: a raw copy cannot be written ({problem.strerror or problem})"
         raise SinkError(_REASON, message) from problem

@@ -8,7 +8,7 @@ segment is cut back to where it was, so it stays valid and the next group may su
 import os
 from collections.abc import Sequence
 
-from feedmill.adapters.blobs.disk import folder as disk
+from feedmill.adapters import durable_files
 from feedmill.adapters.blobs.disk.folder import SegmentFolder, write_all
 from feedmill.adapters.blobs.errors import blob_error
 from feedmill.adapters.blobs.record import RecordGroup
@@ -84,7 +84,7 @@ class Appender:
             raise blob_error(error, f"segment {active.name}") from error
         try:
             reach("blob-written")
-            disk.sync_data(active.file)
+            durable_files.sync_data(active.file)
             reach("blob-synced")
         except OSError as error:
             # After a failed sync the kernel may call lost pages clean; no later sync of this file

@@ -18,6 +18,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Final
 
+from feedmill.adapters import durable_files
 from feedmill.adapters.blobs.errors import blob_error, moved_error
 from feedmill.adapters.blobs.record import ReadAt
 from feedmill.adapters.blobs.segment_source import (
@@ -27,14 +28,13 @@ from feedmill.adapters.blobs.segment_source import (
     check_segment_name,
     is_segment_name,
 )
+from feedmill.adapters.durable_files import make_folder, sync_folder
 from feedmill.adapters.failpoints import reach
 from feedmill.model.storage import Segment
 
 OPEN_SUFFIX: Final = ".open"
 MARKED_SUFFIX: Final = ".condemned"
 PART_SUFFIX: Final = ".part"
-
-sync_data = getattr(os, "fdatasync", os.fsync)  # macOS has only fsync
 
 
 class SegmentFolder:
@@ -45,10 +45,7 @@ class SegmentFolder:
 
     def make(self) -> None:
         """Create the folder, so that it outlives a power cut."""
-        missing = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
-        self.path.mkdir(parents=True, exist_ok=True)
-        for folder in missing:
-            _sync_folder(folder.parent)
+        make_folder(self.path)
 
     def create(self, name: str) -> int:
         """A new open segment, locked; the descriptor is the lock."""
@@ -60,7 +57,7 @@ class SegmentFolder:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.stat()
             reach("segment-created")
-            _sync_folder(self.path)
+            sync_folder(self.path)
         except BaseException:
             os.close(file)
             raise
@@ -68,11 +65,11 @@ class SegmentFolder:
 
     def seal(self, name: str, file: int) -> None:
         """Make a complete segment immutable; closing the descriptor gives up the lock."""
-        sync_data(file)
+        durable_files.sync_data(file)
         reach("segment-seal")
         self._file(name, OPEN_SUFFIX).rename(self._file(name, SEALED_SUFFIX))
         reach("segment-sealed")
-        _sync_folder(self.path)
+        sync_folder(self.path)
 
     def discard(self, name: str) -> None:
         """Remove an open segment, locked by us, of which nothing is wanted."""
@@ -114,11 +111,11 @@ class SegmentFolder:
         try:
             write_all(file, data, 0)
             reach("blob-written")
-            sync_data(file)
+            durable_files.sync_data(file)
         finally:
             os.close(file)
         part.rename(self._file(name, SEALED_SUFFIX))
-        _sync_folder(self.path)
+        sync_folder(self.path)
 
     def size(self, name: str) -> int:
         """Of a segment, in bytes; BlobMoved when it is gone."""
@@ -200,7 +197,7 @@ class SegmentFolder:
         """Delete a sealed segment; one that is gone already is fine."""
         self._file(name, SEALED_SUFFIX).unlink(missing_ok=True)
         self._file(name, MARKED_SUFFIX).unlink(missing_ok=True)
-        _sync_folder(self.path)
+        sync_folder(self.path)
 
     def _open(self, name: str) -> int:
         for suffix in (
@@ -264,11 +261,3 @@ def _locked(file: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _sync_folder(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

@@ -58,7 +58,12 @@ SELECT l.waits OR l.strange, l.strange, e.seq, {", ".join(f"e.{name}" for name i
        SELECT * FROM events WHERE seq > $2 ORDER BY seq LIMIT $3) e ON true
  ORDER BY e.seq
 """
-_HEAD: Final = "SELECT seq FROM log_head FOR UPDATE SKIP LOCKED"
+# With `synchronous_commit = off` a commit is visible before it is on the disk. The log of the database is written
+# in order: when this transaction is on the disk, so are the events that it gives numbers to (D37).
+_HEAD: Final = (
+    "SELECT seq, CASE WHEN current_setting('synchronous_commit') = 'off'"
+    " THEN set_config('synchronous_commit', 'on', true) END FROM log_head FOR UPDATE SKIP LOCKED"
+)
 _ADOPT: Final = (
     f"UPDATE outbox SET tx = '0' WHERE tx >= {_XMAX}",
     "UPDATE log_head SET horizon = '0'",

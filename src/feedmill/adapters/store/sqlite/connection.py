@@ -2,8 +2,8 @@
 
 WAL lets readers go on while one process writes. `synchronous=NORMAL` loses nothing that was
 committed when a process dies, kill -9 included: the pages are with the operating system by then.
-A power cut may take the last transactions (never the file's integrity); `full` syncs the log at
-every commit and survives that too, but is several times slower when transactions are small.
+A power cut may take the last transactions (never the file's integrity, and no event that was read:
+`wal_sync`); `full` syncs the log at every commit, and is several times slower when transactions are small.
 """
 # Tested in tests/integration/adapters/store/test_migrate.py
 

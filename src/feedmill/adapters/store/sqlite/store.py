@@ -30,6 +30,7 @@ from feedmill.adapters.store.sqlite.connection import (
 )
 from feedmill.adapters.store.sqlite.readers import Readers
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
+from feedmill.adapters.store.sqlite.wal_sync import WalSync
 from feedmill.adapters.store.sqlite.writer import BUSY_TIMEOUT_SEC, Writer
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import micros
@@ -37,6 +38,7 @@ from feedmill.adapters.store.tables.consistency import sqlite_problems
 from feedmill.adapters.store.tables.entries import sqlite_entry_texts
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.errors import StoreError
+from feedmill.model.event import Event
 from feedmill.model.feed import Claim
 from feedmill.model.refresh import Committed, Refresh
 
@@ -71,11 +73,17 @@ class SqliteStore(SqlStore):
     host_pace = on_reader(claims.host_pace)
     next_due_at = on_reader(claims.next_due_at)
     due_lanes = on_reader(claims.due_lanes)
-    events = on_reader(event_log.events)
-    last_seq = on_reader(event_log.last_seq)
 
-    def __init__(self, writer: Writer, readers: Readers | None, *, gap_ms: int) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        readers: Readers | None,
+        *,
+        gap_ms: int,
+        wal_sync: WalSync | None = None,
+    ) -> None:
         self._writer, self._readers, self._gap_ms = writer, readers, gap_ms
+        self._wal_sync = wal_sync
         self.queries = QueryRunner(gap_ms)
 
     @classmethod
@@ -102,13 +110,26 @@ class SqliteStore(SqlStore):
         await asyncio.to_thread(_prepare, name)
         writer = Writer(connect_writer, name, patience_sec=patience_sec)
         pool = Readers(partial(connect_reader, name), name, threads=readers)
-        return cls(writer, pool, gap_ms=gap_ms)
+        return cls(writer, pool, gap_ms=gap_ms, wal_sync=WalSync(name))
 
     async def close(self) -> None:
         """Write what was asked, then close every connection."""
         if self._readers is not None:
             await self._readers.close()
         await self._writer.close()
+
+    async def events(self, *, after: int, limit: int = 1000) -> tuple[Event, ...]:
+        """Events after a number, in order; a power cut cannot take them back."""
+        found = await self._run_reader(lambda c: event_log.events(c, after=after, limit=limit))
+        if found:
+            await self._make_durable(found[-1].seq)
+        return found
+
+    async def last_seq(self) -> int:
+        """The number of the newest event, 0 before the first; a power cut cannot take it back."""
+        last = await self._run_reader(event_log.last_seq)
+        await self._make_durable(last)
+        return last
 
     async def limit_host(self, url: str, until: datetime, reason: str | None = None) -> None:
         """Send no request to the URL's host before `until`."""
@@ -152,6 +173,10 @@ class SqliteStore(SqlStore):
 
     async def _forget(self, kind: retention.PurgeKind, bite: retention.PurgeBatch) -> int:
         return await self._writer.run(lambda c: kind.forget(c, bite))
+
+    async def _make_durable(self, seq: int) -> None:
+        if self._wal_sync is not None and not self._wal_sync.covers(seq):
+            await asyncio.to_thread(self._wal_sync.cover, seq)
 
     async def _run_reader(self, job: Callable[[sqlite3.Connection], T]) -> T:
         if self._readers is None:

@@ -26,7 +26,7 @@ from tests.support.blob_stores import (
 )
 from tests.support.waiting import HANG_GUARD_SEC, wait_for_answer
 
-from feedmill.adapters.blobs.disk import folder as disk
+from feedmill.adapters import durable_files
 from feedmill.adapters.blobs.disk.folder import SegmentFolder
 from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.blobs.record import write_header
@@ -67,7 +67,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, number: int) -> Iterator[None]:
         raise OSError(number, os.strerror(number))
 
     with monkeypatch.context() as patch:
-        patch.setattr(disk, "sync_data", fail)
+        patch.setattr(durable_files, "sync_data", fail)
         yield
 
 
@@ -475,7 +475,7 @@ def test_a_disk_that_hangs_is_not_waited_for_for_ever(
         monkeypatch.setattr("feedmill.adapters.blobs.disk.store.DISK_TIMEOUT_SEC", 0.05)
         async with opened(tmp_path) as blobs:
             with monkeypatch.context() as patch:
-                patch.setattr(disk, "sync_data", lambda _: hanging.wait(HANG_GUARD_SEC))
+                patch.setattr(durable_files, "sync_data", lambda _: hanging.wait(HANG_GUARD_SEC))
                 with pytest.raises(BlobError) as caught:
                     await keep(blobs, [b"stuck"])
                 assert caught.value.reason == "too-slow"

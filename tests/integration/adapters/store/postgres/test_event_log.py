@@ -246,6 +246,25 @@ class TestNumbers:
 
         asyncio.run(story())
 
+    def test_numbers_are_on_the_disk_before_they_are_visible_whatever_the_server_is_set_to(
+        self, migrated_dsn: str
+    ) -> None:
+        async def setting_while_numbering(connection: PgConnection) -> tuple[str, str]:
+            before = await connection.fetchval("SHOW synchronous_commit")
+            assert await number_batch(connection) == 2
+            return before, await connection.fetchval("SHOW synchronous_commit")
+
+        async def story() -> None:
+            async with opened(migrated_dsn) as database:
+                await tell(database, "a", 1)
+
+                assert await database.write(setting_while_numbering) == ("off", "on")
+
+                after = await database.read(lambda c: c.fetchval("SHOW synchronous_commit"))
+                assert after == "off"  # for this transaction only
+
+        asyncio.run(story())
+
     def test_a_full_page_does_not_wait_for_numbers(self, migrated_dsn: str) -> None:
         async def story() -> None:
             async with opened(migrated_dsn) as database:
