@@ -35,6 +35,7 @@ RepairCode = Literal[
     "encoding-mismatch",  # a declared encoding did not fit the bytes and another one did
     "encoding-detected",  # nothing usable was declared; the bytes were looked at
     "encoding-replaced",  # some bytes fit no encoding and became U+FFFD
+    "characters-restored",  # C1 controls, stray bytes or text encoded twice became their letters
     "illegal-characters",  # characters that XML forbids were removed
     "entities-decoded",  # named HTML entities that XML does not know
     "stray-ampersands",  # a bare & was read as text

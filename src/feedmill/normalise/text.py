@@ -41,6 +41,12 @@ _LONGEST_CLUSTER = 32
 _AMPERSANDS = re.compile(r"&(?:(?:amp|AMP|#0*+38|#[xX]0*+26);)++")
 _REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9A-Fa-f]++)|([0-9]++))|([A-Za-z][A-Za-z0-9]{1,31}));")
 _REPLACEMENT = "\ufffd"
+# Five code points of the range have no character there and stay what they are.
+_WINDOWS_C1 = {
+    code: character
+    for code in range(0x80, 0xA0)
+    if (character := bytes([code]).decode("windows-1252", "ignore"))
+}
 _LONGEST_NUMBER = 7  # 1114111 is the last character there is
 
 
@@ -207,7 +213,7 @@ def _character(number: int) -> str:
     if number > 0x10FFFF:
         return _REPLACEMENT
     if 0x80 <= number <= 0x9F:
-        return bytes([number]).decode("windows-1252", "replace")
+        return _WINDOWS_C1.get(number, chr(number))
     # Halves of a pair are kept: some publishers escape an emoji as two UTF-16 units, and
     # they are put together when the text is joined.
     return chr(number)

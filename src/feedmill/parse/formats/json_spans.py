@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from feedmill.model.base import Value
+from feedmill.parse.input.encoding import windows_character
 from feedmill.parse.input.offsets import Spans
 
 _STRING: Final = rb'"(?:[^"\\]++|\\.)*+"?'
@@ -22,7 +23,8 @@ _COLON_LIST: Final = re.compile(rb"\s*:\s*\[")
 # Everything between the commas that are too many: those before another one or a closing bracket.
 _SENSE: Final = re.compile(r'((?:[^",]++|"(?:[^"\\]++|\\.)*+"?|,(?!\s*+[,}\]]))++)|,', re.DOTALL)
 _AFTER_COMMA: Final = frozenset(",}]")
-_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_UNSTORABLE: Final = re.compile("[\x00\x80-\x9f\ud800-\udfff]")
+_C1: Final = re.compile(rb"\xc2[\x80-\x9f]|\\u00[89]")
 _MAX_TOKENS: Final = 250_000  # a broken document with more is not worth the time
 _MAX_ENVELOPE: Final = 1_000_000  # bytes around the items of a broken document
 
@@ -89,9 +91,17 @@ def parse_lenient_json(utf8: bytes) -> Any:
         return None
 
 
-def without_nul_and_surrogates(text: str) -> str:
-    """The text without NUL, and with U+FFFD for half a surrogate pair (RFC 8259 §8.2)."""
+def stored_text(text: str) -> str:
+    """The text without NUL, with U+FFFD for half a surrogate pair (RFC 8259 §8.2).
+
+    C1 controls become the windows-1252 letters that their writer meant, as in XML.
+    """
     return _UNSTORABLE.sub(_stored, text)
+
+
+def has_c1_controls(utf8: bytes) -> bool:
+    """Whether C1 controls stand in the document, as characters or as escapes."""
+    return _C1.search(utf8) is not None
 
 
 def _read_strictly(utf8: bytes, most: int) -> JsonText | None:
@@ -178,7 +188,10 @@ def _is_items(token: bytes) -> bool:
 
 
 def _stored(found: re.Match[str]) -> str:
-    return "" if found.group() == "\x00" else "\ufffd"
+    character = found.group()
+    if "\x80" <= character <= "\x9f":
+        return windows_character(ord(character))
+    return "" if character == "\x00" else "\ufffd"
 
 
 # Numbers stay as they were written: one of a million digits is text, not arithmetic

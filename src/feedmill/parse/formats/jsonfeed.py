@@ -23,9 +23,10 @@ from feedmill.model.parsed import (
 )
 from feedmill.parse.formats.json_spans import (
     JsonText,
+    has_c1_controls,
     parse_lenient_json,
     read_json_spans,
-    without_nul_and_surrogates,
+    stored_text,
 )
 from feedmill.parse.input.encoding import Decoded
 from feedmill.parse.xml import slices
@@ -220,7 +221,7 @@ class _Reader:
 def _string(value: object) -> str | None:
     """Text as it is, numbers as they were written; anything else is nothing (J02)."""
     if isinstance(value, str):
-        return without_nul_and_surrogates(value).strip() or None
+        return stored_text(value).strip() or None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     return None
@@ -234,6 +235,9 @@ def _repairs(
     decoded: Decoded, read: JsonText, reader: _Reader, *, capped: bool
 ) -> tuple[Repair, ...]:
     repairs = [*decoded.repairs]
+    if has_c1_controls(decoded.utf8):
+        detail = "C1 controls, read as windows-1252"
+        repairs.append(Repair(code="characters-restored", detail=detail))
     if read.repaired:
         detail = "read item by item, because it is not quite JSON"
         repairs.append(Repair(code="json-repaired", detail=detail))

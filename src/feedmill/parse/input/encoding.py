@@ -6,17 +6,22 @@ replacement. Refinements, written down in docs/decisions/0002: a label of UTF-16
 plainly not UTF-16 is ignored; bytes that are valid multi-byte UTF-8 beat a declared single-byte
 Western label; a label of ASCII is asked last when the bytes are not ASCII; a handful of lone high
 bytes is Western; detection is held to 003's list only in strict mode; and replacement happens in
-the declared encoding when that loses less than UTF-8.
+the declared encoding when that loses less than UTF-8. A lone byte that is no UTF-8 in a document
+that otherwise is UTF-8 is a letter of windows-1252, and text that was encoded twice is decoded
+twice where that is certain.
 """
 
+import codecs
 import re
 from typing import Final, Literal
 
 import cchardet
+from msgspec.structs import replace
 
 from feedmill.config import ParseLimits
 from feedmill.model.base import Value
 from feedmill.model.parsed import Repair
+from feedmill.parse.input.double_encoding import undo_double_encoding
 from feedmill.parse.input.encoding_labels import (
     ASCII_LABELS,
     WIDE,
@@ -59,11 +64,12 @@ _CUT_SEQUENCE: Final = re.compile(
 _MAX_WEIGHED: Final = 500_000  # bytes that tell damage from another encoding
 _FEW: Final = 20  # so many lone high bytes tell a detector something
 # The standard gives the five holes of windows-1252 their C1 characters.
+_HOLES: Final = (0x81, 0x8D, 0x8F, 0x90, 0x9D)
 _WINDOWS_C1: Final = {
-    code: bytes([code]).decode("cp1252")
-    for code in range(0x80, 0xA0)
-    if code not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
+    code: bytes([code]).decode("cp1252") for code in range(0x80, 0xA0) if code not in _HOLES
 }
+_STRAY_BYTES: Final = "feedmill-stray-bytes"  # the name of a decoder's error handler
+_REPLACEMENT: Final = "\ufffd".encode()
 
 
 class Decoded(Value):
@@ -74,12 +80,36 @@ class Decoded(Value):
     source: EncodingSource
     codec: str = "utf-8"
     bom_length: int = 0
-    lossless: bool = True
+    lossless: bool = True  # encoding the text again gives the bytes
+    errors: str = "replace"  # how bytes that do not fit were read
+    undone: bool = False  # it was encoded twice and decoded twice
     repairs: tuple[Repair, ...] = ()
+
+    def read_again(self, raw: bytes) -> bytes:
+        """A piece of the raw body as UTF-8, read as the whole document was."""
+        utf8 = raw.decode(self.codec, self.errors).encode("utf-8", "replace")
+        return undo_double_encoding(utf8)[0] if self.undone else utf8
 
 
 def decode(body: bytes, content_type: str | None, limits: ParseLimits) -> Decoded:
     """Read the bytes as text; always gives an answer, and says when it had to guess."""
+    decoded = _decode(body, content_type, limits)
+    if decoded.encoding != "utf-8" or body.isascii():
+        return decoded
+    utf8, count = undo_double_encoding(decoded.utf8)
+    if not count:
+        return decoded
+    detail = f"{count} stretches of text that were encoded as UTF-8 twice"
+    return replace(
+        decoded,
+        utf8=utf8,
+        lossless=False,
+        undone=True,
+        repairs=(*decoded.repairs, Repair(code="characters-restored", detail=detail)),
+    )
+
+
+def _decode(body: bytes, content_type: str | None, limits: ParseLimits) -> Decoded:
     marked = _by_mark(body)
     if marked is not None:
         return marked
@@ -97,6 +127,11 @@ def decode(body: bytes, content_type: str | None, limits: ParseLimits) -> Decode
             )
         refused.append(_mismatch(f"{source} says {label!r}, but the bytes say otherwise"))
     return _unclaimed(body, claims, tuple(refused), limits)
+
+
+def windows_character(code: int) -> str:
+    """What a C1 code point means in windows-1252; its holes mean nothing and stay."""
+    return _WINDOWS_C1.get(code, chr(code))
 
 
 def _by_mark(body: bytes) -> Decoded | None:
@@ -121,7 +156,6 @@ def _by_label(body: bytes, encoding: str, source: EncodingSource, skipped: int) 
     text = body[skipped:]
     found = _strictly(text, encoding)
     utf8, codec = found or (_replaced(text, encoding), codecs_of(encoding)[0])
-    repair = Repair(code="encoding-replaced", detail=f"bytes that are not {encoding}")
     return Decoded(
         utf8=utf8,
         encoding=encoding,
@@ -129,7 +163,8 @@ def _by_label(body: bytes, encoding: str, source: EncodingSource, skipped: int) 
         codec=codec,
         bom_length=skipped,
         lossless=found is not None,
-        repairs=() if found is not None else (repair,),
+        errors=_errors_of(encoding),
+        repairs=() if found is not None else _replacements(utf8, encoding),
     )
 
 
@@ -202,14 +237,14 @@ def _best_replaced(body: bytes, claimed: list[str], refused: tuple[Repair, ...])
     """UTF-8 with replacement characters, or what was claimed where that needs fewer of them."""
     choices = [(_replaced(body, encoding), encoding) for encoding in ("utf-8", *claimed)]
     utf8, encoding = min(choices, key=lambda choice: choice[0].count(b"\xef\xbf\xbd"))
-    repair = Repair(code="encoding-replaced", detail=f"bytes that are not {encoding}")
     return Decoded(
         utf8=utf8,
         encoding=encoding,
         source="replaced",
         codec=codecs_of(encoding)[0],
         lossless=False,
-        repairs=(*refused, repair),
+        errors=_errors_of(encoding),
+        repairs=(*refused, *_replacements(utf8, encoding)),
     )
 
 
@@ -229,7 +264,37 @@ def _strictly(body: bytes, encoding: str) -> tuple[bytes, str] | None:
 
 
 def _replaced(body: bytes, encoding: str) -> bytes:
-    return body.decode(codecs_of(encoding)[0], "replace").encode("utf-8", "replace")
+    return body.decode(codecs_of(encoding)[0], _errors_of(encoding)).encode("utf-8", "replace")
+
+
+def _errors_of(encoding: str) -> str:
+    return _STRAY_BYTES if encoding == "utf-8" else "replace"
+
+
+def _replacements(utf8: bytes, encoding: str) -> tuple[Repair, ...]:
+    """What became of the bytes that did not fit: letters of windows-1252, or U+FFFD."""
+    if _REPLACEMENT not in utf8:
+        detail = f"bytes that are not {encoding}, read as windows-1252"
+        return (Repair(code="characters-restored", detail=detail),)
+    return (Repair(code="encoding-replaced", detail=f"bytes that are not {encoding}"),)
+
+
+def _read_stray_byte(problem: UnicodeError) -> tuple[str, int]:
+    """A lone byte between ASCII is a windows-1252 letter; what is left of a cut character is not.
+
+    Of Â and Ã, the first bytes of most Western letters in UTF-8, an end of a word is no letter.
+    """
+    if not isinstance(problem, UnicodeDecodeError):
+        raise problem
+    raw, start, end = problem.object, problem.start, problem.end
+    before, after = raw[start - 1 : start] or b" ", raw[end : end + 1] or b" "
+    lone = end - start == 1 and before.isascii() and after.isascii()
+    cut = raw[start] in b"\xc2\xc3" and not after.isalpha()
+    letter = windows_character(raw[start]) if lone and not cut else "\ufffd"
+    return (letter if raw[start] not in _HOLES else "\ufffd"), end
+
+
+codecs.register_error(_STRAY_BYTES, _read_stray_byte)
 
 
 def _mismatch(detail: str) -> Repair:

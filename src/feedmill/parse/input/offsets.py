@@ -101,7 +101,7 @@ def _positions(mark: bytes, body: bytes) -> list[int]:
 def _by_decoding(spans: Spans, decoded: Decoded, body: bytes) -> Spans | None:
     """Measured by decoding from tag to tag: slower, and indifferent to damage and odd escapes."""
     wanted = list(_in_characters(spans, decoded.utf8))
-    decoder = codecs.getincrementaldecoder(decoded.codec)("replace")
+    decoder = codecs.getincrementaldecoder(decoded.codec)(decoded.errors)
     offsets: dict[int, int] = {}
     position = count = 0
     for boundary in islice(_BOUNDARY.finditer(body), _MAX_BOUNDARIES):
@@ -119,7 +119,6 @@ def _by_decoding(spans: Spans, decoded: Decoded, body: bytes) -> Spans | None:
 def _fit(places: Spans, spans: Spans, decoded: Decoded, body: bytes) -> bool:
     return all(
         last <= len(body)
-        and body[first:last].decode(decoded.codec, "replace").encode("utf-8", "replace")
-        == decoded.utf8[start:end]
+        and decoded.read_again(body[first:last]) == decoded.utf8[start:end]
         for (first, last), (start, end) in zip(places, spans, strict=True)
     )

@@ -14,6 +14,7 @@ from html.entities import html5
 from typing import Final
 
 from feedmill.model.parsed import Repair, RepairCode
+from feedmill.parse.input.encoding import windows_character
 
 _MAX_MENDED: Final = 200_000  # references that are looked at one by one
 _MAX_QUOTED: Final = 50_000  # values that get their quotes
@@ -43,10 +44,12 @@ _TAG: Final = re.compile(
 _VOID: Final = frozenset({b"br", b"hr", b"img", b"input", b"wbr"})
 # &#128; to &#159; are what old Windows programs wrote for windows-1252; feeds still carry them.
 _C1_REFERENCE: Final = re.compile(rb"&#(?:0*+(1(?:2[89]|[345][0-9]))|[xX]0*+([89][0-9A-Fa-f]));")
+# So does a proxy that takes windows-1252 for latin-1 and writes it as UTF-8.
+_C1_CHARACTER: Final = re.compile(rb"\xc2([\x80-\x9f])")
 _WINDOWS: Final = {
-    spelled: bytes([code]).decode("cp1252", "replace").encode()
+    spelled: windows_character(code).encode()
     for code in range(0x80, 0xA0)
-    for spelled in (b"%d" % code, b"%x" % code)
+    for spelled in (b"%d" % code, b"%x" % code, bytes([code]))
 }
 # What must not reach a recovering parser: it hands half a surrogate pair on as it stands.
 _NO_CHARACTER: Final = re.compile(
@@ -63,12 +66,17 @@ _WORDS: Final[dict[RepairCode, str]] = {
 
 
 def with_windows_characters(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
-    """The bytes with references to C1 controls turned into what their writer meant."""
+    """The bytes with C1 controls, and references to them, turned into what their writer meant."""
+    repairs: tuple[Repair, ...] = ()
+    if not utf8.isascii() and _C1_CHARACTER.search(utf8) is not None:
+        utf8, count = _C1_CHARACTER.subn(lambda found: _WINDOWS[found[1]], utf8)
+        detail = f"{count} C1 controls, read as windows-1252"
+        repairs = (Repair(code="characters-restored", detail=detail),)
     if _C1_REFERENCE.search(utf8) is None:
-        return utf8, ()
-    mended, count = _C1_REFERENCE.subn(_windows_character, utf8, count=_MAX_MENDED)
+        return utf8, repairs
+    utf8, count = _C1_REFERENCE.subn(_referenced_character, utf8, count=_MAX_MENDED)
     detail = f"{count} references to windows-1252 code points"
-    return mended, (Repair(code="entities-decoded", detail=detail),)
+    return utf8, (*repairs, Repair(code="entities-decoded", detail=detail))
 
 
 def repair_xml(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
@@ -230,7 +238,7 @@ def _closing(name: bytes, opened: list[bytes], counts: Counter[bytes]) -> bytes:
     return b"".join(tags)
 
 
-def _windows_character(found: re.Match[bytes]) -> bytes:
+def _referenced_character(found: re.Match[bytes]) -> bytes:
     decimal, hexadecimal = found.groups()
     return _WINDOWS[decimal] if decimal is not None else _WINDOWS[hexadecimal.lower()]
 

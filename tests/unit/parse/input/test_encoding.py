@@ -230,11 +230,11 @@ def test_the_sample_begins_where_the_text_does() -> None:
 
 
 def test_a_few_stray_bytes_in_utf8_are_damage_and_not_another_encoding() -> None:
-    body = rss("žluťoučký kůň @").encode().replace(b"@", b"\xff")
+    body = rss("žluťoučký kůň @").encode().replace(b"@", b"\xff\xfe")
 
     feed = read(body)
 
-    assert title_of(feed) == "žluťoučký kůň \ufffd"
+    assert title_of(feed) == "žluťoučký kůň \ufffd\ufffd"
     assert (feed.encoding, feed.encoding_source) == ("utf-8", "replaced")
     assert codes(feed) == ["encoding-replaced"]
 
@@ -388,3 +388,65 @@ def test_lists_of_encodings_are_compared_by_meaning() -> None:
 
 def test_an_unknown_ebcdic_label_means_the_american_page() -> None:
     assert ebcdic_of_label("ebcdic-xx") == "cp037"
+
+
+def feed_of(title: bytes) -> bytes:
+    head = b'<?xml version="1.0" encoding="utf-8"?><rss version="2.0"><channel>'
+    item = b"<item><guid>g1</guid><title>" + title + b"</title></item>"
+    return head + item + b"<item><guid>g2</guid></item></channel></rss>"
+
+
+@pytest.mark.parametrize("code", range(0x80, 0xA0))
+def test_a_c1_control_in_utf8_is_read_like_a_reference_to_it(code: int) -> None:
+    raw = read(feed_of(f"s{chr(code)}ur".encode()))
+    referenced = read(feed_of(b"s&#%d;ur" % code))
+
+    assert title_of(raw) == title_of(referenced)
+    assert codes(raw) == ["characters-restored"]
+
+
+def test_letters_of_windows_1252_behind_a_proxy_are_kept_and_their_slices_point_right() -> None:
+    body = feed_of("s\x9cur d\x92or".encode())
+
+    feed = read(body)
+
+    assert title_of(feed) == "sœur d’or"
+    place = feed.entries[0].slice
+    assert place is not None
+    assert body[place.offset :][: place.length].startswith(b"<item><guid>g1")
+
+
+def test_text_encoded_twice_is_restored_and_its_slices_point_into_the_raw_bytes() -> None:
+    body = feed_of("sœur d’or".encode().decode("cp1252").encode())
+
+    feed = read(body)
+
+    assert title_of(feed) == "sœur d’or"
+    assert codes(feed) == ["characters-restored"]
+    places = [entry.slice for entry in feed.entries]
+    assert [body[p.offset :][: p.length] for p in places if p] == [
+        body[body.index(b"<item") : body.index(b"<item><guid>g2")],
+        b"<item><guid>g2</guid></item>",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        pytest.param(b"na\xc3\xafve caf\xe9 d'or", "naïve café d'or", id="a lone letter"),
+        pytest.param(b"na\xc3\xafve it\x92s", "naïve it’s", id="a lone quote"),
+        pytest.param(b"na\xc3\xafve S\xc3O", "naïve SÃO", id="a capital inside a word"),
+        pytest.param(b"na\xc3\xafve caf\xc3...", "naïve caf\ufffd...", id="a character cut in two"),
+        pytest.param(b"\xe2\x80\x9cna\xc3\xafve\xe2\x80", "“naïve\ufffd", id="two bytes of three"),
+        pytest.param(b"na\xc3\xafve \xe6\x97\xa5\xe6", "naïve 日\ufffd", id="a byte after another letter"),
+        pytest.param(b"na\xc3\xafve a\x81b", "naïve a\ufffdb", id="a byte without a letter"),
+    ],
+)
+def test_a_stray_byte_in_utf8_is_a_windows_letter_unless_it_is_half_a_character(
+    raw: bytes, text: str
+) -> None:
+    feed = read(feed_of(raw))
+
+    assert title_of(feed) == text
+    assert codes(feed)[-1] == ("encoding-replaced" if "\ufffd" in text else "characters-restored")
+    assert all(entry.slice for entry in feed.entries)

@@ -1,0 +1,52 @@
+"""Undoes text that was encoded as UTF-8 twice: `â€™` for an apostrophe, `Ã©` for é.
+
+A program that takes UTF-8 for windows-1252 or latin-1 and encodes it again turns every letter
+beyond ASCII into two or three. That can be undone only when it is certain: in a stretch of the
+document, every run of characters beyond ASCII must be UTF-8 when it is written as windows-1252
+again. One right letter among them and the stretch is left alone; so an article that quotes both
+spellings keeps both. A stretch is one entry, or what stands before the first: entries of an
+aggregated feed come from different programs.
+"""
+
+import re
+from typing import Final
+
+_HOLES: Final = (0x81, 0x8D, 0x8F, 0x90, 0x9D)  # bytes that windows-1252 gives no character
+_BYTE_OF: Final = {
+    **{chr(code): code for code in range(0x80, 0x100)},
+    **{bytes([code]).decode("cp1252"): code for code in range(0x80, 0x100) if code not in _HOLES},
+}
+_BEYOND_ASCII: Final = re.compile("[^\x00-\x7f]+")
+# A first byte of UTF-8 and a byte that continues it, each as the character it was taken for.
+_LEADING: Final = rb"\xc3[\x82-\xb4]"
+_CONTINUING: Final = b"|".join(
+    re.escape(character.encode()) for character, code in _BYTE_OF.items() if code < 0xC0
+)
+_SUSPICIOUS: Final = re.compile(_LEADING + b"(?:" + _CONTINUING + b")")
+_ENTRY_START: Final = re.compile(rb"(?=<(?:\w+:)?(?:item|entry)[\s>])")
+_MAX_ROUNDS: Final = 3
+
+
+def undo_double_encoding(utf8: bytes) -> tuple[bytes, int]:
+    """The text with every certain stretch decoded once more, and how many stretches there were."""
+    if _SUSPICIOUS.search(utf8) is None:
+        return utf8, 0
+    stretches = _ENTRY_START.split(utf8)
+    undone = [_undone(stretch) for stretch in stretches]
+    count = sum(one is not stretch for one, stretch in zip(undone, stretches, strict=True))
+    return (b"".join(undone), count) if count else (utf8, 0)
+
+
+def _undone(utf8: bytes) -> bytes:
+    for _ in range(_MAX_ROUNDS):
+        if _SUSPICIOUS.search(utf8) is None:
+            break
+        try:
+            utf8 = _BEYOND_ASCII.sub(_decoded_run, utf8.decode()).encode()
+        except (KeyError, UnicodeDecodeError):
+            break
+    return utf8
+
+
+def _decoded_run(run: re.Match[str]) -> str:
+    return bytes([_BYTE_OF[character] for character in run[0]]).decode()
