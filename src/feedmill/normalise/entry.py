@@ -18,7 +18,7 @@ from feedmill.normalise.fields import (
 )
 from feedmill.normalise.html.body import EntryBody, content_body, summary_body
 from feedmill.normalise.links import bad_link, entry_links, usable_http_url
-from feedmill.normalise.media import entry_files, entry_image
+from feedmill.normalise.media import entry_files, entry_image, with_embeds
 from feedmill.normalise.people import clean_authors
 from feedmill.normalise.publication_dates import read_publication_dates
 from feedmill.normalise.suspicious import find_suspicious
@@ -54,6 +54,8 @@ def normalise_entry(
     comments_url = usable_http_url(parsed.comments, base)
     content, fallback = _bodies(parsed, links.link or base, config)
     body = fallback or content
+    if body and body.embeds:
+        files = with_embeds(files, body.embeds, links.link or base, config.max_enclosures)
     html = body.html or None if body else None
     entry = Entry(
         guid=remove_surrogates(parsed.id).strip() or None if parsed.id else None,

@@ -7,7 +7,7 @@ from functools import lru_cache
 from feedmill.model.entry import Finding
 from feedmill.model.parsed import Category, Text
 from feedmill.normalise.suspicious import find_suspicious
-from feedmill.normalise.text import clean_text, remove_surrogates
+from feedmill.normalise.text import clean_plain_text, clean_text, remove_surrogates
 
 # Markup is seldom this many times as long as its text; what lies behind is not looked at.
 _MARKUP_FACTOR = 16
@@ -18,10 +18,14 @@ _SHORT_CHARS = 64  # what is longer is not worth remembering
 
 
 def field_text(text: Text | None, max_chars: int) -> str | None:
-    """The clean text of a field, whatever kind it claims to be; None when nothing is left."""
+    """The clean text of a field; None when nothing is left.
+
+    Text is text only where no markup is meant in it: publishers often call HTML text.
+    """
     if text is None:
         return None
-    return clean_text(text.value[: max_chars * _MARKUP_FACTOR], max_chars) or None
+    clean = clean_plain_text if text.kind == "text" else clean_text
+    return clean(text.value[: max_chars * _MARKUP_FACTOR], max_chars) or None
 
 
 def published_text(text: Text | None, max_chars: int) -> str | None:

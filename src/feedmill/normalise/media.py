@@ -9,6 +9,7 @@ from feedmill.canonicalise.urls import http_url
 from feedmill.model.base import Value
 from feedmill.model.entry import EntryEnclosure, Finding
 from feedmill.model.parsed import Enclosure, MediaContent, ParsedEntry
+from feedmill.normalise.html.unwrap import Embed
 from feedmill.normalise.links import bad_link, usable_http_url
 from feedmill.normalise.text import clean_text
 
@@ -43,6 +44,20 @@ def entry_files(entry: ParsedEntry, base: str | None, max_enclosures: int) -> En
         elif len(files) < max_enclosures:
             files[key] = _cleaned(mention, url)
     return EntryFiles(enclosures=tuple(files.values()), findings=findings)
+
+
+def with_embeds(
+    files: EntryFiles, embeds: tuple[Embed, ...], base: str | None, max_enclosures: int
+) -> EntryFiles:
+    """The files with what the entry embeds, for an entry that has no text beside it."""
+    known = {http_url(file.url) or file.url for file in files.enclosures}
+    found: dict[str, EntryEnclosure] = {}
+    for embed in embeds:
+        url = usable_http_url(embed.url, base)
+        if url is not None and (http_url(url) or url) not in known:
+            found.setdefault(url, _cleaned(Enclosure(url=url, type=embed.type), url))
+    enclosures = (*files.enclosures, *found.values())[:max_enclosures]
+    return replace(files, enclosures=enclosures)
 
 
 def entry_image(entry: ParsedEntry, base: str | None) -> str | None:

@@ -14,9 +14,9 @@ import unicodedata
 from collections.abc import Callable
 from html.entities import html5
 
+from feedmill.normalise.html.allowlist import REMOVED_TAGS
 from feedmill.normalise.html.tokens import (
     BLOCK_TAGS,
-    DROPPED_TAGS,
     TAG_PATTERN,
     html_tokens,
     tag_name,
@@ -36,6 +36,12 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _TAG_OPENER = re.compile(r"<(?=[A-Za-z/!?])")
 _CUT_TAG = re.compile(r"</?(?:[A-Za-z][\w:-]*(?:\s+[\w:-]*)?)?\Z")
 _HAS_ATTRIBUTE = re.compile(r"\s[\w:-]+=")
+_START_TAG = re.compile(r"<([A-Za-z][A-Za-z0-9]*+)[\s/>]")
+_END_TAG = re.compile(r"</([A-Za-z][A-Za-z0-9]*+)\s*+>")
+_TELLING_TAG = re.compile(
+    r"<(?:[A-Za-z][A-Za-z0-9]*+[\s/]++[A-Za-z:_-]++\s*+=|(?:br|hr|p|wbr)\s*+/?>|!--|!\[CDATA\[)",
+    re.IGNORECASE,
+)
 _LONGEST_CLUSTER = 32
 
 _AMPERSANDS = re.compile(r"&(?:(?:amp|AMP|#0*+38|#[xX]0*+26);)++")
@@ -63,6 +69,20 @@ def clean_text(value: str, max_chars: int | None = None) -> str:
     return text if max_chars is None or len(text) <= max_chars else _limit(text, max_chars)
 
 
+def clean_plain_text(value: str, max_chars: int) -> str:
+    """The same for what is called text: a `<` in it is one, unless markup is meant.
+
+    `Using <script> tags` and `if x<y then` stay whole; tags that come in pairs, have attributes
+    or break lines are markup, whatever the publisher calls it.
+    """
+    if "<" not in value and "&" not in value:
+        return clean_text(value, max_chars)
+    text = _remove_noise(" ".join(decode_references(value).split()))
+    if _is_markup_meant(text):
+        return clean_text(value, max_chars)
+    return text if len(text) <= max_chars else _limit(text, max_chars)
+
+
 def remove_surrogates(text: str) -> str:
     """The text with pairs of surrogates joined and lone ones removed."""
     if text.isascii() or not _SURROGATE.search(text):
@@ -81,6 +101,12 @@ def decode_references(text: str) -> str:
 def defuse_references(text: str) -> str:
     """The text with a blank after each ampersand that would start a reference."""
     return _REFERENCE.sub(lambda found: "& " + found[0][1:], text)
+
+
+def _is_markup_meant(text: str) -> bool:
+    names = {name.lower() for name in _START_TAG.findall(text)}
+    ends = {name.lower() for name in _END_TAG.findall(text)}
+    return bool(names & ends) or _TELLING_TAG.search(text) is not None
 
 
 def _settled(value: str, strip: Callable[[str], str | None]) -> str | None:
@@ -148,7 +174,7 @@ def _strip_simple(text: str) -> str | None:
     """The text without its tags, in one pass; None when there is more than finished tags."""
     pieces = TAG_PATTERN.split(text)
     names = " ".join(pieces[1::3]).lower().split(" ")  # no name holds a blank
-    if "" in pieces[2::3] or not DROPPED_TAGS.isdisjoint(names):
+    if "" in pieces[2::3] or not REMOVED_TAGS.isdisjoint(names):
         return None
     pieces[1::3] = [" " if name in BLOCK_TAGS else "" for name in names[: len(pieces) // 3]]
     del pieces[2::3]

@@ -279,3 +279,38 @@ def test_authors_are_clean(persons: tuple[Person, ...], authors: tuple[Author, .
 )
 def test_the_language_is_a_tag_or_that_of_the_feed(lang: str | None, language: str) -> None:
     assert entry_of(ParsedEntry(lang=lang)).language == language
+
+
+def test_an_entry_that_is_only_an_embed_keeps_a_link_to_it_and_a_file() -> None:
+    parsed = ParsedEntry(
+        id="1",
+        link="https://example.com/1",
+        contents=(Content(value='<iframe src="//v.example/1" title="A talk"></iframe>'),),
+        enclosures=(Enclosure(url="https://example.com/a.mp3"),),
+    )
+
+    entry = normalise_entry(parsed, FeedContext(), NormaliseConfig())
+
+    assert entry.content is not None
+    assert '<a href="https://v.example/1"' in entry.content
+    assert [(file.url, file.type) for file in entry.enclosures] == [
+        ("https://example.com/a.mp3", None),
+        ("https://v.example/1", "text/html"),
+    ]
+
+
+def test_an_embed_beside_text_is_no_file_of_the_entry() -> None:
+    parsed = ParsedEntry(contents=(Content(value="words <embed src='https://v.example/1'>"),))
+
+    assert normalise_entry(parsed, FeedContext(), NormaliseConfig()).enclosures == ()
+
+
+def test_an_embed_that_is_a_file_already_or_has_no_usable_address_is_not_added() -> None:
+    parsed = ParsedEntry(
+        contents=(Content(value="<embed src='https://v.example/1'><embed src='http://[::'>"),),
+        enclosures=(Enclosure(url="https://v.example/1"),),
+    )
+
+    entry = normalise_entry(parsed, FeedContext(), NormaliseConfig())
+
+    assert [file.url for file in entry.enclosures] == ["https://v.example/1"]

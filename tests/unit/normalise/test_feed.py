@@ -96,7 +96,7 @@ def test_the_first_usable_picture_stands_for_the_feed(
 def test_suspicious_facts_of_the_feed_are_reported() -> None:
     parsed = feed_of(
         title=Text(value="<script>x</script>T"),
-        subtitle=Text(value="<iframe>"),
+        subtitle=Text(value="<iframe>", kind="html"),
         link="javascript:x",
         published="2025-10-01T00:00:00Z",
     )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.normalise.text import clean_text, remove_surrogates
+from feedmill.normalise.text import clean_plain_text, clean_text, remove_surrogates
 
 UNTIMED = settings(deadline=None)  # the machine may be busy; laws are not timed
 
@@ -43,7 +43,7 @@ FINISHED = ("a", "bc ", " ", "<p>", "</p>", "<b>", "<br/>", '<i title="x">', "&a
         pytest.param("a<SCRIPT >x</script\n>b", "ab", id="however it is spelled"),
         pytest.param("a<script>if (a<b) x", "a", id="an unclosed script runs to the end"),
         pytest.param("a<style>p{}</style>b", "ab", id="style too"),
-        pytest.param("a<svg><title>x</title></svg>b", "ab", id="pictures are no text"),
+        pytest.param("a<svg><title>x</title></svg>b", "a b", id="the title of a picture is no text"),
         pytest.param("The <title> tag", "The tag", id="an unclosed title is only a tag"),
         pytest.param("<svg>a<svg>b", "ab", id="looked for its end only once"),
         pytest.param("a<embed src=x>b", "ab", id="a void element has no content"),
@@ -210,3 +210,23 @@ def test_a_million_characters_of_one_trick_are_only_text(unit: str) -> None:
 
     assert len(clean) <= 4_000
     assert "<script" not in clean
+
+
+@pytest.mark.parametrize(
+    ("written", "clean"),
+    [
+        pytest.param("if x<y then", "if x<y then", id="a comparison"),
+        pytest.param("Using <script> tags", "Using <script> tags", id="a tag that is talked about"),
+        pytest.param("Using &lt;script&gt; tags", "Using <script> tags", id="escaped once more"),
+        pytest.param("List<String> & Map<K, V>", "List<String> & Map<K, V>", id="generics"),
+        pytest.param("  plain \n words ", "plain words", id="no markup at all"),
+        pytest.param("<b>bold</b> words", "bold words", id="a pair of tags is markup"),
+        pytest.param("one<br/>two", "one two", id="a line break is markup"),
+        pytest.param("<img src=x onerror=alert(1)>x", "x", id="so is a tag with an attribute"),
+        pytest.param("<script>alert(1)</script>x", "x", id="and a script that is closed"),
+        pytest.param("a <!-- no --> b", "a b", id="and a comment"),
+        pytest.param("x<y " * 30, ("x<y " * 5).strip(), id="a long text is cut"),
+    ],
+)
+def test_text_that_is_called_text_keeps_what_is_no_markup(written: str, clean: str) -> None:
+    assert clean_plain_text(written, 20 if len(written) > 100 else 100) == clean

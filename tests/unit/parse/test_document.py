@@ -31,7 +31,7 @@ def read(body: str, limits: ParseLimits | None = None) -> ParsedFeed:
         pytest.param('<rss version="2.0"/>', "rss20", id="2.0"),
         pytest.param('<rss version="7"/>', "rss20", id="unknown version"),
         pytest.param("<RSS/>", "rss20", id="no version, capitals"),
-        pytest.param('<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>', "rss10", id="rdf"),
+        pytest.param('<rdf:RDF xmlns="http://purl.org/rss/1.0/" xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>', "rss10", id="rdf"),
         pytest.param("<channel/>", "rss20", id="bare channel"),
         pytest.param(f"<feed {ATOM}/>", "atom10", id="atom 1.0"),
         pytest.param('<feed xmlns="http://purl.org/atom/ns#"/>', "atom03", id="atom 0.3"),

@@ -33,7 +33,7 @@ _LETTERS_WITHOUT_DECOMPOSITION = str.maketrans({"ł": "l", "ø": "o", "ı": "i",
 NAMES_BY_LANGUAGE = {
     "English": "jan january | feb february | mar march | apr april | may | jun june | jul july | aug august | sep sept september | oct october | nov november | dec december",
     "German": "jan jän januar jänner | feb febr feber februar | mär märz mrz maerz | apr april | mai | jun juni | jul juli | aug august | sep sept september | okt oktober | nov november | dez dezember",
-    "French": "jan janv janvier | fév févr février | mars | avr avril | mai | juin | juil juillet | août | sept septembre | oct octobre | nov novembre | déc décembre",
+    "French": "jan janv janvier | fév févr février | mars | avr avril | mai | juin | juil juill juillet | aoû août | sep sept septembre | oct octobre | nov novembre | déc décembre",
     "Italian": "gen genn gennaio | feb febb febbraio | mar marzo | apr aprile | mag maggio | giu giugno | lug luglio | ago agosto | set sett settembre | ott ottobre | nov novembre | dic dicembre",
     "Spanish": "ene enero | feb febrero | mar marzo | abr abril | may mayo | jun junio | jul julio | ago agosto | sep sept set septiembre setiembre | oct octubre | nov noviembre | dic diciembre",
     "Portuguese": "jan janeiro | fev fevereiro | mar março | abr abril | mai maio | jun junho | jul julho | ago agosto | set setembro | out outubro | nov novembro | dez dezembro",

@@ -8,11 +8,14 @@ from feedmill.model.base import Value
 from feedmill.model.entry import Finding
 from feedmill.model.parsed import Content, ParsedEntry, Text
 from feedmill.normalise.html.sanitise import from_text, from_xhtml, sanitise
+from feedmill.normalise.html.unwrap import Embed
+from feedmill.normalise.text import clean_text
 
 _HTML_TYPES = ("text/html", "html", "")
 _XHTML_TYPES = ("application/xhtml+xml", "xhtml")
 _TEXT_TYPES = ("text", "text/plain", "text/markdown", "text/x-markdown")
 _MARKUP = re.compile(r"<[A-Za-z/!]")
+_LINK = re.compile(r"<a [^<]*</a>")
 
 
 class EntryBody(Value):
@@ -21,6 +24,7 @@ class EntryBody(Value):
     html: str  # empty when nothing of it may be shown
     written: str
     findings: tuple[Finding, ...] = ()
+    embeds: tuple[Embed, ...] = ()  # what it consists of when it has no text of its own
 
 
 def content_body(entry: ParsedEntry, base: str | None, config: NormaliseConfig) -> EntryBody | None:
@@ -73,4 +77,6 @@ def _body(markup: str, written: str, base: str | None, config: NormaliseConfig) 
     if clean.flattened:
         detail = f"flattened to {config.html_max_depth} levels"
         findings.append(Finding(code="too-deep", field="content", detail=detail))
-    return EntryBody(html=clean.html.strip(), written=written, findings=tuple(findings))
+    html = clean.html.strip()
+    embeds = clean.embeds if clean.embeds and not clean_text(_LINK.sub("", html)) else ()
+    return EntryBody(html=html, written=written, findings=tuple(findings), embeds=embeds)

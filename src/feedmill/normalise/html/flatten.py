@@ -11,8 +11,7 @@ from collections import Counter
 
 from feedmill.normalise.html.allowlist import ALLOWED_ATTRIBUTES, ALLOWED_TAGS
 from feedmill.normalise.html.tokens import (
-    ATTRIBUTE_NAME,
-    ATTRIBUTE_VALUE,
+    ATTRIBUTE_PATTERN,
     BLOCK_TAGS,
     VOID_TAGS,
     html_tokens,
@@ -25,7 +24,6 @@ FORMATTING = frozenset({
 })  # fmt: skip
 
 _LONGEST_ATTRIBUTE = 4_096
-_ATTRIBUTES = re.compile(f"({ATTRIBUTE_NAME})({ATTRIBUTE_VALUE})")
 # Of these the next one closes the last one, as every block closes an open paragraph.
 _SIBLINGS = frozenset({"li", "dt", "dd", "tr", "td", "th"})
 
@@ -50,7 +48,7 @@ def rewritten_tag(token: re.Match[str]) -> str:
     name = tag_name(token)
     wanted = ALLOWED_ATTRIBUTES["*"] | ALLOWED_ATTRIBUTES.get(name, frozenset())
     kept: dict[str, str] = {}
-    for key, value in _ATTRIBUTES.findall(token["attributes"]):
+    for key, value in ATTRIBUTE_PATTERN.findall(token["attributes"]):
         if key.lower() in wanted and len(value) <= _LONGEST_ATTRIBUTE:
             kept.setdefault(key.lower(), key + value)
     return f"<{token['slash']}{' '.join((name, *kept.values()))}>"

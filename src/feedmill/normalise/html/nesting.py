@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable
 
 from feedmill.model.base import Value
+from feedmill.normalise.html.allowlist import REMOVED_TAGS
 from feedmill.normalise.html.flatten import FORMATTING, flatten, rewritten_tag
 from feedmill.normalise.html.tokens import (
     BLOCK_TAGS,
-    DROPPED_TAGS,
     TOKEN_PATTERN,
     VOID_TAGS,
     html_tokens,
@@ -40,6 +40,7 @@ _HOLDERS = frozenset({
 _UNSURE = frozenset({
     "svg", "math", "select", "noscript", "template", "object", "applet", "frameset",
 })  # fmt: skip
+_NEVER_TIDY = REMOVED_TAGS | _UNSURE | {"textarea", "xmp", "plaintext"}
 
 
 class NestingLimited(Value):
@@ -72,7 +73,7 @@ def _is_tidy(html: str, max_depth: int) -> bool:
                 return False
             formatting -= name in FORMATTING
         elif name and name not in VOID_TAGS:
-            if name in DROPPED_TAGS or (formatting and name in BLOCK_TAGS) or not name.islower():
+            if name in _NEVER_TIDY or (formatting and name in BLOCK_TAGS) or not name.islower():
                 return False
             stack.append(name)
             formatting += name in FORMATTING

@@ -1,6 +1,6 @@
 """Clean HTML: only what the allow-list names, links absolute, bounded work (D18).
 
-The order is fixed: cap the size, cap the nesting, sanitise last. Nothing may touch the markup
+The order is fixed: cap the size, take off what would cost text, cap the nesting, sanitise last. Nothing may touch the markup
 after the sanitiser but the removal of characters that cannot be part of any.
 """
 
@@ -22,6 +22,7 @@ from feedmill.normalise.html.allowlist import (
 from feedmill.normalise.html.flatten import flatten
 from feedmill.normalise.html.nesting import limit_nesting
 from feedmill.normalise.html.tokens import VOID_TAGS
+from feedmill.normalise.html.unwrap import Embed, unwrap
 from feedmill.normalise.text import remove_surrogates
 
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
@@ -50,6 +51,7 @@ class Sanitised(Value):
     html: str
     cut: bool = False
     flattened: bool = False
+    embeds: tuple[Embed, ...] = ()
 
 
 def clean_html(
@@ -66,11 +68,12 @@ def sanitise(html: str, *, base: str | None, max_chars: int, max_depth: int) -> 
     that the publisher never meant.
     """
     cut = len(html) > max_chars
-    tamed = limit_nesting(_cut(html, max_chars) if cut else html, max_depth)
+    unwrapped = unwrap(_cut(html, max_chars) if cut else html)
+    tamed = limit_nesting(unwrapped.html, max_depth)
     cleaned, flattened = _clean_tree(tamed.html, base), tamed.flattened
     if len(cleaned) > _MAX_GROWTH * len(tamed.html) + _GROWTH_ALLOWANCE:
         cleaned, flattened = _clean_tree(flatten(tamed.html, max_depth), base), True
-    return Sanitised(html=cleaned, cut=cut, flattened=flattened)
+    return Sanitised(html=cleaned, cut=cut, flattened=flattened, embeds=unwrapped.embeds)
 
 
 def from_xhtml(markup: str) -> str:

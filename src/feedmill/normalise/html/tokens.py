@@ -11,11 +11,6 @@ from collections.abc import Iterator
 
 from feedmill.normalise.html.allowlist import REMOVED_TAGS
 
-# What is removed together with what stands in it. `script` and `style` swallow the rest of the
-# text when nothing closes them; of the others an unclosed one is only a tag. A form is not among
-# them: some sites wrap the whole page into one.
-DROPPED_TAGS = REMOVED_TAGS - {"form"}
-
 # Elements that stand on lines of their own.
 BLOCK_TAGS = frozenset({
     "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details",
@@ -45,27 +40,40 @@ TOKEN_PATTERN = re.compile(
     r"|(?P<cdata>!\[CDATA\[)"
     r"|(?:[!?]|/(?![A-Za-z]))[^>]*+(?P<bogus_end>>|\Z))"
 )
+ATTRIBUTE_PATTERN = re.compile(f"({ATTRIBUTE_NAME})({ATTRIBUTE_VALUE})")
+_SLASH = re.compile(r"""(?:\A|[\t\n\f\r "'])/\Z|\A[^=]*/\Z""")
 # Tags only, for splitting a text at them in one go: the name and the end of each are captured.
 TAG_PATTERN = re.compile(rf"</?({_TAG_NAME}){_ATTRIBUTES}(>|\Z)")
 
 _CLOSERS = {
     name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE | re.ASCII)
-    for name in DROPPED_TAGS
+    for name in REMOVED_TAGS
 }
 
 
 def html_tokens(text: str) -> Iterator[tuple[re.Match[str], int]]:
     """The markup of a text in order, each with the place where the text goes on.
 
-    That place is the end of the match, or the end tag of an element that is DROPPED.
+    That place is the end of the match, or the end tag of an element that is removed whole. Of
+    these, `script` and `style` swallow the rest of the text when nothing closes them; another one
+    that is never closed is only a tag, and so is one that closes itself as in XML: `<script/>`.
     """
     unclosed: set[str] = set()
     position = 0
     while found := TOKEN_PATTERN.search(text, position):
         position = found.end()
-        if not found["slash"] and (name := tag_name(found)) in DROPPED_TAGS:
+        if (
+            not found["slash"]
+            and (name := tag_name(found)) in REMOVED_TAGS
+            and not is_self_closed(found)
+        ):
             position = _end_of_content(text, name, position, unclosed)
         yield found, position
+
+
+def is_self_closed(token: re.Match[str]) -> bool:
+    """Whether a start tag ends in `/>` as in XML; the slash of an unquoted value ends nothing."""
+    return _SLASH.search(token["attributes"]) is not None
 
 
 def tag_name(token: re.Match[str]) -> str:

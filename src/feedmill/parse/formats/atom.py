@@ -15,7 +15,7 @@ from feedmill.parse.xml.elements import (
     integer,
     text_of,
 )
-from feedmill.parse.xml.names import name_of
+from feedmill.parse.xml.names import is_guess, name_of
 
 Handler = Callable[[Draft, etree._Element, ElementScope], None]
 
@@ -202,6 +202,8 @@ def _feed_link(draft: Draft, element: etree._Element, scope: ElementScope) -> No
     if link is None:
         return
     draft.add("links", link, scope)
+    if link.rel in ("hub", "self") and is_guess(element):
+        return
     if link.rel == "hub":
         draft.add("hubs", link.href, scope)
     elif link.rel in _FEED_RELATIONS:

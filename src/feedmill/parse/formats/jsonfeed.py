@@ -3,6 +3,8 @@
 import re
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from feedmill.canonicalise.urls import resolve
 from feedmill.config import ParseLimits
 from feedmill.model.fetch import RawDocument
@@ -60,16 +62,22 @@ def parse_json(
         for number in fresh
         if isinstance(raw := parse_lenient_json(utf8[slice(*spans[number])]), dict)
     ]
+    fields = reader.feed(read.fields)
     return ParsedFeed(
-        **reader.feed(read.fields),
+        **fields,
         format=form,
         encoding=decoded.encoding,
         encoding_source=decoded.source,
-        entries=tuple(entries),
+        entries=tuple([_with_authors(entry, fields["authors"]) for entry in entries]),
         touched=_touched(places or (), frozenset(fresh)),
         repairs=_repairs(decoded, read, reader, capped=capped),
         truncated=read.cut or capped,
     )
+
+
+def _with_authors(entry: ParsedEntry, authors: tuple[Person, ...]) -> ParsedEntry:
+    """An item without authors has the feed's (JSON Feed 1.1, `authors`)."""
+    return replace(entry, authors=authors) if authors and not entry.authors else entry
 
 
 def _format(fields: dict[str, Any]) -> FeedFormat | None:

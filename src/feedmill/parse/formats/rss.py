@@ -1,5 +1,6 @@
 """RSS 0.90 to 2.0 and RSS 1.0/RDF: the elements that have no namespace of their own."""
 
+from itertools import islice
 from typing import Final
 
 from lxml import etree
@@ -16,11 +17,12 @@ from feedmill.model.parsed import (
     Text,
 )
 from feedmill.parse.formats import atom
-from feedmill.parse.formats.atom import Handler, read_link, read_person
+from feedmill.parse.formats.atom import Handler, read_link, read_person, read_text
 from feedmill.parse.namespaces.syndication import days_of, hours_of, put_hint
 from feedmill.parse.xml.elements import (
     Draft,
     ElementScope,
+    add_keywords,
     inner_markup,
     integer,
     markup_of,
@@ -31,11 +33,19 @@ from feedmill.parse.xml.names import name_of
 
 def read_html(element: etree._Element, scope: ElementScope) -> Text | None:
     """An RSS text: the specification does not say whether it is markup, so it may be."""
+    if element.get("type") is not None and _is_in_atom(element):
+        return read_text(element, scope)
     value = markup_of(element)
     if value is None:
         return None
     scope = scope.enter(element)
     return Text(value=value, kind="html", base=scope.base, lang=scope.lang)
+
+
+def _is_in_atom(element: etree._Element) -> bool:
+    """Whether it stands in an Atom document that forgot its namespace."""
+    parent = element.getparent()
+    return parent is not None and parent.tag in ("entry", "feed")
 
 
 def _title(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
@@ -74,6 +84,11 @@ def _link_without_namespace(draft: Draft, element: etree._Element, scope: Elemen
         draft.add("links", link, scope)
         if link.rel == "alternate":
             draft.put("link", link.href)
+        elif link.rel == "enclosure":
+            enclosure = Enclosure(
+                url=link.href, type=link.type, length=link.length, title=link.title
+            )
+            draft.add("enclosures", enclosure, scope)
 
 
 def _guid(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
@@ -108,6 +123,14 @@ def _category(draft: Draft, element: etree._Element, scope: ElementScope) -> Non
     term = text_of(element) or (element.get("term") or "").strip()
     if term:
         draft.add("categories", Category(term=term, scheme=element.get("domain")), scope)
+
+
+def _categories(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
+    """No element of RSS: some programs wrap their categories into it."""
+    for child in islice(element, scope.limits.max_values):
+        _category(draft, child, scope)
+    if len(element) == 0:
+        add_keywords(draft, text_of(element), None, scope)
 
 
 def _enclosure(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
@@ -234,6 +257,7 @@ _SHARED: Final[dict[str, Handler]] = {
     "rss:title": _title,
     "rss:link": _link,
     "rss:category": _category,
+    "rss:categories": _categories,
     "rss:pubdate": _plain("published"),
     "rss:lastbuilddate": _plain("updated"),
     "rss:copyright": _rights,

@@ -118,7 +118,6 @@ def _by_decoding(spans: Spans, decoded: Decoded, body: bytes) -> Spans | None:
 
 def _fit(places: Spans, spans: Spans, decoded: Decoded, body: bytes) -> bool:
     return all(
-        last <= len(body)
-        and decoded.read_again(body[first:last]) == decoded.utf8[start:end]
+        last <= len(body) and decoded.read_again(body[first:last]) == decoded.utf8[start:end]
         for (first, last), (start, end) in zip(places, spans, strict=True)
     )

@@ -37,6 +37,11 @@ _NAME: Final = re.compile(rb"<(?:([A-Za-z_][\w.-]{0,30}):)?([A-Za-z_][\w.-]{0,60
 _FEED_START: Final = re.compile(
     rb"<\?xml\s|<(?:[A-Za-z][\w.-]{0,30}:)?(?:rss|feed|rdf|channel)[\s/>]", re.IGNORECASE
 )
+# A feed that a program wrapped into a page: it is the first thing in its body.
+_FEED_IN_PAGE: Final = re.compile(
+    rb"<(?:html|body)(?:\s[^>]{0,500})?>\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:feed|rss|rdf:rdf)[\s>]",
+    re.IGNORECASE,
+)
 _DECLARATION_START: Final = re.compile(rb"<\?xml\s")
 _FEED_ROOTS: Final = frozenset(b"rss feed rdf channel entry".split())
 _PAGE_ROOTS: Final = frozenset(b"html head body".split())
@@ -176,7 +181,7 @@ def _kind_of_markup(head: bytes) -> DocumentKind:
     if name in _FEED_ROOTS:
         return "markup"
     if name in _PAGE_ROOTS:
-        return "html"
+        return "markup" if _FEED_IN_PAGE.search(head) else "html"
     if _FEED_START.search(head):
         return "markup"
     if _CONTROL.search(head, 0, 512):

@@ -8,7 +8,16 @@ from lxml import etree
 from feedmill.model.parsed import Category, Image, Person
 from feedmill.parse.formats.atom import Handler, read_person
 from feedmill.parse.formats.rss import read_html
-from feedmill.parse.xml.elements import Draft, ElementScope, flag, integer, seconds, text_of
+from feedmill.parse.xml.elements import (
+    Draft,
+    ElementScope,
+    add_keywords,
+    flag,
+    integer,
+    seconds,
+    split_keywords,
+    text_of,
+)
 from feedmill.parse.xml.names import name_of
 
 
@@ -17,6 +26,8 @@ def _text(field: str, stand_in: str | None = None) -> Handler:
         draft.put_in("itunes", field, text_of(element))
         if stand_in is not None:
             draft.offer(stand_in, read_html(element, scope))
+        if field == "summary":
+            draft.offer_fuller(read_html(element, scope))
 
     return handle
 
@@ -78,12 +89,8 @@ def _number(field: str) -> Handler:
 
 
 def _keywords(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    text, most = text_of(element) or "", scope.limits.max_values
-    parts = text.replace("\n", ",").split(",", most)
-    if len(parts) > most:
-        scope.notes.add("values-capped")
-    words = tuple([word for part in parts[:most] if (word := part.strip())])
-    draft.put_in("itunes", "keywords", words or None)
+    draft.put_in("itunes", "keywords", split_keywords(text_of(element), scope) or None)
+    add_keywords(draft, text_of(element), _SCHEME, scope)
 
 
 def _category(draft: Draft, element: etree._Element, scope: ElementScope) -> None:

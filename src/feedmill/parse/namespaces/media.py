@@ -8,7 +8,15 @@ from msgspec.structs import replace
 
 from feedmill.model.parsed import Category, MediaContent, MediaThumbnail, Text
 from feedmill.parse.formats.atom import Handler
-from feedmill.parse.xml.elements import Draft, ElementScope, integer, markup_of, seconds, text_of
+from feedmill.parse.xml.elements import (
+    Draft,
+    ElementScope,
+    add_keywords,
+    integer,
+    markup_of,
+    seconds,
+    text_of,
+)
 from feedmill.parse.xml.names import name_of
 
 _MAX_CHILDREN: Final = 20_000  # of one group or content
@@ -110,7 +118,10 @@ def _stand_in(field: str) -> Handler:
         if value is not None:
             plain = (element.get("type") or "").strip().lower() == "plain"
             kind: Literal["text", "html"] = "text" if plain else "html"
-            draft.offer(field, Text(value=value, kind=kind, base=scope.base, lang=scope.lang))
+            text = Text(value=value, kind=kind, base=scope.base, lang=scope.lang)
+            draft.offer(field, text)
+            if field == "summary":
+                draft.offer_fuller(text)
 
     return handle
 
@@ -123,11 +134,16 @@ def _category(draft: Draft, element: etree._Element, scope: ElementScope) -> Non
         draft.add("categories", category, scope)
 
 
+def _keywords(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
+    add_keywords(draft, text_of(element), _SCHEME, scope)
+
+
 _SCHEME: Final = "http://search.yahoo.com/mrss/category_schema"  # what none means
 _ABOUT_ENTRY: Final[dict[str, Handler]] = {
     "media:title": _stand_in("title"),
     "media:description": _stand_in("summary"),
     "media:category": _category,
+    "media:keywords": _keywords,
 }
 ENTRY: Final[dict[str, Handler]] = _ABOUT_ENTRY | {
     "media:content": _content,

@@ -7,7 +7,7 @@ from lxml import etree
 
 from feedmill.canonicalise.urls import http_url, resolve
 from feedmill.config import ParseLimits
-from feedmill.model.parsed import RepairCode
+from feedmill.model.parsed import Category, RepairCode, Text
 
 XML_BASE: Final = "{http://www.w3.org/XML/1998/namespace}base"
 XML_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -22,6 +22,8 @@ _SELF_CLOSED: Final = re.compile(
 _NUMBER: Final = re.compile(
     r"\s*[+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40})(?:[eE][+-]?\d{1,4})?\s*", re.ASCII
 )
+_ESCAPED: Final = re.compile(r"&(amp|lt|gt|quot|#38|#x26);", re.IGNORECASE)
+_UNESCAPED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "#38": "&", "#x26": "&"}
 _CLOCK: Final = re.compile(r"(?:(\d{1,4}):)?(\d{1,5}):(\d{1,2})(?:\.\d{0,6})?")
 _ISO_DURATION: Final = re.compile(
     r"P(?:(\d{1,4})D)?T?(?:(\d{1,4})H)?(?:(\d{1,5})M)?(?:(\d{1,7})(?:\.\d{0,6})?S)?"
@@ -66,6 +68,8 @@ class ElementScope:
     def link(self, reference: str | None) -> str | None:
         """An address resolved against the base; None when there is nothing in it."""
         reference = reference.strip() if reference else ""
+        if "&" in reference:
+            reference = unescape_address(reference)
         return resolve(reference, self.base) if reference else None
 
 
@@ -76,11 +80,12 @@ class Draft(dict[str, Any]):
     is a dict itself because it is written to in the innermost loop of the parser.
     """
 
-    __slots__ = ("other", "parts")
+    __slots__ = ("fuller", "other", "parts")
 
     def __init__(self) -> None:
         self.other: dict[str, Any] = {}
         self.parts: dict[str, dict[str, Any]] = {}
+        self.fuller: Text | None = None
 
     def put(self, field: str, value: object) -> None:
         """Set a field that has not been set; nothing never replaces nothing."""
@@ -101,6 +106,11 @@ class Draft(dict[str, Any]):
         """Append to a stand-in of many values, up to the limit."""
         self.other[field] = _appended(self.other.get(field, ()), value, scope)
 
+    def offer_fuller(self, text: Text | None) -> None:
+        """Offer another description, which becomes the content if it is the fullest text."""
+        if text is not None and (self.fuller is None or len(text.value) > len(self.fuller.value)):
+            self.fuller = text
+
     def part(self, name: str) -> dict[str, Any]:
         """The facts of a value inside this one, such as itunes."""
         facts = self.parts.get(name)
@@ -117,6 +127,28 @@ class Draft(dict[str, Any]):
     def settled(self) -> dict[str, Any]:
         """The fields with every stand-in that was needed."""
         return {**self.other, **self} if self.other else self
+
+
+def unescape_address(address: str) -> str:
+    """An address whose & and < were escaped once more than the document needs."""
+    while (plain := _ESCAPED.sub(lambda found: _UNESCAPED[found[1].lower()], address)) != address:
+        address = plain
+    return address
+
+
+def add_keywords(draft: Draft, text: str | None, scheme: str | None, scope: ElementScope) -> None:
+    """Add each keyword of a comma-separated list to the categories."""
+    for word in split_keywords(text, scope):
+        draft.add("categories", Category(term=word, scheme=scheme), scope)
+
+
+def split_keywords(text: str | None, scope: ElementScope) -> tuple[str, ...]:
+    """The words of a list that commas or line ends divide, up to the limit."""
+    most = scope.limits.max_values
+    parts = (text or "").replace("\n", ",").split(",", most)
+    if len(parts) > most:
+        scope.notes.add("values-capped")
+    return tuple([word for part in parts[:most] if (word := part.strip())])
 
 
 def text_of(element: etree._Element) -> str | None:

@@ -10,7 +10,16 @@ from typing import Any, Final
 
 from lxml import etree
 
-from feedmill.model.parsed import FeedFormat, Itunes, Link, ParsedEntry, Podcast, Slice
+from feedmill.model.parsed import (
+    Content,
+    FeedFormat,
+    Itunes,
+    Link,
+    ParsedEntry,
+    Podcast,
+    Slice,
+    Text,
+)
 from feedmill.parse.formats import atom, rss
 from feedmill.parse.formats.atom import Handler, best_alternate
 from feedmill.parse.namespaces import (
@@ -23,7 +32,7 @@ from feedmill.parse.namespaces import (
     syndication,
 )
 from feedmill.parse.xml.elements import Draft, ElementScope, text_of
-from feedmill.parse.xml.names import is_settled, name_of
+from feedmill.parse.xml.names import is_rss_namespace, is_settled, name_of
 
 _ENTRY: Final[dict[str, Handler]] = {
     **rss.ENTRY,
@@ -71,15 +80,25 @@ def format_of(root: etree._Element) -> FeedFormat | None:
     if local == "rss":
         return _RSS_VERSIONS.get((root.get("version") or "").strip(), "rss20")
     if local == "rdf":
+        if not _holds_rss(root):
+            return None
         old = any("/rdf/simple/0.9" in (uri or "") for uri in root.nsmap.values())
         return "rss090" if old else "rss10"
     if local == "channel":
         return "rss11" if "rss1.1" in root.tag else "rss20"
     if name in ("atom:feed", "atom:entry"):
-        return "atom10" if "2005/atom" in root.tag.lower() else "atom03"
+        old = root.tag.startswith("{") and "2005/atom" not in root.tag.lower()
+        return "atom03" if old else "atom10"
     if name == "rss:feed":
         return "atom03" if (root.get("version") or "").strip() == "0.3" else "atom10"
     return None
+
+
+def _holds_rss(root: etree._Element) -> bool:
+    """Whether RDF declares RSS or has a part of it: FOAF and the data of pictures do not."""
+    return any(map(is_rss_namespace, root.nsmap.values())) or any(
+        name_of(child) in _RSS_PARTS for child in islice(root, _MAX_SIBLINGS)
+    )
 
 
 def split_entries(root: etree._Element) -> tuple[list[etree._Element], list[etree._Element]]:
@@ -168,11 +187,22 @@ def _entry(draft: Draft, scope: ElementScope, place: Slice | None) -> ParsedEntr
             fields["links"] = (*fields.get("links", ()), Link(href=fields["id"]))
     for name, facts in draft.parts.items():
         fields[name] = _PARTS[name](**facts)
+    if draft.fuller is not None and "contents" not in fields:
+        _add_fuller(fields, draft.fuller)
     fields["base"] = scope.base
     fields["slice"] = place
     if scope.lang is not None:
         fields["lang"] = scope.lang
     return ParsedEntry(**fields)
+
+
+def _add_fuller(fields: dict[str, Any], fuller: Text) -> None:
+    """An entry without content gets a description that says more than its summary."""
+    summary: Text | None = fields.get("summary")
+    if summary is not None and len(fuller.value) > len(summary.value):
+        kind = "text/plain" if fuller.kind == "text" else "text/html"
+        content = Content(value=fuller.value, type=kind, base=fuller.base, lang=fuller.lang)
+        fields["contents"] = (content,)
 
 
 def _keep_unknown(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
@@ -201,5 +231,6 @@ def _is_address(text: str) -> bool:
     return text[:8].lower().startswith(("http://", "https://"))
 
 
+_RSS_PARTS: Final = frozenset({"rss:channel", "rss:item", "rss:items", "rss:image"})
 _ENTRY_NAMES: Final = frozenset({"rss:item", "atom:entry", "rss:entry", "atom:item"})
 _CONTAINERS: Final = _ENTRY_NAMES | {"rss:channel"}

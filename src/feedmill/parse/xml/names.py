@@ -1,8 +1,8 @@
 """Element names as we call them: "dc:creator", "atom:link", "rss:item".
 
 Names are compared by namespace URI, with the spellings that occur in the wild. A well-known
-prefix bound to an unknown URI (or to none) is believed as a last resort, except for atom: a feed
-must not be able to plant a hub or a self link by prefix alone.
+prefix bound to an unknown URI (or to none) is believed as a last resort. For atom only one that is
+never declared is, and never for a hub or a self link: these need the namespace.
 """
 
 from typing import Final, TypeVar
@@ -109,6 +109,11 @@ def is_settled(tag: str) -> bool:
     return tag in _cache
 
 
+def is_rss_namespace(uri: str | None) -> bool:
+    """True for the namespaces of RSS 0.90, 1.0, 1.1 and those that RSS 2.0 was given."""
+    return uri is not None and _KEY_OF_URI.get(uri.lower().rstrip("/")) == "rss"
+
+
 def is_guess(element: etree._Element) -> bool:
     """True when the element is known to us by its prefix only."""
     uri, _, _ = _split(element.tag)
@@ -144,7 +149,8 @@ def _name(tag: str, prefix: str | None) -> str:
     key = _KEY_OF_URI.get(uri)
     if key is None:
         guess = (spelled_prefix or prefix or "").lower()
-        key = guess if guess in _GUESSABLE else "?"
+        known = guess in _GUESSABLE or (guess == "atom" and spelled_prefix is not None)
+        key = guess if known else "?"
     return f"{key}:{local}" if key != "?" else f"?{tag}"
 
 

@@ -12,7 +12,9 @@ def twice(text: str, taken_for: str) -> str:
 
 
 @pytest.mark.parametrize("taken_for", ["cp1252", "latin-1"])
-@pytest.mark.parametrize("text", ["sœur d’or", "naïve café", "25 °C – “quoted”", "żółw", "日本語 🙂"])
+@pytest.mark.parametrize(
+    "text", ["sœur d’or", "naïve café", "25 °C – “quoted”", "żółw", "日本語 🙂"]
+)
 def test_text_encoded_twice_is_decoded_twice(text: str, taken_for: str) -> None:
     written = twice(text, taken_for)
 

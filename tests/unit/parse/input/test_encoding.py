@@ -438,7 +438,9 @@ def test_text_encoded_twice_is_restored_and_its_slices_point_into_the_raw_bytes(
         pytest.param(b"na\xc3\xafve S\xc3O", "naïve SÃO", id="a capital inside a word"),
         pytest.param(b"na\xc3\xafve caf\xc3...", "naïve caf\ufffd...", id="a character cut in two"),
         pytest.param(b"\xe2\x80\x9cna\xc3\xafve\xe2\x80", "“naïve\ufffd", id="two bytes of three"),
-        pytest.param(b"na\xc3\xafve \xe6\x97\xa5\xe6", "naïve 日\ufffd", id="a byte after another letter"),
+        pytest.param(
+            b"na\xc3\xafve \xe6\x97\xa5\xe6", "naïve 日\ufffd", id="a byte after another letter"
+        ),
         pytest.param(b"na\xc3\xafve a\x81b", "naïve a\ufffdb", id="a byte without a letter"),
     ],
 )
