@@ -46,6 +46,8 @@ class Answer(NamedTuple):
 class RestMill:
     """The thread, the loop and the stage in it; ends with the block."""
 
+    make_console: Any = None  # what answers at / beside REST
+
     def __init__(self, home: Path, **parts: Any) -> None:
         self._home, self._parts = home, parts
         self._ready: Future[tuple[Stage, str]] = Future()
@@ -137,7 +139,9 @@ class RestMill:
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
         async with (
             opened(self._home, **self._parts) as stage,
-            rest_server(stage.services, self.watch, port=0) as base,
+            rest_server(
+                stage.services, self.watch, port=0, console=type(self).make_console
+            ) as base,
         ):
             self._ready.set_result((stage, base))
             await self._end.wait()

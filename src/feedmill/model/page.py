@@ -2,7 +2,7 @@
 # Tested in tests/contracts/store/test_moves_and_merges.py
 
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from feedmill.model.base import Value
 
@@ -21,6 +21,21 @@ class EntryFilter(Value):
     text: str | None = None  # prefix of a word in the title
     include_removed: bool = False
     newest_first: bool = False  # of entries that came in together, the newest first; else the last
+
+
+FeedOrder = Literal["name", "added", "next-poll", "failures"]  # the last lists failing feeds only
+FeedListState = Literal["failing", "backing-off", "suspect", "gone", "paused"]
+
+
+class FeedFilter(Value):
+    """Which feeds a list shows, and in which order."""
+
+    text: str | None = None  # part of the title or of an address
+    tag: str | None = None
+    host: str | None = None  # as lanes are called: host, or host:port
+    state: FeedListState | None = None
+    order: FeedOrder = "added"
+    descending: bool = False
 
 
 class Page(Value, Generic[T]):

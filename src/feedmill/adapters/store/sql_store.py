@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables import blobs as blob_table
-from feedmill.adapters.store.tables import clock_steps, consistency
+from feedmill.adapters.store.tables import clock_steps, consistency, feed_lists
 from feedmill.adapters.store.tables import confirmations as confirmation_table
 from feedmill.adapters.store.tables import entries as entry_table
 from feedmill.adapters.store.tables import feeds as feed_table
@@ -76,6 +76,9 @@ class SqlStore(ABC):
     feed = read(feed_table.feed)
     feeds = read(feed_table.feeds)
     find_feed = read(feed_table.find_feed)
+    find_feeds = look(feed_lists.find_feeds)
+    count_feeds = read(feed_lists.count_feeds)
+    feed_states = look(feed_lists.feed_states)
     aliases = read(feed_table.aliases)
     feed_tags = read(feed_table.feed_tags)
     add_feed = write(feed_table.add_feed)
@@ -115,6 +118,8 @@ class SqlStore(ABC):
     rotate_token = write(token_table.rotate_token)
     revoke_token = write(token_table.revoke_token)
     touch_token = write(token_table.touch_token)
+    open_session = write(token_table.open_session)
+    close_session = write(token_table.close_session)
 
     ask_question = write(confirmation_table.ask_question)
     questions = read(confirmation_table.questions)

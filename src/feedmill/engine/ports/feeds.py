@@ -15,7 +15,7 @@ from feedmill.model.feed import (
     MoveCandidate,
     NewFeed,
 )
-from feedmill.model.page import Page
+from feedmill.model.page import FeedFilter, Page
 
 
 class FeedStore(Protocol):
@@ -29,6 +29,11 @@ class FeedStore(Protocol):
     async def feeds(
         self, *, tag: str | None = None, after: str | None = None, limit: int = 100
     ) -> Page[Feed]: ...
+    async def find_feeds(
+        self, where: FeedFilter, *, after: str | None = None, limit: int = 100
+    ) -> Page[Feed]: ...
+    async def count_feeds(self, where: FeedFilter) -> int: ...
+    async def feed_states(self) -> dict[str, int]: ...  # feeds, paused, and each health not active
     async def aliases(self, feed_id: str) -> tuple[str, ...]: ...
     async def change_feed(self, feed: Feed) -> None: ...
     async def remove_feed(self, feed_id: str, events: Sequence[NewEvent] = ()) -> bool: ...

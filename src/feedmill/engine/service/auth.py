@@ -24,6 +24,7 @@ from feedmill.model.base import Value
 from feedmill.model.token import Caller, Scope, Token, TokenSecret
 
 TOKEN_PREFIX: Final = "fm_"  # noqa: S105  # what a token begins with
+SESSION_PREFIX: Final = "fms_"  # what the secret of a session begins with
 HASH_PREFIX_CHARS: Final = 16
 
 _MAX_SECRET_CHARS: Final = 128
@@ -111,7 +112,36 @@ async def get_token(token_id: str, store: TokenStore) -> Token:
 
 async def authenticate(presented: str | None, store: TokenStore, clock: Clock) -> Caller | None:
     """The caller behind a presented secret; None when it is missing, wrong, revoked or too old."""
-    if presented is None or not _is_secret(presented):
+    return await _caller_of(presented, TOKEN_PREFIX, store, clock)
+
+
+async def open_session(caller: Caller, lasts: timedelta, store: TokenStore, clock: Clock) -> str:
+    """The secret of a new session of a caller with a token: a cookie, and no bearer token.
+
+    Only its hash is stored. It ends by itself, when the token is rotated or revoked, or by
+    `close_session`.
+    """
+    secret, now = SESSION_PREFIX + clock.new_secret(), clock.now()
+    await store.open_session(caller.token_id, _hash(secret), until=now + lasts, now=now)
+    return secret
+
+
+async def authenticate_session(
+    secret: str | None, store: TokenStore, clock: Clock
+) -> Caller | None:
+    """The caller of a session; None when there is none, or it has ended."""
+    return await _caller_of(secret, SESSION_PREFIX, store, clock)
+
+
+async def close_session(secret: str, store: TokenStore) -> None:
+    """End a session at once."""
+    await store.close_session(_hash(secret))
+
+
+async def _caller_of(
+    presented: str | None, prefix: str, store: TokenStore, clock: Clock
+) -> Caller | None:
+    if presented is None or not _is_secret(presented, prefix):
         return None
     digest = _hash(presented)
     found = None
@@ -181,11 +211,9 @@ class RateLimiter:
             del self._buckets[next(iter(self._buckets))]
 
 
-def _is_secret(presented: str) -> bool:
+def _is_secret(presented: str, prefix: str) -> bool:
     return (
-        presented.startswith(TOKEN_PREFIX)
-        and len(presented) <= _MAX_SECRET_CHARS
-        and presented.isascii()
+        presented.startswith(prefix) and len(presented) <= _MAX_SECRET_CHARS and presented.isascii()
     )
 
 

@@ -103,6 +103,19 @@ async def describe_health(feed: Feed, services: Services) -> HealthShape:
     )
 
 
+def health_in_brief(feed: Feed) -> str:
+    """The feed's state in a few words, for a list."""
+    kind = _kind(feed)
+    if kind in ("well", "paused"):
+        return kind
+    if kind == "not-polled":
+        return "not polled yet"
+    count, health = feed.schedule.consecutive_failures, feed.schedule.health.replace("-", " ")
+    status = f"HTTP {feed.last_status}, " if feed.last_status is not None else ""
+    failures = "1 failure" if count == 1 else f"{count:,} failures"
+    return f"{health}: {_WORDS[kind][0].lower()} ({status}{feed.last_result}), {failures}"
+
+
 def health_kind_of(reason: str) -> HealthKind:
     """The family that a reason belongs to; other statuses count as the server's answer."""
     if reason in _KINDS:

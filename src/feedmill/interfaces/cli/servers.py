@@ -7,8 +7,9 @@ command line, so that no other command pays for them. import-linter holds it.
 # Tested in tests/integration/interfaces/cli/
 
 import asyncio
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -88,11 +89,39 @@ def serve_until_stopped(
     run_role(config, "apply" if with_mill else "await", action, as_json=as_json)
 
 
+@asynccontextmanager
+async def console_beside(
+    services: Services, watch: Lifecycle, metrics: Metrics, *, port: int | None = None
+) -> AsyncIterator[str]:
+    """Serve the console and REST beside polling while the block runs; their address."""
+    serving = load_rest_server()(
+        services, watch, port=port, metrics=metrics, console=load_console()
+    )
+    async with serving as address:
+        yield address
+
+
+def port_or_any(host: str, port: int) -> int:
+    """The port when it is free, else 0: any."""
+    try:
+        socket.create_server((host, port)).close()
+    except OSError:
+        return 0
+    return port
+
+
 def load_rest_server() -> Any:  # noqa: ANN401  # a function; it is checked where it is written
     """`rest_server`, with Litestar and uvicorn behind it."""
     from feedmill.interfaces.rest.server import rest_server  # noqa: PLC0415
 
     return rest_server
+
+
+def load_console() -> Any:  # noqa: ANN401  # a function; it is checked where it is written
+    """`make_console`, with its templates."""
+    from feedmill.interfaces.console.app import make_console  # noqa: PLC0415
+
+    return make_console
 
 
 def load_grpc_server() -> "OpenServer":
@@ -125,7 +154,9 @@ async def _open(
             load_grpc_server()(services, bound, grpc_port)
         )
         addresses["grpc"] = f"{name}:{number}"
-    rest = load_rest_server()(services, watch, host=host, port=port, metrics=metrics)
+    rest = load_rest_server()(
+        services, watch, host=host, port=port, metrics=metrics, console=load_console()
+    )
     addresses["rest"] = await stack.enter_async_context(rest)
     return addresses
 
@@ -154,6 +185,6 @@ def _print_addresses(addresses: dict[str, str], *, as_json: bool) -> None:
     if as_json:
         show_json_line(addresses)
         return
-    click.echo(f"serving at {addresses['rest']} (see {addresses['rest']}/docs)")
+    click.echo(f"console at {addresses['rest']}/, REST API described at {addresses['rest']}/docs")
     if "grpc" in addresses:
         click.echo(f"gRPC at {addresses['grpc']}")

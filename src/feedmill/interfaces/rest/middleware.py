@@ -9,7 +9,7 @@ from litestar.types import ASGIApp, Message, Receive, Send
 from feedmill.interfaces.http_server import TimedBody, abort_connection, is_crowded
 from feedmill.interfaces.request_auth import is_allowed_host, is_cross_origin
 from feedmill.interfaces.rest.problems import MEDIA_TYPE, PROBLEM_KINDS, RequestError, problem_bytes
-from feedmill.interfaces.rest.state import AT_END, AppState
+from feedmill.interfaces.server_state import AT_END, AppState
 from feedmill.observe.log import logger
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -19,7 +19,7 @@ from litestar.response import Stream
 from feedmill.interfaces.http_server import abort_connection
 from feedmill.interfaces.rest.auth import SCOPE, is_still_authorised
 from feedmill.interfaces.rest.problems import RequestError
-from feedmill.interfaces.rest.state import AnyRequest, app_state_of
+from feedmill.interfaces.server_state import AnyRequest, app_state_of
 from feedmill.publish.ndjson import json_lines
 
 JSON: Final = "application/json"

@@ -2,15 +2,18 @@
 # Tested in tests/integration/interfaces/rest/
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import cache
+from typing import Any
 
 import msgspec
 from litestar import Litestar
 from litestar.datastructures import State
 from litestar.openapi.config import OpenAPIConfig
-from litestar.types import ASGIApp
+from litestar.types import ASGIApp, Receive, Send
 
+from feedmill.config import ServeConfig
 from feedmill.engine.deliver.log_notifier import LogNotifier
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
@@ -29,7 +32,7 @@ from feedmill.interfaces.rest.routes.import_export import list_routes
 from feedmill.interfaces.rest.routes.metafeeds import metafeed_routes
 from feedmill.interfaces.rest.routes.status import care_routes
 from feedmill.interfaces.rest.routes.webhooks import webhook_routes
-from feedmill.interfaces.rest.state import AppState, StreamLimit
+from feedmill.interfaces.server_state import AppState, StreamLimit
 from feedmill.observe.metrics import Metrics
 from feedmill.version import __version__
 
@@ -43,10 +46,11 @@ async def rest_server(
     port: int | None = None,
     metrics: Metrics | None = None,
     notifier: LogNotifier | None = None,
+    console: Callable[[AppState], ASGIApp] | None = None,
 ) -> AsyncIterator[str]:
     """Serve the REST API while the block runs; its base URL. Requests under way are answered first.
 
-    UsageError when the address is reachable from other machines and no token exists (D30), or when
+    `console` makes the application that answers at `/` and under `/console`. UsageError when the address is reachable from other machines and no token exists (D30), or when
     it cannot be bound. The lifecycle is stopped at the end of the block: streams end with it.
     """
     config = services.config.serve
@@ -54,7 +58,7 @@ async def rest_server(
     await check_binding(name, services.store, services.clock)
     own_notifier = notifier or LogNotifier(services.store, watch, every_sec=config.look_ms / 1000)
     state = open_app_state(services, watch, own_notifier, metrics=metrics, host=name)
-    app = make_app(state)
+    app = make_app(state, console)
     serving = http_server(
         app,
         listen(name, config.port if port is None else port),
@@ -95,26 +99,43 @@ def open_app_state(
     )
 
 
-def make_app(state: AppState) -> ASGIApp:
-    """The ASGI application: the routes inside the middleware."""
+def make_app(state: AppState, console: Callable[[AppState], ASGIApp] | None = None) -> ASGIApp:
+    """The ASGI application: the routes, and the console if there is one, inside the middleware."""
     routes = make_routes(state)
-    return Middleware(routes, state)
+    if console is None:
+        return Middleware(routes, state)
+    pages = console(state)
+
+    async def either(scope: Any, receive: Receive, send: Send) -> None:  # noqa: ANN401  # ASGI's own type
+        path = scope["path"]
+        is_page = path in ("/", "/console") or path.startswith("/console/")
+        await (pages if is_page else routes)(scope, receive, send)
+
+    return Middleware(either, state)
 
 
 def make_routes(state: AppState) -> Litestar:
-    """The routes with the OpenAPI document and its page, built once."""
-    # The framework would serve the document too, on pages that load their parts from elsewhere;
-    # so it describes the routes without serving them, and serves them without describing them.
-    shown = OpenAPIConfig(title="feedmill", version=__version__, create_examples=False)
-    document = openapi_document(_routes(state, shown))
+    """The routes with the OpenAPI document and its page."""
+    document, described = _described()
     app = _routes(state, None)
-    app.state.document = msgspec.json.encode(document)
-    app.state.page = openapi_page.render_openapi_page(document)
+    app.state.document = document
+    app.state.page = described
     app.state.page_policy = openapi_page.POLICY
     return app
 
 
-def _routes(state: AppState, shown: OpenAPIConfig | None) -> Litestar:
+@cache
+def _described() -> tuple[bytes, bytes]:
+    """The OpenAPI document and its page; they are the same for every server of a process."""
+    # The framework would serve the document too, on pages that load their parts from elsewhere;
+    # so it describes the routes without serving them, and serves them without describing them.
+    shown = OpenAPIConfig(title="feedmill", version=__version__, create_examples=False)
+    document = openapi_document(_routes(None, shown))
+    return msgspec.json.encode(document), openapi_page.render_openapi_page(document)
+
+
+def _routes(state: AppState | None, shown: OpenAPIConfig | None) -> Litestar:
+    limits = ServeConfig() if state is None else state.config
     return Litestar(
         route_handlers=[
             feed_routes,
@@ -128,7 +149,7 @@ def _routes(state: AppState, shown: OpenAPIConfig | None) -> Litestar:
         guards=[authorise],
         exception_handlers=HANDLERS,
         state=State({"app_state": state}),
-        request_max_body_size=max(state.config.body_bytes, state.config.import_bytes) + 1,
+        request_max_body_size=max(limits.body_bytes, limits.import_bytes) + 1,
         openapi_config=shown,
         logging_config=None,
         debug=False,

@@ -42,7 +42,7 @@ from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, NewFeed
 from feedmill.model.page import Page
 
-_SELECT: Final = (
+FEED_SELECT: Final = (
     f"SELECT f.feed_no, {FEED_COLUMNS} FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
 )
 _GIVEN: Final = ("id", "url", "feed_key", "created_at", "tags", "overrides", "paused")
@@ -86,7 +86,7 @@ SELECT 3, @field(o.data, from), f.tags FROM @all_events AS o JOIN feeds f ON f.i
 
 def feed(feed_id: str) -> Query[Feed | None]:
     """The feed of that id."""
-    found = yield from row(f"{_SELECT} WHERE f.id = $1", feed_id)
+    found = yield from row(f"{FEED_SELECT} WHERE f.id = $1", feed_id)
     return None if found is None else feed_of(found[1:])
 
 
@@ -97,7 +97,7 @@ def feeds(
     (last,) = position(after, 1) or (0,)
     tagged = "" if tag is None else "JOIN feed_tags t ON t.feed_no = f.feed_no AND t.tag = $3"
     found = yield from rows(
-        f"{_SELECT} {tagged} WHERE f.feed_no > $1 ORDER BY f.feed_no LIMIT $2",
+        f"{FEED_SELECT} {tagged} WHERE f.feed_no > $1 ORDER BY f.feed_no LIMIT $2",
         last,
         limit + 1,
         *(() if tag is None else (tag,)),
@@ -259,7 +259,7 @@ def set_tags(feed_no: int, tags: Sequence[str]) -> Query[None]:
 def _find(urls: Sequence[str]) -> Query[tuple[int, Feed] | None]:
     for url in urls:
         found = yield from row(
-            f"{_SELECT} JOIN feed_aliases a ON a.feed_no = f.feed_no WHERE {_IS_URL}", url
+            f"{FEED_SELECT} JOIN feed_aliases a ON a.feed_no = f.feed_no WHERE {_IS_URL}", url
         )
         if found is not None:
             return found[0], feed_of(found[1:])

@@ -104,5 +104,22 @@ def touch_token(token_id: str, at: datetime) -> Query[None]:
     )
 
 
+def open_session(token_id: str, sha256: str, *, until: datetime, now: datetime) -> Query[None]:
+    """Add a secret of the token that expires by itself; those that have expired are deleted."""
+    yield from write(
+        "DELETE FROM token_secrets WHERE token_id = $1 AND valid_until < $2", token_id, micros(now)
+    )
+    yield from write(
+        "INSERT INTO token_secrets VALUES ($1, $2, $3)", sha256, token_id, micros(until)
+    )
+
+
+def close_session(sha256: str) -> Query[None]:
+    """Delete a secret that expires."""
+    yield from write(
+        "DELETE FROM token_secrets WHERE sha256 = $1 AND valid_until IS NOT NULL", sha256
+    )
+
+
 def _add_secret(token_id: str, sha256: str) -> Query[None]:
     yield from write("INSERT INTO token_secrets VALUES ($1, $2, NULL)", sha256, token_id)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from feedmill.app.demo import DemoOnLoopback, open_demo
 from feedmill.app.services import open_services
 from feedmill.app.settings import set_up_logging
-from feedmill.config import Config, HostConfig, RunConfig, ScheduleConfig
+from feedmill.config import Config, HostConfig, RunConfig, ScheduleConfig, ServeConfig
 from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
@@ -24,6 +24,7 @@ from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of, run_async
+from feedmill.interfaces.cli.servers import port_or_any
 from feedmill.model.feed import Feed
 from feedmill.schedule.explain import explain_decision
 
@@ -41,7 +42,15 @@ _HOST = HostConfig(min_gap_ms=50, rps=0, incident_base_sec=2.0, incident_cap_sec
     default=60.0,
     show_default=True,
     metavar="SEC",
-    help="Stop after this long.",
+    help="Stop after this long; 0: run until Ctrl-C.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8642,
+    show_default=True,
+    metavar="PORT",
+    help="Port of the console; another one when it is taken.",
 )
 @click.option(
     "--keep",
@@ -50,11 +59,20 @@ _HOST = HostConfig(min_gap_ms=50, rps=0, incident_base_sec=2.0, incident_cap_sec
     help="Keep the home folder of the demonstration here.",
 )
 @context_and_json
-def demo(ctx: click.Context, duration: float, keep: Path | None, *, as_json: bool) -> None:
+def demo(
+    ctx: click.Context, duration: float, keep: Path | None, port: int, *, as_json: bool
+) -> None:
     """Poll sixty demonstration feeds on this machine, without the internet.
+
+    The address of the console is printed first; open it in a browser.
 
     They include busy and quiet feeds, moved, broken, rate-limited and re-keyed ones, a podcast and
     Chinese in GBK. Each line is one refresh: the result, the time of the next poll and its reason.
+
+    \b
+    Examples:
+      feedmill demo
+      feedmill demo --for 0    # until Ctrl-C, to look around in the console
     """
     if keep is not None and any(keep.glob("*")):
         message = f"{keep} is not empty; choose an empty folder"
@@ -66,7 +84,7 @@ def demo(ctx: click.Context, duration: float, keep: Path | None, *, as_json: boo
         with TemporaryDirectory(prefix="feedmill-demo-") as folder:
             settings = _demo_config(config, str(keep or Path(folder)))
             async with open_demo() as village, open_services(settings) as services:
-                return await _show_village(village, services, duration, as_json=as_json)
+                return await _show_village(village, services, duration, port, as_json=as_json)
 
     stopping = run_async(action, as_json=as_json)
     if not as_json:
@@ -76,26 +94,28 @@ def demo(ctx: click.Context, duration: float, keep: Path | None, *, as_json: boo
 
 
 async def _show_village(
-    village: DemoOnLoopback, services: Services, duration: float, *, as_json: bool
+    village: DemoOnLoopback, services: Services, duration: float, port: int, *, as_json: bool
 ) -> SignalHandler:
     addresses = village.addresses()
     if not as_json:
         click.echo(
             style_text(f"Serving {len(addresses)} demonstration feeds on 127.0.0.1.", bold=True)
         )
+        lasts = f"For {duration:.0f} s" if duration else "Until Ctrl-C"
         click.echo(
-            f"For {duration:.0f} s, each line is one refresh: the result, the time of the next poll and "
-            "its reason.\n"
+            f"{lasts}, each line is one refresh: the result, the time of the next poll and its reason.\n"
         )
     for address in addresses.values():
         await subscribe_unchecked(address, services)
     stopping = await run_engine(
         services,
-        duration=duration,
+        duration=duration or None,
         metrics_port=None,
         to_stdout=False,
         taps=True,
         show=(show_refresh_json,) if as_json else (show_refresh,),
+        console=True,
+        port=port_or_any(services.config.serve.host, port),
     )
     feeds = [
         (name, feed)
@@ -147,5 +167,6 @@ def _demo_config(config: Config, home: str) -> Config:
         blobs=replace(config.blobs, url=None),
         bus=replace(config.bus, url=None),
         health=replace(config.health, port=0),
+        serve=ServeConfig(),
         fetch=replace(config.fetch, timeout_ms=5_000, allow_cidrs=("127.0.0.0/8",)),
     )

@@ -4,6 +4,7 @@
 import asyncio
 import shutil
 import sys
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,7 @@ from feedmill.interfaces.cli.long_running import (
 from feedmill.interfaces.cli.options import context_and_json, duration_option, webhooks_option
 from feedmill.interfaces.cli.output import format_duration, shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
+from feedmill.interfaces.cli.servers import console_beside
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.publish.to_json import refresh_wire
@@ -39,6 +41,13 @@ _BESIDE = 65  # columns of a line beside the name: time, outcome, news, wait, re
     type=click.IntRange(1, 65_535),
     metavar="PORT",
     help="Serve /metrics on loopback.",
+)
+@click.option("--console", is_flag=True, help="Also serve the console and the REST API.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    metavar="PORT",
+    help="Port of the console [FEEDMILL_SERVE_PORT, 8642].",
 )
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print events as NDJSON.")
 @click.option("--taps/--no-taps", default=True, show_default=True, help="Write NDJSON files.")
@@ -55,11 +64,15 @@ def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa
     \b
     Examples:
       feedmill run
+      feedmill run --console
       feedmill run --quiet --metrics-port 9464
       DATABASE_URL=postgresql://feedmill@db/feedmill feedmill run    # migrates automatically
     """
     if chosen["to_stdout"] and as_json:
         message = "--stdout prints events and --json prints refreshes; choose one"
+        raise click.UsageError(message)
+    if chosen["port"] is not None and not chosen["console"]:
+        message = "--port is the port of the console; add --console"
         raise click.UsageError(message)
     config = config_of(ctx, as_json=as_json)
     announce_egress(config)
@@ -79,6 +92,8 @@ async def run_engine(
     taps: bool,
     show: tuple[RefreshListener, ...],
     webhooks: bool = False,
+    console: bool = False,
+    port: int | None = None,
 ) -> SignalHandler:
     """Run until a signal or the end of `duration`; the handler tells which signal it was."""
     watch, report, stopping = watch_role(show)
@@ -96,7 +111,12 @@ async def run_engine(
         consumers=() if bus is None else (bus.name,),
         metrics_port=metrics_port,
     )
-    async with role_tasks, asyncio.TaskGroup() as group:
+    async with AsyncExitStack() as stack, role_tasks, asyncio.TaskGroup() as group:
+        if console:
+            serving = console_beside(services, watch, report.metrics, port=port)
+            address = await stack.enter_async_context(serving)
+            # Not among the lines of JSON.
+            click.echo(f"console at {address}/", err=True)
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
         deliver_to_sinks(group, services, sinks, watch)

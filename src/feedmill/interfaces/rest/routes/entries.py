@@ -17,7 +17,7 @@ from feedmill.interfaces.rest.parameters import (
     entry_filter_of_query,
 )
 from feedmill.interfaces.rest.responses import bytes_response, json_response, list_response
-from feedmill.interfaces.rest.state import AnyRequest, services_of
+from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.publish.shapes import ArticlePage, EntryPage, EntryShape, FetchShape, RevisionPage
 
 BINARY = "application/octet-stream"

@@ -24,7 +24,7 @@ from feedmill.interfaces.rest.responses import (
     until_revoked,
     wants_ndjson,
 )
-from feedmill.interfaces.rest.state import AnyRequest, AppState, app_state_of
+from feedmill.interfaces.server_state import AnyRequest, AppState, app_state_of
 from feedmill.model.event import EventType
 from feedmill.publish.ndjson import event_line
 from feedmill.publish.shapes import MAX_SEQ, EventPage, EventShape

@@ -17,7 +17,7 @@ from feedmill.interfaces.rest.parameters import (
     entry_filter,
 )
 from feedmill.interfaces.rest.responses import json_response, list_response, read_json
-from feedmill.interfaces.rest.state import AnyRequest, app_state_of, services_of
+from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.publish.shapes import (
     AddedFeed,
     DecisionPage,

@@ -17,7 +17,7 @@ from feedmill.interfaces.rest.responses import (
     read_body,
     read_json,
 )
-from feedmill.interfaces.rest.state import AnyRequest, app_state_of, services_of
+from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.publish.shapes import CanonicalShape, CanonicalWish, Imported
 
 OPML = "text/x-opml"

@@ -36,7 +36,7 @@ from feedmill.interfaces.rest.parameters import (
 )
 from feedmill.interfaces.rest.problems import RequestError, on_error
 from feedmill.interfaces.rest.responses import bytes_response
-from feedmill.interfaces.rest.state import AnyRequest, services_of
+from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.publish.metafeeds import FORMATS, MetaFeed, MetaFeedFormat
 from feedmill.publish.metafeeds.items import public_http_url
 

@@ -10,7 +10,7 @@ from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import ProblemCode
 from feedmill.interfaces.rest.problems import PROBLEM_KINDS, RequestError
 from feedmill.interfaces.rest.responses import bytes_response, json_response
-from feedmill.interfaces.rest.state import AnyRequest, app_state_of, services_of
+from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.observe.metrics import METRICS_TYPE
 from feedmill.publish.shapes import Counts, Problem, Ready
 

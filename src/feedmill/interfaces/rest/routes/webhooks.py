@@ -9,7 +9,7 @@ from feedmill.engine.service.queries import clamp_limit
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, Limit, WebhookId
 from feedmill.interfaces.rest.responses import ListPage, json_response, list_response, read_json
-from feedmill.interfaces.rest.state import AnyRequest, services_of
+from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.shapes import (
     DeadLetterPage,

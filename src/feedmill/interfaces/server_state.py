@@ -1,4 +1,4 @@
-"""State shared by all routes: services, log notifier, metrics and settings."""
+"""State that REST and the console of one HTTP server share: services, notifier, limits, metrics."""
 # Tested in tests/integration/interfaces/rest/
 
 from typing import Any, Final, NamedTuple, cast

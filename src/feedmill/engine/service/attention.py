@@ -1,0 +1,105 @@
+"""What needs a person's attention, in words: feeds that fail, webhooks that are stuck, reviews that wait."""
+# Tested in tests/integration/interfaces/console/
+
+from datetime import datetime
+from typing import Final, Literal
+
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_health import health_in_brief
+from feedmill.model.base import Value
+from feedmill.model.page import FeedFilter
+
+AttentionKind = Literal["ours", "theirs", "host"]  # where the cause is, as far as it is known
+_FEEDS: Final = 5
+_WORST: Final = FeedFilter(state="failing", order="failures", descending=True)
+
+
+class Attention(Value):
+    """One thing to look at."""
+
+    kind: AttentionKind
+    subject: str
+    words: str
+    path: str = ""  # of the page in the console that shows it
+    since: datetime | None = None
+
+
+async def needs_attention(services: Services) -> tuple[Attention, ...]:
+    """Everything that does not go away by itself, the most urgent first."""
+    return (
+        *await _webhooks(services),
+        *await _reviews(services),
+        *await _feeds(services),
+    )
+
+
+async def _webhooks(services: Services) -> list[Attention]:
+    found: list[Attention] = []
+    for webhook in await services.store.webhooks():
+        if webhook.paused_reason == "gone":
+            words = "answered 410 Gone and was paused"
+        elif webhook.attempts > 0:
+            words = f"does not accept events ({webhook.last_result}, {webhook.attempts} attempts)"
+        else:
+            continue
+        found.append(
+            Attention(
+                kind="theirs",
+                subject=f"Webhook {webhook.url}",
+                words=words,
+                path=f"/console/webhooks/{webhook.id}",
+                since=webhook.last_delivery_at,
+            )
+        )
+    return found
+
+
+async def _reviews(services: Services) -> list[Attention]:
+    questions = await services.store.questions(services.clock.now())
+    held = await services.store.held(limit=1)
+    found = [
+        Attention(
+            kind="host",
+            subject=f"Question {one.code}",
+            words=f"from {one.asked_by} waits for an answer: {len(one.candidate_ids)} entries",
+            path="/console/review",
+            since=one.asked_at,
+        )
+        for one in questions
+    ]
+    if held.items:
+        found.append(
+            Attention(
+                kind="host",
+                subject="Held entries",
+                words="wait for a review",
+                path="/console/review",
+                since=held.items[0].held_at,
+            )
+        )
+    return found
+
+
+async def _feeds(services: Services) -> list[Attention]:
+    page = await services.store.find_feeds(_WORST, limit=_FEEDS)
+    found = [
+        Attention(
+            kind="theirs",
+            subject=feed.title or feed.url,
+            words=health_in_brief(feed),
+            path=f"/console/feeds/{feed.id}",
+            since=feed.last_success_at,
+        )
+        for feed in page.items
+    ]
+    if page.next is not None:
+        more = await services.store.count_feeds(_WORST) - len(found)
+        found.append(
+            Attention(
+                kind="theirs",
+                subject=f"{more:,} more feeds",
+                words="fail",
+                path="/console/feeds?state=failing&order=failures&down=1",
+            )
+        )
+    return found

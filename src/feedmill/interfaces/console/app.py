@@ -1,0 +1,37 @@
+"""The console as an ASGI application: its routes under / and /console, inside the REST server's middleware."""
+# Tested in tests/integration/interfaces/console/
+
+from litestar import Litestar
+from litestar.datastructures import State
+from litestar.types import ASGIApp
+
+from feedmill.interfaces.console.errors import HANDLERS
+from feedmill.interfaces.console.pages.feed import one_feed_pages
+from feedmill.interfaces.console.pages.feeds import feed_pages
+from feedmill.interfaces.console.pages.login import login_pages
+from feedmill.interfaces.console.pages.overview import overview_pages
+from feedmill.interfaces.console.session import authorise
+from feedmill.interfaces.console.static_files import static_routes
+from feedmill.interfaces.console.stream import stream_routes
+from feedmill.interfaces.server_state import AppState
+
+
+def make_console(state: AppState) -> ASGIApp:
+    """The console of one server."""
+    return Litestar(
+        route_handlers=[
+            login_pages,
+            overview_pages,
+            feed_pages,
+            one_feed_pages,
+            stream_routes,
+            static_routes,
+        ],
+        guards=[authorise],
+        exception_handlers=HANDLERS,
+        state=State({"app_state": state}),
+        request_max_body_size=max(state.config.body_bytes, state.config.import_bytes) + 1,
+        openapi_config=None,
+        logging_config=None,
+        debug=False,
+    )

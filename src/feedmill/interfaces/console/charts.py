@@ -1,0 +1,287 @@
+"""Charts: values in, SVG out. Colours come from the style sheet by class, so both themes work.
+
+Every chart has a name and a description for screen readers; the page shows the figures as a table too.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from html import escape
+from math import floor, log10
+from typing import Final, NamedTuple
+
+from markupsafe import Markup
+
+from feedmill.schedule.explain import duration_in_words
+
+WIDTH: Final = 760
+_LEFT: Final = 44  # for the figures of the vertical axis
+_TOP: Final = 8
+_BOTTOM: Final = 20
+_LINES: Final = 4
+_LABELS: Final = 6
+_MIN_BAR: Final = 1.0
+
+
+class Series(NamedTuple):
+    """One series of a stacked chart; `kind` is a class of the style sheet."""
+
+    kind: str
+    name: str
+    values: Sequence[float]
+
+
+class Dot(NamedTuple):
+    """A point of a scatter chart."""
+
+    x: float
+    y: float
+    name: str = ""
+    link: str = ""
+
+
+class PollMark(NamedTuple):
+    """One poll of a timeline."""
+
+    at: datetime
+    interval_sec: float
+    kind: str  # ok, same, theirs, ours
+    words: str
+    new_entries: int = 0
+
+
+class HintMark(NamedTuple):
+    """An interval that a publisher asked for, from when it was last heard."""
+
+    name: str
+    seconds: float
+
+
+def stacked_bars(
+    title: str, starts: Sequence[datetime], series: Sequence[Series], *, height: int = 200
+) -> Markup:
+    """Counts over time: one bar per period, one colour per series."""
+    totals = [sum(column) for column in zip(*(one.values for one in series), strict=True)]
+    if not totals or max(totals) <= 0:
+        return _empty(title, height)
+    top = nice_ceiling(max(totals))
+    room, wide = height - _TOP - _BOTTOM, (WIDTH - _LEFT) / len(totals)
+    parts: list[str] = []
+    for at, start in enumerate(starts):
+        y = float(height - _BOTTOM)
+        told = ", ".join(f"{one.values[at]:,.0f} {one.name}" for one in series if one.values[at])
+        parts.append(f"<g><title>{_label(start, starts)}: {escape(told) or 'none'}</title>")
+        for one in series:
+            if not one.values[at]:
+                continue
+            tall = max(one.values[at] / top * room, _MIN_BAR)
+            y -= tall
+            parts.append(
+                f'<rect class="{one.kind}" x="{_LEFT + at * wide:.1f}" y="{y:.1f}"'
+                f' width="{max(wide * 0.8, _MIN_BAR):.1f}" height="{tall:.1f}"/>'
+            )
+        parts.append("</g>")
+    sums = ", ".join(f"{sum(one.values):,.0f} {one.name}" for one in series)
+    body = _scale(top, height) + "".join(parts) + _times(starts, height)
+    return _svg(title, f"In all {sums}.", body, height, zoom=True)
+
+
+def line(
+    title: str,
+    starts: Sequence[datetime],
+    values: Sequence[float],
+    *,
+    height: int = 140,
+    unit: str = "",
+) -> Markup:
+    """One value over time, with its area."""
+    if not values or max(values) <= 0:
+        return _empty(title, height)
+    top = nice_ceiling(max(values))
+    room, step = height - _TOP - _BOTTOM, (WIDTH - _LEFT) / max(len(values) - 1, 1)
+    points = [
+        (_LEFT + at * step, height - _BOTTOM - value / top * room)
+        for at, value in enumerate(values)
+    ]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    base = height - _BOTTOM
+    body = (
+        _scale(top, height, unit)
+        + f'<polygon class="area" points="{points[0][0]:.1f},{base} {path} {points[-1][0]:.1f},{base}"/>'
+        + f'<polyline class="line" points="{path}"/>'
+        + _times(starts, height)
+    )
+    words = f"From {values[0]:,.0f} to {values[-1]:,.0f}{unit}, at most {max(values):,.0f}{unit}."
+    return _svg(title, words, body, height, zoom=True)
+
+
+def scatter(
+    title: str, dots: Sequence[Dot], *, x_name: str, y_name: str, height: int = 240
+) -> Markup:
+    """Two durations of many things against each other, both on logarithmic scales."""
+    shown = [dot for dot in dots if dot.x > 0 and dot.y > 0]
+    if not shown:
+        return _empty(title, height)
+    x_range, y_range = _decades([dot.x for dot in shown]), _decades([dot.y for dot in shown])
+    room, wide = height - _TOP - 2 * _BOTTOM, WIDTH - _LEFT - 8
+
+    def place(dot: Dot) -> tuple[float, float]:
+        x = (log10(dot.x) - x_range[0]) / (x_range[1] - x_range[0])
+        y = (log10(dot.y) - y_range[0]) / (y_range[1] - y_range[0])
+        return _LEFT + x * wide, _TOP + (1 - y) * room
+
+    parts = []
+    for decade in range(x_range[0], x_range[1] + 1):
+        x, _ = place(Dot(10.0**decade, 10.0 ** y_range[0]))
+        parts.append(
+            f'<text x="{x:.1f}" y="{height - _BOTTOM - 4}" text-anchor="middle">'
+            f"{duration_in_words(10.0**decade)}</text>"
+        )
+    for decade in range(y_range[0], y_range[1] + 1):
+        _, y = place(Dot(10.0 ** x_range[0], 10.0**decade))
+        parts.append(
+            f'<line class="grid-line" x1="{_LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text x="{_LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{duration_in_words(10.0**decade)}</text>'
+        )
+    for dot in shown:
+        x, y = place(dot)
+        point = (
+            f'<circle class="point" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(dot.name)}: '
+            f"{escape(x_name)} {duration_in_words(dot.x)}, {escape(y_name)} {duration_in_words(dot.y)}"
+            "</title></circle>"
+        )
+        parts.append(f'<a href="{escape(dot.link)}">{point}</a>' if dot.link else point)
+    parts.append(
+        f'<text x="{WIDTH}" y="{height - 6}" text-anchor="end">{escape(x_name)} →</text>'
+        f'<text x="0" y="{height - 6}">↑ {escape(y_name)}</text>'
+    )
+    words = f"{len(shown)} points: {x_name} across, {y_name} upwards, both logarithmic."
+    return _svg(title, words, "".join(parts), height)
+
+
+def timeline(
+    title: str, polls: Sequence[PollMark], hints: Sequence[HintMark] = (), *, height: int = 220
+) -> Markup:
+    """The polls of a feed: when, with which interval after each, and what publishers asked for."""
+    if not polls:
+        return _empty(title, height)
+    ordered = sorted(polls, key=lambda one: one.at)
+    first, last = ordered[0].at, ordered[-1].at
+    span = max((last - first) / timedelta(seconds=1), 1.0)
+    seconds = [one.interval_sec for one in ordered] + [one.seconds for one in hints]
+    low, high = _decades([max(one, 1.0) for one in seconds])
+    room, wide = height - _TOP - _BOTTOM, WIDTH - _LEFT - 12
+
+    def y_of(value: float) -> float:
+        return _TOP + (1 - (log10(max(value, 1.0)) - low) / (high - low)) * room
+
+    def x_of(at: datetime) -> float:
+        return _LEFT + 4 + (at - first) / timedelta(seconds=1) / span * wide
+
+    parts = []
+    for decade in range(low, high + 1):
+        y = y_of(10.0**decade)
+        parts.append(
+            f'<line class="grid-line" x1="{_LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text x="{_LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{duration_in_words(10.0**decade)}</text>'
+        )
+    for hint in hints:
+        y = y_of(hint.seconds)
+        parts.append(
+            f'<line class="hint" x1="{_LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"><title>'
+            f"{escape(hint.name)}: {duration_in_words(hint.seconds)}</title></line>"
+            f'<text x="{WIDTH}" y="{y - 4:.1f}" text-anchor="end">{escape(hint.name)}</text>'
+        )
+    path = " ".join(f"{x_of(one.at):.1f},{y_of(one.interval_sec):.1f}" for one in ordered)
+    parts.append(f'<polyline class="line" points="{path}"/>')
+    for one in ordered:
+        x, y = x_of(one.at), y_of(one.interval_sec)
+        radius = 4 + min(one.new_entries, 10) * 0.4
+        parts.append(
+            f'<line class="stem" x1="{x:.1f}" x2="{x:.1f}" y1="{height - _BOTTOM}" y2="{y:.1f}"/>'
+            f'<circle class="{one.kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
+            f"<title>{_exact(one.at)}: {escape(one.words)}</title></circle>"
+        )
+    starts = [first + (last - first) * at / (_LABELS - 1) for at in range(_LABELS)]
+    body = "".join(parts) + _times(starts, height, at_points=True)
+    words = (
+        f"{len(ordered)} polls from {_exact(first)} to {_exact(last)}; height is the interval after "
+        f"each, now {duration_in_words(ordered[-1].interval_sec)}."
+    )
+    return _svg(title, words, body, height, zoom=True)
+
+
+def nice_ceiling(value: float) -> float:
+    """The next 1, 2 or 5 times a power of ten."""
+    if value <= 1:
+        return 1.0
+    power = 10.0 ** floor(log10(value))
+    return next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= value)
+
+
+def short_number(value: float) -> str:
+    """1234567 as 1.2 M."""
+    for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if value >= size:
+            text = f"{value / size:.1f}"
+            return text.removesuffix(".0") + unit
+    return f"{value:g}" if value < 10 else f"{value:.0f}"
+
+
+def _svg(title: str, words: str, body: str, height: int, *, zoom: bool = False) -> Markup:
+    label = f"{escape(title)}. {escape(words)}"
+    wanted = ' data-zoom="x"' if zoom else ""
+    return Markup(  # noqa: S704  # made of numbers, names of ours and escaped texts
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{label}"{wanted}>'
+        f"{body}</svg>"
+    )
+
+
+def _empty(title: str, height: int) -> Markup:
+    text = (
+        f'<text x="{WIDTH / 2:.0f}" y="{height / 2:.0f}" text-anchor="middle">no figures yet</text>'
+    )
+    return _svg(title, "No figures yet.", text, height)
+
+
+def _scale(top: float, height: int, unit: str = "") -> str:
+    """Horizontal lines with their values, and the axis."""
+    room = height - _TOP - _BOTTOM
+    parts = []
+    for step in range(_LINES + 1):
+        y = height - _BOTTOM - room * step / _LINES
+        kind = "grid-line" if step else "axis"
+        parts.append(
+            f'<line class="{kind}" x1="{_LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text x="{_LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">'
+            f"{short_number(top * step / _LINES)}{escape(unit)}</text>"
+        )
+    return "".join(parts)
+
+
+def _times(starts: Sequence[datetime], height: int, *, at_points: bool = False) -> str:
+    """Labels of the horizontal axis."""
+    every = max(1, -(-len(starts) // _LABELS))
+    wide = (WIDTH - _LEFT - 40 if at_points else WIDTH - _LEFT) / max(len(starts) - at_points, 1)
+    return "".join(
+        f'<text x="{_LEFT + at * wide:.1f}" y="{height - 5}">{_label(starts[at], starts)}</text>'
+        for at in range(0, len(starts), every)
+    )
+
+
+def _label(moment: datetime, all_of_them: Sequence[datetime]) -> str:
+    """The time of day within two days, the day otherwise."""
+    at = moment.astimezone(UTC)
+    if all_of_them[-1] - all_of_them[0] >= timedelta(days=2):
+        return f"{at:%d %b}"
+    is_short = all_of_them[-1] - all_of_them[0] < timedelta(minutes=10)
+    return f"{at:%H:%M:%S}" if is_short else f"{at:%H:%M}"
+
+
+def _exact(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def _decades(values: Sequence[float]) -> tuple[int, int]:
+    """The powers of ten around all values."""
+    low, high = floor(log10(min(values))), -floor(-log10(max(values)))
+    return (low, high) if high > low else (low, low + 1)

@@ -1,0 +1,97 @@
+"""Errors as pages: what is wrong, and how to fix it; without a session, the login page."""
+# Tested in tests/integration/interfaces/console/test_session.py
+
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import quote
+
+from litestar import Response
+from litestar.exceptions import HTTPException
+
+from feedmill.errors import (
+    AccessError,
+    BlobError,
+    CandidateError,
+    ConflictError,
+    CrowdedError,
+    FeedmillError,
+    NoFeedError,
+    NotFoundError,
+    StoreError,
+    TicketError,
+    UsageError,
+)
+from feedmill.interfaces.console.render import go_to, page
+from feedmill.interfaces.server_state import AnyRequest
+from feedmill.observe.log import logger
+
+LOGIN: Final = "/console/login"
+
+_STATUSES: Final[tuple[tuple[type[FeedmillError], HTTPStatus], ...]] = (
+    (CrowdedError, HTTPStatus.TOO_MANY_REQUESTS),
+    (NotFoundError, HTTPStatus.NOT_FOUND),
+    (ConflictError, HTTPStatus.CONFLICT),
+    (TicketError, HTTPStatus.CONFLICT),
+    (CandidateError, HTTPStatus.CONFLICT),
+    (UsageError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (NoFeedError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (AccessError, HTTPStatus.FORBIDDEN),
+    (StoreError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (BlobError, HTTPStatus.SERVICE_UNAVAILABLE),
+)
+
+
+def on_error(request: AnyRequest, error: FeedmillError) -> Response[bytes]:
+    """The page of an error of the engine."""
+    if isinstance(error, AccessError) and error.reason == "unauthenticated":
+        path = request.scope["path"] if request.method == "GET" else "/"
+        return go_to(request, f"{LOGIN}?next={quote(path)}")
+    status = next((code for kind, code in _STATUSES if isinstance(error, kind)), None)
+    if status is None:
+        return on_unexpected_error(request, error)
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:  # the words may name a path of the server
+        logger("console").error("unavailable", reason=error.reason, detail=str(error))
+        words, hint = f"The store does not answer ({error.reason}).", "Try again in a moment."
+    else:
+        words, hint = str(error), error.hint
+    answer = _error_page(request, status, words, hint)
+    if isinstance(error, CrowdedError):
+        answer.headers["Retry-After"] = str(int(error.retry_after_sec) + 1)
+    return answer
+
+
+def on_http(request: AnyRequest, error: HTTPException) -> Response[bytes]:
+    """The page of an unknown path or a method that a path does not have."""
+    status = HTTPStatus(error.status_code if error.status_code < 500 else 400)
+    return _error_page(request, status, "There is no such page.", "")
+
+
+def on_unexpected_error(request: AnyRequest, error: Exception) -> Response[bytes]:
+    """The page of an unexpected exception; its traceback goes to the log."""
+    logger("console").error(
+        "surprised", op=f"{request.method} {request.scope['path']}", exc_info=error
+    )
+    return _error_page(
+        request,
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "An unexpected error happened.",
+        "The log of the server has the details.",
+    )
+
+
+def _error_page(request: AnyRequest, status: HTTPStatus, words: str, hint: str) -> Response[bytes]:
+    return page(
+        request,
+        "error.html",
+        title=status.phrase,
+        status=status.value,
+        words=words[:1_000],
+        hint=hint,
+    )
+
+
+HANDLERS: Final[dict[type[Exception] | int, Any]] = {
+    FeedmillError: on_error,
+    HTTPException: on_http,
+    Exception: on_unexpected_error,
+}

@@ -1,0 +1,181 @@
+"""One feed: its health and schedule in words and as a timeline, its entries and its fetches."""
+# Tested in tests/integration/interfaces/console/test_feed.py
+
+from typing import Any, Final
+
+from litestar import Response, Router, get, post
+
+from feedmill.engine.moves.follow import move_feed, undo_move
+from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
+from feedmill.engine.service import queries
+from feedmill.engine.service.feed_health import health_in_brief
+from feedmill.errors import UsageError
+from feedmill.interfaces.console.charts import HintMark, PollMark, timeline
+from feedmill.interfaces.console.forms import tags_of, text_field
+from feedmill.interfaces.console.pages.feeds import HERE, mark_of
+from feedmill.interfaces.console.render import go_to, page
+from feedmill.interfaces.console.session import SCOPE, read_form
+from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.feed import Feed, FetchRecord
+from feedmill.model.page import EntryFilter
+from feedmill.publish.cursors import read_cursor, write_cursor
+from feedmill.publish.move_shapes import candidate_in_words, move_in_words, refusal_in_words
+from feedmill.publish.shapes import DecisionShape, FeedChange
+
+_POLLS: Final = 60  # of the timeline
+_PER_PAGE: Final = 50
+
+
+@get("/console/feeds/{feed_id:str}", opt={SCOPE: "read"})
+async def feed_page(request: AnyRequest) -> Response[bytes]:
+    """The feed's state, and why it is polled when it is."""
+    services, feed = services_of(request), await _feed(request)
+    health = await queries.health(feed.id, services)
+    decisions = (await queries.schedule(feed.id, services, limit=_POLLS)).items
+    detail = await queries.get_feed(feed.id, services)
+    moves = await services.store.moves(feed.id)
+    config = services.config.moves
+    return _page(
+        request,
+        feed,
+        "feed.html",
+        "",
+        health=health,
+        detail=detail,
+        decisions=decisions[:10],
+        chart=_timeline(decisions),
+        moves=[move_in_words(one) for one in moves],
+        candidate=() if feed.move is None else candidate_in_words(feed.move, config),
+    )
+
+
+@get("/console/feeds/{feed_id:str}/entries", opt={SCOPE: "read"})
+async def feed_entries(request: AnyRequest) -> Response[bytes]:
+    """The feed's entries, the latest first."""
+    services, feed = services_of(request), await _feed(request)
+    found = await queries.entries(
+        EntryFilter(feed_id=feed.id, include_removed=True),
+        services,
+        cursor=request.query_params.get("cursor"),
+        limit=_PER_PAGE,
+    )
+    return _page(request, feed, "feed_entries.html", "entries", entries=found)
+
+
+@get("/console/feeds/{feed_id:str}/fetches", opt={SCOPE: "read"})
+async def feed_fetches(request: AnyRequest) -> Response[bytes]:
+    """The feed's polls, the newest first."""
+    services, feed = services_of(request), await _feed(request)
+    cursor = read_cursor("fetches", request.query_params.get("cursor"))
+    found = await services.store.fetches(feed.id, after=cursor, limit=_PER_PAGE)
+    return _page(
+        request,
+        feed,
+        "feed_fetches.html",
+        "fetches",
+        fetches=[(one, outcome_mark(one)) for one in found.items],
+        next=write_cursor("fetches", found.next),
+    )
+
+
+@post("/console/feeds/{feed_id:str}/change", status_code=200, opt={SCOPE: "write"})
+async def change(request: AnyRequest) -> Response[bytes]:
+    """Do one of the actions of a feed's page."""
+    form, services = await read_form(request), services_of(request)
+    feed = await _feed(request)
+    here, action = f"{HERE}/{feed.id}", text_field(form, "action")
+    match action:
+        case "pause" | "resume":
+            wish = FeedChange(paused=action == "pause")
+            await queries.change_feed(feed.id, wish, services)
+            words = "Paused." if action == "pause" else "Resumed; it is polled now."
+        case "refetch":
+            await queries.refetch(feed.id, services)
+            words = "It is polled as soon as its host's pace allows."
+        case "tags":
+            wish = FeedChange(tags=tags_of(text_field(form, "tags", 2_000)))
+            await queries.change_feed(feed.id, wish, services)
+            words = "Tags changed."
+        case "move":
+            words = await _move(feed, text_field(form, "url", 4_096), request)
+        case "undo-move":
+            done = await undo_move(feed, services)
+            words = f"Back at {done.url}."
+        case "remove" if form.get("confirmed") == "1":
+            await queries.remove_feed(feed.id, services)
+            return go_to(request, HERE, f"Removed {feed.title or feed.url}.")
+        case "remove":
+            return _page(request, feed, "feed_remove.html", "")
+        case _:
+            message = f"unknown action {action[:40]!r}"
+            raise UsageError(message)
+    return go_to(request, here, words)
+
+
+def outcome_mark(fetch: FetchRecord) -> str:
+    """The colour of a poll's outcome."""
+    if fetch.outcome in SUCCESSFUL_OUTCOMES:
+        return "ok" if fetch.entries_new or fetch.entries_updated else "same"
+    return "theirs"
+
+
+async def _move(feed: Feed, url: str, request: AnyRequest) -> str:
+    """Move the feed when the new address proves to be the same feed."""
+    if not url:
+        message = "an address is needed"
+        raise UsageError(message)
+    done = await move_feed(feed, url, services_of(request))
+    if done.outcome in ("held", "put-off"):
+        return f"Not moved: {refusal_in_words(done.reason)}."
+    return f"Merged into {done.url}." if done.outcome == "merged" else f"Moved to {done.url}."
+
+
+async def _feed(request: AnyRequest) -> Feed:
+    return await queries.require_feed(str(request.path_params["feed_id"]), services_of(request))
+
+
+def _timeline(decisions: tuple[DecisionShape, ...]) -> str:
+    polls = [
+        PollMark(
+            at=one.decided_at,
+            interval_sec=one.interval_sec,
+            kind="theirs"
+            if one.outcome.kind == "failed"
+            else "ok"
+            if one.outcome.new_entries
+            else "same",
+            words=f"{one.outcome.reason or one.outcome.kind}, {one.reason}",
+            new_entries=one.outcome.new_entries,
+        )
+        for one in decisions
+    ]
+    latest = decisions[0].hints if decisions else {}
+    hints = [
+        HintMark(hint.source, float(hint.value))
+        for hint in latest.values()
+        if hint is not None and isinstance(hint.value, int | float) and hint.value > 0
+    ]
+    return timeline("Polls and the interval after each", polls, hints)
+
+
+def _page(
+    request: AnyRequest,
+    feed: Feed,
+    template: str,
+    tab: str,
+    **context: Any,  # noqa: ANN401  # what the template shows
+) -> Response[bytes]:
+    return page(
+        request,
+        template,
+        title=feed.title or feed.url,
+        here=HERE,
+        feed=feed,
+        brief=health_in_brief(feed),
+        mark=mark_of(feed),
+        tab=tab,
+        **context,
+    )
+
+
+one_feed_pages = Router("/", route_handlers=[feed_page, feed_entries, feed_fetches, change])

@@ -1,0 +1,61 @@
+"""Login by token, and logout."""
+# Tested in tests/integration/interfaces/console/
+
+from litestar import Response, Router, get, post
+
+from feedmill.engine.service.auth import authenticate, close_session, open_session
+from feedmill.interfaces.console.render import go_to, local_path, page
+from feedmill.interfaces.console.session import (
+    FORM_COOKIE,
+    LASTS,
+    SESSION_COOKIE,
+    caller_of,
+    private_cookie,
+    read_form,
+    session_of,
+)
+from feedmill.interfaces.request_auth import check_rate
+from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
+
+
+@get("/console/login")
+async def login(request: AnyRequest) -> Response[bytes]:
+    """The form; who is logged in already goes on."""
+    target = local_path(request.query_params.get("next", "/"))
+    if await caller_of(request) is not None:
+        return go_to(request, target)
+    return page(request, "login.html", title="Log in", target=target, problem="")
+
+
+@post("/console/login", status_code=200)
+async def log_in(request: AnyRequest) -> Response[bytes]:
+    """Open a session for a token that holds."""
+    form, state = await read_form(request), app_state_of(request)
+    services = state.services
+    target = local_path(str(form.get("next", "/")))
+    caller = await authenticate(str(form.get("token", "")).strip(), services.store, services.clock)
+    check_rate(state.limiter, caller, request.client.host if request.client else "")
+    if caller is None:
+        problem = "This token is not valid: it is mistyped, has expired or was revoked."
+        return page(
+            request, "login.html", title="Log in", status=403, target=target, problem=problem
+        )
+    secret = await open_session(caller, LASTS, services.store, services.clock)
+    cookies = [
+        private_cookie(request, SESSION_COOKIE, secret, lasts=LASTS),
+        private_cookie(request, FORM_COOKIE, None),
+    ]
+    return go_to(request, target, cookies=cookies)
+
+
+@post("/console/logout", status_code=200)
+async def log_out(request: AnyRequest) -> Response[bytes]:
+    """End the session."""
+    await read_form(request)
+    secret = session_of(request)
+    if secret is not None:
+        await close_session(secret, services_of(request).store)
+    return go_to(request, "/console/login", cookies=[private_cookie(request, SESSION_COOKIE, None)])
+
+
+login_pages = Router("/", route_handlers=[login, log_in, log_out])

@@ -1,0 +1,179 @@
+"""Pages: Jinja templates with autoescaping, formats for people, and a strict content policy."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from litestar import Response
+from litestar.datastructures import Cookie
+from markupsafe import Markup
+
+from feedmill.interfaces.console.session import (
+    FORM_FIELD,
+    NOTICE_COOKIE,
+    form_token,
+    known_caller,
+    new_form_cookie,
+    notice_cookie,
+    notice_of,
+    private_cookie,
+    session_of,
+)
+from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.schedule.explain import duration_in_words
+from feedmill.version import __version__
+
+HTML: Final = "text/html"
+# Nothing from elsewhere, nothing inline: scripts and styles are two files of this server.
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",  # with no-referrer a form's Origin would be null
+}
+_NAVIGATION: Final = (
+    ("/", "Overview"),
+    ("/console/feeds", "Feeds"),
+)
+_UNITS: Final = ("B", "kB", "MB", "GB", "TB")
+_NOW_SEC: Final = 1.0
+
+
+def page(
+    request: AnyRequest,
+    template: str,
+    *,
+    title: str,
+    here: str = "",
+    status: int = 200,
+    cookies: Sequence[Cookie] = (),
+    **context: Any,  # noqa: ANN401  # what the template shows
+) -> Response[bytes]:
+    """A page of the console; `here` is the path of its place in the navigation."""
+    notice = notice_of(request)
+    own = [*cookies, *new_form_cookie(request)]
+    if notice:
+        own.append(private_cookie(request, NOTICE_COOKIE, None))
+    caller = known_caller(request)
+    text = ENVIRONMENT.get_template(template).render(
+        title=title,
+        here=here,
+        navigation=_NAVIGATION,
+        notice=notice,
+        caller=caller,
+        may_write=caller is not None and caller.may("write"),
+        may_admin=caller is not None and caller.may("admin"),
+        has_session=session_of(request) is not None,
+        form_field=FORM_FIELD,
+        form_token=form_token(request),
+        now=services_of(request).clock.now(),
+        version=__version__,
+        **context,
+    )
+    return Response(
+        text.encode(), media_type=HTML, status_code=status, headers=HEADERS, cookies=own
+    )
+
+
+def go_to(
+    request: AnyRequest, path: str, words: str = "", *, cookies: Sequence[Cookie] = ()
+) -> Response[bytes]:
+    """See another page after a form (303), which shows these words once."""
+    own = [*cookies, *([notice_cookie(request, words)] if words else [])]
+    return Response(
+        b"", media_type=HTML, status_code=303, headers=HEADERS | {"Location": path}, cookies=own
+    )
+
+
+def local_path(path: str, default: str = "/") -> str:
+    """A path of this console to return to; the default for anything else."""
+    is_own = path == "/" or path.startswith("/console/")
+    return (
+        path if is_own and path.isascii() and path.isprintable() and "\\" not in path else default
+    )
+
+
+def number(value: float) -> str:
+    """1234567 as 1,234,567."""
+    return f"{value:,.0f}"
+
+
+def size(count: float | None) -> str:
+    """A number of octets in the unit that suits it."""
+    if count is None:
+        return "–"
+    left = float(count)
+    for unit in _UNITS:
+        if abs(left) < 1000 or unit == _UNITS[-1]:
+            return f"{left:.0f} {unit}" if unit == "B" else f"{left:.1f} {unit}"
+        left /= 1000
+    return ""  # not reached
+
+
+def percent(ratio: float | None, digits: int = 1) -> str:
+    """0.992 as 99.2 %."""
+    return "–" if ratio is None else f"{ratio * 100:.{digits}f} %"
+
+
+def duration(value: float | timedelta | None) -> str:
+    """Seconds in the two largest units."""
+    if value is None:
+        return "–"
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    return f"{round(seconds * 1000)} ms" if 0 < seconds < 1 else duration_in_words(max(seconds, 0))
+
+
+def relative(moment: datetime, now: datetime) -> str:
+    """An instant as a person says it: 5 min ago, in 2 h."""
+    wait = (moment - now).total_seconds()
+    if abs(wait) < _NOW_SEC:
+        return "now"
+    words = duration_in_words(abs(wait))
+    return f"in {words}" if wait > 0 else f"{words} ago"
+
+
+@pass_context
+def _when(context: Context, moment: datetime | None) -> Markup | str:
+    """An instant relative to now, with the exact time in the title."""
+    if moment is None:
+        return "never"
+    at = moment.astimezone(UTC)
+    return Markup('<time datetime="{}" title="{:%Y-%m-%d %H:%M:%S} UTC">{}</time>').format(
+        at.isoformat(), at, relative(at, context["now"])
+    )
+
+
+def _clock_time(moment: datetime | None) -> Markup | str:
+    """An instant to the second."""
+    if moment is None:
+        return "–"
+    at = moment.astimezone(UTC)
+    return Markup('<time datetime="{}">{:%Y-%m-%d %H:%M:%S}</time>').format(at.isoformat(), at)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("feedmill.interfaces.console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {
+        "number": number,
+        "size": size,
+        "percent": percent,
+        "duration": duration,
+        "when": _when,
+        "clock": _clock_time,
+    }
+    return environment
+
+
+ENVIRONMENT: Final = _environment()

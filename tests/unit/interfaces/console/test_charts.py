@@ -1,0 +1,141 @@
+"""Charts: values in, well-formed SVG out, with words for those who do not see it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from feedmill.interfaces.console.charts import (
+    Dot,
+    HintMark,
+    PollMark,
+    Series,
+    line,
+    nice_ceiling,
+    scatter,
+    short_number,
+    stacked_bars,
+    timeline,
+)
+
+NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
+HOURS = [NOON + timedelta(hours=at) for at in range(24)]
+
+
+def parsed(svg: str) -> Any:
+    root = etree.fromstring(svg)
+    assert root.tag == "svg"
+    assert root.get("role") == "img"
+    assert "style" not in svg  # the content policy refuses inline styles
+    return root
+
+
+def test_stacked_bars_are_as_tall_as_their_values() -> None:
+    svg = stacked_bars(
+        "Polls", HOURS[:2], [Series("ok", "new", [10, 0]), Series("same", "unchanged", [10, 5])]
+    )
+
+    root = parsed(svg)
+    tall = {one.get("class"): float(one.get("height")) for one in root.iter("rect")}
+    assert len(root.findall(".//rect")) == 3  # a value of 0 has no bar
+    assert tall["ok"] == pytest.approx(2 * tall["same"], rel=0.01)
+    assert "10 new, 15 unchanged" in root.get("aria-label")
+
+
+def test_a_line_ends_where_its_values_end() -> None:
+    root = parsed(line("Saved", HOURS[:3], [0, 5, 10], unit=" B"))
+
+    points = [one.split(",") for one in root.find(".//polyline").get("points").split()]
+    assert len(points) == 3
+    assert float(points[2][1]) < float(points[1][1]) < float(points[0][1])
+
+
+def test_points_of_a_scatter_chart_lead_to_their_feeds() -> None:
+    root = parsed(
+        scatter(
+            "Interval",
+            [Dot(60, 3600, "a <feed>", "/console/feeds/1"), Dot(1, 1), Dot(0, 9)],
+            x_name="publishes every",
+            y_name="polled every",
+        )
+    )
+
+    assert len(root.findall(".//circle")) == 2  # 0 has no place on a logarithmic scale
+    assert root.find(".//a").get("href") == "/console/feeds/1"
+    assert "a <feed>" in "".join(root.itertext())
+
+
+def test_a_timeline_shows_polls_intervals_and_hints() -> None:
+    polls = [
+        PollMark(NOON + timedelta(hours=at), 900.0 * 2**at, kind, f"poll {at} & more", at)
+        for at, kind in enumerate(("ok", "same", "theirs"))
+    ]
+
+    root = parsed(timeline("Polls", polls, [HintMark("ttl", 3600.0)]))
+
+    circles = root.findall(".//circle")
+    assert [one.get("class") for one in circles] == ["ok", "same", "theirs"]
+    assert float(circles[2].get("cy")) < float(circles[0].get("cy"))  # longer is higher
+    assert root.find('.//line[@class="hint"]') is not None
+    assert "now 1 h" in root.get("aria-label")
+
+
+def test_one_poll_is_a_timeline_too() -> None:
+    root = parsed(timeline("Polls", [PollMark(NOON, 0.0, "ok", "first")]))
+
+    assert len(root.findall(".//circle")) == 1
+
+
+@pytest.mark.parametrize(
+    "svg",
+    [
+        stacked_bars("t", [], [Series("ok", "new", [])]),
+        stacked_bars("t", HOURS, [Series("ok", "new", [0] * 24)]),
+        line("t", [], []),
+        line("t", HOURS[:1], [0]),
+        scatter("t", [], x_name="x", y_name="y"),
+        timeline("t", []),
+    ],
+)
+def test_without_figures_a_chart_says_so(svg: str) -> None:
+    assert "no figures yet" in "".join(parsed(svg).itertext())
+
+
+def test_hostile_names_stay_text() -> None:
+    name = '"><script>alert(1)</script>'
+
+    svg = stacked_bars(name, HOURS[:1], [Series("ok", name, [1])])
+    svg += scatter(name, [Dot(1, 1, name, f'javascript:"{name}')], x_name=name, y_name=name)
+
+    assert "<script" not in svg
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0, 1), (0.2, 1), (1, 1), (1.5, 2), (3, 5), (7, 10), (10, 10), (123, 200)],
+)
+def test_scales_end_at_a_round_number(value: float, expected: float) -> None:
+    assert nice_ceiling(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0, "0"), (2.5, "2.5"), (12.4, "12"), (1000, "1 k"), (1_250_000, "1.2 M"), (3e9, "3 G")],
+)
+def test_figures_of_a_scale_are_short(value: float, expected: str) -> None:
+    assert short_number(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("span", "expected"),
+    [
+        (timedelta(minutes=5), "12:00:00"),
+        (timedelta(hours=5), "12:00"),
+        (timedelta(days=5), "14 Oct"),
+    ],
+)
+def test_labels_of_time_suit_the_span(span: timedelta, expected: str) -> None:
+    svg = line("t", [NOON, NOON + span], [1, 2])
+
+    assert expected in "".join(parsed(svg).itertext())
