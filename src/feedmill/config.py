@@ -139,6 +139,12 @@ class RunConfig(Value):
     parse_in_thread_bytes: int = 262_144  # larger documents leave the event loop
 
 
+class JobsConfig(Value):
+    """Background jobs (D42)."""
+
+    concurrency: int = 8  # steps at once in one process; 0: this process runs none
+
+
 class RetentionConfig(Value):
     """D13."""
 
@@ -330,6 +336,7 @@ class Config(Value):
     fetch: FetchConfig = FetchConfig()
     host: HostConfig = HostConfig()
     run: RunConfig = RunConfig()
+    jobs: JobsConfig = JobsConfig()
     retention: RetentionConfig = RetentionConfig()
     moves: MovesConfig = MovesConfig()
     store: StoreConfig = StoreConfig()

@@ -22,6 +22,7 @@ from feedmill.engine.ports.store import Store
 from feedmill.model.candidate import CollectedDocument, Question
 from feedmill.model.entry import Author, Entry
 from feedmill.model.feed import Feed, ImportedOutline
+from feedmill.model.job import JobFilter, JobLimit, NewJob
 from feedmill.model.page import EntryFilter
 from feedmill.model.screening import LiveScreen, Topic, TopicSet
 from feedmill.model.token import Token
@@ -115,6 +116,7 @@ async def everything(store: Store) -> dict[str, Any]:
         "held": (await store.held(limit=1000)).items,
         "question": await store.question("K7QM3XPD"),
         "imported": await store.imported("list"),
+        "jobs": [replace(one, owner=None) for one in (await store.jobs(JobFilter())).items],
         "tags": await store.feed_tags([feed.id for feed in feeds]),
         "of": [await _of_feed(store, feed) for feed in feeds],
     }
@@ -254,5 +256,14 @@ async def _kept(store: Store, stage: Stage) -> None:
         content_type="text/xml",
     )
     await store.save_collected(collected, blob_ref("collected"))
+    walk = NewJob(
+        kind="walk", key="nul\0", url="https://a.example/1", payload={"x": "\0"}, keep=True
+    )
+    await store.add_job(walk, now=now)
+    limits = (JobLimit(kind="walk", host_steps=9, day_steps=9),)
+    until = now + timedelta(minutes=1)
+    (claim,) = await store.claim_jobs("gone", limits, now=now, until=until, max_jobs=1)
+    assert claim.lane is not None
+    await store.release(claim.lane, claim.lane.pace, now=now)
     await store.set_cursor("ndjson", 4)
     await store.set_cursor("reader", 2)

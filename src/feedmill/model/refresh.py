@@ -7,6 +7,7 @@ from feedmill.model.base import Value
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane
 from feedmill.model.identity import Changes, KnownEntry, Removed
+from feedmill.model.job import JobStep, NewJob
 from feedmill.model.schedule import Decision
 from feedmill.model.screening import HeldEntry
 
@@ -28,6 +29,8 @@ class Refresh(Value):
     entries_only: bool = False  # the feed's own state is left alone: it was not polled
     held: tuple[HeldEntry, ...] = ()  # new entries that wait for a confirmation instead
     released: tuple[str, ...] = ()  # entry_uids that waited, and are stored with this
+    job: JobStep | None = None  # how far the job has come that made this; fenced with it
+    jobs: tuple[NewJob, ...] = ()  # queued with this
 
 
 class Committed(Value):

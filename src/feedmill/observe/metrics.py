@@ -71,6 +71,15 @@ class Metrics:
         self.dead_letters = counter(
             "feedmill_webhook_dead_letters", "Batches that were given up after all attempts."
         )
+        self.job_steps = counter(
+            "feedmill_job_steps",
+            "Steps of background jobs by kind and result: done, again, later, retry, failed, lost.",
+            "kind",
+            "result",
+        )
+        self.jobs = gauge(
+            "feedmill_jobs", "Background jobs in the store, by kind and state.", "kind", "state"
+        )
         self.fenced = counter("feedmill_fenced_commits", "Commits under a lost lease.")
         self.health = counter(
             "feedmill_health_changes",

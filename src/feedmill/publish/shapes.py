@@ -15,6 +15,7 @@ from feedmill.model.base import Value
 from feedmill.model.canonical import Canonical, FoundFeed
 from feedmill.model.event import Event, EventType, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FeedType, FetchRecord
+from feedmill.model.job import JobState
 from feedmill.model.schedule import DecisionReason, Health, HintSource, StepCode
 from feedmill.model.webhook import DeadLetter, EventFormat, PauseReason, WebhookState
 from feedmill.publish.move_shapes import CandidateShape
@@ -302,6 +303,34 @@ class WebhookPage(Value):
 
 class DeadLetterPage(Value):
     items: tuple[DeadLetter, ...]
+    next: str | None = None
+
+
+class JobShape(Value):
+    """A background job and how far it has come."""
+
+    id: int
+    kind: str
+    key: str
+    state: JobState
+    feed_id: str | None
+    host: str | None
+    url: str | None
+    priority: int
+    not_before: datetime
+    attempts: int
+    steps: int
+    progress: dict[str, Any]
+    owner: str | None
+    lease_until: datetime | None
+    last_error: str
+    created_at: datetime
+    updated_at: datetime
+    ended_at: datetime | None
+
+
+class JobPage(Value):
+    items: tuple[JobShape, ...]
     next: str | None = None
 
 

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.statements import Query
@@ -21,6 +21,7 @@ from feedmill.adapters.store.tables import feeds as feed_table
 from feedmill.adapters.store.tables import fetches as fetch_table
 from feedmill.adapters.store.tables import held_entries as held_table
 from feedmill.adapters.store.tables import imports as import_table
+from feedmill.adapters.store.tables import jobs as job_table
 from feedmill.adapters.store.tables import lanes as lane_table
 from feedmill.adapters.store.tables import merge_feeds as merge_table
 from feedmill.adapters.store.tables import moves as move_table
@@ -34,6 +35,8 @@ from feedmill.model.worker import Worker
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+PURGE_BATCH: Final = 1_000  # rows of one transaction
 
 Method: TypeAlias = Callable[Concatenate["SqlStore", P], Coroutine[Any, Any, T]]
 
@@ -139,6 +142,18 @@ class SqlStore(ABC):
     dead_letters = read(webhook_table.dead_letters)
     delete_dead_letters = write(webhook_table.delete_dead_letters)
 
+    add_job = write(job_table.add_job)
+    job = read(job_table.job)
+    find_job = read(job_table.find_job)
+    jobs = read(job_table.jobs)
+    job_counts = read(job_table.job_counts)
+    claim_jobs = write(job_table.claim_jobs)
+    next_job_at = read(job_table.next_job_at)
+    renew_job = write(job_table.renew_job)
+    settle_job = write(job_table.settle_job)
+    cancel_job = write(job_table.cancel_job)
+    retry_job = write(job_table.retry_job)
+
     save_collected = write(held_table.save_collected)
     add_screen = write(held_table.add_screen)
     screens = read(held_table.screens)
@@ -203,6 +218,15 @@ class SqlStore(ABC):
         reach("cursor-move")
         await self._write(lambda: worker_table.set_cursor(consumer, seq))
         reach("cursor-moved")
+
+    async def _purge_jobs(self, before: datetime) -> int:
+        """Delete jobs that ended before, in small transactions; how many."""
+        gone = 0
+        while True:
+            batch = await self._write(lambda: job_table.purge_jobs(before, PURGE_BATCH))
+            gone += batch
+            if batch < PURGE_BATCH:
+                return gone
 
     @abstractmethod
     async def _claim(self, terms: ClaimTerms) -> tuple[Claim, ...]: ...

@@ -32,9 +32,6 @@ refresh.py. Who claims: scheduler.py.
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Final
-
-from msgspec.structs import replace
 
 from feedmill.engine.documents.fetch_document import (
     Answer,
@@ -46,29 +43,20 @@ from feedmill.engine.moves.detect import is_same_host
 from feedmill.engine.moves.follow import apply_move
 from feedmill.engine.poll.fetch_record import begin_poll
 from feedmill.engine.poll.refresh import refresh
+from feedmill.engine.run.lane_lease import LaneLease
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.retry import Backoff, retry
+from feedmill.engine.run.retry import retry
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Claim, Feed, HostPace
 from feedmill.model.refresh import Refresh
 from feedmill.model.schedule import Outcome
 from feedmill.observe.traces import current_trace, span
-from feedmill.schedule.host_pace import (
-    host_wait_sec,
-    is_incident,
-    limited_until,
-    pace_after,
-    pause_until,
-)
-
-_COMMIT_SEC: Final = 5.0  # of a lease beyond a request: for reading and committing
-# Timers of the event loop count in milliseconds and round: one may fire half of one too early.
-_TIMER_SEC: Final = 0.001
+from feedmill.schedule.host_pace import is_incident
 
 
 class LaneWorker:
-    """One claimed lane: its pace as it changes, and the feeds that are left."""
+    """One claimed lane: its lease, and the feeds that are left."""
 
     def __init__(
         self,
@@ -83,20 +71,24 @@ class LaneWorker:
         self.services = services
         self.lifecycle = lifecycle
         self.forced = forced
-        self.pace: HostPace = claim.lane.pace
         self.claimed_at = claimed_at
-        self.deadline = claimed_at + services.config.run.lease_sec
+        url = claim.feeds[0].url
+        self.lease = LaneLease(claim.lane, url, services, lifecycle, claimed_at=claimed_at)
         self.left = {feed.id for feed in claim.feeds}
         self.uncommitted: set[str] = set()  # polled, but not committed
-        self.backoff = Backoff("write", lifecycle)
+
+    @property
+    def pace(self) -> HostPace:
+        """How the host is treated now."""
+        return self.lease.pace
 
     async def run(self) -> None:
         """Poll what is due, then release the lane with the feeds that have to wait."""
         try:
             for feed, scheduled_at in self._runs():
-                if self._is_limited(feed):
+                if self.lease.limited_until(feed.url) is not None:
                     continue
-                if not await self._may_go_on():
+                if not await self.lease.may_send(left=self.left):
                     break
                 self.left.discard(feed.id)
                 self.uncommitted.add(feed.id)
@@ -152,42 +144,7 @@ class LaneWorker:
         """Release the lane; when that fails for long, its lease ends by itself."""
         kept = self.left | self.uncommitted
         left = [(f.id, self._due_at(f, at)) for f, at in self._runs() if f.id in kept]
-        await retry(
-            lambda: self.services.store.release(
-                self.claim.lane, self.pace, now=self.services.clock.now(), deferred=left
-            ),
-            self.backoff,
-            has_time=self._is_leased,
-        )
-
-    async def _may_go_on(self) -> bool:
-        """Wait for the host's gap if that is short; False when the rest has to wait longer.
-
-        The wait is computed once from the wall clock and waited on the monotonic one (H32).
-        """
-        await self._apply_sibling_pause()
-        wait = host_wait_sec(self.pace, self.services.clock.now())
-        if self.lifecycle.is_stopping() or wait > self._max_gap_wait():
-            return False
-        if wait > 0:
-            await self.lifecycle.sleep_unless_stopping(wait + _TIMER_SEC)
-        return not self.lifecycle.is_stopping() and await self._has_time()
-
-    async def _apply_sibling_pause(self) -> None:
-        """Applies a Retry-After that a sibling lane of the same host received."""
-        if not self.claim.lane.has_siblings:
-            return
-        stored = await self.services.store.host_pace(self.claim.feeds[0].url)
-        if stored is None or stored.blocked_reason is None or stored.next_ok_at is None:
-            return
-        if self.pace.next_ok_at is None or self.pace.next_ok_at < stored.next_ok_at:
-            self.pace = replace(
-                self.pace, next_ok_at=stored.next_ok_at, blocked_reason=stored.blocked_reason
-            )
-
-    def _is_limited(self, feed: Feed) -> bool:
-        """The feed has a Retry-After of its own; the others of its host go on."""
-        return limited_until(self.pace, feed.url, self.services.clock.now()) is not None
+        await self.lease.release(left)
 
     def _due_at(self, feed: Feed, scheduled_at: datetime) -> datetime:
         """When a feed that was not polled is due: as before, or when its own pause is over.
@@ -196,55 +153,22 @@ class LaneWorker:
         """
         if feed.id in self.uncommitted:
             return self.services.clock.now() + timedelta(seconds=feed.schedule.interval_sec)
-        return limited_until(self.pace, feed.url, self.services.clock.now()) or scheduled_at
-
-    async def _has_time(self) -> bool:
-        """True when a whole fetch fits into the lease; it is renewed when it does not.
-
-        The renewal takes time itself: what counts is how long the lease lasts from now.
-        """
-        fetch_sec = self.services.config.fetch.timeout_ms / 1000
-        needed = fetch_sec + _COMMIT_SEC
-        if self.deadline - self.services.clock.monotonic() >= needed:
-            return True
-        lease = self.services.config.run.lease_sec
-        began = self.services.clock.monotonic()
-        until = self.services.clock.now() + timedelta(seconds=lease)
-        held = await self.services.store.renew(
-            self.claim.lane, owner=self.lifecycle.owner, until=until, feeds=sorted(self.left)
-        )
-        if not held:
-            self.lifecycle.on_lease_lost(self.claim.lane.key)
-            return False
-        self.deadline = began + lease
-        left = self.deadline - self.services.clock.monotonic()
-        return lease >= needed and left >= fetch_sec + _COMMIT_SEC / 2
+        return self.lease.limited_until(feed.url) or scheduled_at
 
     async def _commit(self, feed: Feed, result: Refresh) -> bool:
         """Update the host's pace, commit, and report; False when the lane has to pause or is lost."""
         outcome = _outcome_of(result)
-        await self._update_pace(feed.url, outcome, result.fetch.fetched_at)
+        await self.lease.update_pace(feed.url, outcome, result.fetch.fetched_at)
         with span("store") as storing:
             committed = await retry(
-                lambda: self.services.store.commit(result), self.backoff, has_time=self._is_leased
+                lambda: self.services.store.commit(result),
+                self.lease.backoff,
+                has_time=self.lease.is_leased,
             )
             storing.set(feedmill__fenced=committed.fenced, feedmill__seq=committed.last_seq)
         self.uncommitted.discard(feed.id)
         self.lifecycle.on_refresh(feed, result, committed)
         return not committed.fenced and not self._is_incident(outcome)
-
-    async def _update_pace(self, url: str, outcome: Outcome, ended_at: datetime) -> None:
-        """Update the pace after an answer; a pause is stored at once, for all lanes of the host."""
-        self.pace = pace_after(
-            self.pace, url, outcome, ended_at=ended_at, config=self.services.config.host
-        )
-        until, reason = pause_until(self.pace, ended_at=ended_at), self.pace.blocked_reason
-        if until is not None:
-            await retry(
-                lambda: self.services.store.limit_host(url, until, reason),
-                self.backoff,
-                has_time=self._is_leased,
-            )
 
     async def _follow(self, result: Refresh) -> None:
         """Follow the feed to its new address, now that its poll is committed (D6)."""
@@ -254,22 +178,18 @@ class LaneWorker:
             if not is_same_host(feed.url, url):
                 return (
                     await probe_other_host(url, feed, self.services)
-                    if await self._has_time()
+                    if await self.lease.has_time(left=self.left)
                     else None
                 )
-            if limited_until(self.pace, url, self.services.clock.now()) is not None:
+            if self.lease.limited_until(url) is not None:
                 return None
-            if not await self._may_go_on():
+            if not await self.lease.may_send(left=self.left):
                 return None
             answer = await probe_in_lane(url, feed, self.services)
-            await self._update_pace(url, outcome_of(answer.verdict), answer.at)
+            await self.lease.update_pace(url, outcome_of(answer.verdict), answer.at)
             return answer
 
         await apply_move(feed, self.services, ask=probe, lane=self.claim.lane)
-
-    def _is_leased(self) -> bool:
-        """True while the lease lasts; then another worker may claim the lane."""
-        return self.services.clock.monotonic() < self.deadline
 
     def _is_canary(self, feed: Feed) -> bool:
         """The host fails, and this feed is the one that tries it: without being charged.
@@ -284,9 +204,6 @@ class LaneWorker:
         return outcome.kind == "failed" and is_incident(
             self.pace, outcome.reason, self.services.config.host
         )
-
-    def _max_gap_wait(self) -> float:
-        return min(10.0, self.services.config.run.lease_sec / 4)
 
 
 def _outcome_of(result: Refresh) -> Outcome:

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import EventLog, WebhookStore
+from feedmill.engine.ports.jobs import JobStore
 from feedmill.engine.ports.maintenance import MaintenanceStore
 from feedmill.engine.ports.schedule import ScheduleStore
 from feedmill.engine.run.lifecycle import Lifecycle
@@ -17,7 +18,7 @@ _QUEUES_EVERY_SEC: Final = 5.0
 _COUNTS_EVERY_SEC: Final = 60.0
 
 
-class GaugedStore(ScheduleStore, EventLog, WebhookStore, MaintenanceStore, Protocol):
+class GaugedStore(ScheduleStore, EventLog, WebhookStore, MaintenanceStore, JobStore, Protocol):
     """What is counted."""
 
 
@@ -52,6 +53,9 @@ async def run_counters(store: GaugedStore, metrics: Metrics, lifecycle: Lifecycl
         for name in ("feeds", "paused", "entries", "articles", "blobs"):
             metrics.stored.labels(name).set(counts[name])
         metrics.last_seq.set(await store.last_seq())
+        metrics.jobs.clear()  # a kind without jobs has no line
+        for count in await store.job_counts():
+            metrics.jobs.labels(count.kind, count.state).set(count.jobs)
 
     await _repeat(update, _COUNTS_EVERY_SEC, lifecycle)
 

@@ -7,12 +7,14 @@ from typing import Any, TypeVar
 
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Feed
+from feedmill.model.job import Job
 from feedmill.model.refresh import Committed, Refresh
 
 T = TypeVar("T")
 
 RefreshListener = Callable[[Feed, Refresh, Committed], None]
 CrashListener = Callable[[Feed, Exception], None]
+JobCrashListener = Callable[[Job, Exception], None]
 PollLoopListener = Callable[[str], None]  # the loop that has looked for work
 LeaseLostListener = Callable[[str], None]  # the lane that another worker may claim now
 StoreErrorListener = Callable[
@@ -38,6 +40,7 @@ class Lifecycle:
         self.store_error_listeners = store_error_listeners
         self.poll_loop_listeners = poll_loop_listeners
         self.lease_lost_listeners = lease_lost_listeners
+        self.job_crash_listeners: tuple[JobCrashListener, ...] = ()
         self.lanes = 0  # at work at the moment
         self._stopping = False
         self._stopped: asyncio.Future[None] | None = None
@@ -95,6 +98,11 @@ class Lifecycle:
         """Report a bug of our own; the feed keeps its next run and the others go on."""
         for listener in self.crash_listeners:
             listener(feed, problem)
+
+    def on_job_crash(self, job: Job, problem: Exception) -> None:
+        """Report a bug of our own in a kind of job; the step counts as failed."""
+        for listener in self.job_crash_listeners:
+            listener(job, problem)
 
     def on_store_error(self, op: str, problem: FeedmillError, wait_sec: float) -> None:
         """Report that a store or a disk fails, and how long this loop waits before it retries."""

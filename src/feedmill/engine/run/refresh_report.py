@@ -9,6 +9,7 @@ from feedmill.errors import FeedmillError
 from feedmill.fetch.guard import printable_url
 from feedmill.model.event import Relayed
 from feedmill.model.feed import Feed
+from feedmill.model.job import Job, JobRunRecord
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.webhook import Delivery
 from feedmill.observe.metrics import Metrics
@@ -109,6 +110,29 @@ class RefreshReport:
             wait_sec=round(delivery.wait_sec, 3) or None,
             buried=delivery.buried or None,
         )
+
+    def job_ran(self, record: JobRunRecord) -> None:
+        """One line and a counter for one step of a background job."""
+        self.metrics.job_steps.labels(record.job.kind, record.result).inc()
+        self.log.log(
+            _WARNING if record.result in {"failed", "retry", "lost"} else _INFO,
+            "job step",
+            job_id=record.job.id,
+            kind=record.job.kind,
+            feed_id=record.job.feed_id,
+            host=record.job.host,
+            result=record.result,
+            reason=record.reason or None,
+            detail=record.detail[:200] or None,
+            attempts=record.job.attempts,
+            elapsed_ms=record.elapsed_ms,
+            wait_sec=round(record.wait_sec, 3) or None,
+        )
+
+    def job_crashed(self, job: Job, problem: Exception) -> None:
+        """A bug of our own in a kind of job: the line carries the traceback."""
+        self.metrics.surprises.inc()
+        self.log.error("surprised", job_id=job.id, kind=job.kind, exc_info=problem, op="job")
 
     def relayed(self, batch: Relayed) -> None:
         """Count what the bus has taken; a bus that lost some is worth a line."""

@@ -64,6 +64,7 @@ def watch_role(show: tuple[RefreshListener, ...] = ()) -> RoleWatch:
         owner_name(), (report.refreshed, *show), (report.crashed,), (report.store_failed,)
     )
     watch.lease_lost_listeners += (report.lease_lost,)
+    watch.job_crash_listeners += (report.job_crashed,)
     return RoleWatch(watch, report, stop_on_signals(watch))
 
 

@@ -64,6 +64,7 @@ COMMANDS: Final = {
     "doctor": "Check the environment and the configuration.",
     "config": "Show the settings.",
     "token": "Create and revoke API tokens.",
+    "jobs": "List, cancel and retry background jobs.",
     "webhook": "Send events to other programs.",
     "mcp": "Serve MCP tools for agents.",
     "confirm": "Confirm or decline what agents want to insert.",

@@ -17,6 +17,7 @@ import click
 from feedmill.app.services import announce_egress, file_sinks
 from feedmill.config import Config
 from feedmill.engine.deliver.to_webhooks import run_webhooks
+from feedmill.engine.jobs.runner import run_jobs
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.poll.scheduler import run_forever
 from feedmill.engine.run.gauges import run_counters
@@ -173,6 +174,7 @@ async def _work(
         if with_mill:
             deliver_to_sinks(group, services, file_sinks(services), watch)
             group.create_task(run_maintenance(services, watch))
+            group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
             group.create_task(run_forever(services, watch))
         try:

@@ -17,7 +17,14 @@ from feedmill.errors import UsageError
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
 from feedmill.model.event import Event
 from feedmill.model.feed import FetchRecord
-from feedmill.publish.shapes import AddedFeed, CanonicalShape, DecisionPage, EventPage
+from feedmill.publish.shapes import (
+    AddedFeed,
+    CanonicalShape,
+    DecisionPage,
+    EventPage,
+    JobPage,
+    JobShape,
+)
 
 T = TypeVar("T")
 M = TypeVar("M")
@@ -78,6 +85,18 @@ def fetch_message(fetch: FetchRecord) -> pb.Fetch:
     for field in ("request_headers", "response_headers"):
         plain[field] = [{"name": name, "value": value} for name, value in plain[field]]
     return pb.Fetch(**plain)
+
+
+def job_message(job: JobShape) -> pb.Job:
+    """A job; its progress is JSON text."""
+    plain = _plain(job)
+    progress = _json(plain.pop("progress"))
+    return pb.Job(**plain, progress_json=progress)
+
+
+def jobs_message(page: JobPage) -> pb.JobPage:
+    """Jobs, newest first."""
+    return pb.JobPage(items=[job_message(one) for one in page.items], next=page.next)
 
 
 def canonical_message(found: CanonicalShape) -> pb.CanonicalizeReply:

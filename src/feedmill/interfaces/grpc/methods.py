@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
-from feedmill.engine.service import queries, subscriptions
+from feedmill.engine.service import jobs, queries, subscriptions
 from feedmill.errors import SeveralFeedsError, UsageError
 from feedmill.interfaces.grpc.event_stream import parse_event_request, watch_events
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
@@ -16,6 +16,8 @@ from feedmill.interfaces.grpc.messages import (
     decisions_message,
     events_message,
     fetch_message,
+    job_message,
+    jobs_message,
     message_of,
     optional_field,
     optional_instant,
@@ -162,6 +164,32 @@ async def list_events(request: pb.ListEventsRequest, room: CallContext) -> pb.Ev
     return await _fitting(request, room, ask, events_message)
 
 
+# background jobs
+
+
+async def list_jobs(request: pb.ListJobsRequest, room: CallContext) -> pb.JobPage:
+    """Background jobs, newest first."""
+    given = {name: optional_field(request, name) for name in ("kind", "state", "feed_id", "cursor")}
+    return await _fitting(
+        request, room, partial(jobs.list_jobs, room.services, **given), jobs_message
+    )
+
+
+async def get_job(request: pb.JobRequest, room: CallContext) -> pb.Job:
+    """One job."""
+    return job_message(await jobs.get_job(request.id, room.services))
+
+
+async def cancel_job(request: pb.JobRequest, room: CallContext) -> pb.Job:
+    """Cancel a job."""
+    return job_message(await jobs.cancel_job(request.id, room.services))
+
+
+async def retry_job(request: pb.JobRequest, room: CallContext) -> pb.Job:
+    """Queue a job again that has ended."""
+    return job_message(await jobs.retry_job(request.id, room.services))
+
+
 # addresses
 
 
@@ -209,5 +237,9 @@ GRPC_METHODS: Final[GrpcMethods] = {
     "Articles/List": GrpcMethod("read", list_articles),
     "Events/List": GrpcMethod("read", list_events),
     "Events/Watch": GrpcMethod("read", watch_events),
+    "Jobs/List": GrpcMethod("read", list_jobs),
+    "Jobs/Get": GrpcMethod("read", get_job),
+    "Jobs/Cancel": GrpcMethod("write", cancel_job),
+    "Jobs/Retry": GrpcMethod("write", retry_job),
     "Addresses/Canonicalize": GrpcMethod("write", canonicalize),
 }

@@ -29,6 +29,7 @@ from feedmill.interfaces.rest.routes.entries import entry_routes
 from feedmill.interfaces.rest.routes.events import event_routes
 from feedmill.interfaces.rest.routes.feeds import feed_routes
 from feedmill.interfaces.rest.routes.import_export import list_routes
+from feedmill.interfaces.rest.routes.jobs import job_routes
 from feedmill.interfaces.rest.routes.metafeeds import metafeed_routes
 from feedmill.interfaces.rest.routes.status import care_routes
 from feedmill.interfaces.rest.routes.webhooks import webhook_routes
@@ -143,6 +144,7 @@ def _routes(state: AppState | None, shown: OpenAPIConfig | None) -> Litestar:
             event_routes,
             list_routes,
             webhook_routes,
+            job_routes,
             metafeed_routes,
             care_routes,
         ],

@@ -16,6 +16,7 @@ from feedmill.config import GrpcConfig
 from feedmill.engine.ports.store import Store
 from feedmill.errors import StoreError
 from feedmill.interfaces.grpc.server import grpc_server
+from feedmill.model.job import NewJob
 from feedmill_demo.server.script import document
 
 NOT_FOUND = grpc.StatusCode.NOT_FOUND
@@ -35,7 +36,7 @@ def test_reflection_lists_every_service_and_its_methods(serve: Serve) -> None:
         names = {
             service: sorted(visitor.method(f"{service}/List").containing_service.methods_by_name)
             for service in (
-                f"{PACKAGE}.{one}" for one in ("Feeds", "Entries", "Articles", "Events")
+                f"{PACKAGE}.{one}" for one in ("Feeds", "Entries", "Articles", "Events", "Jobs")
             )
         }
 
@@ -45,6 +46,7 @@ def test_reflection_lists_every_service_and_its_methods(serve: Serve) -> None:
             "feedmill.v1.Entries",
             "feedmill.v1.Events",
             "feedmill.v1.Feeds",
+            "feedmill.v1.Jobs",
             "grpc.health.v1.Health",
             "grpc.reflection.v1alpha.ServerReflection",
         ]
@@ -52,6 +54,7 @@ def test_reflection_lists_every_service_and_its_methods(serve: Serve) -> None:
             "Add", "Change", "Get", "Health", "List", "Refetch", "Remove", "Schedule",
         ]  # fmt: skip
         assert names["feedmill.v1.Entries"] == ["Get", "List", "Raw", "Revisions"]
+        assert names["feedmill.v1.Jobs"] == ["Cancel", "Get", "List", "Retry"]
         assert names["feedmill.v1.Events"] == ["List", "Watch"]
 
     serve(story)
@@ -377,5 +380,26 @@ def test_a_fault_of_our_own_tells_nothing_of_itself(
             "surprise",
         )
         assert "secret" not in caught.value.details()
+
+    serve(story)
+
+
+def test_jobs_are_listed_shown_cancelled_and_queued_again(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        new = NewJob(kind="walk", key="a", url="https://user:secret@archive.example/1")
+        job, _ = await stage.services.store.add_job(new, now=stage.clock.now())
+
+        listed = await visitor.ask("Jobs/List", kind="walk")
+        cancelled = await visitor.ask("Jobs/Cancel", id=job.id)
+        ended = await refused(visitor, "Jobs/Cancel", id=job.id)
+        retried = await visitor.ask("Jobs/Retry", id=job.id)
+
+        assert [one["url"] for one in listed["items"]] == ["https://archive.example/1"]
+        assert listed["items"][0]["progress"] == {}
+        assert cancelled["state"] == "cancelled"
+        assert ended == (grpc.StatusCode.FAILED_PRECONDITION, "job-ended")
+        assert retried["state"] == (await visitor.ask("Jobs/Get", id=job.id))["state"] == "queued"
+        assert await refused(visitor, "Jobs/Get", id=99) == (NOT_FOUND, "not-found")
+        assert (await refused(visitor, "Jobs/List", state="open"))[0] == BAD
 
     serve(story)

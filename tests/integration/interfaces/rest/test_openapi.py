@@ -94,9 +94,8 @@ def test_every_reference_in_the_document_leads_somewhere(document: Any) -> None:
 def test_every_kind_of_problem_is_said_somewhere(document: Any) -> None:
     said = set(re.findall(r"`([a-z-]+)`: ", str(document["paths"])))
 
-    # What no route can help: another method, a crowd, and words that only an engine without a
-    # better one would say.
-    assert set(PROBLEM_KINDS) - said == {"method-not-allowed", "too-many-connections", "conflict"}
+    # What no route can help: another method, and a crowd.
+    assert set(PROBLEM_KINDS) - said == {"method-not-allowed", "too-many-connections"}
 
 
 def test_the_page_for_people_loads_nothing_from_anywhere(library: RestMill) -> None:

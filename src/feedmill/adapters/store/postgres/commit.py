@@ -47,6 +47,7 @@ from feedmill.adapters.store.tables.fetches import (
     response_of,
 )
 from feedmill.adapters.store.tables.held_entries import hold, release
+from feedmill.adapters.store.tables.jobs import add_job, advance_job, holds_job
 from feedmill.adapters.store.tables.lanes import reschedule
 from feedmill.model.refresh import Committed, Refresh
 
@@ -129,10 +130,12 @@ async def commit_group(
     meanwhile counts as lost.
     """
     writings = await _hold(connection, refreshes)
+    queries = QueryRunner(pacing)
+    writings = [one for one in writings if await _holds_job(connection, one.refresh, queries)]
     ran = await _insert_fetches(connection, writings)
     written = [one for one in writings if one.feed_no in ran]
     if written:
-        await _write(connection, written, pacing)
+        await _write(connection, written, queries)
     done = {one.refresh.feed.id: _WRITTEN if one.feed_no in ran else _DUPLICATE for one in writings}
     return [done.get(refresh.feed.id, _FENCED) for refresh in refreshes]
 
@@ -163,6 +166,11 @@ async def _hold_lanes(
     else:
         rows = await connection.fetch(_HOLD_LANES, lanes) if lanes else []
     return {row[0]: row[1] for row in rows}
+
+
+async def _holds_job(connection: PgConnection, refresh: Refresh, queries: QueryRunner) -> bool:
+    """Lock the job that made the refresh; False when it was lost or cancelled."""
+    return refresh.job is None or await queries.run(connection, holds_job(refresh.job))
 
 
 async def _insert_fetches(connection: PgConnection, writings: Sequence[Writing]) -> Collection[int]:
@@ -226,17 +234,22 @@ def _block_row(writing: Writing) -> Row:
 
 
 async def _write(
-    connection: PgConnection, written: Sequence[Writing], pacing: LaneSettings
+    connection: PgConnection, written: Sequence[Writing], queries: QueryRunner
 ) -> None:
     """Everything but the fetches, for the runs that were not there yet."""
     polled = [one for one in written if not one.refresh.entries_only]
     await write_rows(connection, _UPDATE_FEED, [_feed_row(one) for one in polled])
-    queries = QueryRunner(pacing)
     await _reschedule(connection, polled, queries)
     documents = [document for one in written if (document := _open_document(one)) is not None]
     if documents:
         await write_changes(connection, documents)
     await _keep_what_is_held(connection, written, queries)
+    for one in written:
+        at = one.refresh.fetch.fetched_at
+        if one.refresh.job is not None:
+            await queries.run(connection, advance_job(one.refresh.job, at))
+        for job in one.refresh.jobs:
+            await queries.run(connection, add_job(job, now=at))
     aliases = [(digest(url), url, one.feed_no) for one in written for url in one.refresh.aliases]
     await write_rows(connection, _KEEP_ALIASES, sorted(aliases, key=_first))
     blobs = [one.refresh.blob for one in reversed(written) if one.refresh.blob is not None]

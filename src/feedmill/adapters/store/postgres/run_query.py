@@ -51,6 +51,7 @@ MACROS: Final[Macros] = {
     "digest_or_text": lambda digest, _: digest,
     "field": lambda column, name: f"({column}::jsonb ->> '{name}')",
     "contains": lambda column, text: f"{column}::jsonb ? {text}",
+    "lane_host": lambda lane: f"{lane}.host",
     "all_events": "(SELECT type, feed_id, data FROM events"
     " UNION ALL SELECT type, feed_id, data FROM outbox)",
     "last_seq": "(SELECT seq FROM log_head)",

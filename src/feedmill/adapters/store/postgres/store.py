@@ -148,7 +148,8 @@ class PostgresStore(SqlStore):
     async def purge(self, *, before: datetime, now: datetime) -> dict[str, int]:
         """Delete what was last seen before; how much of each kind."""
         await self._number()
-        return await retention.purge(self._database, before=before, now=now)
+        gone = await retention.purge(self._database, before=before, now=now)
+        return {**gone, "jobs": await self._purge_jobs(before)}
 
     async def problems(self) -> tuple[str, ...]:
         """What is wrong with the database, one sentence each; empty when it is consistent."""

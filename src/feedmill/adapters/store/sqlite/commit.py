@@ -25,6 +25,7 @@ from feedmill.adapters.store.tables.codec import (
 from feedmill.adapters.store.tables.decision_codec import decision_text
 from feedmill.adapters.store.tables.feeds import add_aliases, relocate
 from feedmill.adapters.store.tables.held_entries import hold, release
+from feedmill.adapters.store.tables.jobs import add_job, advance_job
 from feedmill.adapters.store.tables.lanes import reschedule
 from feedmill.model.feed import FetchRecord
 from feedmill.model.fetch import Headers
@@ -64,6 +65,10 @@ def commit(connection: sqlite3.Connection, refresh: Refresh, queries: QueryRunne
         return _FENCED
     if found[8]:
         return _DUPLICATE
+    if refresh.job is not None and not queries.run(
+        connection, advance_job(refresh.job, fetch.fetched_at)
+    ):
+        return _FENCED
     return _write(connection, refresh, found, queries)
 
 
@@ -89,6 +94,8 @@ def _write(
         queries.run(connection, hold(feed_no, refresh.held))
     if refresh.released:
         queries.run(connection, release(feed_no, refresh.released))
+    for job in refresh.jobs:
+        queries.run(connection, add_job(job, now=fetch.fetched_at))
     if refresh.aliases:
         queries.run(connection, add_aliases(feed_no, refresh.aliases))
     if refresh.blob is not None:

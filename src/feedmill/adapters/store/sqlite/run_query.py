@@ -46,6 +46,7 @@ MACROS: Final[Macros] = {
     "digest_or_text": lambda _, text: text,
     "field": lambda column, name: f"json_extract({column}, '$.{name}')",
     "contains": lambda column, text: f"{text} IN (SELECT value FROM json_each({column}))",
+    "lane_host": lambda lane: f"{lane}.lane_key",
     "all_events": "outbox",
     "last_seq": "(SELECT coalesce(max(seq), 0) FROM outbox)",
 }

@@ -157,6 +157,7 @@ class SqliteStore(SqlStore):
             kind.name: await self._purge_kind(kind, micros(before), micros(now))
             for kind in retention.PURGE_KINDS
         }
+        gone["jobs"] = await self._purge_jobs(before)
         gone["lanes"] = await self._writer.run(lambda c: retention.drop_lanes(c, micros(now)))
         return gone
 

@@ -88,6 +88,9 @@ def follow_clock(now: datetime, lease_sec: float) -> Query[int]:
     yield from write(
         "UPDATE lanes SET claim_at = $1 WHERE owner IS NOT NULL AND claim_at > $1", longest
     )
+    yield from write(
+        "UPDATE jobs SET lease_until = $1 WHERE state = 'running' AND lease_until > $1", longest
+    )
     return len(feeds)
 
 

@@ -32,6 +32,11 @@ _CHECKS: Final = {
     "feeds are not known under their own address": """
         SELECT count(*) FROM feeds f WHERE NOT EXISTS
                (SELECT 1 FROM feed_aliases a WHERE a.url = f.url AND a.feed_no = f.feed_no)""",
+    "jobs run without a lease": """
+        SELECT count(*) FROM jobs WHERE state = 'running' AND lease_until IS NULL""",
+    "jobs belong to feeds that are gone": """
+        SELECT count(*) FROM jobs j WHERE j.feed_id IS NOT NULL AND NOT EXISTS
+               (SELECT 1 FROM feeds f WHERE f.id = j.feed_id)""",
 }
 _GAPS: Final = "SELECT coalesce(max(seq) - min(seq) + 1 - count(*), 0) FROM "
 _SQLITE_CHECKS: Final = {**_CHECKS, "events are missing from the log": f"{_GAPS} outbox"}
@@ -66,6 +71,7 @@ _TABLES: Final = {
     "events": "@all_events AS e",
     "blobs": "blobs",
     "paused": "feeds WHERE paused = 1",
+    "jobs": "jobs WHERE state IN ('queued', 'running')",
 }
 
 _COUNTS: Final = "SELECT " + ", ".join(

@@ -36,6 +36,7 @@ from feedmill.adapters.store.tables.codec import (
     state_row,
     strings,
 )
+from feedmill.adapters.store.tables.jobs import delete_jobs_of_feed
 from feedmill.adapters.store.tables.lanes import hasten, lock_lanes
 from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.model.event import NewEvent
@@ -241,6 +242,7 @@ def remove_feed(feed_id: str, events: Sequence[NewEvent] = ()) -> Query[bool]:
                 feed_no,
             )
     yield from write("DELETE FROM fetches WHERE feed_no = $1", feed_no)
+    yield from delete_jobs_of_feed(feed_id)
     yield from write("DELETE FROM feeds WHERE feed_no = $1", feed_no)
     yield from append_events(events, f"feed/{feed_id}/removed")
     return True

@@ -237,8 +237,8 @@ def _move_rest(loser: Side, winner: Side) -> Query[int]:
         " FROM held_entries w WHERE w.feed_no = $1 AND w.entry_uid = held_entries.entry_uid)",
         *ends,
     )
-    # Imports, webhooks and screens of the loser continue with the winner.
-    for table in ("import_outlines", "webhooks", "standing_screens"):
+    # Imports, webhooks, screens and jobs of the loser continue with the winner.
+    for table in ("import_outlines", "webhooks", "standing_screens", "jobs"):
         yield from write(f"UPDATE {table} SET feed_id = $1 WHERE feed_id = $2", winner.id, loser.id)
     return (yield from write("UPDATE feed_aliases SET feed_no = $1 WHERE feed_no = $2", *ends))
 

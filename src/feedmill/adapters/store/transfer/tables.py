@@ -117,6 +117,15 @@ TABLES: Final = (
     Table(name="collected_documents", key=("collected_no",), number="collected_no"),
     Table(name="standing_screens", key=("id",), json=("topics",)),
     Table(name="held_entries", key=("held_no",), number="held_no", json=("screening",)),
+    Table(
+        name="jobs",
+        key=("job_id",),
+        number="job_id",
+        json=("payload", "cursor", "progress"),
+        blank=("owner",),
+        unique=("kind", "key"),
+    ),
+    Table(name="job_budgets", key=("kind", "host", "day")),
     Table(name="feed_sched", key=("feed_no",)),
 )  # fmt: skip
 

@@ -12,6 +12,7 @@ import click
 
 from feedmill.app.services import announce_egress, file_sinks, make_bus, stdout_sink
 from feedmill.engine.deliver.to_webhooks import run_webhooks
+from feedmill.engine.jobs.runner import run_jobs
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.run.lifecycle import RefreshListener
 from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
@@ -121,6 +122,7 @@ async def run_engine(
             group.create_task(run_bus_relay(services, bus, watch, report))
         deliver_to_sinks(group, services, sinks, watch)
         group.create_task(run_maintenance(services, watch))
+        group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
         if webhooks:
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
         await poll_until_stopped(group, services, watch, duration)

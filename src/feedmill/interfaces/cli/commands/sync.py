@@ -13,6 +13,7 @@ from feedmill.app.settings import owner_name
 from feedmill.config import Config
 from feedmill.engine.deliver.to_sinks import deliver_pending
 from feedmill.engine.deliver.to_webhooks import deliver_once
+from feedmill.engine.jobs.runner import run_due_jobs
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES, RefreshReport
@@ -104,6 +105,8 @@ async def _sync(
         )
         stopping = stop_on_signals(watch)
         await run_once(services, watch, only=chosen)
+    if chosen is None:
+        await run_due_jobs(services, watch, listeners=(report.job_ran,))
     for tap in file_sinks(services) if taps else ():
         await deliver_pending(services.store, tap)
     await deliver_once(services, watch, listeners=(report.delivered,))

@@ -6,6 +6,7 @@ import asyncio
 import click
 
 from feedmill.app.services import announce_egress
+from feedmill.engine.jobs.runner import run_jobs
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.run.lifecycle import RefreshListener
 from feedmill.engine.run.services import Services
@@ -52,5 +53,6 @@ async def _work(
         )
     async with role_tasks, asyncio.TaskGroup() as group:
         group.create_task(run_maintenance(services, watch))
+        group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
         await poll_until_stopped(group, services, watch, duration)
     return stopping

@@ -713,6 +713,74 @@ class Article(_message.Message):
     published_effective: _timestamp_pb2.Timestamp
     def __init__(self, article_hash: _Optional[str] = ..., first_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., link: _Optional[str] = ..., entry_uid: _Optional[str] = ..., feed_id: _Optional[str] = ..., title: _Optional[str] = ..., published_effective: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
+class ListJobsRequest(_message.Message):
+    __slots__ = ("kind", "state", "feed_id", "cursor", "limit")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    state: str
+    feed_id: str
+    cursor: str
+    limit: int
+    def __init__(self, kind: _Optional[str] = ..., state: _Optional[str] = ..., feed_id: _Optional[str] = ..., cursor: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class JobRequest(_message.Message):
+    __slots__ = ("id",)
+    ID_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    def __init__(self, id: _Optional[int] = ...) -> None: ...
+
+class JobPage(_message.Message):
+    __slots__ = ("items", "next")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Job]
+    next: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Job, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
+
+class Job(_message.Message):
+    __slots__ = ("id", "kind", "key", "state", "feed_id", "host", "url", "priority", "not_before", "attempts", "steps", "progress_json", "owner", "lease_until", "last_error", "created_at", "updated_at", "ended_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    NOT_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_JSON_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    LEASE_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    LAST_ERROR_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    kind: str
+    key: str
+    state: str
+    feed_id: str
+    host: str
+    url: str
+    priority: int
+    not_before: _timestamp_pb2.Timestamp
+    attempts: int
+    steps: int
+    progress_json: str
+    owner: str
+    lease_until: _timestamp_pb2.Timestamp
+    last_error: str
+    created_at: _timestamp_pb2.Timestamp
+    updated_at: _timestamp_pb2.Timestamp
+    ended_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[int] = ..., kind: _Optional[str] = ..., key: _Optional[str] = ..., state: _Optional[str] = ..., feed_id: _Optional[str] = ..., host: _Optional[str] = ..., url: _Optional[str] = ..., priority: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempts: _Optional[int] = ..., steps: _Optional[int] = ..., progress_json: _Optional[str] = ..., owner: _Optional[str] = ..., lease_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_error: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
 class ListEventsRequest(_message.Message):
     __slots__ = ("after_seq", "types", "feed_ids", "limit")
     AFTER_SEQ_FIELD_NUMBER: _ClassVar[int]

@@ -9,6 +9,7 @@ from tests.support.feed_documents import item, numbered, paper, rss, said
 from tests.support.rest_client import RestMill
 
 from feedmill.model.feed import Feed
+from feedmill.model.job import NewJob
 from feedmill.publish.to_json import entry_wire, feed_wire
 from feedmill_demo.server.script import document
 
@@ -439,3 +440,30 @@ class TestLines:
 async def _polled(stage: Stage, body: bytes, target: str = "/feed") -> Feed:
     feed = await stage.add(target, document(body))
     return await stage.poll(feed)
+
+
+class TestJobs:
+    def test_jobs_are_listed_shown_cancelled_and_queued_again(self, mill: RestMill) -> None:
+        async def queue(stage: Stage) -> int:
+            url = "https://user:secret@archive.example/1"
+            new = NewJob(kind="walk", key="a", url=url, payload={"x": "hidden"})
+            job, _ = await stage.services.store.add_job(new, now=stage.clock.now())
+            return job.id
+
+        job_id = mill.tell(queue)
+
+        (listed,) = mill.ask("/jobs?kind=walk&state=queued").json["items"]
+        cancelled = mill.send(f"/jobs/{job_id}/cancel", None)
+        again = mill.send(f"/jobs/{job_id}/cancel", None)
+        retried = mill.send(f"/jobs/{job_id}/retry", None)
+
+        assert listed == mill.ask(f"/jobs/{job_id}").json | {
+            "state": "queued", "updated_at": listed["updated_at"], "not_before": listed["not_before"],
+        }  # fmt: skip
+        assert (listed["url"], listed["host"]) == ("https://archive.example/1", "archive.example")
+        assert (cancelled.status, cancelled.json["state"]) == (200, "cancelled")
+        assert (again.status, again.problem) == (409, "conflict")
+        assert retried.json["state"] == "queued"
+        assert mill.ask("/jobs/99").problem == "not-found"
+        assert mill.ask("/jobs?state=open").problem == "bad-parameter"
+        assert mill.ask("/jobs?cursor=x").problem == "bad-cursor"

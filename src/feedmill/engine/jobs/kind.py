@@ -1,0 +1,111 @@
+"""A kind of background job: its step, its limits, and what the step is given."""
+# Tested in tests/integration/engine/jobs/
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from feedmill.config import Config
+from feedmill.engine.documents.fetch_document import Answer, fetch_and_judge, outcome_of
+from feedmill.engine.run.lane_lease import LaneLease
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
+from feedmill.model.feed import FeedOverrides, Lane
+from feedmill.model.fetch import Validators
+from feedmill.model.job import Job, JobResult, JobStep, Later
+from feedmill.schedule.host_pace import host_wait_sec
+
+
+class JobRun:
+    """One step of a job: what it knows, and requests at the pace of its host.
+
+    The lease of the job and of its lane is renewed while the step runs. A step of a job that names
+    a `url` sends its requests to that host only, through `fetch`.
+    """
+
+    def __init__(
+        self, job: Job, services: Services, lifecycle: Lifecycle, lease: LaneLease | None
+    ) -> None:
+        self.job, self.services, self.lifecycle = job, services, lifecycle
+        self._lease = lease
+
+    @property
+    def lane(self) -> Lane | None:
+        """The lane that the job holds: the fence of a commit."""
+        return None if self._lease is None else self._lease.lane
+
+    async def fetch(
+        self,
+        url: str,
+        overrides: FeedOverrides = FeedOverrides(),  # noqa: B008  # a frozen value
+        *,
+        home_url: str | None = None,
+        validators: Validators | None = None,
+    ) -> Answer | Later:
+        """GET an address of the job's host when its gap is over; Later when the host has to rest.
+
+        Credentials of `overrides` go to the host of `home_url` only.
+        """
+        wait = await self.wait_for_host(url)
+        if wait is not None:
+            return wait
+        answer = await fetch_and_judge(
+            url,
+            overrides,
+            home_url=home_url or url,
+            fetcher=self.services.fetcher,
+            clock=self.services.clock,
+            config=self.services.config.fetch,
+            validators=validators,
+        )
+        if self._lease is not None:
+            await self._lease.update_pace(url, outcome_of(answer.verdict), answer.at)
+        return answer
+
+    async def wait_for_host(self, url: str) -> Later | None:
+        """Wait for the host's gap before a request to it; Later when that takes too long."""
+        if self._lease is None:
+            return None
+        now = self.services.clock.now()
+        limited = self._lease.limited_until(url)
+        if limited is not None:
+            return Later(wait=limited - now, reason="retry-after")
+        if await self._lease.may_send():
+            return None
+        rest = host_wait_sec(self._lease.pace, self.services.clock.now())
+        return Later(wait=timedelta(seconds=rest), reason="host-pause" if rest else "stopping")
+
+    def step(
+        self,
+        cursor: dict[str, Any],
+        *,
+        progress: dict[str, Any] | None = None,
+        url: str | None = None,
+    ) -> JobStep:
+        """How far the job has come, for `Refresh.job`: written with the document or not at all."""
+        return JobStep(
+            job_id=self.job.id, epoch=self.job.epoch, cursor=cursor, progress=progress, url=url
+        )
+
+
+class DailyLimits(NamedTuple):
+    """How many steps may begin in a day (UTC); None: no limit."""
+
+    at_one_host: int | None = None
+    at_all_hosts: int | None = None
+
+
+def _no_limits(_: Config) -> DailyLimits:
+    return DailyLimits()
+
+
+class JobKind(NamedTuple):
+    """One kind of job; listed in registry.py."""
+
+    name: str
+    run: Callable[[JobRun], Awaitable[JobResult]]
+    concurrency: int = 4  # steps at once in one process
+    max_attempts: int = 8  # of one step, before the job has failed
+    backoff_base_sec: float = 60.0  # after the first failure; then doubled
+    backoff_cap_sec: float = 21_600.0
+    limits: Callable[[Config], DailyLimits] = _no_limits

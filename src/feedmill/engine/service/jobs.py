@@ -1,0 +1,70 @@
+"""Background jobs for every interface: list, show, cancel, retry."""
+# Tested in tests/integration/engine/jobs/
+
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.queries import clamp_limit
+from feedmill.errors import ConflictError, NotFoundError, UsageError
+from feedmill.fetch.guard import printable_url
+from feedmill.model.job import JOB_STATES, Job, JobFilter
+from feedmill.publish.cursors import read_cursor, write_cursor
+from feedmill.publish.shapes import JobPage, JobShape
+
+
+async def list_jobs(
+    services: Services,
+    *,
+    kind: str | None = None,
+    state: str | None = None,
+    feed_id: str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
+) -> JobPage:
+    """Jobs, the newest first."""
+    if state is not None and state not in JOB_STATES:
+        message = f"{state!r} is not a state of a job; use one of: {', '.join(JOB_STATES)}"
+        raise UsageError(message)
+    page = await services.store.jobs(
+        JobFilter(kind=kind, state=state, feed_id=feed_id),
+        after=read_cursor("jobs", cursor),
+        limit=clamp_limit(limit),
+    )
+    return JobPage(
+        items=tuple(job_shape(one) for one in page.items), next=write_cursor("jobs", page.next)
+    )
+
+
+async def get_job(job_id: int, services: Services) -> JobShape:
+    """One job."""
+    return job_shape(await _require(job_id, services))
+
+
+async def cancel_job(job_id: int, services: Services) -> JobShape:
+    """End a job that waits or runs; what it has stored so far stays."""
+    job = await _require(job_id, services)
+    if not await services.store.cancel_job(job_id, now=services.clock.now()):
+        message = f"job {job_id} has ended already ({job.state})"
+        raise ConflictError(message, reason="job-ended", hint="nothing is left to cancel")
+    return await get_job(job_id, services)
+
+
+async def retry_job(job_id: int, services: Services) -> JobShape:
+    """Queue a job again that has ended; it continues where it was."""
+    job = await _require(job_id, services)
+    if not await services.store.retry_job(job_id, now=services.clock.now()):
+        message = f"job {job_id} has not ended ({job.state})"
+        raise ConflictError(message, reason="job-not-ended", hint="cancel it first, or wait")
+    return await get_job(job_id, services)
+
+
+def job_shape(job: Job) -> JobShape:
+    """The job without its payload; its address without credentials."""
+    shown = {name: getattr(job, name) for name in JobShape.__struct_fields__}
+    return JobShape(**{**shown, "url": None if job.url is None else printable_url(job.url)})
+
+
+async def _require(job_id: int, services: Services) -> Job:
+    found = await services.store.job(job_id)
+    if found is None:
+        message = f"there is no job {job_id}"
+        raise NotFoundError(message, hint="list them: feedmill jobs")
+    return found
