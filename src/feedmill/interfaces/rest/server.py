@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from litestar import Litestar
@@ -13,7 +13,6 @@ from litestar.datastructures import State
 from litestar.openapi.config import OpenAPIConfig
 from litestar.types import ASGIApp, Receive, Send
 
-from feedmill.config import ServeConfig
 from feedmill.engine.deliver.log_notifier import LogNotifier
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
@@ -36,6 +35,13 @@ from feedmill.interfaces.rest.routes.webhooks import webhook_routes
 from feedmill.interfaces.server_state import AppState, StreamLimit
 from feedmill.observe.metrics import Metrics
 from feedmill.version import __version__
+
+
+class OpenApi(NamedTuple):
+    """The description of the routes, as it is served."""
+
+    document: bytes
+    page: bytes
 
 
 @asynccontextmanager
@@ -116,27 +122,25 @@ def make_app(state: AppState, console: Callable[[AppState], ASGIApp] | None = No
 
 
 def make_routes(state: AppState) -> Litestar:
-    """The routes with the OpenAPI document and its page."""
-    document, described = _described()
-    app = _routes(state, None)
-    app.state.document = document
-    app.state.page = described
-    app.state.page_policy = openapi_page.POLICY
-    return app
+    """The routes, which serve the OpenAPI document and its page too."""
+    return _routes(
+        None,
+        state=State({"app_state": state, "openapi": openapi}),
+        request_max_body_size=max(state.config.body_bytes, state.config.import_bytes) + 1,
+    )
 
 
 @cache
-def _described() -> tuple[bytes, bytes]:
-    """The OpenAPI document and its page; they are the same for every server of a process."""
+def openapi() -> OpenApi:
+    """The OpenAPI document and its page: the same for every server, built when first requested."""
     # The framework would serve the document too, on pages that load their parts from elsewhere;
     # so it describes the routes without serving them, and serves them without describing them.
     shown = OpenAPIConfig(title="feedmill", version=__version__, create_examples=False)
-    document = openapi_document(_routes(None, shown))
-    return msgspec.json.encode(document), openapi_page.render_openapi_page(document)
+    document = openapi_document(_routes(shown))
+    return OpenApi(msgspec.json.encode(document), openapi_page.render_openapi_page(document))
 
 
-def _routes(state: AppState | None, shown: OpenAPIConfig | None) -> Litestar:
-    limits = ServeConfig() if state is None else state.config
+def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: ANN401  # Litestar's
     return Litestar(
         route_handlers=[
             feed_routes,
@@ -150,9 +154,8 @@ def _routes(state: AppState | None, shown: OpenAPIConfig | None) -> Litestar:
         ],
         guards=[authorise],
         exception_handlers=HANDLERS,
-        state=State({"app_state": state}),
-        request_max_body_size=max(limits.body_bytes, limits.import_bytes) + 1,
         openapi_config=shown,
         logging_config=None,
         debug=False,
+        **settings,
     )

@@ -7,6 +7,7 @@ from litestar import Response, Router, get
 
 from feedmill.engine.service import queries
 from feedmill.interfaces.rest.openapi import describe
+from feedmill.interfaces.rest.openapi_page import POLICY
 from feedmill.interfaces.rest.parameters import ProblemCode
 from feedmill.interfaces.rest.problems import PROBLEM_KINDS, RequestError
 from feedmill.interfaces.rest.responses import bytes_response, json_response
@@ -56,14 +57,14 @@ async def stats(request: AnyRequest) -> Response[bytes]:
 @get("/openapi.json", **describe("getDocument", None, dict))
 async def openapi(request: AnyRequest) -> Response[bytes]:
     """This API as an OpenAPI 3.1 document."""
-    return bytes_response(request, request.app.state.document, "application/json")
+    return bytes_response(request, request.app.state.openapi().document, "application/json")
 
 
 @get("/docs", **describe("getPage", None, str, media_type=_HTML))
 async def docs(request: AnyRequest) -> Response[bytes]:
     """This API as an HTML page without external assets."""
-    policy = {"Content-Security-Policy": request.app.state.page_policy}
-    return bytes_response(request, request.app.state.page, _HTML, headers=policy)
+    page = request.app.state.openapi().page
+    return bytes_response(request, page, _HTML, headers={"Content-Security-Policy": POLICY})
 
 
 @get("/problems/{code:str}", **describe("getProblem", None, Problem, "not-found"))
