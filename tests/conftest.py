@@ -10,6 +10,7 @@ from typing import Final
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
+
 from tests.support.servers.databases import (  # noqa: F401 - likewise
     emptied_dsn,
     migrated_dsn,

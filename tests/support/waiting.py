@@ -5,7 +5,7 @@ A test waits until something holds, however long this machine takes; it never me
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Final, TypeVar
 
 HANG_GUARD_SEC: Final = 300.0
@@ -14,9 +14,18 @@ HANG_GUARD_SEC: Final = 300.0
 It is minutes long, so that a machine with other work to do fails no test.
 """
 
-_POLL_SEC: Final = 0.02
+# Between two looks: what comes soon is seen soon, and what takes long is not looked at for ever.
+_FIRST_PAUSE_SEC, _LAST_PAUSE_SEC, _GROWTH = 0.01, 0.25, 1.3
 
 T = TypeVar("T")
+
+
+def pauses() -> Iterator[float]:
+    """The seconds between one look and the next, without end."""
+    pause = _FIRST_PAUSE_SEC
+    while True:
+        yield pause
+        pause = min(pause * _GROWTH, _LAST_PAUSE_SEC)
 
 
 def hang_guard() -> asyncio.Timeout:
@@ -38,12 +47,12 @@ async def wait_for_answer(
 ) -> T:
     """Ask again and again; the first answer that fits."""
     answers: list[T] = []
-    guard = hang_guard()
+    guard, pause = hang_guard(), pauses()
     try:
         async with guard:
             while not fits(answer := await ask()):
                 answers[:] = [answer]
-                await asyncio.sleep(_POLL_SEC)
+                await asyncio.sleep(next(pause))
             return answer
     except TimeoutError:
         if guard.expired():
@@ -55,6 +64,8 @@ async def wait_for_answer(
 def block_until(condition: Callable[[], bool], what: str) -> None:
     """`wait_until` where there is no event loop: the thread sleeps between two looks."""
     deadline = time.monotonic() + HANG_GUARD_SEC
-    while not condition():
+    for pause in pauses():
+        if condition():
+            return
         assert time.monotonic() < deadline, f"still waiting for {what}"
-        time.sleep(_POLL_SEC)
+        time.sleep(pause)
