@@ -58,7 +58,7 @@ class OtlpExporter:
                     context=_context(Parent(trace.trace_id, ids[number])),
                     parent=above,
                     resource=self._resource,
-                    attributes=span.facts,
+                    attributes=span.facts(),
                     links=_links(trace) if span.parent < 0 else (),
                     kind=SpanKind.CLIENT if span.is_request else SpanKind.INTERNAL,
                     status=_status(span),

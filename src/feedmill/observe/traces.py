@@ -11,13 +11,14 @@ that does nothing. What sends traces elsewhere is an `Export` function (adapters
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, Token
 from os import urandom
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 Fact = str | int | float | bool
+Facts = Mapping[str, Fact | None]
 Export = Callable[["Trace"], None]
 
 _TRACEPARENT: Final = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
@@ -33,9 +34,16 @@ class Parent(NamedTuple):
 
 
 class Span:
-    """One step of a trace; used as a context manager, or added when it is over."""
+    """One step of a trace; used as a context manager, or added when it is over.
 
-    __slots__ = ("end_ns", "error", "facts", "is_request", "name", "parent", "start_ns", "trace")
+    Most spans are never exported, so they cost little: facts that take work are a function that is called
+    at the export (`describe`).
+    """
+
+    error: str | None = None
+    is_request = False  # to another program
+    _facts: tuple[Facts, ...] = ()
+    _later: tuple[tuple[Callable[..., Facts], tuple[object, ...]], ...] = ()
 
     def __init__(self, trace: "Trace | None", name: str, parent: int, start_ns: int) -> None:
         self.trace = trace
@@ -43,15 +51,24 @@ class Span:
         self.parent = parent  # its place in the trace's list; -1: none
         self.start_ns = start_ns  # of the monotonic clock
         self.end_ns = start_ns
-        self.facts: dict[str, Fact] = {}
-        self.error: str | None = None
-        self.is_request = False  # to another program
 
     def set(self, **facts: Fact | None) -> None:
         """Add facts; two underscores become a dot, as OpenTelemetry names attributes. None says nothing."""
-        for name, value in facts.items():
-            if value is not None:
-                self.facts[name.replace("__", ".")] = value
+        self._facts += (facts,)
+
+    def describe(self, facts: Callable[..., Facts], *of: object) -> None:
+        """Add the facts that the function gives, if the trace is exported at all."""
+        self._later += ((facts, of),)
+
+    def facts(self) -> dict[str, Fact]:
+        """Everything that was said about it, under the names of OpenTelemetry."""
+        said = (*self._facts, *(function(*of) for function, of in self._later))
+        return {
+            name.replace("__", "."): value
+            for facts in said
+            for name, value in facts.items()
+            if value is not None
+        }
 
     def __enter__(self) -> Self:
         return self
@@ -73,10 +90,14 @@ class Span:
 class _NoSpan(Span):
     """What `span` returns when there is no trace."""
 
-    __slots__ = ()
-
     def set(self, **facts: Fact | None) -> None:
         """Do nothing."""
+
+    def describe(self, facts: Callable[..., Facts], *of: object) -> None:
+        """Do nothing."""
+
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self,
@@ -94,31 +115,24 @@ class Trace:
     """The spans of one poll while it runs; a context manager that makes it the current trace."""
 
     __slots__ = (
-        "_export", "_token", "error", "links", "origin_ns", "parent", "remote_parent", "root_id",
+        "_deferred", "_export", "_token", "error", "links", "origin_ns", "parent", "remote_parent", "root_id",
         "sampled", "spans", "trace_id",
     )  # fmt: skip
 
     def __init__(
-        self,
-        export: Export,
-        name: str,
-        *,
-        ratio: float,
-        began_ns: int | None = None,
-        parents: Sequence[Parent] = (),
+        self, export: Export, name: str, trace_id: int, *, sampled: bool, began_ns: int | None
     ) -> None:
-        drawn = urandom(24)
-        self.remote_parent = parents[0] if parents else None
-        self.trace_id = parents[0].trace_id if parents else int.from_bytes(drawn[:16]) or 1
-        self.root_id = (int.from_bytes(drawn[16:]) >> 1) + 1  # the other spans count on from it
-        self.links = tuple(parents[1:])
-        # The rule of OpenTelemetry's TraceIdRatioBased; what has a parent was chosen there.
-        self.sampled = bool(parents) or (self.trace_id & _LOW_BITS) < ratio * 2**64
+        now = time.perf_counter_ns()
+        self.trace_id = trace_id
+        self.root_id = (trace_id >> 65) + 1  # the other spans count on from it
+        self.sampled = sampled
         self.error: str | None = None
-        self.origin_ns = time.time_ns() - time.perf_counter_ns()
-        now = time.perf_counter_ns() if began_ns is None else began_ns
-        self.spans = [Span(self, name, -1, now)]
+        self.origin_ns = time.time_ns() - now
+        self.spans = [Span(self, name, -1, now if began_ns is None else began_ns)]
         self.parent = 0  # where the next span belongs
+        self.remote_parent: Parent | None = None
+        self.links: tuple[Parent, ...] = ()
+        self._deferred: list[tuple[Callable[..., None], int, tuple[object, ...]]] = []
         self._export = export
         self._token: Token[Trace | None] | None = None
 
@@ -156,6 +170,10 @@ class Trace:
         self.spans.append(span)
         return span
 
+    def add_later(self, add: Callable[..., None], *of: object) -> None:
+        """Let `add(trace, *of)` add spans that are over, inside the one that is open, if it is exported at all."""
+        self._deferred.append((add, self.parent, of))
+
     def fail(self, reason: str) -> None:
         """Mark the trace as failed: it is exported whatever the ratio says."""
         self.error = self.root.error = reason
@@ -176,7 +194,12 @@ class Trace:
         if kind is not None:
             self.fail(kind.__name__)
         if self.is_kept:
+            for add, parent, of in self._deferred:
+                self.parent = parent
+                add(self, *of)
             self._export(self)
+        for span in self.spans:  # without a cycle the collector of garbage has nothing to do
+            span.trace = None
 
 
 class Traces:
@@ -184,15 +207,21 @@ class Traces:
 
     def __init__(self, export: Export, *, ratio: float) -> None:
         self._export = export
-        self._ratio = ratio
+        self._below = round(ratio * 2**64)
 
     def begin(self, name: str, *, began_ns: int | None = None) -> Trace:
         """A new trace; `began_ns` of the monotonic clock when it began before now."""
-        return Trace(self._export, name, ratio=self._ratio, began_ns=began_ns)
+        trace_id = int.from_bytes(urandom(16)) or 1
+        # The rule of OpenTelemetry's TraceIdRatioBased.
+        sampled = (trace_id & _LOW_BITS) < self._below
+        return Trace(self._export, name, trace_id, sampled=sampled, began_ns=began_ns)
 
     def join(self, name: str, parents: Sequence[Parent]) -> Trace:
         """A part of the first parent's trace that another process or task adds; linked to the others."""
-        return Trace(self._export, name, ratio=self._ratio, parents=parents)
+        trace = Trace(self._export, name, parents[0].trace_id, sampled=True, began_ns=None)
+        trace.root_id = (int.from_bytes(urandom(8)) >> 1) + 1
+        trace.remote_parent, trace.links = parents[0], tuple(parents[1:])
+        return trace
 
 
 def span(name: str) -> Span:

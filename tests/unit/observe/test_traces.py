@@ -24,8 +24,9 @@ def traces(ratio: float = 1.0) -> tuple[Traces, list[Trace]]:
 def test_span_without_a_trace_does_nothing() -> None:
     with span("parse") as one:
         one.set(feedmill__entries=3)
+        one.describe(dict)
 
-    assert (one.trace, one.facts, current_trace(), kept_trace_id()) == (None, {}, None, None)
+    assert (one.trace, one.facts(), current_trace(), kept_trace_id()) == (None, {}, None, None)
 
 
 def test_spans_nest_and_end_in_the_order_of_the_poll() -> None:
@@ -36,6 +37,7 @@ def test_spans_nest_and_end_in_the_order_of_the_poll() -> None:
             trace.add("connect", 1, 2)
         with span("store") as storing:
             storing.set(feedmill__seq=7, http__response__status_code=None)
+            storing.describe(lambda n: {"feedmill.events": n}, 2)
 
     assert exported == [trace]
     assert [(one.name, one.parent) for one in trace.spans] == [
@@ -44,9 +46,19 @@ def test_spans_nest_and_end_in_the_order_of_the_poll() -> None:
         ("connect", 1),
         ("store", 0),
     ]
-    assert trace.spans[3].facts == {"feedmill.seq": 7}
+    assert trace.spans[3].facts() == {"feedmill.seq": 7, "feedmill.events": 2}
     assert all(one.end_ns >= one.start_ns for one in trace.spans)
     assert current_trace() is None
+
+
+def test_spans_that_are_added_later_belong_where_they_were_promised() -> None:
+    begun, exported = traces()
+
+    with begun.begin("poll") as trace, span("http"):
+        trace.add_later(lambda it, end: it.add("body", 1, end), 5)
+
+    assert exported == [trace]
+    assert [(one.name, one.parent, one.end_ns) for one in trace.spans[2:]] == [("body", 1, 5)]
 
 
 def test_ratio_zero_drops_what_went_well_and_keeps_what_failed() -> None:

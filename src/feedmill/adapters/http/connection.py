@@ -37,13 +37,6 @@ _REASONS: dict[int, FailureReason | RefusalReason] = {
     pycurl.E_SSL_ENGINE_INITFAILED: "tls-failure",
     pycurl.E_SSL_ISSUER_ERROR: "tls-failure",
 }
-_PHASES = (
-    pycurl.CONNECT_TIME,
-    pycurl.APPCONNECT_TIME,
-    pycurl.PRETRANSFER_TIME,
-    pycurl.STARTTRANSFER_TIME,
-    pycurl.TOTAL_TIME,
-)
 # The connection ended, or broke, after the header was complete.
 _CUTS = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_RECV_ERROR, pycurl.E_GOT_NOTHING})
 
@@ -83,7 +76,7 @@ class Connections:
             began_ns = 0 if trace is None else time.perf_counter_ns()
             ended = await self._loop.perform(handle.curl)
             if trace is not None:
-                _add_phases(trace, handle.curl, began_ns)
+                trace.add_later(_add_phases, _timings(handle.curl), began_ns)
             return _answer(transfer, ended, handle)
         finally:
             self._stall_watch.stop_watching(transfer)
@@ -165,17 +158,29 @@ def _answer(transfer: ResponseBuffer, ended: TransferEnd, handle: CurlHandle) ->
     return transfer.answer(reason, _printable(ended.message), cut=transfer.has_header)
 
 
-def _add_phases(trace: Trace, curl: pycurl.Curl, began_ns: int) -> None:
-    """Spans of one transfer from libcurl's own timings, in seconds since its beginning.
+def _timings(curl: pycurl.Curl) -> tuple[float, float, float, float, float, int]:
+    """When each phase of a transfer ended, in seconds since its beginning, and the connections it made."""
+    ask = curl.getinfo
+    return (
+        ask(pycurl.CONNECT_TIME),
+        ask(pycurl.APPCONNECT_TIME),
+        ask(pycurl.PRETRANSFER_TIME),
+        ask(pycurl.STARTTRANSFER_TIME),
+        ask(pycurl.TOTAL_TIME),
+        ask(pycurl.NUM_CONNECTS),
+    )
 
-    A time that was not reached is 0: what was under way then lasted until the end.
-    """
-    connected, encrypted, ready, answered, total = (curl.getinfo(one) for one in _PHASES)
+
+def _add_phases(
+    trace: Trace, timings: tuple[float, float, float, float, float, int], began_ns: int
+) -> None:
+    """Spans of one transfer; a time that was not reached is 0: what was under way lasted until the end."""
+    connected, encrypted, ready, answered, total, connects = timings
 
     def add(name: str, start: float, end: float) -> None:
         trace.add(name, began_ns + int(start * 1e9), began_ns + int((end or total) * 1e9))
 
-    if curl.getinfo(pycurl.NUM_CONNECTS):
+    if connects:
         add("connect", 0.0, connected)
         if encrypted or (connected and not ready):
             add("tls", connected, encrypted)

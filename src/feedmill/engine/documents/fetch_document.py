@@ -31,7 +31,7 @@ from feedmill.model.fetch import (
     Verdict,
 )
 from feedmill.model.schedule import Outcome
-from feedmill.observe.traces import Span, span
+from feedmill.observe.traces import Facts, span
 from feedmill.schedule.host_pace import host_wait_sec, initial_pace, limited_until, pace_after
 
 
@@ -78,7 +78,8 @@ async def fetch_and_judge(
     with span("http") as sending:
         response = await fetcher.fetch(plan, verify_tls=own.verify_tls, proxy=own.proxy)
         if sending.trace is not None:
-            _describe_request(sending, plan, response)
+            sending.is_request, sending.error = True, response.error
+            sending.describe(_request_facts, plan, response)
     elapsed_ms = int((clock.monotonic() - began) * 1000)
     now = clock.now()
     return Answer(
@@ -90,19 +91,17 @@ async def fetch_and_judge(
     )
 
 
-def _describe_request(sending: Span, plan: FetchPlan, response: RawResponse) -> None:
+def _request_facts(plan: FetchPlan, response: RawResponse) -> Facts:
     """Facts of a request by the names of OpenTelemetry; an address without its credentials."""
-    sending.is_request = True
-    sending.error = response.error
-    sending.set(
-        http__request__method="GET",
-        url__full=printable_url(plan.url),
-        server__address=split_url(response.final_url).host,
-        http__response__status_code=response.status,
-        http__response__body__size=response.wire_length,
-        feedmill__redirects=len(response.hops),
-        feedmill__conditional=plan.conditional,
-    )
+    return {
+        "http.request.method": "GET",
+        "url.full": printable_url(plan.url),
+        "server.address": split_url(response.final_url).host,
+        "http.response.status_code": response.status,
+        "http.response.body.size": response.wire_length,
+        "feedmill.redirects": len(response.hops),
+        "feedmill.conditional": plan.conditional,
+    }
 
 
 def outcome_of(verdict: Verdict) -> Outcome:

@@ -15,7 +15,7 @@ from feedmill.fetch.headers import redact_headers
 from feedmill.fetch.redirects import permanent_target
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import Fresh, Headers, Unchanged, Verdict
-from feedmill.observe.traces import Trace, Traces
+from feedmill.observe.traces import Facts, Trace, Traces
 
 Reading = ComparedDocument | SameBody | NotAFeed | None  # None: there was nothing to read
 
@@ -63,29 +63,38 @@ def begin_poll(traces: Traces, feed: Feed, scheduled_at: datetime, waited_sec: f
     """A trace that begins with the claim of the lane; why and when the poll was due is its first span."""
     now_ns = time.perf_counter_ns()
     trace = traces.begin("poll", began_ns=now_ns - int(waited_sec * 1e9))
-    trace.root.set(feedmill__feed_id=feed.id, url__full=printable_url(feed.url))
+    trace.add_later(_add_schedule, feed, scheduled_at, now_ns)
+    return trace
+
+
+def _add_schedule(trace: Trace, feed: Feed, scheduled_at: datetime, now_ns: int) -> None:
     trace.add("schedule", trace.root.start_ns, now_ns).set(
         feedmill__reason=feed.reason,
         feedmill__interval_sec=feed.schedule.interval_sec,
         feedmill__scheduled_at=scheduled_at.isoformat(),
         feedmill__health=feed.schedule.health,
     )
-    return trace
 
 
-def with_trace(fetch: FetchRecord, trace: Trace | None) -> FetchRecord:
+def with_trace(feed: Feed, fetch: FetchRecord, trace: Trace | None) -> FetchRecord:
     """The record with the id of its trace when that is exported; a poll that failed always is."""
     if trace is None:
         return fetch
-    trace.root.set(
-        feedmill__fetch_id=fetch.fetch_id,
-        feedmill__outcome=fetch.outcome,
-        feedmill__entries_new=fetch.entries_new,
-        feedmill__entries_updated=fetch.entries_updated,
-    )
+    trace.root.describe(_poll_facts, feed, fetch)
     if fetch.outcome not in SUCCESSFUL_OUTCOMES:
         trace.fail(fetch.outcome)
     return replace(fetch, trace_id=trace.hex_id) if trace.is_kept else fetch
+
+
+def _poll_facts(feed: Feed, fetch: FetchRecord) -> Facts:
+    return {
+        "feedmill.feed_id": feed.id,
+        "url.full": printable_url(feed.url),
+        "feedmill.fetch_id": fetch.fetch_id,
+        "feedmill.outcome": fetch.outcome,
+        "feedmill.entries_new": fetch.entries_new,
+        "feedmill.entries_updated": fetch.entries_updated,
+    }
 
 
 def changed_facts(

@@ -49,9 +49,9 @@ from feedmill.engine.run.retry import retry
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Claim, Feed, HostPace
-from feedmill.model.refresh import Refresh
+from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.schedule import Outcome
-from feedmill.observe.traces import current_trace, span
+from feedmill.observe.traces import Facts, current_trace, span
 from feedmill.schedule.host_pace import is_incident
 
 
@@ -165,7 +165,7 @@ class LaneWorker:
                 self.lease.backoff,
                 has_time=self.lease.is_leased,
             )
-            storing.set(feedmill__fenced=committed.fenced, feedmill__seq=committed.last_seq)
+            storing.describe(_commit_facts, committed)
         self.uncommitted.discard(feed.id)
         self.lifecycle.on_refresh(feed, result, committed)
         return not committed.fenced and not self._is_incident(outcome)
@@ -204,6 +204,10 @@ class LaneWorker:
         return outcome.kind == "failed" and is_incident(
             self.pace, outcome.reason, self.services.config.host
         )
+
+
+def _commit_facts(committed: Committed) -> Facts:
+    return {"feedmill.fenced": committed.fenced, "feedmill.last_seq": committed.last_seq}
 
 
 def _outcome_of(result: Refresh) -> Outcome:

@@ -45,8 +45,8 @@ from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FeedOverrides, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Unchanged, Verdict
 from feedmill.model.refresh import Refresh
-from feedmill.model.schedule import Outcome
-from feedmill.observe.traces import current_trace, span
+from feedmill.model.schedule import Decision, Outcome
+from feedmill.observe.traces import Facts, current_trace, span
 from feedmill.publish.events import event_of_state, events_of_changes
 from feedmill.schedule.decide import decide_next_poll
 from feedmill.schedule.hints import merge_hints
@@ -86,7 +86,7 @@ async def refresh(
         scheduled_at=scheduled_at,
         body_sha256=digest,
     )
-    fetch = with_trace(fetch, current_trace())
+    fetch = with_trace(feed, fetch, current_trace())
     return _conclude(
         feed, answer, reading, fetch, config=services.config, lane=lane, blob=blob, charged=charged
     )
@@ -153,7 +153,7 @@ def _conclude(
             if read and read.new_dates
             else None,
         )
-        deciding.set(feedmill__reason=decision.reason, feedmill__interval_sec=decision.interval_sec)
+        deciding.describe(_decision_facts, decision)
     after = replace(
         feed,
         **changed_facts(feed, verdict, reading, fetch),
@@ -177,7 +177,7 @@ def _conclude(
                 previous_fetch_id=feed.document_fetch_id,
             )
             events = (*published, *events)
-            writing.set(feedmill__events=len(events))
+            writing.describe(_event_facts, events)
     return Refresh(
         lane=lane,
         feed=after,
@@ -201,6 +201,18 @@ def _outcome(verdict: Verdict, reading: Reading) -> Outcome:
     if isinstance(reading, ComparedDocument):
         return replace(outcome, new_entries=reading.changes.summary.added + reading.newly_held)
     return outcome
+
+
+def _decision_facts(decision: Decision) -> Facts:
+    return {
+        "feedmill.reason": decision.reason,
+        "feedmill.interval_sec": decision.interval_sec,
+        "feedmill.next_poll_at": decision.next_poll_at.isoformat(),
+    }
+
+
+def _event_facts(events: tuple[NewEvent, ...]) -> Facts:
+    return {"feedmill.events": len(events)}
 
 
 def _traced(events: tuple[NewEvent, ...]) -> tuple[NewEvent, ...]:
