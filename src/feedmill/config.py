@@ -151,6 +151,7 @@ class RetentionConfig(Value):
     seen_ttl_days: int = 30
     raw_keep_last: int = 50  # documents of each feed
     raw_keep_days: int = 90
+    raw_keep_samples: int = 10  # of each feed: repaired or unreadable, whatever their age
     decisions_keep: int = 100  # of each feed
     fetches_keep_days: int = 30
 

@@ -24,6 +24,15 @@ def mask_secrets(text: str) -> str:
     return _PARAMETER.sub(rf"\1{HIDDEN}", text)
 
 
+def secrets_in(url: str) -> tuple[str, ...]:
+    """The passwords and tokens that `mask_secrets` hides in an address."""
+    return tuple(
+        found[0][len(found[1]) :]
+        for pattern in (_PASSWORD, _TOKEN, _PARAMETER)
+        for found in pattern.finditer(url)
+    )
+
+
 def database_address(url: str) -> str:
     """Scheme, user, host and database of a URL, without its password and parameters.
 

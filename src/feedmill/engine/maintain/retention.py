@@ -36,7 +36,9 @@ async def purge(services: Services) -> dict[str, int]:
     keep = services.config.retention
     gone = await services.store.purge(before=now - timedelta(days=keep.seen_ttl_days), now=now)
     spent = await services.store.expired_blobs(
-        keep_last=keep.raw_keep_last, before=now - timedelta(days=keep.raw_keep_days)
+        keep_last=keep.raw_keep_last,
+        before=now - timedelta(days=keep.raw_keep_days),
+        keep_samples=keep.raw_keep_samples,
     )
     await services.store.delete_blobs(spent)
     packed = await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)

@@ -18,6 +18,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import describe_health
 from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
+from feedmill.model.fetch import RawDocument
 from feedmill.model.page import EntryFilter
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.events import event_of_removed_feed
@@ -54,6 +55,12 @@ class RawContent(NamedTuple):
     body: bytes
     fetch: FetchRecord
     offset: int = 0
+
+    @property
+    def document(self) -> RawDocument:
+        """The bytes as the parser takes them."""
+        fetch = self.fetch
+        return RawDocument(body=self.body, url=fetch.final_url, content_type=fetch.content_type)
 
 
 def clamp_limit(limit: int | None) -> int:

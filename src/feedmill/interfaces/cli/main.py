@@ -54,6 +54,8 @@ COMMANDS: Final = {
     "entries": "List entries, newest arrivals first.",
     "entry": "Show one entry.",
     "raw": "Write the raw bytes of a fetch or an entry.",
+    "diff": "Show what a publisher changed between two fetches.",
+    "fixture": "Write a stored document as a test case for the parser.",
     "explain": "Explain when and why a feed is polled.",
     "stats": "Count feeds, entries, fetches and events.",
     "replay": "Parse stored raw documents again.",

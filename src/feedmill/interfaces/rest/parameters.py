@@ -33,6 +33,9 @@ TagIs = Annotated[
 FeedId = Annotated[str, PathParameter(description="The id of a feed.")]
 EntryUid = Annotated[str, PathParameter(description="The uid of an entry.")]
 FetchId = Annotated[str, PathParameter(description="The id of a fetch.")]
+DiffFetch = Annotated[
+    str | None, QueryParameter(description="The id of a fetch of this feed.", max_length=100)
+]
 WebhookId = Annotated[str, PathParameter(description="The id of a webhook.")]
 ProblemCode = Annotated[
     str, PathParameter(description="The last path segment of a problem's type.")

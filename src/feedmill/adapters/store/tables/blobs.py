@@ -20,7 +20,8 @@ INSERT: Final = (
     f"INSERT INTO blobs ({_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)"
     " ON CONFLICT (sha256) DO UPDATE SET length = blobs.length WHERE false"
 )
-# A body is kept while it is among the last ones of some feed and young enough; the document that
+# A body is kept while it is among the last ones of some feed and young enough, or while it is one of the
+# last that could not be read or had to be repaired: parser regressions are tested with these. The document that
 # a feed was last read from is always kept, and so is what a held entry stands in. Documents of a
 # collected window are kept for the same age.
 _SPENT: Final = """
@@ -29,9 +30,19 @@ WITH served AS (
     FROM fetches WHERE body_sha256 IS NOT NULL GROUP BY feed_no, body_sha256),
 versions AS (
   SELECT body_sha256, last_at,
-         row_number() OVER (PARTITION BY feed_no ORDER BY last_at DESC) AS rank FROM served)
+         row_number() OVER (PARTITION BY feed_no ORDER BY last_at DESC) AS rank FROM served),
+damaged AS (
+  SELECT feed_no, body_sha256, max(fetched_at) AS last_at
+    FROM fetches
+   WHERE body_sha256 IS NOT NULL AND (repairs IS NOT NULL OR http_status BETWEEN 200 AND 299
+     AND outcome NOT IN ('fresh', 'unchanged', 'same-body', 'replayed'))
+   GROUP BY feed_no, body_sha256),
+samples AS (
+  SELECT body_sha256,
+         row_number() OVER (PARTITION BY feed_no ORDER BY last_at DESC) AS rank FROM damaged)
 SELECT sha256 FROM blobs
 EXCEPT SELECT body_sha256 FROM versions WHERE rank <= $1 AND last_at >= $2
+EXCEPT SELECT body_sha256 FROM samples WHERE rank <= $3
 EXCEPT SELECT body_sha256 FROM collected_documents WHERE fetched_at >= $2
 EXCEPT SELECT body_sha256 FROM feeds
 EXCEPT SELECT body_sha256 FROM held_entries WHERE dropped = 0"""
@@ -78,9 +89,11 @@ def move_blobs(refs: Sequence[BlobRef]) -> Query[None]:
     )
 
 
-def expired_blobs(*, keep_last: int, before: datetime) -> Query[tuple[str, ...]]:
+def expired_blobs(
+    *, keep_last: int, before: datetime, keep_samples: int = 0
+) -> Query[tuple[str, ...]]:
     """The hashes of bodies that no feed needs any more (D13)."""
-    found = yield from rows(_SPENT, keep_last, micros(before), timeout_sec=_LOOK_SEC)
+    found = yield from rows(_SPENT, keep_last, micros(before), keep_samples, timeout_sec=_LOOK_SEC)
     return tuple(sha256 for (sha256,) in found)
 
 

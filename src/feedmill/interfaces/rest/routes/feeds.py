@@ -4,10 +4,11 @@
 from litestar import Response, Router, delete, get, patch, post
 from litestar.response import Stream
 
-from feedmill.engine.service import queries, subscriptions
+from feedmill.engine.service import documents, queries, subscriptions
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import (
     Cursor,
+    DiffFetch,
     FeedId,
     Limit,
     Since,
@@ -18,6 +19,7 @@ from feedmill.interfaces.rest.parameters import (
 )
 from feedmill.interfaces.rest.responses import json_response, list_response, read_json
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
+from feedmill.model.document_diff import FetchDiff
 from feedmill.publish.shapes import (
     AddedFeed,
     DecisionPage,
@@ -142,6 +144,20 @@ async def health(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
     return json_response(request, await queries.health(feed_id, services_of(request)))
 
 
+@get(
+    "/{feed_id:str}/diff",
+    **describe("diffDocuments", "read", FetchDiff, "not-found", "not-kept", "conflict"),
+)
+async def diff(
+    request: AnyRequest, feed_id: FeedId, before: DiffFetch = None, after: DiffFetch = None
+) -> Response[bytes]:
+    """Compare two documents of a feed, entry by entry; the last two different ones by default."""
+    found = await documents.diff_last_documents(
+        feed_id, services_of(request), before=before, after=after
+    )
+    return json_response(request, found)
+
+
 feed_routes = Router(
     "/feeds",
     tags=["feeds"],
@@ -155,5 +171,6 @@ feed_routes = Router(
         list_entries,
         schedule,
         health,
+        diff,
     ],
 )

@@ -182,14 +182,20 @@ def test_bodies_lean_on_each_other_and_are_spent_as_on_one_file(
             at = NOON + HOUR * run
             refresh = a_refresh(feed, run, at=at)
             sha256 = f"{body}{feed.id[-1] if body == 'b' else ''}"
-            fetch = replace(refresh.fetch, body_sha256=sha256)
+            repairs = ("stray-ampersands",) if run % 3 == 0 else ()
+            fetch = replace(refresh.fetch, body_sha256=sha256, repairs=repairs)
             blob = blob_ref(sha256, segment=f"s{run % 2}", offset=run)
             await store.commit(replace(refresh, fetch=fetch, blob=blob))
         await store.save_collected(_collected("loose"), blob_ref("loose", segment="s0", offset=999))
         chains = [await store.blob_chains(one) for one in (["s0"], ["s1"], ["s0", "s1"], [])]
         spent = [
-            sorted(await store.expired_blobs(keep_last=keep, before=NOON + HOUR * hours))
+            sorted(
+                await store.expired_blobs(
+                    keep_last=keep, before=NOON + HOUR * hours, keep_samples=samples
+                )
+            )
             for keep in (0, 1, 2, 9)
+            for samples in (0, 1)
             for hours in (-999, 3, 8, 99)
         ]
         assert {previous for _, previous in chains[2]} > {None, "a"}
