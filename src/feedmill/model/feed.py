@@ -128,6 +128,7 @@ class Feed(Value):
     new_entries_last_fetch: int = 0
     body_sha256: str | None = None  # of the last document that was read
     document_fetch_id: str | None = None  # the fetch that brought it
+    document_bytes: int | None = None  # its length as transferred
     reader_version: str | None = None  # of the parser and normaliser that read it (D31)
     same_bodies: int = 0  # 200s with the same body in a row although validators were sent (H06)
     self_url: str | None = None
@@ -226,3 +227,6 @@ class FetchRecord(Value):
     repairs: tuple[str, ...] = ()  # codes
     truncated: bool = False
     trace_id: str | None = None  # of the trace that was exported for it (how-to/traces.md)
+    interval_sec: float | None = None  # that the poll waited for; None: it was not scheduled
+    saved_bytes: int | None = None  # of the body that a 304 made unnecessary, as transferred
+    retries: int = 0  # connection attempts after the first

@@ -139,6 +139,7 @@ class RawResponse(Value):
     error: FailureReason | RefusalReason | None = None
     request_headers: Headers = ()  # of the last request, without Host
     detail: str = ""  # the error in words, for a person; no credentials
+    retries: int = 0  # connection attempts after the first, of all hops
 
 
 class Allowed(Value):

@@ -73,9 +73,11 @@ class CurlFetcher:
         )
         url, headers = plan.url, plan.headers
         hops: tuple[Hop, ...] = ()
+        retries = 0
         while True:
             url, answer = await self._ask(url, headers, way)
-            response = _response(plan.url, url, headers, hops, answer)
+            retries += answer.retries
+            response = _response(plan.url, url, headers, hops, answer, retries)
             if answer.status not in REDIRECTS or answer.error in _LATE:
                 return response
             location = header_value(answer.headers, "location")
@@ -91,7 +93,7 @@ class CurlFetcher:
         deadline = self._deadline(post.limits)
         way = _FetchContext(limits=post.limits, deadline=deadline, body=post.body)
         url, answer = await self._ask(post.url, post.headers, way)
-        return _response(post.url, url, post.headers, (), answer)
+        return _response(post.url, url, post.headers, (), answer, answer.retries)
 
     async def close(self) -> None:
         """Drop all connections, requests under way and questions to the resolver."""
@@ -144,6 +146,7 @@ class CurlFetcher:
         """Ask one address after another; go round again only while connections fail (003)."""
         wait_sec = self._config.retry_wait_ms / 1000
         answer = BufferedResponse(error="connection-failed")
+        sent = 0
         for attempt in range(self._config.connection_attempts):
             lap, number = divmod(attempt, len(target.addresses))
             if lap and number == 0:
@@ -154,9 +157,10 @@ class CurlFetcher:
             last = number == len(target.addresses) - 1
             request = self._request(target, (target.addresses[number],), headers, way, last=last)
             answer = await self._wires.send(request, target.host, way.limits)
+            sent += 1
             if answer.error not in _UNREACHED or self._left_sec(way) <= 0:
                 break
-        return answer
+        return msgspec.structs.replace(answer, retries=sent - 1) if sent > 1 else answer
 
     def _request(
         self,
@@ -193,7 +197,12 @@ class CurlFetcher:
 
 
 def _response(
-    asked: str, url: str, headers: Headers, hops: tuple[Hop, ...], answer: BufferedResponse
+    asked: str,
+    url: str,
+    headers: Headers,
+    hops: tuple[Hop, ...],
+    answer: BufferedResponse,
+    retries: int,
 ) -> RawResponse:
     return RawResponse(
         url=asked,
@@ -208,6 +217,7 @@ def _response(
         error=answer.error,
         request_headers=headers,
         detail=answer.detail,
+        retries=retries,
     )
 
 

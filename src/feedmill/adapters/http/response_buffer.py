@@ -31,6 +31,7 @@ class BufferedResponse(Value):
     capped: bool = False
     error: FailureReason | RefusalReason | None = None
     detail: str = ""
+    retries: int = 0  # connection attempts before the one that this came of
 
 
 class ResponseBuffer:

@@ -19,6 +19,7 @@ from feedmill.adapters.store.tables import confirmations as confirmation_table
 from feedmill.adapters.store.tables import entries as entry_table
 from feedmill.adapters.store.tables import feeds as feed_table
 from feedmill.adapters.store.tables import fetches as fetch_table
+from feedmill.adapters.store.tables import figures as figure_table
 from feedmill.adapters.store.tables import held_entries as held_table
 from feedmill.adapters.store.tables import imports as import_table
 from feedmill.adapters.store.tables import jobs as job_table
@@ -107,6 +108,16 @@ class SqlStore(ABC):
     fetches = read(fetch_table.fetches)
     fetch = read(fetch_table.fetch)
     decisions = read(fetch_table.decisions)
+
+    feed_days = read(figure_table.feed_days)
+    feed_hours = read(figure_table.feed_hours)
+    feed_failures = read(figure_table.feed_failures)
+    host_failures = read(figure_table.host_failures)
+    poll_totals = read(figure_table.poll_totals)
+    top_feeds = read(figure_table.top_feeds)
+    feed_counts = read(figure_table.feed_counts)
+    budget_counts = read(figure_table.budget_counts)
+    compact_figures = write(figure_table.compact_figures)
 
     blob = read(blob_table.blob)
     blobs = read(blob_table.blobs)

@@ -56,6 +56,9 @@ def record_fetch(
         entries_updated=read.changes.summary.revised if read else 0,
         repairs=tuple(sorted({one.code for one in read.parsed.repairs})) if read else (),
         truncated=read.parsed.truncated if read else response.truncated or response.capped,
+        interval_sec=feed.schedule.interval_sec,
+        saved_bytes=feed.document_bytes if isinstance(answer.verdict, Unchanged) else None,
+        retries=response.retries,
     )
 
 
@@ -114,6 +117,7 @@ def changed_facts(
             facts["validators"] = getattr(verdict, "validators", None)
             facts["last_success_at"] = fetch.fetched_at
             facts["same_bodies"] = feed.same_bodies + _asked_for_changes(fetch)
+            facts["document_bytes"] = _transferred(fetch)
         case None if isinstance(verdict, Unchanged):
             facts |= {"validators": verdict.validators, "same_bodies": 0}
             facts["last_success_at"] = fetch.fetched_at
@@ -168,10 +172,16 @@ def _document_facts(
     return {
         "body_sha256": None if cut else fetch.body_sha256,
         "document_fetch_id": feed.document_fetch_id if keeps_last else fetch.fetch_id,
+        "document_bytes": feed.document_bytes if keeps_last else _transferred(fetch),
         "validators": None if cut else getattr(verdict, "validators", None),
         "last_success_at": fetch.fetched_at,
         "same_bodies": 0,
     }
+
+
+def _transferred(fetch: FetchRecord) -> int | None:
+    """What a 304 instead of this answer would have saved."""
+    return fetch.content_length if fetch.wire_length is None else fetch.wire_length
 
 
 def _asked_for_changes(fetch: FetchRecord) -> int:

@@ -7,6 +7,7 @@ from feedmill.engine.ports.blobs import RawIndex
 from feedmill.engine.ports.entries import CommitStore, EntryStore, FetchStore
 from feedmill.engine.ports.events import EventLog, WebhookStore
 from feedmill.engine.ports.feeds import FeedStore, ImportStore, MoveStore
+from feedmill.engine.ports.figures import FigureStore
 from feedmill.engine.ports.jobs import JobStore
 from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore, TokenStore, WorkerStore
 from feedmill.engine.ports.schedule import HostStore, ScheduleStore
@@ -22,6 +23,7 @@ class Store(
     CommitStore,
     EntryStore,
     FetchStore,
+    FigureStore,
     EventLog,
     RawIndex,
     TokenStore,

@@ -1,11 +1,12 @@
 """Logs one line and counts the metrics for each refresh, delivery and store error (002 §4.9)."""
 # Tested in tests/unit/engine/run/
 
-from typing import Any, Final
+from typing import Any
 
 from prometheus_client import Counter
 
 from feedmill.errors import FeedmillError
+from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.fetch.guard import printable_url
 from feedmill.model.event import Relayed
 from feedmill.model.feed import Feed
@@ -13,8 +14,6 @@ from feedmill.model.job import Job, JobRunRecord
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.webhook import Delivery
 from feedmill.observe.metrics import Metrics
-
-SUCCESSFUL_OUTCOMES: Final = frozenset({"fresh", "unchanged", "same-body"})
 
 _WARNING, _INFO = 30, 20
 

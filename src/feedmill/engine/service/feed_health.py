@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from feedmill.engine.documents.raw_documents import load_document
-from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
 from feedmill.engine.run.services import Services
+from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.parse.xml.tree import XmlFault, first_xml_fault
 from feedmill.publish.shapes import HealthKind, HealthShape

@@ -22,6 +22,7 @@ from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.parameters import quoted, to_columns, unnest_rows, write_rows
 from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
+from feedmill.adapters.store.tables import figures
 from feedmill.adapters.store.tables.changes import (
     PendingDocument,
     pending_document,
@@ -46,9 +47,13 @@ from feedmill.adapters.store.tables.fetches import (
     request_of,
     response_of,
 )
+from feedmill.adapters.store.tables.figures import SAVE_TOTALS
 from feedmill.adapters.store.tables.held_entries import hold, release
 from feedmill.adapters.store.tables.jobs import add_job, advance_job, holds_job
 from feedmill.adapters.store.tables.lanes import reschedule
+from feedmill.adapters.store.totals_writer import TotalsWriter
+from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.fetch.figures import poll_values
 from feedmill.model.refresh import Committed, Refresh
 
 # A lane that is only read may be read by others too, but not leased anew meanwhile. One that was given
@@ -76,6 +81,23 @@ _UPDATE_FEED: Final = (
 _RESCHEDULE: Final = (
     "UPDATE feed_sched s SET next_run_at = n.next_run_at"
     f" FROM {unnest_rows(('feed_no', 'next_run_at'))} WHERE s.feed_no = n.feed_no"
+)
+# The figures of a poll join those of the day in the statement that sets the next run.
+_COUNTED: Final = unnest_rows(("feed_no", "next_run_at", "day", *figures.COLUMNS))
+_COUNT: Final = (
+    "UPDATE feed_sched s SET next_run_at = n.next_run_at,"
+    f" {figures.assignments(lambda name: f'n.{name}', greatest='greatest', row='s.')}"
+    f" FROM {_COUNTED} WHERE s.feed_no = n.feed_no AND {figures.same_day('n.day')}"
+    " RETURNING s.feed_no"
+)
+_KEEP_DAYS: Final = figures.keep_day("feed_no = ANY($1::bigint[])", greatest="greatest")
+_BEGIN_DAYS: Final = (
+    "UPDATE feed_sched s SET next_run_at = n.next_run_at, today = n.day,"
+    f" {', '.join(f'today_{name} = n.{name}' for name in figures.COLUMNS)}"
+    f" FROM {_COUNTED} WHERE s.feed_no = n.feed_no"
+)
+_COUNT_FAILURES: Final = figures.count_failures(
+    f"SELECT * FROM {unnest_rows(figures.FAILURE_COLUMNS)}"
 )
 _BLOB_COLUMNS: Final = (
     "sha256", "segment", "offset", "length", "coding", "raw_length", "prefix_sha256",
@@ -119,16 +141,21 @@ class Writing(msgspec.Struct):
     confirmed_at: int
     blocks: Blocks
     document: PendingDocument | None = None
+    values: Row | None = None  # of the figures, when it was a poll
 
 
 async def commit_group(
-    connection: PgConnection, refreshes: Sequence[Refresh], pacing: LaneSettings
+    connection: PgConnection,
+    refreshes: Sequence[Refresh],
+    pacing: LaneSettings,
+    totals: TotalsWriter,
 ) -> list[Committed]:
     """Write what refreshes of different feeds decided; what became of each.
 
     Nothing is written for one whose lane was lost or whose run is known. A feed that was removed
     meanwhile counts as lost.
     """
+    totals.begin()
     writings = await _hold(connection, refreshes)
     queries = QueryRunner(pacing)
     writings = [one for one in writings if await _holds_job(connection, one.refresh, queries)]
@@ -136,6 +163,11 @@ async def commit_group(
     written = [one for one in writings if one.feed_no in ran]
     if written:
         await _write(connection, written, queries)
+        for one in written:
+            if one.values is not None:
+                totals.add(one.refresh.fetch, one.values)
+        if rows := totals.rows():
+            await connection.executemany(SAVE_TOTALS, rows)
     done = {one.refresh.feed.id: _WRITTEN if one.feed_no in ran else _DUPLICATE for one in writings}
     return [done.get(refresh.feed.id, _FENCED) for refresh in refreshes]
 
@@ -149,10 +181,17 @@ async def _hold(connection: PgConnection, refreshes: Sequence[Refresh]) -> list[
     rows = await connection.fetch(_HOLD_FEEDS, [one.feed.id for one in asked]) if asked else ()
     by_id = {row[0]: row for row in rows}
     return [
-        Writing(one, row[1], row[2], row[3], Blocks(*row[4:8]))
+        Writing(one, row[1], row[2], row[3], Blocks(*row[4:8]), values=_values(one))
         for one in asked
         if (row := by_id.get(one.feed.id)) is not None
     ]
+
+
+def _values(refresh: Refresh) -> Row | None:
+    """The figures of a poll; what was inserted outside the schedule has none."""
+    if refresh.decision is None or refresh.entries_only:
+        return None
+    return poll_values(refresh.fetch, refresh.feed.schedule)
 
 
 async def _hold_lanes(
@@ -282,15 +321,44 @@ async def _reschedule(
     leased = [
         (one.feed_no, micros(one.refresh.feed.next_poll_at))
         for one in polled
-        if one.refresh.lane is not None
+        if one.refresh.lane is not None and one.values is None
     ]
     await write_rows(connection, _RESCHEDULE, leased)
+    await _count(connection, polled)
     for one in polled:
         feed = one.refresh.feed
         if feed.url != one.refresh.fetch.url:
             await queries.run(connection, relocate(one.feed_no, feed.url))
         if one.refresh.lane is None:
             await queries.run(connection, reschedule(one.feed_no, feed.next_poll_at))
+
+
+async def _count(connection: PgConnection, polled: Sequence[Writing]) -> None:
+    """Set the next runs, and count the polls for their day; the first of another day keeps the day before."""
+    rows = {
+        one.feed_no: (
+            one.feed_no,
+            micros(one.refresh.feed.next_poll_at),
+            figures.day_of(one.refresh.fetch.fetched_at),
+            *one.values,
+        )
+        for one in polled
+        if one.values is not None
+    }
+    if not rows:
+        return
+    counted = await connection.fetch(_COUNT, *to_columns(list(rows.values())))
+    begun = rows.keys() - {row[0] for row in counted}
+    if begun:
+        await connection.execute(_KEEP_DAYS, sorted(begun))
+        await write_rows(connection, _BEGIN_DAYS, [rows[feed_no] for feed_no in sorted(begun)])
+    failed = [
+        figures.failure_row(figures.day_of(fetch.fetched_at), one.feed_no, fetch)
+        for one in polled
+        if one.values is not None
+        and (fetch := one.refresh.fetch).outcome not in SUCCESSFUL_OUTCOMES
+    ]
+    await write_rows(connection, _COUNT_FAILURES, sorted(failed))
 
 
 def _open_document(writing: Writing) -> PendingDocument | None:

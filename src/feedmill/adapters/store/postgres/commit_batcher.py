@@ -21,6 +21,7 @@ from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.commit import commit_group
 from feedmill.adapters.store.postgres.parameters import clean_and_size
 from feedmill.adapters.store.postgres.pool import Database, LostCommitError, PgConnection
+from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.errors import StoreError
 from feedmill.model.refresh import Committed, Refresh
 
@@ -56,6 +57,7 @@ class CommitBatcher:
         self._busy: set[str] = set()  # feeds of the groups under way
         self._tasks: set[asyncio.Task[None]] = set()
         self._working = 0
+        self._totals = [TotalsWriter() for _ in range(in_flight)]  # one for each transaction
         self._closed = False
 
     async def commit(self, refresh: Refresh) -> Committed:
@@ -86,10 +88,12 @@ class CommitBatcher:
 
     async def _work(self) -> None:
         """One group after the other, as long as a commit waits."""
+        totals = self._totals.pop()
         try:
             while group := self._take():
-                await self._write(group)
+                await self._write(group, totals)
         finally:
+            self._totals.append(totals)
             self._working -= 1
 
     def _take(self) -> list[_Waiting]:
@@ -108,9 +112,9 @@ class CommitBatcher:
         self._waiting.extendleft(reversed(passed))
         return group
 
-    async def _write(self, group: Sequence[_Waiting]) -> None:
+    async def _write(self, group: Sequence[_Waiting], totals: TotalsWriter) -> None:
         try:
-            outcomes = await self._settle([one.refresh for one in group])
+            outcomes = await self._settle([one.refresh for one in group], totals)
         except BaseException:
             for one in group:
                 one.future.cancel()
@@ -120,34 +124,44 @@ class CommitBatcher:
         for one, outcome in zip(group, outcomes, strict=True):
             _tell(one.future, outcome)
 
-    async def _settle(self, refreshes: Sequence[Refresh]) -> list[Committed | Exception]:
+    async def _settle(
+        self, refreshes: Sequence[Refresh], totals: TotalsWriter
+    ) -> list[Committed | Exception]:
         """What became of each: together, or by halves when there is a bad one among them."""
         try:
-            return [*await self._transact(refreshes)]
+            return [*await self._transact(refreshes, totals)]
         except Exception as error:  # noqa: BLE001  # the edge of a task: raised in all that wait
             if len(refreshes) == 1 or _concerns_all(error):
                 return [error] * len(refreshes)
         half = len(refreshes) // 2
-        return [*await self._settle(refreshes[:half]), *await self._settle(refreshes[half:])]
+        return [
+            *await self._settle(refreshes[:half], totals),
+            *await self._settle(refreshes[half:], totals),
+        ]
 
-    async def _transact(self, refreshes: Sequence[Refresh]) -> list[Committed]:
+    async def _transact(
+        self, refreshes: Sequence[Refresh], totals: TotalsWriter
+    ) -> list[Committed]:
         for tries_left in reversed(range(_TRIES)):
             try:
-                return await self._write_once(refreshes)
+                return await self._write_once(refreshes, totals)
             except StoreError as error:
                 if not tries_left or not isinstance(error.__cause__, LostCommitError):
                     raise
         raise AssertionError
 
-    async def _write_once(self, refreshes: Sequence[Refresh]) -> list[Committed]:
+    async def _write_once(
+        self, refreshes: Sequence[Refresh], totals: TotalsWriter
+    ) -> list[Committed]:
         async def job(connection: PgConnection) -> list[Committed]:
             reach("store-begun")
-            done = await commit_group(connection, refreshes, self._pacing)
+            done = await commit_group(connection, refreshes, self._pacing, totals)
             reach("store-commit")
             return done
 
         reach("store-begin")
         done = await self._database.write(job)
+        totals.committed()
         reach("store-committed")
         return done
 

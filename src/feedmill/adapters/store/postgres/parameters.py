@@ -32,7 +32,8 @@ TYPES: Final = {
             "last_decision_at", "last_fetch_at", "last_success_at", "confirmations", "confirmed_at",
             "confirmation", "next_run_at", "first_seen", "seen_at", "published", "updated",
             "published_effective", "slice_offset", "slice_length", "replaced_at", "removed_at",
-            "occurred_at", "offset", "length", "raw_length",
+            "occurred_at", "offset", "length", "raw_length", "document_bytes", "saved_bytes",
+            "bytes_in", "bytes_decoded", "bytes_saved",
         ),
         "bigint",
     ),
@@ -40,12 +41,15 @@ TYPES: Final = {
         (
             "http_status", "elapsed_ms", "entries_seen", "entries_new", "entries_updated",
             "consecutive_failures", "last_status", "new_entries_last_fetch", "same_bodies",
-            "revisions",
+            "revisions", "day", "polls", "unchanged", "same_body", "failed_ours", "failed_theirs",
+            "failed_host", "elapsed_ms_max", "late", "retries", "status",
         ),
         "integer",
     ),
     **dict.fromkeys(("vary_any", "truncated", "in_document"), "smallint"),
-    **dict.fromkeys(("interval_sec", "ewma_interarrival_sec"), "double precision"),
+    **dict.fromkeys(
+        ("interval_sec", "ewma_interarrival_sec", "ewma_sec", "lag", "lag_max"), "double precision"
+    ),
     **dict.fromkeys(("url_hash", "key_hash"), "bytea"),
 }  # fmt: skip
 

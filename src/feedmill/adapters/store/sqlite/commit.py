@@ -9,7 +9,7 @@ from typing import Any, Final
 from feedmill.adapters.store.sqlite import event_log
 from feedmill.adapters.store.sqlite.changes import write_changes
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
-from feedmill.adapters.store.tables import fetches
+from feedmill.adapters.store.tables import fetches, figures
 from feedmill.adapters.store.tables.changes import (
     PendingDocument,
     pending_document,
@@ -17,6 +17,7 @@ from feedmill.adapters.store.tables.changes import (
 )
 from feedmill.adapters.store.tables.codec import (
     STATE_COLUMNS,
+    Row,
     blob_row,
     json_text,
     micros,
@@ -27,6 +28,9 @@ from feedmill.adapters.store.tables.feeds import add_aliases, relocate
 from feedmill.adapters.store.tables.held_entries import hold, release
 from feedmill.adapters.store.tables.jobs import add_job, advance_job
 from feedmill.adapters.store.tables.lanes import reschedule
+from feedmill.adapters.store.totals_writer import TotalsWriter
+from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.fetch.figures import poll_values
 from feedmill.model.feed import FetchRecord
 from feedmill.model.fetch import Headers
 from feedmill.model.refresh import Committed, Refresh
@@ -47,12 +51,28 @@ _UPDATE_FEED: Final = (
     " confirmations = ?, confirmed_at = ? WHERE feed_no = ?"
 )
 _SET_NEXT_RUN: Final = "UPDATE feed_sched SET next_run_at = ? WHERE feed_no = ?"
+# The figures of the poll join those of the day in the statement that sets the next run.
+_COUNT: Final = (
+    f"UPDATE feed_sched SET next_run_at = ?, {figures.assignments(lambda _: '?', greatest='max')}"
+    f" WHERE feed_no = ? AND {figures.same_day('?')}"
+)
+_KEEP_DAY: Final = figures.keep_day("feed_no = ?", greatest="max")
+_BEGIN_DAY: Final = (
+    "UPDATE feed_sched SET next_run_at = ?,"
+    f" {', '.join(f'today_{name} = ?' for name in figures.COLUMNS)}, today = ? WHERE feed_no = ?"
+)
+_COUNT_FAILURE: Final = figures.count_failures("VALUES (?, ?, ?, ?, ?)")
 _FENCED: Final = Committed(fenced=True)
 _DUPLICATE: Final = Committed(duplicate=True)
 _WRITTEN: Final = Committed()
 
 
-def commit(connection: sqlite3.Connection, refresh: Refresh, queries: QueryRunner) -> Committed:
+def commit(
+    connection: sqlite3.Connection,
+    refresh: Refresh,
+    queries: QueryRunner,
+    totals: TotalsWriter,
+) -> Committed:
     """Write what a refresh decided, unless the lane was lost or the run is known.
 
     A feed that was removed meanwhile counts as lost: nothing is written for it.
@@ -69,11 +89,20 @@ def commit(connection: sqlite3.Connection, refresh: Refresh, queries: QueryRunne
         connection, advance_job(refresh.job, fetch.fetched_at)
     ):
         return _FENCED
-    return _write(connection, refresh, found, queries)
+    is_poll = refresh.decision is not None and not refresh.entries_only
+    values = poll_values(fetch, refresh.feed.schedule) if is_poll else None
+    done = _write(connection, refresh, found, queries, values)
+    if values is not None:
+        totals.add(fetch, values)  # at last: a job that fails counts for nothing
+    return done
 
 
 def _write(
-    connection: sqlite3.Connection, refresh: Refresh, found: tuple[Any, ...], queries: QueryRunner
+    connection: sqlite3.Connection,
+    refresh: Refresh,
+    found: tuple[Any, ...],
+    queries: QueryRunner,
+    values: Row | None,
 ) -> Committed:
     feed_no, confirmations, confirmed_at, request_id, response_id, request, response = found[:7]
     feed, fetch = refresh.feed, refresh.fetch
@@ -88,7 +117,9 @@ def _write(
             queries.run(connection, relocate(feed_no, feed.url))
         if refresh.lane is None:
             queries.run(connection, reschedule(feed_no, feed.next_poll_at))
-        else:
+        if values is not None:
+            _count(connection, feed_no, refresh, values)
+        elif refresh.lane is not None:
             connection.execute(_SET_NEXT_RUN, (micros(feed.next_poll_at), feed_no))
     if refresh.held:
         queries.run(connection, hold(feed_no, refresh.held))
@@ -107,6 +138,18 @@ def _write(
     return Committed(
         last_seq=event_log.append_events(connection, events, f"fetch/{fetch.fetch_id}")
     )
+
+
+def _count(connection: sqlite3.Connection, feed_no: int, refresh: Refresh, values: Row) -> None:
+    """Set the next run, and count the poll for its day; the first of another day keeps the day before."""
+    fetch, next_run_at = refresh.fetch, micros(refresh.feed.next_poll_at)
+    day = figures.day_of(fetch.fetched_at)
+    counted = connection.execute(_COUNT, (next_run_at, *values, feed_no, day, day))
+    if counted.rowcount == 0:
+        connection.execute(_KEEP_DAY, (feed_no,))
+        connection.execute(_BEGIN_DAY, (next_run_at, *values, day, feed_no))
+    if fetch.outcome not in SUCCESSFUL_OUTCOMES:
+        connection.execute(_COUNT_FAILURE, figures.failure_row(day, feed_no, fetch))
 
 
 def _insert_fetch(

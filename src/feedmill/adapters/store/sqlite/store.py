@@ -37,6 +37,7 @@ from feedmill.adapters.store.tables.codec import micros
 from feedmill.adapters.store.tables.consistency import sqlite_problems
 from feedmill.adapters.store.tables.entries import sqlite_entry_texts
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
+from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.errors import StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim
@@ -78,12 +79,13 @@ class SqliteStore(SqlStore):
         self,
         writer: Writer,
         readers: Readers | None,
+        totals: TotalsWriter,
         *,
         gap_ms: int,
         wal_sync: WalSync | None = None,
     ) -> None:
         self._writer, self._readers, self._gap_ms = writer, readers, gap_ms
-        self._wal_sync = wal_sync
+        self._wal_sync, self._totals = wal_sync, totals
         self.queries = QueryRunner(gap_ms)
 
     @classmethod
@@ -101,16 +103,17 @@ class SqliteStore(SqlStore):
         `gap_ms` is the pace of a host that nothing is known about; `patience_sec` is how long a
         foreign writer may hold the file before a write fails as `busy`.
         """
-        name = str(path)
+        name, totals = str(path), TotalsWriter()
         connect_writer = partial(connect, name, synchronous=synchronous)
         if name == MEMORY:
             connection = connect_writer()
             migrate(connection)
-            return cls(Writer(lambda: connection, name), None, gap_ms=gap_ms)
+            writer = Writer(lambda: connection, name, totals=totals)
+            return cls(writer, None, totals, gap_ms=gap_ms)
         await asyncio.to_thread(_prepare, name)
-        writer = Writer(connect_writer, name, patience_sec=patience_sec)
+        writer = Writer(connect_writer, name, patience_sec=patience_sec, totals=totals)
         pool = Readers(partial(connect_reader, name), name, threads=readers)
-        return cls(writer, pool, gap_ms=gap_ms, wal_sync=WalSync(name))
+        return cls(writer, pool, totals, gap_ms=gap_ms, wal_sync=WalSync(name))
 
     async def close(self) -> None:
         """Write what was asked, then close every connection."""
@@ -149,7 +152,7 @@ class SqliteStore(SqlStore):
 
     async def commit(self, refresh: Refresh) -> Committed:
         """Write what a refresh decided: all or nothing, once per run."""
-        return await self._writer.run(lambda c: commit(c, refresh, self.queries))
+        return await self._writer.run(lambda c: commit(c, refresh, self.queries, self._totals))
 
     async def purge(self, *, before: datetime, now: datetime) -> dict[str, int]:
         """Delete what was last seen before; how much of each kind."""

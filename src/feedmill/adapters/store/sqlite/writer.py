@@ -19,6 +19,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.sqlite.connection import Connect, error_code, is_busy, store_error
+from feedmill.adapters.store.sqlite.run_query import translate
+from feedmill.adapters.store.tables.figures import SAVE_TOTALS
+from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.errors import StoreError
 
 T = TypeVar("T")
@@ -29,6 +32,7 @@ LINGER_SEC: Final = 0.004  # for a group to gather, when the last one had compan
 BUSY_TIMEOUT_SEC: Final = 60.0  # for a foreign writer; after that the jobs fail as `busy`
 CLOSE_TIMEOUT_SEC: Final = 2.0  # the same, once the store is being closed
 
+_SAVE_TOTALS: Final = translate(SAVE_TOTALS)
 _WHOLE_DATABASE: Final = frozenset(
     {
         sqlite3.SQLITE_FULL,
@@ -60,9 +64,16 @@ class Writer:
     """The thread, its connection and its queue; begun by the constructor, ended by `close`."""
 
     def __init__(
-        self, connect: Connect, path: str, *, patience_sec: float = BUSY_TIMEOUT_SEC
+        self,
+        connect: Connect,
+        path: str,
+        *,
+        patience_sec: float = BUSY_TIMEOUT_SEC,
+        totals: TotalsWriter | None = None,
     ) -> None:
+        """`totals` is what the jobs of a group count together; it is written with the group."""
         self._connect, self._path, self._patience_sec = connect, path, patience_sec
+        self._totals = totals or TotalsWriter()
         self._connection: sqlite3.Connection | None = connect()
         self._queue: SimpleQueue[WriteJob | None] = SimpleQueue()
         self._closed = False
@@ -117,8 +128,11 @@ class Writer:
             if error_code(error) in _WHOLE_DATABASE or self._connection is None:
                 raise
             outcomes = self._one_by_one(connection, group.jobs)
+        if rows := self._totals.rows():
+            connection.executemany(_SAVE_TOTALS, rows)
         reach("store-commit")
         connection.execute("COMMIT")
+        self._totals.committed()
         reach("store-committed")
         return outcomes
 
@@ -150,7 +164,8 @@ class Writer:
                 if not is_busy(error) or time.monotonic() - began >= patience:
                     raise
             else:
-                return
+                break
+        self._totals.begin()
 
     def _abandon(self, group: "_Group", error: Exception) -> list[JobOutcome]:
         """Nothing of the group was written; the next one gets a fresh start."""

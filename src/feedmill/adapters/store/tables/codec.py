@@ -39,7 +39,7 @@ STATE_COLUMNS: Final = (
     "interval_sec", "consecutive_failures", "health", "gone_seen_at", "ewma_interarrival_sec",
     "last_published_at", "hints", "reason", "last_decision_at", "last_fetch_at",
     "last_success_at", "last_result", "last_status", "last_detail", "new_entries_last_fetch",
-    "body_sha256", "document_fetch_id", "reader_version", "same_bodies", "self_url", "hubs",
+    "body_sha256", "document_fetch_id", "document_bytes", "reader_version", "same_bodies", "self_url", "hubs",
     "ignored_guids", "ignored_links", "move",
 )  # fmt: skip
 FEED_COLUMNS: Final = ", ".join(
@@ -200,6 +200,7 @@ def state_row(feed: Feed) -> Row:
         feed.new_entries_last_fetch,
         feed.body_sha256,
         feed.document_fetch_id,
+        feed.document_bytes,
         feed.reader_version,
         feed.same_bodies,
         feed.self_url,
@@ -222,7 +223,8 @@ def feed_of(row: Row) -> Feed:
         kind, title, site_url, etag, last_modified, validators_url, vary, vary_any,
         interval_sec, failures, health, gone_seen_at, ewma_sec, last_published_at, hints,
         reason, last_decision_at, last_fetch_at, last_success_at, last_result, last_status,
-        last_detail, new_entries, body_sha256, document_fetch_id, reader_version, same_bodies,
+        last_detail, new_entries, body_sha256, document_fetch_id, document_bytes, reader_version,
+        same_bodies,
         self_url, hubs, ignored_guids, ignored_links, move, https_probed_at,
     ) = row  # fmt: skip
     return Feed(
@@ -264,6 +266,7 @@ def feed_of(row: Row) -> Feed:
         new_entries_last_fetch=new_entries,
         body_sha256=body_sha256,
         document_fetch_id=document_fetch_id,
+        document_bytes=document_bytes,
         reader_version=reader_version,
         same_bodies=same_bodies,
         self_url=self_url,

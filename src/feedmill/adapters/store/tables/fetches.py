@@ -25,7 +25,7 @@ FETCH_COLUMNS: Final = (
     "fetch_id", "scheduled_at", "fetched_at", "outcome", "http_status", "elapsed_ms",
     "request_delta", "response_delta", "detail", "hops", "body_sha256", "content_type",
     "content_length", "wire_length", "entries_seen", "entries_new", "entries_updated", "repairs",
-    "truncated", "trace_id",
+    "truncated", "trace_id", "interval_sec", "saved_bytes", "retries",
 )  # fmt: skip
 
 FETCH_SELECT: Final = (
@@ -140,6 +140,7 @@ def fetch_of(row: Row) -> FetchRecord:
         http_status, elapsed_ms, request_delta, response_delta, detail, hops, body_sha256,
         content_type, content_length, wire_length, seen, new, updated, repairs, truncated,
         trace_id,
+        interval_sec, saved_bytes, retries,
     ) = row  # fmt: skip
     (_, url), *request = restored(request_block, request_delta)
     (_, final_url), *response = restored(response_block, response_delta)
@@ -167,6 +168,9 @@ def fetch_of(row: Row) -> FetchRecord:
         repairs=strings(repairs),
         truncated=bool(truncated),
         trace_id=trace_id,
+        interval_sec=interval_sec,
+        saved_bytes=saved_bytes,
+        retries=retries,
     )
 
 
@@ -193,4 +197,7 @@ def fetch_row(fetch: FetchRecord, request_delta: str | None, response_delta: str
         json_or_null(fetch.repairs),
         int(fetch.truncated),
         fetch.trace_id,
+        fetch.interval_sec,
+        fetch.saved_bytes,
+        fetch.retries,
     )

@@ -40,6 +40,7 @@ from feedmill.adapters.store.tables.entry_codec import (
     known_of,
 )
 from feedmill.adapters.store.tables.feeds import set_tags
+from feedmill.adapters.store.tables.figures import merge_figures
 from feedmill.adapters.store.tables.fold_entries import fold, gone_and_kept, place_of
 from feedmill.identify.hashes import item_hash
 from feedmill.identify.merge_feeds import adopted_keys, pair_twins
@@ -135,6 +136,7 @@ def merge_feeds(
         fetches=(yield from _move_fetches(loser.feed_no, winner.feed_no)),
         aliases=(yield from _move_rest(loser, winner)),
     )
+    yield from merge_figures(loser.feed_no, winner.feed_no)
     yield from write("DELETE FROM feeds WHERE feed_no = $1", loser.feed_no)
     counted = [_counted(event, counts) for event in events]
     yield from append_events(counted, f"feed/{loser_id}/merged/{winner_id}")

@@ -74,6 +74,9 @@ TABLES: Final = (
         number="fetch_no",
         json=("request_delta", "response_delta", "hops", "repairs", "decision"),
     ),
+    Table(name="feed_days", key=("day", "feed_no")),
+    Table(name="feed_failures", key=("day", "feed_no", "outcome", "status")),
+    Table(name="poll_totals", key=("start", "span_sec", "writer"), json=("totals",)),
     Table(
         name="entries",
         key=("entry_id",),

@@ -16,9 +16,9 @@ from feedmill.app.demo import DemoOnLoopback, open_demo
 from feedmill.app.services import open_services
 from feedmill.app.settings import set_up_logging
 from feedmill.config import Config, HostConfig, RunConfig, ScheduleConfig, ServeConfig
-from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
+from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.cli.commands.run import run_engine, show_refresh, show_refresh_json
 from feedmill.interfaces.cli.exit import exit_interrupted
 from feedmill.interfaces.cli.options import context_and_json

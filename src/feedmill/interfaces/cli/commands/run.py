@@ -15,8 +15,8 @@ from feedmill.engine.deliver.to_webhooks import run_webhooks
 from feedmill.engine.jobs.runner import run_jobs
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.run.lifecycle import RefreshListener
-from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
 from feedmill.engine.run.services import Services
+from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.cli.commands.relay import run_bus_relay
 from feedmill.interfaces.cli.long_running import (
     deliver_to_sinks,

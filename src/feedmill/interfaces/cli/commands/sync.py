@@ -16,11 +16,12 @@ from feedmill.engine.deliver.to_webhooks import deliver_once
 from feedmill.engine.jobs.runner import run_due_jobs
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES, RefreshReport
+from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.errors import BlobError, FeedmillError, StoreError
+from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error
 from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import (

@@ -30,6 +30,7 @@ from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.postgres.release_batcher import release_all
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.lanes import ReleasedLane
+from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.errors import StoreError
 from feedmill.model.identity import IdentityKey
 
@@ -251,7 +252,7 @@ def test_a_body_is_not_forgotten_while_somebody_is_about_to_point_at_it(migrated
         is_written, may_end = asyncio.Event(), asyncio.Event()
 
         async def write_slowly(connection: PgConnection) -> None:
-            await commit_group(connection, [again], LaneSettings())
+            await commit_group(connection, [again], LaneSettings(), TotalsWriter())
             is_written.set()
             await may_end.wait()
 
@@ -277,7 +278,9 @@ def test_two_feeds_of_one_group_may_have_served_the_same_body(migrated_dsn: str)
             for one in feeds
         ]
 
-        done = await store.database.write(lambda c: commit_group(c, runs, LaneSettings()))
+        done = await store.database.write(
+            lambda c: commit_group(c, runs, LaneSettings(), TotalsWriter())
+        )
 
         assert not any(one.fenced or one.duplicate for one in done)
         kept = await store.blob("a" * 64)

@@ -1,0 +1,411 @@
+"""Figures of polls: `feed_sched.today_*`, `feed_days`, `feed_failures` and `poll_totals`.
+
+The figures of a feed's present day stand beside its schedule, in a row that every poll writes anyway; the
+first poll of another day moves them to `feed_days`. The view `feed_figures` has both. Hours of one feed are
+read from its fetches. Hours of all feeds are rows of `poll_totals`, several for one hour (`totals_writer`)
+until housekeeping adds them up, first by the hour and later by the day.
+"""
+# Tested in tests/contracts/store/test_figures.py
+
+# ruff: noqa: S608  # names come from the lists below; values are parameters
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from feedmill.adapters.store.statements import Query, row, rows, slots, write, write_many
+from feedmill.adapters.store.tables.codec import Row, instant, json_text, micros
+from feedmill.fetch.figures import figures_of, poll_values, sum_totals, sum_values
+from feedmill.model.feed import FetchRecord
+from feedmill.model.figures import (
+    BudgetCounts,
+    FailureCount,
+    FeedCounts,
+    FeedRank,
+    Figures,
+    FiguresAt,
+    TopBy,
+    Totals,
+    TotalsAt,
+)
+
+COLUMNS: Final = Figures.__struct_fields__
+HOUR_SEC: Final = 3_600
+DAY_SEC: Final = 86_400
+COMPACTED: Final = 0  # the writer of a row that housekeeping has added up
+
+_MAXIMA: Final = frozenset({"elapsed_ms_max", "lag_max"})
+_LAST: Final = frozenset({"interval_sec", "ewma_sec"})
+_REALS: Final = frozenset({"lag", "lag_max", *_LAST})
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY: Final = timedelta(days=1)
+_HOUR: Final = timedelta(hours=1)
+_MICROS: Final = 1_000_000
+_FEED_NO: Final = "(SELECT feed_no FROM feeds WHERE id = $1)"
+_totals: Final = msgspec.json.Decoder(Totals).decode
+
+
+def day_of(at: datetime) -> int:
+    """The number of the day since 1970, in UTC."""
+    return (at - _EPOCH) // _DAY
+
+
+def day_start(day: int) -> datetime:
+    """The first instant of a day."""
+    return _EPOCH + day * _DAY
+
+
+def hour_of(at: datetime) -> datetime:
+    """The first instant of the hour."""
+    return _EPOCH + (at - _EPOCH) // _HOUR * _HOUR
+
+
+# what a commit writes, in the words of each database
+
+
+def assignments(
+    given: Callable[[str], str], *, greatest: str, own: str = "today_", row: str = ""
+) -> str:
+    """`column = column and what is given`, for each figure of a row."""
+
+    def combined(name: str) -> str:
+        mine, more = f"{row}{own}{name}", given(name)
+        if name in _MAXIMA:
+            return f"{greatest}({mine}, {more})"
+        return f"coalesce({more}, {mine})" if name in _LAST else f"{mine} + {more}"
+
+    return ", ".join(f"{own}{name} = {combined(name)}" for name in COLUMNS)
+
+
+def same_day(day: str) -> str:
+    """Whether the present figures of a feed are of that day; a clock may step over midnight and back."""
+    return f"today >= {day} AND today <= {day} + 1"
+
+
+def keep_day(where: str, *, greatest: str) -> str:
+    """Move the present figures of the feeds to their day."""
+    kept = ", ".join(f"today_{name}" for name in COLUMNS)
+    more = assignments(lambda name: f"excluded.{name}", greatest=greatest, own="", row="feed_days.")
+    return (
+        f"INSERT INTO feed_days (feed_no, day, {', '.join(COLUMNS)})"
+        f" SELECT feed_no, today, {kept} FROM feed_sched WHERE {where} AND today IS NOT NULL"
+        f" ON CONFLICT (day, feed_no) DO UPDATE SET {more}"
+    )
+
+
+FAILURE_COLUMNS: Final = ("day", "feed_no", "outcome", "status", "polls")
+
+
+def count_failures(source: str) -> str:
+    """Count failed polls; `source` is VALUES or SELECT of FAILURE_COLUMNS."""
+    return (
+        f"INSERT INTO feed_failures ({', '.join(FAILURE_COLUMNS)}) {source}"
+        " ON CONFLICT (day, feed_no, outcome, status)"
+        " DO UPDATE SET polls = feed_failures.polls + excluded.polls"
+    )
+
+
+def failure_row(day: int, feed_no: int, fetch: FetchRecord) -> Row:
+    """The FAILURE_COLUMNS of one poll."""
+    return (day, feed_no, fetch.outcome, fetch.http_status or 0, 1)
+
+
+TOTALS_COLUMNS: Final = ("start", "span_sec", "writer", "totals")
+SAVE_TOTALS: Final = (
+    f"INSERT INTO poll_totals ({', '.join(TOTALS_COLUMNS)}) VALUES ({slots(4)})"
+    " ON CONFLICT (start, span_sec, writer) DO UPDATE SET totals = excluded.totals"
+)
+
+
+# what interfaces read
+
+
+def feed_days(feed_id: str, *, since: datetime, until: datetime) -> Query[tuple[FiguresAt, ...]]:
+    """The figures of a feed by the day, the oldest first."""
+    found = yield from rows(
+        f"SELECT day, {', '.join(COLUMNS)} FROM feed_figures WHERE feed_no = {_FEED_NO}"
+        " AND day >= $2 AND day < $3 ORDER BY day",
+        feed_id,
+        day_of(since),
+        day_of(until - timedelta(microseconds=1)) + 1,
+    )
+    days: dict[int, list[Row]] = {}  # two rows where a merged feed had figures of the same day
+    for day, *values in found:
+        days.setdefault(day, []).append(tuple(values))
+    return tuple(
+        FiguresAt(start=day_start(day), figures=sum_values(values)) for day, values in days.items()
+    )
+
+
+def feed_hours(feed_id: str, *, since: datetime, until: datetime) -> Query[tuple[FiguresAt, ...]]:
+    """The figures of a feed by the hour, read from its fetches, the oldest first."""
+    found = yield from rows(
+        "SELECT scheduled_at, fetched_at, outcome, http_status, elapsed_ms, wire_length,"
+        " content_length, entries_new, entries_updated, interval_sec, saved_bytes, retries"
+        f" FROM fetches WHERE feed_no = {_FEED_NO} AND decision IS NOT NULL"
+        " AND scheduled_at >= $2 AND scheduled_at < $4 AND fetched_at >= $3 AND fetched_at < $4"
+        " ORDER BY scheduled_at",
+        feed_id,
+        micros(since - _DAY),  # a poll may be late; the index is by schedule
+        micros(since),
+        micros(until),
+    )
+    hours: dict[datetime, list[Sequence[Any]]] = {}
+    for one in found:
+        fetch = _poll_of(one)
+        hours.setdefault(hour_of(fetch.fetched_at), []).append(poll_values(fetch))
+    return tuple(
+        FiguresAt(start=start, figures=sum_values(hours[start])) for start in sorted(hours)
+    )
+
+
+def feed_failures(
+    feed_id: str, *, since: datetime, until: datetime
+) -> Query[tuple[FailureCount, ...]]:
+    """How polls of a feed failed, by outcome and status, the most frequent first."""
+    found = yield from rows(
+        "SELECT outcome, status, CAST(sum(polls) AS bigint) FROM feed_failures"
+        f" WHERE feed_no = {_FEED_NO} AND day >= $2 AND day <= $3"
+        " GROUP BY outcome, status ORDER BY 3 DESC, outcome, status",
+        feed_id,
+        day_of(since),
+        day_of(until),
+    )
+    return tuple(
+        FailureCount(outcome=outcome, status=status or None, count=count)
+        for outcome, status, count in found
+    )
+
+
+def host_failures(
+    *, since: datetime, until: datetime, limit: int = 20
+) -> Query[tuple[FailureCount, ...]]:
+    """How polls failed, by host, outcome and status, the most frequent first."""
+    found = yield from rows(
+        "SELECT l.lane_key, x.outcome, x.status, CAST(sum(x.polls) AS bigint),"
+        " count(DISTINCT x.feed_no) FROM feed_failures x"
+        " JOIN feed_sched s ON s.feed_no = x.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
+        " WHERE x.day >= $1 AND x.day <= $2 GROUP BY l.lane_key, x.outcome, x.status"
+        " ORDER BY 4 DESC, l.lane_key, x.outcome, x.status LIMIT $3",
+        day_of(since),
+        day_of(until),
+        limit,
+    )
+    return tuple(
+        FailureCount(
+            outcome=outcome,
+            status=status or None,
+            count=count,
+            host=_host_of(lane_key),
+            feeds=feeds,
+        )
+        for lane_key, outcome, status, count, feeds in found
+    )
+
+
+def poll_totals(*, since: datetime, until: datetime) -> Query[tuple[TotalsAt, ...]]:
+    """The totals of all feeds by the hour, or by the day where hours are not kept any more."""
+    found = yield from rows(
+        "SELECT start, totals FROM poll_totals WHERE start >= $1 AND start < $2 ORDER BY start",
+        micros(since),
+        micros(until),
+    )
+    return tuple(
+        TotalsAt(start=instant(start), totals=totals)
+        for start, totals in _summed((start, text) for start, text in found)
+    )
+
+
+_RANKS: Final[dict[TopBy, str]] = {
+    "new": "sum(entries_new)",
+    "bytes": "sum(bytes_in)",
+    "errors": "sum(failed_ours + failed_theirs + failed_host)",
+    "latency": "sum(elapsed_ms) * 1.0 / sum(polls)",
+    "lag": "max(lag_max)",
+    "polls": "sum(polls)",
+    "saved": "sum(bytes_saved)",
+}
+
+
+def top_feeds(
+    by: TopBy, *, since: datetime, until: datetime, limit: int = 20
+) -> Query[tuple[FeedRank, ...]]:
+    """The feeds with the most of something in whole days, the first first; none that has nothing of it."""
+    rank = f"CAST({_RANKS[by]} AS double precision)"
+    found = yield from rows(
+        f"SELECT f.id, f.url, f.title, l.lane_key, x.rank, {', '.join(f'x.{n}' for n in COLUMNS)}"
+        f" FROM (SELECT feed_no, {rank} AS rank, {', '.join(map(_summed_column, COLUMNS))}"
+        f" FROM feed_figures WHERE day >= $1 AND day <= $2 GROUP BY feed_no HAVING {rank} > 0"
+        " ORDER BY 2 DESC, feed_no LIMIT $3) x"
+        " JOIN feeds f ON f.feed_no = x.feed_no JOIN feed_sched s ON s.feed_no = x.feed_no"
+        " JOIN lanes l ON l.lane_id = s.lane_id ORDER BY x.rank DESC, x.feed_no",
+        day_of(since),
+        day_of(until),
+        limit,
+    )
+    return tuple(
+        FeedRank(
+            feed_id=feed_id,
+            url=url,
+            title=title,
+            host=_host_of(lane_key),
+            value=rank,
+            figures=figures_of(values),
+        )
+        for feed_id, url, title, lane_key, rank, *values in found
+    )
+
+
+def feed_counts(now: datetime) -> Query[FeedCounts]:
+    """Feeds by health, and how many are due, late and held now."""
+    healths = ", ".join(
+        f"count(CASE WHEN f.paused = 0 AND f.health = '{one}' THEN 1 END)"
+        for one in ("active", "backing-off", "suspect", "gone")
+    )
+    late = "s.paused = 0 AND s.next_run_at + f.interval_sec * 1000000 < $1"
+    found = yield from row(
+        f"SELECT count(*), count(CASE WHEN f.paused <> 0 THEN 1 END), {healths},"
+        " count(CASE WHEN f.last_fetch_at IS NULL THEN 1 END),"
+        " count(CASE WHEN s.paused = 0 AND s.next_run_at <= $1 THEN 1 END),"
+        f" count(CASE WHEN {late} THEN 1 END),"
+        f" count(CASE WHEN {late} AND l.next_ok_at > $1 THEN 1 END)"
+        " FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
+        " JOIN lanes l ON l.lane_id = s.lane_id",
+        micros(now),
+    )
+    return FeedCounts(**dict(zip(FeedCounts.__struct_fields__, found or (), strict=True)))
+
+
+def budget_counts(*, since: datetime, until: datetime, target: float) -> Query[BudgetCounts]:
+    """Feeds by how they stand to the service levels, over whole days."""
+    counted = "polls - failed_theirs - failed_host"
+    found = yield from row(
+        "SELECT count(*), count(CASE WHEN ours > $3 * counted THEN 1 END),"
+        " count(CASE WHEN late > 0 THEN 1 END), CAST(coalesce(sum(counted), 0) AS bigint),"
+        " CAST(coalesce(sum(ours), 0) AS bigint) FROM"
+        f" (SELECT feed_no, sum({counted}) AS counted, sum(failed_ours) AS ours, sum(late) AS late"
+        " FROM feed_figures WHERE day >= $1 AND day <= $2 GROUP BY feed_no) x",
+        day_of(since),
+        day_of(until),
+        target,
+    )
+    return BudgetCounts(**dict(zip(BudgetCounts.__struct_fields__, found or (), strict=True)))
+
+
+# housekeeping
+
+
+def compact_figures(*, now: datetime, hours_until: datetime, days_until: datetime) -> Query[int]:
+    """Add up the rows of one hour, hours that are old by the day, and drop days that are older.
+
+    An hour is left alone while processes may still add to it. How many rows went.
+    """
+    gone = yield from write("DELETE FROM feed_days WHERE day < $1", day_of(days_until))
+    gone += yield from write("DELETE FROM feed_failures WHERE day < $1", day_of(days_until))
+    gone += yield from write("DELETE FROM poll_totals WHERE start < $1", micros(days_until))
+    settled = micros(hour_of(now) - _HOUR)
+    several = yield from rows(
+        "SELECT start FROM poll_totals WHERE span_sec = $1 AND start < $2"
+        " GROUP BY start HAVING count(*) > 1",
+        HOUR_SEC,
+        settled,
+    )
+    for (start,) in several:
+        gone += yield from _add_up(start, start + HOUR_SEC * _MICROS, HOUR_SEC)
+    old = micros(day_start(day_of(hours_until)))
+    days = yield from rows(
+        f"SELECT DISTINCT start - start % {DAY_SEC * _MICROS} FROM poll_totals"
+        " WHERE span_sec = $1 AND start < $2",
+        HOUR_SEC,
+        min(old, settled),
+    )
+    for (start,) in days:
+        gone += yield from _add_up(start, start + DAY_SEC * _MICROS, DAY_SEC)
+    return gone
+
+
+def _add_up(start: int, until: int, span_sec: int) -> Query[int]:
+    """Replace the rows from `start` on by one; how many rows fewer that is."""
+    found = yield from rows(
+        "SELECT start, totals FROM poll_totals WHERE start >= $1 AND start < $2 @lock(FOR UPDATE)",
+        start,
+        until,
+    )
+    totals = sum_totals(_totals(text) for _, text in found)
+    yield from write("DELETE FROM poll_totals WHERE start >= $1 AND start < $2", start, until)
+    yield from write(SAVE_TOTALS, start, span_sec, COMPACTED, json_text(totals))
+    return len(found) - 1
+
+
+def merge_figures(loser: int, winner: int) -> Query[None]:
+    """Give the figures of one feed to another; both are locked."""
+    kept = yield from rows(
+        f"SELECT day, {', '.join(COLUMNS)} FROM feed_figures WHERE feed_no = $1", loser
+    )
+    more = assignments(
+        lambda name: f"excluded.{name}", greatest="@greatest", own="", row="feed_days."
+    )
+    yield from write_many(
+        f"INSERT INTO feed_days (feed_no, day, {', '.join(COLUMNS)}) VALUES ({slots(len(COLUMNS) + 2)})"
+        f" ON CONFLICT (day, feed_no) DO UPDATE SET {more}",
+        [(winner, *one) for one in kept],
+    )
+    failed = yield from rows(
+        "SELECT day, outcome, status, polls FROM feed_failures WHERE feed_no = $1", loser
+    )
+    yield from write_many(
+        count_failures(f"VALUES ({slots(5)})"),
+        [(day, winner, *rest) for day, *rest in failed],
+    )
+    yield from write("DELETE FROM feed_failures WHERE feed_no = $1", loser)
+    yield from write("DELETE FROM feed_days WHERE feed_no = $1", loser)
+
+
+def _summed_column(name: str) -> str:
+    if name in _MAXIMA or name in _LAST:
+        return f"max({name}) AS {name}"
+    kind = "double precision" if name in _REALS else "bigint"
+    return f"CAST(sum({name}) AS {kind}) AS {name}"
+
+
+def _summed(found: Iterable[tuple[int, str]]) -> list[tuple[int, Totals]]:
+    """The totals of each start, from any number of rows."""
+    by_start: dict[int, list[Totals]] = {}
+    for start, text in found:
+        by_start.setdefault(start, []).append(_totals(text))
+    return [
+        (start, several[0] if len(several) == 1 else sum_totals(several))
+        for start, several in by_start.items()
+    ]
+
+
+def _poll_of(one: Row) -> FetchRecord:
+    (
+        scheduled_at, fetched_at, outcome, http_status, elapsed_ms, wire_length, content_length,
+        entries_new, entries_updated, interval_sec, saved_bytes, retries,
+    ) = one  # fmt: skip
+    return FetchRecord(
+        fetch_id="",
+        feed_id="",
+        scheduled_at=instant(scheduled_at),
+        fetched_at=instant(fetched_at),
+        url="",
+        final_url="",
+        outcome=outcome,
+        http_status=http_status,
+        elapsed_ms=elapsed_ms,
+        wire_length=wire_length,
+        content_length=content_length,
+        entries_new=entries_new,
+        entries_updated=entries_updated,
+        interval_sec=interval_sec,
+        saved_bytes=saved_bytes,
+        retries=retries,
+    )
+
+
+def _host_of(lane_key: str) -> str:
+    """The host of a lane; a large host has several lanes."""
+    return lane_key.partition("#")[0]

@@ -1,0 +1,45 @@
+"""Store protocol: figures of polls, by feed and over all feeds."""
+# Tested in tests/contracts/
+
+from datetime import datetime
+from typing import Protocol
+
+from feedmill.model.figures import (
+    BudgetCounts,
+    FailureCount,
+    FeedCounts,
+    FeedRank,
+    FiguresAt,
+    TopBy,
+    TotalsAt,
+)
+
+
+class FigureStore(Protocol):
+    """Figures that were committed with the polls; spans without polls are left out."""
+
+    async def feed_days(
+        self, feed_id: str, *, since: datetime, until: datetime
+    ) -> tuple[FiguresAt, ...]: ...
+    async def feed_hours(
+        self, feed_id: str, *, since: datetime, until: datetime
+    ) -> tuple[FiguresAt, ...]: ...  # as far back as fetches are kept
+    async def feed_failures(
+        self, feed_id: str, *, since: datetime, until: datetime
+    ) -> tuple[FailureCount, ...]: ...  # of whole days
+    async def host_failures(
+        self, *, since: datetime, until: datetime, limit: int = 20
+    ) -> tuple[FailureCount, ...]: ...
+    async def poll_totals(
+        self, *, since: datetime, until: datetime
+    ) -> tuple[TotalsAt, ...]: ...  # by the hour; by the day where hours were compacted
+    async def top_feeds(
+        self, by: TopBy, *, since: datetime, until: datetime, limit: int = 20
+    ) -> tuple[FeedRank, ...]: ...
+    async def feed_counts(self, now: datetime) -> FeedCounts: ...
+    async def budget_counts(
+        self, *, since: datetime, until: datetime, target: float
+    ) -> BudgetCounts: ...
+    async def compact_figures(
+        self, *, now: datetime, hours_until: datetime, days_until: datetime
+    ) -> int: ...
