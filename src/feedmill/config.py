@@ -4,9 +4,13 @@ Names follow the seeds where a seed gives one (002 §6.1 and §8, 003 §6).
 """
 # Tested in tests/unit/adapters/test_settings.py
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from feedmill.model.base import Value
+
+AtLeastOne = Annotated[int, Meta(ge=1)]
 
 
 class ParseLimits(Value):
@@ -154,6 +158,12 @@ class RetentionConfig(Value):
     raw_keep_samples: int = 10  # of each feed: repaired or unreadable, whatever their age
     decisions_keep: int = 100  # of each feed
     fetches_keep_days: int = 30
+    figures_keep_days: AtLeastOne = (
+        180  # of each feed by the day, of all feeds by the hour, then the day
+    )
+    figures_keep_hours_days: AtLeastOne = (
+        35  # of all feeds by the hour; those of one feed are its fetches
+    )
 
 
 class MovesConfig(Value):

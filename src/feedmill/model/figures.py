@@ -22,7 +22,7 @@ PayloadClass = Literal[
     "1MB",  # up to 1,000,000 bytes
     "larger",
 ]
-TopBy = Literal["new", "bytes", "errors", "latency", "lag", "polls", "saved"]
+TopBy = Literal["new", "bytes", "errors", "ours", "latency", "lag", "polls", "saved"]
 
 
 class Figures(Value):
@@ -121,10 +121,34 @@ class FeedCounts(Value):
 
 
 class BudgetCounts(Value):
-    """Feeds by how they stand to the service levels in a span of days."""
+    """Polls and feeds of one day, as far as failures of our own go."""
 
     feeds: int = 0  # that were polled
-    over_budget: int = 0  # too many of their polls failed through our fault
-    late: int = 0  # at least one poll came later than twice the interval
+    over_budget: int = 0  # of them: too many of their polls failed through our fault
     polls: int = 0  # without those that failed through the publisher or the host
     failed_ours: int = 0
+
+
+class Freshness(Value):
+    """Feeds that are polled on time."""
+
+    feeds: int = 0  # not paused
+    late: int = 0  # a poll of the day came later than twice the interval, or one is overdue
+
+
+class StoreSizes(Value):
+    """Bytes on disk: the database, and raw documents as they are stored."""
+
+    database_bytes: int = 0
+    raw_bytes: int = 0
+    raw_documents: int = 0
+
+
+class RestingHost(Value):
+    """A host that is left alone for a while, and why."""
+
+    host: str
+    until: datetime
+    reason: str | None  # None: the ordinary gap between requests
+    failures: int  # in a row
+    feeds: int

@@ -9,8 +9,10 @@ from tests.support.sample_refreshes import (
     HOUR,
     NOON,
     a_refresh,
+    an_entry,
     claim_all,
     new_feed,
+    read,
 )
 
 from feedmill.engine.ports.store import Store
@@ -298,10 +300,61 @@ class TestAllFeeds:
                 await poll(store, theirs, at, outcome="not-found", status=404, late_sec=1000)
                 await poll(store, bad, at, outcome="too-large" if minutes else "unchanged")
 
-            found = await store.budget_counts(since=NOON, until=NOON, target=0.02)
+            found = await store.budget_counts(NOON, target=0.02)
 
-            assert (found.feeds, found.over_budget, found.late) == (3, 1, 1)
+            assert (found.feeds, found.over_budget) == (3, 1)
             assert (found.polls, found.failed_ours) == (10, 4)
+
+        tell(story)
+
+    def test_feeds_are_fresh_unless_late_or_overdue(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            on_time, late, overdue, paused = [await a_feed(store, number) for number in range(1, 5)]
+            await store.change_feed(replace(paused, paused=True))
+            await poll(store, on_time, NOON)
+            await poll(store, late, NOON, late_sec=901)
+            assert overdue.next_poll_at == NOON
+
+            async def counted(minutes: int | None) -> tuple[int, int]:
+                now = None if minutes is None else NOON + timedelta(minutes=minutes)
+                found = await store.freshness(NOON, now=now, initial_interval_sec=900)
+                return found.feeds, found.late
+
+            assert await counted(None) == (3, 1)
+            assert await counted(1) == (3, 1)
+            assert await counted(16) == (3, 2)
+            assert await counted(24 * 60) == (3, 3)
+
+        tell(story)
+
+    def test_hosts_that_rest_are_listed_with_their_reason(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            feed = await a_feed(store, 1, host="tired.example")
+            await a_feed(store, 2)
+            await store.limit_host(feed.url, NOON + HOUR, "rate-limited")
+
+            (resting,) = await store.resting_hosts(NOON)
+
+            assert (resting.host, resting.reason, resting.feeds) == (
+                "tired.example",
+                "rate-limited",
+                1,
+            )
+            assert resting.until == NOON + HOUR
+            assert await store.resting_hosts(NOON + 2 * HOUR) == ()
+
+        tell(story)
+
+    def test_sizes_are_of_the_database_and_the_raw_documents(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            feed = await a_feed(store)
+            changes = await read(store, feed, [an_entry("a")])
+            await store.commit(a_refresh(feed, 1, at=NOON, changes=changes))
+
+            sizes = await store.store_sizes()
+
+            assert sizes.database_bytes > 0
+            assert (sizes.raw_bytes, sizes.raw_documents) == (100, 1)
 
         tell(story)
 

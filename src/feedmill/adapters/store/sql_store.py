@@ -117,6 +117,9 @@ class SqlStore(ABC):
     top_feeds = read(figure_table.top_feeds)
     feed_counts = read(figure_table.feed_counts)
     budget_counts = read(figure_table.budget_counts)
+    freshness = read(figure_table.freshness)
+    store_sizes = read(figure_table.store_sizes)
+    resting_hosts = read(figure_table.resting_hosts)
     compact_figures = write(figure_table.compact_figures)
 
     blob = read(blob_table.blob)

@@ -19,6 +19,7 @@ they spell differently; each runner has its own table of these macros:
     @field(data, name)          a field of a JSON object as text
     @contains(tags, $1)         whether a JSON list of texts contains one
     @lane_host(l)               the host of a lane
+    @database_bytes             the size of the database
     @all_events, @last_seq      the table of all events, and the newest sequence number
 """
 

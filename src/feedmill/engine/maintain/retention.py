@@ -41,10 +41,16 @@ async def purge(services: Services) -> dict[str, int]:
         keep_samples=keep.raw_keep_samples,
     )
     await services.store.delete_blobs(spent)
+    figures = await services.store.compact_figures(
+        now=now,
+        hours_until=now - timedelta(days=keep.figures_keep_hours_days),
+        days_until=now - timedelta(days=keep.figures_keep_days),
+    )
     packed = await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)
     return {
         **gone,
         "documents": len(spent),
+        "figures": figures,
         "packed": packed,
         "segments": await sweep_raw(services.store, services.blobs),
     }

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from feedmill.canonicalise.urls import is_same_site
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict
 from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, SameBody
-from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
+from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.fetch.guard import printable_url
 from feedmill.fetch.headers import redact_headers
 from feedmill.fetch.redirects import permanent_target

@@ -10,6 +10,9 @@ from feedmill.model.figures import (
     FeedCounts,
     FeedRank,
     FiguresAt,
+    Freshness,
+    RestingHost,
+    StoreSizes,
     TopBy,
     TotalsAt,
 )
@@ -37,9 +40,12 @@ class FigureStore(Protocol):
         self, by: TopBy, *, since: datetime, until: datetime, limit: int = 20
     ) -> tuple[FeedRank, ...]: ...
     async def feed_counts(self, now: datetime) -> FeedCounts: ...
-    async def budget_counts(
-        self, *, since: datetime, until: datetime, target: float
-    ) -> BudgetCounts: ...
+    async def budget_counts(self, day: datetime, *, target: float) -> BudgetCounts: ...
+    async def freshness(
+        self, day: datetime, *, now: datetime | None, initial_interval_sec: float
+    ) -> Freshness: ...  # None: only what was late on that day, not what is overdue
+    async def store_sizes(self) -> StoreSizes: ...
+    async def resting_hosts(self, now: datetime, *, limit: int = 20) -> tuple[RestingHost, ...]: ...
     async def compact_figures(
         self, *, now: datetime, hours_until: datetime, days_until: datetime
     ) -> int: ...

@@ -2,9 +2,11 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypedDict, TypeVar
 
-from feedmill.engine.service import jobs, queries, subscriptions
+from feedmill.engine.service import figures, jobs, queries, subscriptions
+from feedmill.engine.service.service_levels import service_levels as levels
+from feedmill.engine.service.status import status as engine_status
 from feedmill.errors import SeveralFeedsError, UsageError
 from feedmill.interfaces.grpc.event_stream import parse_event_request, watch_events
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
@@ -13,6 +15,7 @@ from feedmill.interfaces.grpc.messages import (
     added_message,
     canonical_message,
     choices_message,
+    convert_checked,
     decisions_message,
     events_message,
     fetch_message,
@@ -24,6 +27,7 @@ from feedmill.interfaces.grpc.messages import (
     read_change,
     read_wish,
 )
+from feedmill.model.figures import Granularity, TopBy
 from feedmill.model.page import EntryFilter
 from feedmill.publish.shapes import CanonicalWish, FeedChange, FeedWish
 
@@ -36,6 +40,14 @@ class _Paged(Protocol):
     items: Any
 
     def ByteSize(self) -> int: ...  # noqa: N802  # protobuf's name
+
+
+class _Granular(TypedDict):
+    granularity: Granularity
+
+
+class _Ranked(TypedDict):
+    by: TopBy
 
 
 P = TypeVar("P", bound=_Paged)
@@ -92,6 +104,61 @@ async def schedule(request: pb.ScheduleRequest, room: CallContext) -> pb.Decisio
 async def health(request: pb.FeedRequest, room: CallContext) -> pb.FeedHealth:
     """The health of a feed."""
     return message_of(pb.FeedHealth, await queries.health(request.id, room.services))
+
+
+async def feed_stats(request: pb.FeedStatsRequest, room: CallContext) -> pb.FeedFigures:
+    """The figures of a feed."""
+    found = await figures.feed_figures(
+        request.id,
+        room.services,
+        since=optional_instant(request, "since"),
+        until=optional_instant(request, "until"),
+        granularity=convert_checked({"granularity": request.granularity or "day"}, _Granular)[
+            "granularity"
+        ],
+    )
+    return message_of(pb.FeedFigures, found)
+
+
+# figures
+
+
+async def total_figures(request: pb.FiguresRequest, room: CallContext) -> pb.TotalFigures:
+    """The figures of all feeds."""
+    found = await figures.total_figures(
+        room.services,
+        since=optional_instant(request, "since"),
+        until=optional_instant(request, "until"),
+        granularity=convert_checked({"granularity": request.granularity or "hour"}, _Granular)[
+            "granularity"
+        ],
+    )
+    return message_of(pb.TotalFigures, found)
+
+
+async def top_feeds(request: pb.TopFeedsRequest, room: CallContext) -> pb.TopFeeds:
+    """The feeds with the most of something."""
+    found = await figures.top_feeds(
+        convert_checked({"by": request.by or "new"}, _Ranked)["by"],
+        room.services,
+        since=optional_instant(request, "since"),
+        until=optional_instant(request, "until"),
+        limit=optional_field(request, "limit"),
+    )
+    return message_of(pb.TopFeeds, found)
+
+
+async def service_levels(
+    request: pb.ServiceLevelsRequest, room: CallContext
+) -> pb.ServiceLevelsReply:
+    """The service levels of a day."""
+    found = await levels(room.services, day=optional_instant(request, "day"))
+    return message_of(pb.ServiceLevelsReply, found)
+
+
+async def status(_: pb.StatusRequest, room: CallContext) -> pb.StatusReply:
+    """The status of the whole engine."""
+    return message_of(pb.StatusReply, await engine_status(room.services))
 
 
 # entries
@@ -230,6 +297,11 @@ GRPC_METHODS: Final[GrpcMethods] = {
     "Feeds/Refetch": GrpcMethod("write", refetch),
     "Feeds/Schedule": GrpcMethod("read", schedule),
     "Feeds/Health": GrpcMethod("read", health),
+    "Feeds/Stats": GrpcMethod("read", feed_stats),
+    "Figures/Get": GrpcMethod("read", total_figures),
+    "Figures/Top": GrpcMethod("read", top_feeds),
+    "Figures/ServiceLevels": GrpcMethod("read", service_levels),
+    "Figures/Status": GrpcMethod("read", status),
     "Entries/List": GrpcMethod("read", list_entries),
     "Entries/Get": GrpcMethod("read", get_entry),
     "Entries/Revisions": GrpcMethod("read", revisions),

@@ -9,6 +9,7 @@ from litestar.di import NamedDependency
 from litestar.params import PathParameter, QueryParameter
 
 from feedmill.interfaces.rest.problems import RequestError
+from feedmill.model.figures import Granularity, TopBy
 from feedmill.model.page import EntryFilter
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.publish.shapes import MAX_SEQ
@@ -56,6 +57,13 @@ CategoryQuery = Annotated[
 FeedsQuery = Annotated[
     list[str] | None, QueryParameter(description="Only entries of this feed; repeatable.")
 ]
+RangeSince = Annotated[str | None, QueryParameter(description=f"From this time on: {_MOMENT}")]
+RangeUntil = Annotated[str | None, QueryParameter(description=f"Before this time: {_MOMENT}")]
+GranularityQuery = Annotated[
+    Granularity, QueryParameter(description="Figures by the hour or by the day.")
+]
+TopByQuery = Annotated[TopBy, QueryParameter(description="What the feeds are ordered by.")]
+DayQuery = Annotated[str | None, QueryParameter(description="A day in UTC. Default: today.")]
 QueryFilter = NamedDependency[EntryFilter]
 
 
@@ -87,17 +95,18 @@ def entry_filter(
         feed_ids=None if feeds is None else tuple(feeds),
         tag=tag,
         category=category,
-        since=_moment(since, "since"),
-        until=_moment(until, "until"),
+        since=moment(since, "since"),
+        until=moment(until, "until"),
         text=text,
     )
 
 
-def _moment(text: str | None, name: str) -> datetime | None:
+def moment(text: str | None, name: str) -> datetime | None:
+    """The time of a parameter; problem 400 when it is none."""
     if text is None:
         return None
-    moment = parse_date(text[:100])
-    if moment is None:
+    found = parse_date(text[:100])
+    if found is None:
         detail = f"{name}: {text[:100]!r} is not a time; use a format like 2025-10-14T09:30:00Z"
         raise RequestError(code="bad-parameter", detail=detail)
-    return moment
+    return found

@@ -15,7 +15,8 @@ from feedmill.model.canonical import Asked, Candidate, Canonical, FoundFeed
 from feedmill.model.entry import Author, EntryEnclosure
 from feedmill.model.event import Event, RawRef, Revision, StoredEntry
 from feedmill.model.fetch import Hop
-from feedmill.publish import move_shapes, shapes
+from feedmill.model.figures import FeedCounts, StoreSizes
+from feedmill.publish import figure_shapes, move_shapes, shapes
 
 # The version of the compiler is no part of what it says.
 VERSION = re.compile(r"Protobuf Python Version: .*|(?<=PUBLIC,\n)(    \d+,\n){3}")
@@ -52,6 +53,21 @@ PAIRS: dict[str, tuple[type[msgspec.Struct], dict[str, str]]] = {
     "EventPage": (shapes.EventPage, {}),
     "Event": (Event, {"data": "data_json"}),
     "Fetch": (shapes.FetchShape, {}),
+    "FeedFigures": (figure_shapes.FeedFigures, {}),
+    "TotalFigures": (figure_shapes.TotalFigures, {}),
+    "FiguresPoint": (figure_shapes.FiguresPoint, {}),
+    "PollFigures": (figure_shapes.FiguresShape, {}),
+    "Failure": (figure_shapes.FailureShape, {}),
+    "OutcomeCount": (figure_shapes.OutcomeCount, {}),
+    "Latency": (figure_shapes.LatencyShape, {}),
+    "TopFeeds": (figure_shapes.TopFeeds, {}),
+    "RankedFeed": (figure_shapes.RankShape, {}),
+    "ServiceLevelsReply": (figure_shapes.ServiceLevels, {}),
+    "ServiceLevel": (figure_shapes.LevelShape, {}),
+    "StatusReply": (figure_shapes.StatusShape, {}),
+    "FeedCounts": (FeedCounts, {}),
+    "HostRest": (figure_shapes.HostRest, {}),
+    "StoreSizes": (StoreSizes, {}),
     "Hop": (Hop, {}),
     "Candidate": (Candidate, {}),
     "Asked": (Asked, {}),

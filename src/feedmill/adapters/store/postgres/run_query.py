@@ -52,6 +52,7 @@ MACROS: Final[Macros] = {
     "field": lambda column, name: f"({column}::jsonb ->> '{name}')",
     "contains": lambda column, text: f"{column}::jsonb ? {text}",
     "lane_host": lambda lane: f"{lane}.host",
+    "database_bytes": "pg_database_size(current_database())",
     "all_events": "(SELECT type, feed_id, data FROM events"
     " UNION ALL SELECT type, feed_id, data FROM outbox)",
     "last_seq": "(SELECT seq FROM log_head)",

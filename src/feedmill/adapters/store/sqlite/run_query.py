@@ -47,6 +47,7 @@ MACROS: Final[Macros] = {
     "field": lambda column, name: f"json_extract({column}, '$.{name}')",
     "contains": lambda column, text: f"{text} IN (SELECT value FROM json_each({column}))",
     "lane_host": lambda lane: f"{lane}.lane_key",
+    "database_bytes": "(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)",
     "all_events": "outbox",
     "last_seq": "(SELECT coalesce(max(seq), 0) FROM outbox)",
 }

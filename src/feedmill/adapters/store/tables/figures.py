@@ -26,6 +26,9 @@ from feedmill.model.figures import (
     FeedRank,
     Figures,
     FiguresAt,
+    Freshness,
+    RestingHost,
+    StoreSizes,
     TopBy,
     Totals,
     TotalsAt,
@@ -222,6 +225,7 @@ _RANKS: Final[dict[TopBy, str]] = {
     "new": "sum(entries_new)",
     "bytes": "sum(bytes_in)",
     "errors": "sum(failed_ours + failed_theirs + failed_host)",
+    "ours": "sum(failed_ours)",
     "latency": "sum(elapsed_ms) * 1.0 / sum(polls)",
     "lag": "max(lag_max)",
     "polls": "sum(polls)",
@@ -278,20 +282,66 @@ def feed_counts(now: datetime) -> Query[FeedCounts]:
     return FeedCounts(**dict(zip(FeedCounts.__struct_fields__, found or (), strict=True)))
 
 
-def budget_counts(*, since: datetime, until: datetime, target: float) -> Query[BudgetCounts]:
-    """Feeds by how they stand to the service levels, over whole days."""
-    counted = "polls - failed_theirs - failed_host"
+def budget_counts(day: datetime, *, target: float) -> Query[BudgetCounts]:
+    """Polls of one day that count for the error budget, and feeds that used up more than `target`."""
     found = yield from row(
-        "SELECT count(*), count(CASE WHEN ours > $3 * counted THEN 1 END),"
-        " count(CASE WHEN late > 0 THEN 1 END), CAST(coalesce(sum(counted), 0) AS bigint),"
-        " CAST(coalesce(sum(ours), 0) AS bigint) FROM"
-        f" (SELECT feed_no, sum({counted}) AS counted, sum(failed_ours) AS ours, sum(late) AS late"
-        " FROM feed_figures WHERE day >= $1 AND day <= $2 GROUP BY feed_no) x",
-        day_of(since),
-        day_of(until),
+        "SELECT count(*), count(CASE WHEN ours > $2 * counted THEN 1 END),"
+        " CAST(coalesce(sum(counted), 0) AS bigint), CAST(coalesce(sum(ours), 0) AS bigint) FROM"
+        " (SELECT feed_no, sum(polls - failed_theirs - failed_host) AS counted,"
+        " sum(failed_ours) AS ours FROM feed_figures WHERE day = $1 GROUP BY feed_no) x",
+        day_of(day),
         target,
     )
     return BudgetCounts(**dict(zip(BudgetCounts.__struct_fields__, found or (), strict=True)))
+
+
+def freshness(
+    day: datetime, *, now: datetime | None, initial_interval_sec: float
+) -> Query[Freshness]:
+    """Feeds of which a poll of the day was late, or is overdue at `now`.
+
+    A feed that was never polled waits for the initial interval.
+    """
+    found = yield from row(
+        "SELECT count(*), count(CASE WHEN x.late > 0 OR s.next_run_at"
+        " + coalesce(s.today_interval_sec, $3) * 1000000 < $2 THEN 1 END) FROM feed_sched s"
+        " LEFT JOIN (SELECT feed_no, sum(late) AS late FROM feed_figures WHERE day = $1"
+        " GROUP BY feed_no) x ON x.feed_no = s.feed_no WHERE s.paused = 0",
+        day_of(day),
+        0 if now is None else micros(now),
+        float(initial_interval_sec),
+    )
+    return Freshness(**dict(zip(Freshness.__struct_fields__, found or (), strict=True)))
+
+
+def store_sizes() -> Query[StoreSizes]:
+    """Bytes of the database and of the raw documents."""
+    found = yield from row(
+        "SELECT @database_bytes, CAST(coalesce(sum(length), 0) AS bigint), count(*) FROM blobs"
+    )
+    return StoreSizes(**dict(zip(StoreSizes.__struct_fields__, found or (), strict=True)))
+
+
+def resting_hosts(now: datetime, *, limit: int = 20) -> Query[tuple[RestingHost, ...]]:
+    """Hosts that are left alone for a reason, those with the most feeds first."""
+    found = yield from rows(
+        "SELECT l.lane_key, l.next_ok_at, l.blocked_reason, l.failures,"
+        " (SELECT count(*) FROM feed_sched s WHERE s.lane_id = l.lane_id) AS feeds FROM lanes l"
+        " WHERE l.next_ok_at > $1 AND l.blocked_reason IS NOT NULL"
+        " ORDER BY feeds DESC, l.lane_key LIMIT $2",
+        micros(now),
+        limit,
+    )
+    return tuple(
+        RestingHost(
+            host=_host_of(lane_key),
+            until=instant(until),
+            reason=reason,
+            failures=failures,
+            feeds=feeds,
+        )
+        for lane_key, until, reason, failures, feeds in found
+    )
 
 
 # housekeeping

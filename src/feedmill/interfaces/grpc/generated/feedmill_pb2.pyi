@@ -620,7 +620,7 @@ class RawPart(_message.Message):
     def __init__(self, fetch: _Optional[_Union[Fetch, _Mapping]] = ..., offset: _Optional[int] = ..., length: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class Fetch(_message.Message):
-    __slots__ = ("fetch_id", "feed_id", "scheduled_at", "fetched_at", "url", "final_url", "outcome", "http_status", "detail", "request_headers", "response_headers", "hops", "body_sha256", "content_type", "content_length", "wire_length", "elapsed_ms", "entries_seen", "entries_new", "entries_updated", "repairs", "truncated", "trace_id")
+    __slots__ = ("fetch_id", "feed_id", "scheduled_at", "fetched_at", "url", "final_url", "outcome", "http_status", "detail", "request_headers", "response_headers", "hops", "body_sha256", "content_type", "content_length", "wire_length", "elapsed_ms", "entries_seen", "entries_new", "entries_updated", "repairs", "truncated", "trace_id", "interval_sec", "saved_bytes", "retries")
     FETCH_ID_FIELD_NUMBER: _ClassVar[int]
     FEED_ID_FIELD_NUMBER: _ClassVar[int]
     SCHEDULED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -644,6 +644,9 @@ class Fetch(_message.Message):
     REPAIRS_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_FIELD_NUMBER: _ClassVar[int]
     TRACE_ID_FIELD_NUMBER: _ClassVar[int]
+    INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
+    SAVED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RETRIES_FIELD_NUMBER: _ClassVar[int]
     fetch_id: str
     feed_id: str
     scheduled_at: _timestamp_pb2.Timestamp
@@ -667,7 +670,10 @@ class Fetch(_message.Message):
     repairs: _containers.RepeatedScalarFieldContainer[str]
     truncated: bool
     trace_id: str
-    def __init__(self, fetch_id: _Optional[str] = ..., feed_id: _Optional[str] = ..., scheduled_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., outcome: _Optional[str] = ..., http_status: _Optional[int] = ..., detail: _Optional[str] = ..., request_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., response_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., hops: _Optional[_Iterable[_Union[Hop, _Mapping]]] = ..., body_sha256: _Optional[str] = ..., content_type: _Optional[str] = ..., content_length: _Optional[int] = ..., wire_length: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., entries_seen: _Optional[int] = ..., entries_new: _Optional[int] = ..., entries_updated: _Optional[int] = ..., repairs: _Optional[_Iterable[str]] = ..., truncated: _Optional[bool] = ..., trace_id: _Optional[str] = ...) -> None: ...
+    interval_sec: float
+    saved_bytes: int
+    retries: int
+    def __init__(self, fetch_id: _Optional[str] = ..., feed_id: _Optional[str] = ..., scheduled_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., outcome: _Optional[str] = ..., http_status: _Optional[int] = ..., detail: _Optional[str] = ..., request_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., response_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., hops: _Optional[_Iterable[_Union[Hop, _Mapping]]] = ..., body_sha256: _Optional[str] = ..., content_type: _Optional[str] = ..., content_length: _Optional[int] = ..., wire_length: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., entries_seen: _Optional[int] = ..., entries_new: _Optional[int] = ..., entries_updated: _Optional[int] = ..., repairs: _Optional[_Iterable[str]] = ..., truncated: _Optional[bool] = ..., trace_id: _Optional[str] = ..., interval_sec: _Optional[float] = ..., saved_bytes: _Optional[int] = ..., retries: _Optional[int] = ...) -> None: ...
 
 class Hop(_message.Message):
     __slots__ = ("url", "status", "location")
@@ -902,3 +908,324 @@ class Asked(_message.Message):
     verdict: str
     detail: str
     def __init__(self, url: _Optional[str] = ..., role: _Optional[str] = ..., final_url: _Optional[str] = ..., status: _Optional[int] = ..., verdict: _Optional[str] = ..., detail: _Optional[str] = ...) -> None: ...
+
+class FeedStatsRequest(_message.Message):
+    __slots__ = ("id", "since", "until", "granularity")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    GRANULARITY_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    granularity: str
+    def __init__(self, id: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granularity: _Optional[str] = ...) -> None: ...
+
+class FiguresRequest(_message.Message):
+    __slots__ = ("since", "until", "granularity")
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    GRANULARITY_FIELD_NUMBER: _ClassVar[int]
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    granularity: str
+    def __init__(self, since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granularity: _Optional[str] = ...) -> None: ...
+
+class FeedFigures(_message.Message):
+    __slots__ = ("feed_id", "granularity", "since", "until", "total", "points", "failures")
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    GRANULARITY_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_FIELD_NUMBER: _ClassVar[int]
+    feed_id: str
+    granularity: str
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    total: PollFigures
+    points: _containers.RepeatedCompositeFieldContainer[FiguresPoint]
+    failures: _containers.RepeatedCompositeFieldContainer[Failure]
+    def __init__(self, feed_id: _Optional[str] = ..., granularity: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., total: _Optional[_Union[PollFigures, _Mapping]] = ..., points: _Optional[_Iterable[_Union[FiguresPoint, _Mapping]]] = ..., failures: _Optional[_Iterable[_Union[Failure, _Mapping]]] = ...) -> None: ...
+
+class TotalFigures(_message.Message):
+    __slots__ = ("granularity", "since", "until", "total", "points", "outcomes", "failures", "latency", "new_entries")
+    class NewEntriesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    GRANULARITY_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    OUTCOMES_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_FIELD_NUMBER: _ClassVar[int]
+    LATENCY_FIELD_NUMBER: _ClassVar[int]
+    NEW_ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    granularity: str
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    total: PollFigures
+    points: _containers.RepeatedCompositeFieldContainer[FiguresPoint]
+    outcomes: _containers.RepeatedCompositeFieldContainer[OutcomeCount]
+    failures: _containers.RepeatedCompositeFieldContainer[Failure]
+    latency: _containers.RepeatedCompositeFieldContainer[Latency]
+    new_entries: _containers.ScalarMap[str, int]
+    def __init__(self, granularity: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., total: _Optional[_Union[PollFigures, _Mapping]] = ..., points: _Optional[_Iterable[_Union[FiguresPoint, _Mapping]]] = ..., outcomes: _Optional[_Iterable[_Union[OutcomeCount, _Mapping]]] = ..., failures: _Optional[_Iterable[_Union[Failure, _Mapping]]] = ..., latency: _Optional[_Iterable[_Union[Latency, _Mapping]]] = ..., new_entries: _Optional[_Mapping[str, int]] = ...) -> None: ...
+
+class FiguresPoint(_message.Message):
+    __slots__ = ("start", "figures")
+    START_FIELD_NUMBER: _ClassVar[int]
+    FIGURES_FIELD_NUMBER: _ClassVar[int]
+    start: _timestamp_pb2.Timestamp
+    figures: PollFigures
+    def __init__(self, start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., figures: _Optional[_Union[PollFigures, _Mapping]] = ...) -> None: ...
+
+class PollFigures(_message.Message):
+    __slots__ = ("polls", "fresh", "unchanged", "same_body", "failed", "failed_ours", "failed_theirs", "failed_host", "success_rate", "not_modified_rate", "bytes_in", "bytes_decoded", "bytes_saved", "compression_ratio", "entries_new", "entries_updated", "new_per_poll", "latency_ms", "latency_max_ms", "lag", "lag_max", "late", "retries", "interval_sec", "ewma_sec")
+    POLLS_FIELD_NUMBER: _ClassVar[int]
+    FRESH_FIELD_NUMBER: _ClassVar[int]
+    UNCHANGED_FIELD_NUMBER: _ClassVar[int]
+    SAME_BODY_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_OURS_FIELD_NUMBER: _ClassVar[int]
+    FAILED_THEIRS_FIELD_NUMBER: _ClassVar[int]
+    FAILED_HOST_FIELD_NUMBER: _ClassVar[int]
+    SUCCESS_RATE_FIELD_NUMBER: _ClassVar[int]
+    NOT_MODIFIED_RATE_FIELD_NUMBER: _ClassVar[int]
+    BYTES_IN_FIELD_NUMBER: _ClassVar[int]
+    BYTES_DECODED_FIELD_NUMBER: _ClassVar[int]
+    BYTES_SAVED_FIELD_NUMBER: _ClassVar[int]
+    COMPRESSION_RATIO_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_NEW_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_UPDATED_FIELD_NUMBER: _ClassVar[int]
+    NEW_PER_POLL_FIELD_NUMBER: _ClassVar[int]
+    LATENCY_MS_FIELD_NUMBER: _ClassVar[int]
+    LATENCY_MAX_MS_FIELD_NUMBER: _ClassVar[int]
+    LAG_FIELD_NUMBER: _ClassVar[int]
+    LAG_MAX_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
+    RETRIES_FIELD_NUMBER: _ClassVar[int]
+    INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
+    EWMA_SEC_FIELD_NUMBER: _ClassVar[int]
+    polls: int
+    fresh: int
+    unchanged: int
+    same_body: int
+    failed: int
+    failed_ours: int
+    failed_theirs: int
+    failed_host: int
+    success_rate: float
+    not_modified_rate: float
+    bytes_in: int
+    bytes_decoded: int
+    bytes_saved: int
+    compression_ratio: float
+    entries_new: int
+    entries_updated: int
+    new_per_poll: float
+    latency_ms: float
+    latency_max_ms: int
+    lag: float
+    lag_max: float
+    late: int
+    retries: int
+    interval_sec: float
+    ewma_sec: float
+    def __init__(self, polls: _Optional[int] = ..., fresh: _Optional[int] = ..., unchanged: _Optional[int] = ..., same_body: _Optional[int] = ..., failed: _Optional[int] = ..., failed_ours: _Optional[int] = ..., failed_theirs: _Optional[int] = ..., failed_host: _Optional[int] = ..., success_rate: _Optional[float] = ..., not_modified_rate: _Optional[float] = ..., bytes_in: _Optional[int] = ..., bytes_decoded: _Optional[int] = ..., bytes_saved: _Optional[int] = ..., compression_ratio: _Optional[float] = ..., entries_new: _Optional[int] = ..., entries_updated: _Optional[int] = ..., new_per_poll: _Optional[float] = ..., latency_ms: _Optional[float] = ..., latency_max_ms: _Optional[int] = ..., lag: _Optional[float] = ..., lag_max: _Optional[float] = ..., late: _Optional[int] = ..., retries: _Optional[int] = ..., interval_sec: _Optional[float] = ..., ewma_sec: _Optional[float] = ...) -> None: ...
+
+class Failure(_message.Message):
+    __slots__ = ("outcome", "status", "fault", "count", "host", "feeds")
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    FAULT_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    FEEDS_FIELD_NUMBER: _ClassVar[int]
+    outcome: str
+    status: int
+    fault: str
+    count: int
+    host: str
+    feeds: int
+    def __init__(self, outcome: _Optional[str] = ..., status: _Optional[int] = ..., fault: _Optional[str] = ..., count: _Optional[int] = ..., host: _Optional[str] = ..., feeds: _Optional[int] = ...) -> None: ...
+
+class OutcomeCount(_message.Message):
+    __slots__ = ("outcome", "status", "fault", "count")
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    FAULT_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    outcome: str
+    status: int
+    fault: str
+    count: int
+    def __init__(self, outcome: _Optional[str] = ..., status: _Optional[int] = ..., fault: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
+
+class Latency(_message.Message):
+    __slots__ = ("payload", "polls", "p50_ms", "p95_ms", "p99_ms")
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    POLLS_FIELD_NUMBER: _ClassVar[int]
+    P50_MS_FIELD_NUMBER: _ClassVar[int]
+    P95_MS_FIELD_NUMBER: _ClassVar[int]
+    P99_MS_FIELD_NUMBER: _ClassVar[int]
+    payload: str
+    polls: int
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    def __init__(self, payload: _Optional[str] = ..., polls: _Optional[int] = ..., p50_ms: _Optional[float] = ..., p95_ms: _Optional[float] = ..., p99_ms: _Optional[float] = ...) -> None: ...
+
+class TopFeedsRequest(_message.Message):
+    __slots__ = ("by", "since", "until", "limit")
+    BY_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    by: str
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    limit: int
+    def __init__(self, by: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class TopFeeds(_message.Message):
+    __slots__ = ("by", "since", "until", "items")
+    BY_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    by: str
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    items: _containers.RepeatedCompositeFieldContainer[RankedFeed]
+    def __init__(self, by: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., items: _Optional[_Iterable[_Union[RankedFeed, _Mapping]]] = ...) -> None: ...
+
+class RankedFeed(_message.Message):
+    __slots__ = ("feed_id", "url", "title", "host", "value", "figures")
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    FIGURES_FIELD_NUMBER: _ClassVar[int]
+    feed_id: str
+    url: str
+    title: str
+    host: str
+    value: float
+    figures: PollFigures
+    def __init__(self, feed_id: _Optional[str] = ..., url: _Optional[str] = ..., title: _Optional[str] = ..., host: _Optional[str] = ..., value: _Optional[float] = ..., figures: _Optional[_Union[PollFigures, _Mapping]] = ...) -> None: ...
+
+class ServiceLevelsRequest(_message.Message):
+    __slots__ = ("day",)
+    DAY_FIELD_NUMBER: _ClassVar[int]
+    day: _timestamp_pb2.Timestamp
+    def __init__(self, day: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ServiceLevelsReply(_message.Message):
+    __slots__ = ("day", "levels")
+    DAY_FIELD_NUMBER: _ClassVar[int]
+    LEVELS_FIELD_NUMBER: _ClassVar[int]
+    day: _timestamp_pb2.Timestamp
+    levels: _containers.RepeatedCompositeFieldContainer[ServiceLevel]
+    def __init__(self, day: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., levels: _Optional[_Iterable[_Union[ServiceLevel, _Mapping]]] = ...) -> None: ...
+
+class ServiceLevel(_message.Message):
+    __slots__ = ("name", "target", "value", "met", "words", "payload", "measured", "missed")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    MET_FIELD_NUMBER: _ClassVar[int]
+    WORDS_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    MEASURED_FIELD_NUMBER: _ClassVar[int]
+    MISSED_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    target: float
+    value: float
+    met: bool
+    words: str
+    payload: str
+    measured: int
+    missed: int
+    def __init__(self, name: _Optional[str] = ..., target: _Optional[float] = ..., value: _Optional[float] = ..., met: _Optional[bool] = ..., words: _Optional[str] = ..., payload: _Optional[str] = ..., measured: _Optional[int] = ..., missed: _Optional[int] = ...) -> None: ...
+
+class StatusRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class StatusReply(_message.Message):
+    __slots__ = ("at", "feeds", "since", "recent", "failures", "resting_hosts", "sizes", "levels", "advice")
+    AT_FIELD_NUMBER: _ClassVar[int]
+    FEEDS_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    RECENT_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_FIELD_NUMBER: _ClassVar[int]
+    RESTING_HOSTS_FIELD_NUMBER: _ClassVar[int]
+    SIZES_FIELD_NUMBER: _ClassVar[int]
+    LEVELS_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_FIELD_NUMBER: _ClassVar[int]
+    at: _timestamp_pb2.Timestamp
+    feeds: FeedCounts
+    since: _timestamp_pb2.Timestamp
+    recent: PollFigures
+    failures: _containers.RepeatedCompositeFieldContainer[Failure]
+    resting_hosts: _containers.RepeatedCompositeFieldContainer[HostRest]
+    sizes: StoreSizes
+    levels: _containers.RepeatedCompositeFieldContainer[ServiceLevel]
+    advice: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., feeds: _Optional[_Union[FeedCounts, _Mapping]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recent: _Optional[_Union[PollFigures, _Mapping]] = ..., failures: _Optional[_Iterable[_Union[Failure, _Mapping]]] = ..., resting_hosts: _Optional[_Iterable[_Union[HostRest, _Mapping]]] = ..., sizes: _Optional[_Union[StoreSizes, _Mapping]] = ..., levels: _Optional[_Iterable[_Union[ServiceLevel, _Mapping]]] = ..., advice: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class FeedCounts(_message.Message):
+    __slots__ = ("feeds", "paused", "active", "backing_off", "suspect", "gone", "never_polled", "due", "late", "held")
+    FEEDS_FIELD_NUMBER: _ClassVar[int]
+    PAUSED_FIELD_NUMBER: _ClassVar[int]
+    ACTIVE_FIELD_NUMBER: _ClassVar[int]
+    BACKING_OFF_FIELD_NUMBER: _ClassVar[int]
+    SUSPECT_FIELD_NUMBER: _ClassVar[int]
+    GONE_FIELD_NUMBER: _ClassVar[int]
+    NEVER_POLLED_FIELD_NUMBER: _ClassVar[int]
+    DUE_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
+    HELD_FIELD_NUMBER: _ClassVar[int]
+    feeds: int
+    paused: int
+    active: int
+    backing_off: int
+    suspect: int
+    gone: int
+    never_polled: int
+    due: int
+    late: int
+    held: int
+    def __init__(self, feeds: _Optional[int] = ..., paused: _Optional[int] = ..., active: _Optional[int] = ..., backing_off: _Optional[int] = ..., suspect: _Optional[int] = ..., gone: _Optional[int] = ..., never_polled: _Optional[int] = ..., due: _Optional[int] = ..., late: _Optional[int] = ..., held: _Optional[int] = ...) -> None: ...
+
+class HostRest(_message.Message):
+    __slots__ = ("host", "until", "reason", "failures", "feeds")
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_FIELD_NUMBER: _ClassVar[int]
+    FEEDS_FIELD_NUMBER: _ClassVar[int]
+    host: str
+    until: _timestamp_pb2.Timestamp
+    reason: str
+    failures: int
+    feeds: int
+    def __init__(self, host: _Optional[str] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., failures: _Optional[int] = ..., feeds: _Optional[int] = ...) -> None: ...
+
+class StoreSizes(_message.Message):
+    __slots__ = ("database_bytes", "raw_bytes", "raw_documents")
+    DATABASE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RAW_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RAW_DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    database_bytes: int
+    raw_bytes: int
+    raw_documents: int
+    def __init__(self, database_bytes: _Optional[int] = ..., raw_bytes: _Optional[int] = ..., raw_documents: _Optional[int] = ...) -> None: ...

@@ -4,22 +4,27 @@
 from litestar import Response, Router, delete, get, patch, post
 from litestar.response import Stream
 
-from feedmill.engine.service import documents, queries, subscriptions
+from feedmill.engine.service import documents, figures, queries, subscriptions
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import (
     Cursor,
     DiffFetch,
     FeedId,
+    GranularityQuery,
     Limit,
+    RangeSince,
+    RangeUntil,
     Since,
     TagIs,
     TextQuery,
     Until,
     entry_filter,
+    moment,
 )
 from feedmill.interfaces.rest.responses import json_response, list_response, read_json
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.model.document_diff import FetchDiff
+from feedmill.publish.figure_shapes import FeedFigures
 from feedmill.publish.shapes import (
     AddedFeed,
     DecisionPage,
@@ -138,6 +143,28 @@ async def schedule(
     return await list_response(request, lambda _: queries.schedule(feed_id, services, limit=limit))
 
 
+@get(
+    "/{feed_id:str}/stats",
+    **describe("getFeedStats", "read", FeedFigures, "not-found", "bad-parameter"),
+)
+async def stats(
+    request: AnyRequest,
+    feed_id: FeedId,
+    since: RangeSince = None,
+    until: RangeUntil = None,
+    granularity: GranularityQuery = "day",
+) -> Response[bytes]:
+    """Figures of one feed by the hour or day: polls, failures, bytes, latency, lag."""
+    found = await figures.feed_figures(
+        feed_id,
+        services_of(request),
+        since=moment(since, "since"),
+        until=moment(until, "until"),
+        granularity=granularity,
+    )
+    return json_response(request, found)
+
+
 @get("/{feed_id:str}/health", **describe("getHealth", "read", HealthShape, "not-found"))
 async def health(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
     """Get the health of the feed: problem, since when, attempts, next poll."""
@@ -170,6 +197,7 @@ feed_routes = Router(
         refetch,
         list_entries,
         schedule,
+        stats,
         health,
         diff,
     ],

@@ -1,19 +1,31 @@
-"""Routes /healthz, /readyz, /metrics, /stats, /openapi.json, /docs and /problems."""
+"""Routes /healthz, /readyz, /metrics, /stats, /service-levels, /status, /openapi.json, /docs and /problems."""
 # Tested in tests/integration/interfaces/rest/
 
 import asyncio
 
 from litestar import Response, Router, get
 
-from feedmill.engine.service import queries
+from feedmill.engine.service import figures, queries
+from feedmill.engine.service.service_levels import service_levels as levels
+from feedmill.engine.service.status import status as engine_status
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.openapi_page import POLICY
-from feedmill.interfaces.rest.parameters import ProblemCode
+from feedmill.interfaces.rest.parameters import (
+    DayQuery,
+    GranularityQuery,
+    Limit,
+    ProblemCode,
+    RangeSince,
+    RangeUntil,
+    TopByQuery,
+    moment,
+)
 from feedmill.interfaces.rest.problems import PROBLEM_KINDS, RequestError
 from feedmill.interfaces.rest.responses import bytes_response, json_response
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.observe.metrics import METRICS_TYPE
-from feedmill.publish.shapes import Counts, Problem, Ready
+from feedmill.publish.figure_shapes import ServiceLevels, Stats, StatusShape, TopFeeds
+from feedmill.publish.shapes import Problem, Ready
 
 _PLAIN = "text/plain"
 _HTML = "text/html"
@@ -48,10 +60,53 @@ async def metrics(request: AnyRequest) -> Response[bytes]:
     return Response(page, media_type=kind, headers={"Cache-Control": "no-store", "Vary": "Accept"})
 
 
-@get("/stats", **describe("getStats", "read", Counts))
-async def stats(request: AnyRequest) -> Response[bytes]:
-    """Count feeds, entries, fetches and events."""
-    return json_response(request, await queries.counts(services_of(request)))
+@get("/stats", **describe("getStats", "read", Stats, "bad-parameter"))
+async def stats(
+    request: AnyRequest,
+    since: RangeSince = None,
+    until: RangeUntil = None,
+    granularity: GranularityQuery = "hour",
+) -> Response[bytes]:
+    """Count feeds, entries, fetches and events; figures of all feeds by the hour or day."""
+    found = await figures.stats(
+        services_of(request),
+        since=moment(since, "since"),
+        until=moment(until, "until"),
+        granularity=granularity,
+    )
+    return json_response(request, found)
+
+
+@get("/stats/top", **describe("getTopFeeds", "read", TopFeeds, "bad-parameter"))
+async def top(
+    request: AnyRequest,
+    by: TopByQuery = "new",
+    since: RangeSince = None,
+    until: RangeUntil = None,
+    limit: Limit = None,
+) -> Response[bytes]:
+    """Rank feeds by new entries, bytes, errors, latency or lag, over whole days."""
+    found = await figures.top_feeds(
+        by,
+        services_of(request),
+        since=moment(since, "since"),
+        until=moment(until, "until"),
+        limit=limit,
+    )
+    return json_response(request, found)
+
+
+@get("/service-levels", **describe("getServiceLevels", "read", ServiceLevels, "bad-parameter"))
+async def service_levels(request: AnyRequest, day: DayQuery = None) -> Response[bytes]:
+    """Service levels of a day: latency, failed fetches, feeds polled on time."""
+    return json_response(request, await levels(services_of(request), day=moment(day, "day")))
+
+
+@get("/status", **describe("getStatus", "read", StatusShape, conditional=False))
+async def status(request: AnyRequest) -> Response[bytes]:
+    """The whole engine at a glance: feeds, recent polls, resting hosts, sizes, what to do next."""
+    found = await engine_status(services_of(request))
+    return json_response(request, found, headers={"Cache-Control": "no-store"})
 
 
 @get("/openapi.json", **describe("getDocument", None, dict))
@@ -78,5 +133,18 @@ async def problem(request: AnyRequest, code: ProblemCode) -> Response[bytes]:
 
 
 care_routes = Router(
-    "/", tags=["care"], route_handlers=[healthz, readyz, metrics, stats, openapi, docs, problem]
+    "/",
+    tags=["care"],
+    route_handlers=[
+        healthz,
+        readyz,
+        metrics,
+        stats,
+        top,
+        service_levels,
+        status,
+        openapi,
+        docs,
+        problem,
+    ],
 )

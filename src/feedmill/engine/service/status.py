@@ -1,0 +1,82 @@
+"""The whole engine on one screen: feeds, recent polls, hosts that rest, sizes, service levels, advice."""
+# Tested in tests/integration/engine/service/test_status.py
+
+from datetime import timedelta
+from typing import Final
+
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.figure_shapes import failure_shape, figures_shape, host_rest
+from feedmill.engine.service.service_levels import service_levels
+from feedmill.fetch.figures import sum_totals
+from feedmill.model.figures import FeedCounts
+from feedmill.publish.figure_shapes import FailureShape, HostRest, LevelShape, StatusShape
+
+_HOUR: Final = timedelta(hours=1)
+_SHOWN: Final = 10
+
+
+async def status(services: Services) -> StatusShape:
+    """What is going on, since the beginning of the hour before this one."""
+    store, now = services.store, services.clock.now()
+    since = now.replace(minute=0, second=0, microsecond=0) - _HOUR
+    feeds = await store.feed_counts(now)
+    recent = sum_totals(
+        one.totals for one in await store.poll_totals(since=since, until=now + _HOUR)
+    )
+    failures = tuple(
+        map(failure_shape, await store.host_failures(since=now, until=now, limit=_SHOWN))
+    )
+    resting = tuple(map(host_rest, await store.resting_hosts(now, limit=_SHOWN)))
+    levels = (await service_levels(services)).levels
+    return StatusShape(
+        at=now,
+        feeds=feeds,
+        since=since,
+        recent=figures_shape(recent.figures),
+        failures=failures,
+        resting_hosts=resting,
+        sizes=await store.store_sizes(),
+        levels=levels,
+        advice=_advice(feeds, recent.figures.polls, failures, resting, levels),
+    )
+
+
+def _advice(
+    feeds: FeedCounts,
+    recent_polls: int,
+    failures: tuple[FailureShape, ...],
+    resting: tuple[HostRest, ...],
+    levels: tuple[LevelShape, ...],
+) -> tuple[str, ...]:
+    """What to do next, the most urgent first."""
+    said: list[str] = []
+    if not feeds.feeds:
+        return ("Subscribe to a feed: feedmill add URL",)
+    late = feeds.late - feeds.held
+    if late and not recent_polls:
+        said.append(f"Nothing polls: {late} feeds are late. Start a scheduler: feedmill run")
+    elif late > 0.05 * feeds.feeds:
+        said.append(
+            f"{late} feeds are late and their hosts do not ask for patience: polling does not keep"
+            " up. See feedmill top --by lag, then add workers or raise [run] concurrency"
+        )
+    ours = [one for one in failures if one.fault == "ours"]
+    if ours:
+        first = ours[0]
+        said.append(
+            f"{first.count} polls of {first.host} failed with {first.outcome}, which is a setting or"
+            " a limit of ours: feedmill top --by ours"
+        )
+    said += [
+        f"{one.host} rests until {one.until:%H:%M} UTC ({one.reason}): its {one.feeds} feeds wait"
+        for one in resting[:3]
+    ]
+    if feeds.gone:
+        said.append(
+            f"{feeds.gone} feeds are gone, say their publishers: look for new addresses or remove them"
+        )
+    if feeds.suspect:
+        said.append(f"{feeds.suspect} feeds fail for long: feedmill top --by errors")
+    missed = [one for one in levels if not one.met]
+    said += [f"A service level is missed: {one.words}" for one in missed]
+    return tuple(said) or ("Nothing needs attention",)

@@ -1,0 +1,185 @@
+"""Shapes of figures, service levels and the status of the whole engine (002 §4.9, §10)."""
+# Tested in tests/unit/engine/service/test_figure_shapes.py
+
+from datetime import datetime
+from typing import Literal
+
+from feedmill.model.base import Value
+from feedmill.model.figures import (
+    Fault,
+    FeedCounts,
+    Granularity,
+    PayloadClass,
+    StoreSizes,
+    TopBy,
+)
+
+LevelName = Literal["fetch-latency", "failed-fetches", "scheduler-freshness"]
+
+
+class FiguresShape(Value):
+    """Figures of polls with the rates that follow from them; a rate of nothing is null."""
+
+    polls: int
+    fresh: int
+    unchanged: int
+    same_body: int
+    failed: int
+    failed_ours: int
+    failed_theirs: int
+    failed_host: int
+    success_rate: float | None
+    not_modified_rate: float | None
+    bytes_in: int
+    bytes_decoded: int
+    bytes_saved: int
+    compression_ratio: float | None
+    entries_new: int
+    entries_updated: int
+    new_per_poll: float | None
+    latency_ms: float | None
+    latency_max_ms: int
+    lag: float | None
+    lag_max: float
+    late: int
+    retries: int
+    interval_sec: float | None
+    ewma_sec: float | None
+
+
+class FiguresPoint(Value):
+    """The figures of one hour or day."""
+
+    start: datetime
+    figures: FiguresShape
+
+
+class FailureShape(Value):
+    """How often polls failed in one way, and whose fault that is."""
+
+    outcome: str
+    status: int | None
+    fault: Fault | None
+    count: int
+    host: str | None = None
+    feeds: int | None = None
+
+
+class OutcomeCount(Value):
+    """How often polls ended in one way; `fault` is null when that is no failure."""
+
+    outcome: str
+    status: int | None
+    fault: Fault | None
+    count: int
+
+
+class LatencyShape(Value):
+    """Latency of answered polls by the size of the body."""
+
+    payload: PayloadClass
+    polls: int
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+
+
+class FeedFigures(Value):
+    """The figures of one feed over a range; spans without polls are left out."""
+
+    feed_id: str
+    granularity: Granularity
+    since: datetime
+    until: datetime
+    total: FiguresShape
+    points: tuple[FiguresPoint, ...]
+    failures: tuple[FailureShape, ...]
+
+
+class TotalFigures(Value):
+    """The figures of all feeds over a range; spans without polls are left out."""
+
+    granularity: Granularity
+    since: datetime
+    until: datetime
+    total: FiguresShape
+    points: tuple[FiguresPoint, ...]
+    outcomes: tuple[OutcomeCount, ...]
+    failures: tuple[FailureShape, ...]
+    latency: tuple[LatencyShape, ...]
+    new_entries: dict[str, int]  # polls by how many new entries they brought; "10" is 10 or more
+
+
+class Stats(TotalFigures, kw_only=True):
+    """The same, with how much there is and how far the log goes."""
+
+    counts: dict[str, int]
+    last_seq: int
+    next_due_at: datetime | None
+
+
+class RankShape(Value):
+    """A feed in a top list; `value` is what the list is ordered by."""
+
+    feed_id: str
+    url: str
+    title: str | None
+    host: str
+    value: float
+    figures: FiguresShape
+
+
+class TopFeeds(Value):
+    """The feeds with the most of something, over whole days."""
+
+    by: TopBy
+    since: datetime
+    until: datetime
+    items: tuple[RankShape, ...]
+
+
+class LevelShape(Value):
+    """A service level: its target, what was measured, and the same in words.
+
+    `value` is null, and the level met, when nothing was measured.
+    """
+
+    name: LevelName
+    target: float
+    value: float | None
+    met: bool
+    words: str
+    payload: PayloadClass | None = None  # of a latency
+    measured: int = 0  # polls or feeds that the value is made of
+    missed: int = 0  # feeds that do not keep it
+
+
+class ServiceLevels(Value):
+    """The service levels of 002 §10 on one day, UTC."""
+
+    day: datetime
+    levels: tuple[LevelShape, ...]
+
+
+class HostRest(Value):
+    """A host that is left alone for a while, and why."""
+
+    host: str
+    until: datetime
+    reason: str | None
+    failures: int
+    feeds: int
+
+
+class StatusShape(Value):
+    """The whole engine on one screen."""
+
+    at: datetime
+    feeds: FeedCounts
+    since: datetime  # of `recent`
+    recent: FiguresShape
+    failures: tuple[FailureShape, ...]  # of today, the most frequent first
+    resting_hosts: tuple[HostRest, ...]
+    sizes: StoreSizes
+    levels: tuple[LevelShape, ...]
+    advice: tuple[str, ...]  # what to do next
