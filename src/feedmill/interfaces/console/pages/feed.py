@@ -6,10 +6,10 @@ from typing import Any, Final
 from litestar import Response, Router, get, post
 
 from feedmill.engine.moves.follow import move_feed, undo_move
-from feedmill.engine.run.refresh_report import SUCCESSFUL_OUTCOMES
 from feedmill.engine.service import queries
 from feedmill.engine.service.feed_health import health_in_brief
 from feedmill.errors import UsageError
+from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.console.charts import HintMark, PollMark, timeline
 from feedmill.interfaces.console.forms import tags_of, text_field
 from feedmill.interfaces.console.pages.feeds import HERE, mark_of
