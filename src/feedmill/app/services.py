@@ -4,6 +4,7 @@
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,11 +21,13 @@ from feedmill.adapters.sinks.raw_copies import RawCopySink
 from feedmill.adapters.store import open as opening
 from feedmill.adapters.systemd import SystemdNotifier
 from feedmill.config import Config
+from feedmill.engine.deliver.rewound_log import tell_if_rewound
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.ports.blobs import Blobs
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import Bus, Sink
 from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.store import Store
 from feedmill.engine.run.services import Services
 from feedmill.errors import MissingExtraError, StoreError
 from feedmill.model.event import Event
@@ -61,6 +64,7 @@ async def open_services(
         now = (clock or SystemClock()).now()
         store = await opening.open_store(config, home / DATABASE_NAME, now, schema=schema)
         stack.push_async_callback(store.close)
+        await _tell_if_rewound(store, home, now)
         if clock is None:
             clock = await stack.enter_async_context(opening.clock_of(store, SystemClock()))
         blobs = await open_blobs(config, clock, home=home if memory else None)
@@ -77,6 +81,18 @@ async def open_services(
             screen=judge,
             traces=open_traces(config, stack),
         )
+
+
+async def _tell_if_rewound(store: Store, home: Path, now: datetime) -> None:
+    """Compare the log with what this home folder has told before anything is written or read (D37)."""
+    files = NdjsonSink(home / OUT_FOLDER)
+    for told in (opening.told_position(home), await files.newest()):
+        if await tell_if_rewound(store, told, now):
+            log.logger("log").warning(
+                "the event log went back: a restored backup, or another database; readers are told"
+                " by an event log.rewound",
+                told_seq=told.seq if told else 0,
+            )
 
 
 async def open_blobs(

@@ -24,7 +24,8 @@ async def follow(
     """Every event after that number, for ever.
 
     When the connection breaks it is made again, later and later, and goes on after the last event
-    that was handed out. What comes twice is handed out once; what is missing is a GapError.
+    that was handed out. What comes twice is handed out once; what is missing is a GapError. A log that
+    went back says so with an event `log.rewound`, or refuses the position: RefusedError, `log-rewound`.
     """
     seq, wait = after, _FIRST_WAIT_SEC
     while True:
@@ -34,7 +35,7 @@ async def follow(
             async for event in _connection(transport, stream, seq, silence_sec):
                 if event.seq <= seq:
                     continue
-                if event.seq > seq + 1:
+                if event.seq > seq + 1 and event.type != "log.rewound":
                     raise GapError(seq, event.seq)
                 seq, wait = event.seq, _FIRST_WAIT_SEC
                 yield event

@@ -21,6 +21,7 @@ EventType = Literal[
     "feed.rekeyed",
     "feed.state",
     "history.rewritten",
+    "log.rewound",
 ]
 
 
@@ -28,14 +29,14 @@ class NewEvent(Value):
     """An event before the log has given it its number."""
 
     type: EventType
-    feed_id: str
+    feed_id: str  # "" for an event of no feed: log.rewound
     occurred_at: datetime
     entry_uid: str | None = None
     data: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Event(Value):
-    """An event with its number; numbers have no gaps and never change (D29)."""
+    """An event with its number; numbers never change, and have no gaps but before `log.rewound` (D29)."""
 
     seq: int
     id: str

@@ -38,16 +38,17 @@ def json_lines(values: Iterable[object]) -> bytes:
     return _without_separators(b"".join(msgspec.json.encode(one) + b"\n" for one in values))
 
 
-def seq_of_line(line: bytes) -> int:
-    """The number of the event on a line of either kind; 0 for a line that was cut."""
+def position_of_line(line: bytes) -> tuple[int, str]:
+    """The number and the id of the event on a line of either kind; 0 for a line that was cut."""
     try:
-        numbered = msgspec.json.decode(line, type=_Numbered)
+        found = msgspec.json.decode(line, type=_Numbered)
     except msgspec.DecodeError:
-        return 0
-    return int(numbered.sequence) if _DIGITS.fullmatch(numbered.sequence) else numbered.seq
+        return 0, ""
+    return int(found.sequence) if _DIGITS.fullmatch(found.sequence) else found.seq, found.id
 
 
 class _Numbered(msgspec.Struct):
+    id: str = ""
     seq: int = 0
     sequence: str = ""  # of CloudEvents
 

@@ -45,8 +45,11 @@ class Undelivered(Value):
 
 
 def is_wanted(webhook: Webhook, event: Event, tags: Mapping[str, Sequence[str]]) -> bool:
-    """True when the event passes the webhook's filters; `tags` are those of each feed."""
-    return (
+    """True when the event passes the webhook's filters; `tags` are those of each feed.
+
+    `log.rewound` passes all: it is about the log itself.
+    """
+    return event.type == "log.rewound" or (
         (not webhook.types or event.type in webhook.types)
         and (webhook.feed_id is None or event.feed_id == webhook.feed_id)
         and (webhook.tag is None or webhook.tag in tags.get(event.feed_id, ()))

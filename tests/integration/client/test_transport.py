@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.client import Client, follow
@@ -118,11 +119,25 @@ def test_a_watch_that_misses_an_event_says_so_and_shows_nothing_of_what_follows(
     hold(conversation)
 
 
+def test_watch_hands_out_the_event_of_a_log_that_went_back_whatever_its_number() -> None:
+    async def conversation(mill: Publisher, client: Client) -> None:
+        rewound = replace(event(1_000_009), type="log.rewound", feed_id="")
+        said = b"id: 1000009\ndata: %s\n\n" % msgspec.json.encode(rewound)
+        mill.script(
+            STREAM, sse(1, 2), Answer(headers=SSE, body=said, framing="close"), sse(1_000_010)
+        )
+
+        assert await watched(client, 1_000_010) == [1, 2, 1_000_009, 1_000_010]
+
+    hold(conversation)
+
+
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
         (Answer(status=401), TokenError),
         (Answer(status=400), RefusedError),
+        (Answer(status=409), RefusedError),
         (Answer(status=404), MissingError),
         (Answer(headers=SSE, body=b"data: no event\n\n"), AnswerError),
         (redirect("https://elsewhere.example/"), AnswerError),

@@ -34,8 +34,10 @@ from feedmill.publish.events import (
     event_of_move,
     event_of_new_feed,
     event_of_removed_feed,
+    event_of_rewound_log,
     event_of_state,
     events_of_changes,
+    is_rewound_untold,
 )
 
 FEED = Feed(
@@ -226,3 +228,29 @@ def test_merge_belongs_to_the_feed_that_stays() -> None:
 
     assert (event.type, event.feed_id) == ("feed.merged", "f")
     assert (event.data["from"], event.data["into"]) == ("g", "f")
+
+
+@pytest.mark.parametrize(
+    ("id_there", "last", "rewound_at", "untold"),
+    [
+        pytest.param("told", 9, 0, False, id="the log has it"),
+        pytest.param("other", 9, 0, True, id="the log has another event there"),
+        pytest.param("other", 9, 8, False, id="the log has another event there and said so"),
+        pytest.param("other", 9, 3, True, id="it said so about an earlier time"),
+        pytest.param(None, 4, 0, True, id="the log ends before it"),
+        pytest.param(None, 9, 0, False, id="retention took it"),
+    ],
+)
+def test_log_that_went_back_is_told_once(
+    id_there: str | None, last: int, rewound_at: int, *, untold: bool
+) -> None:
+    assert untold == is_rewound_untold(
+        5, "told", id_there=id_there, last=last, rewound_at=rewound_at
+    )
+
+
+def test_event_of_a_log_that_went_back_says_what_was_told_and_where_the_log_ended() -> None:
+    event = event_of_rewound_log(5, 3, now=NOON)
+
+    assert (event.type, event.feed_id) == ("log.rewound", "")
+    assert event.data == {"told_seq": 5, "log_ended_at": 3}

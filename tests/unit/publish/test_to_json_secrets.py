@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from feedmill.model.event import Event
 from feedmill.model.token import Token
 from feedmill.model.webhook import DeadLetter, Webhook, WebhookSecret
-from feedmill.publish.ndjson import seq_of_line
+from feedmill.publish.ndjson import position_of_line
 from feedmill.publish.to_json import dead_letter_wire, token_wire, webhook_wire
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
@@ -50,4 +50,4 @@ def test_a_dead_letter_is_shown_with_its_events() -> None:
 
 
 def test_a_line_that_is_no_json_has_no_number() -> None:
-    assert seq_of_line(b'{"seq": 4') == 0
+    assert position_of_line(b'{"seq": 4')[0] == 0

@@ -69,6 +69,12 @@ def test_a_feed_of_which_nothing_is_known_has_no_tags() -> None:
     assert not is_wanted(replace(HOOK, tag="news"), event(1, feed="unheard-of"), {})
 
 
+def test_log_that_went_back_is_told_whatever_the_filter() -> None:
+    rewound = replace(event(1), type="log.rewound", feed_id="")
+
+    assert is_wanted(replace(HOOK, tag="news", feed_id="f", types=("new_entry",)), rewound, {})
+
+
 def test_a_batch_holds_the_wanted_events_in_order_and_goes_past_the_rest() -> None:
     read = [event(seq) for seq in range(1, 6)]
 

@@ -2,7 +2,8 @@
 
 The log delivers at least once. A tap that finds its files otherwise than it left them (it was
 just opened, a write failed, another process wrote) looks at their last lines, cuts one that was
-left half written, and skips what they have; so the files have each event once.
+left half written, and skips what they have, by its id; so the files have each event once, also
+when the log went back and its numbers are lower than those in the files.
 """
 
 import asyncio
@@ -19,9 +20,10 @@ from typing import Final
 
 from feedmill.adapters.durable_files import make_folder
 from feedmill.adapters.failpoints import reach
+from feedmill.engine.ports.events import NewestEvent
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
-from feedmill.publish.ndjson import event_line, seq_of_line
+from feedmill.publish.ndjson import event_line, position_of_line
 
 _TAIL_BYTES: Final = 65_536
 _LATEST_DAYS: Final = 7  # files in which the last event can stand; a clock may step back a little
@@ -46,15 +48,30 @@ class NdjsonSink:
         self.name = name
         self._line = line
         self._folder = folder / "entries"
-        self._last_seq = 0
+        self._written: dict[str, int] = {}  # what may be delivered again: id to number
+        self._known_from = 0  # the number from which `_written` is complete
         self._left: list[tuple[str, int]] | None = None  # the files and their sizes after our last
 
     async def deliver(self, events: Sequence[Event]) -> None:
         """Append the events that the files do not have yet; durable when this returns."""
-        await asyncio.to_thread(self._deliver, events)
+        if events:
+            await asyncio.to_thread(self._deliver, events)
+
+    async def newest(self) -> NewestEvent | None:
+        """The event with the highest number in the files, None when there is none."""
+        return await asyncio.to_thread(self._newest)
 
     async def close(self) -> None:
         """Nothing is held open between deliveries."""
+
+    def _newest(self) -> NewestEvent | None:
+        try:
+            seq, id_ = max(
+                (_last_line(path) for path in self._files()[-_LATEST_DAYS:]), default=(0, "")
+            )
+        except OSError:
+            return None
+        return NewestEvent(seq=seq, id=id_) if seq else None
 
     def _deliver(self, events: Sequence[Event]) -> None:
         try:
@@ -68,9 +85,10 @@ class NdjsonSink:
             raise SinkError(reason, message) from problem
 
     def _append(self, events: Sequence[Event], folder: int) -> None:
-        if self._left is None or self._left != self._sizes():
-            self._last_seq = self._recover()
-        fresh = [event for event in events if event.seq > self._last_seq]
+        first = events[0].seq
+        if self._left is None or self._left != self._sizes() or first < self._known_from:
+            self._written = self._recover(first)
+        fresh = [event for event in events if event.id not in self._written]
         reach("tap-append")
         # In the order of the numbers, file by file: whatever a crash leaves out comes after the
         # highest number that is in the files.
@@ -80,21 +98,29 @@ class NdjsonSink:
             _write(path, b"".join(self._line(event) for event in its))
             if is_new:
                 os.fsync(folder)
-        if fresh:
-            self._last_seq = fresh[-1].seq
         reach("tap-appended")
         self._left = self._sizes()
+        self._known_from = first
+        self._written = {id_: seq for id_, seq in self._written.items() if seq >= first}
+        self._written |= {event.id: event.seq for event in fresh}
 
     def _sizes(self) -> list[tuple[str, int]]:
         """The latest files and their sizes: a change by another process shows there."""
-        return [(path.name, path.stat().st_size) for path in self._latest()]
+        return [(path.name, path.stat().st_size) for path in self._files()[-_LATEST_DAYS:]]
 
-    def _recover(self) -> int:
-        """The highest number in the files; half a last line is cut off first."""
-        return max((_cut_and_look(path) for path in self._latest()), default=0)
+    def _recover(self, first: int) -> dict[str, int]:
+        """What the files hold from this number on, by id; half a last line is cut off first."""
+        found: dict[str, int] = {}
+        for age, path in enumerate(reversed(self._files())):
+            last = _last_line(path, cut=age < _LATEST_DAYS)[0]
+            if last >= first or not last:
+                found |= _read_from(path, first)
+            elif age >= _LATEST_DAYS:
+                break
+        return found
 
-    def _latest(self) -> list[Path]:
-        return sorted(self._folder.glob("*.ndjson"))[-_LATEST_DAYS:]
+    def _files(self) -> list[Path]:
+        return sorted(self._folder.glob("*.ndjson"))
 
 
 def write_stdout(data: bytes) -> None:
@@ -160,9 +186,32 @@ def _write(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _cut_and_look(path: Path) -> int:
-    """The number on the last whole line; what follows that line is cut off."""
+def _read_from(path: Path, first: int) -> dict[str, int]:
+    """The events of a file from this number on: id to number.
+
+    They may not have been synced, and a power cut may have left zeros between them: from such a
+    line on the file is cut off, and its events are written again.
+    """
+    found: dict[str, int] = {}
+    offset, broken_at = 0, None
     with path.open("r+b") as file:
+        for line in file:
+            seq, id_ = position_of_line(line)
+            if not seq:
+                broken_at = offset if broken_at is None else broken_at
+            elif seq < first:
+                broken_at = None  # what comes before a line that was synced is none of ours
+            elif broken_at is None:
+                found[id_] = seq
+            offset += len(line)
+        if broken_at is not None:
+            file.truncate(broken_at)
+    return found
+
+
+def _last_line(path: Path, *, cut: bool = False) -> tuple[int, str]:
+    """Number and id on the last whole line; with `cut`, what follows that line is cut off."""
+    with path.open("r+b" if cut else "rb") as file:
         size = file.seek(0, os.SEEK_END)
         tail = b""
         while len(tail) < size and tail.count(b"\n") < 2:  # a line may be longer than one step
@@ -170,7 +219,7 @@ def _cut_and_look(path: Path) -> int:
             file.seek(start)
             tail = file.read(size - start)
         whole = tail[: tail.rfind(b"\n") + 1]
-        if len(whole) < len(tail):
+        if cut and len(whole) < len(tail):
             file.truncate(size - len(tail) + len(whole))
     lines = whole.splitlines()
-    return seq_of_line(lines[-1]) if lines else 0
+    return position_of_line(lines[-1]) if lines else (0, "")

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from feedmill.adapters.store import migrate as files
+from feedmill.adapters.store.log_position import FILE_NAME, LogPosition
 from feedmill.adapters.store.sqlite.connection import connect, translated
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.config import Config
 from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.events import NewestEvent
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.retry import STORE_AWAY
 from feedmill.errors import MissingExtraError, StoreError
@@ -24,6 +26,7 @@ from feedmill.schedule.host_pace import gap_ms, lanes_by_host
 
 if TYPE_CHECKING:
     from feedmill.adapters.store.postgres.pool import Database
+    from feedmill.adapters.store.postgres.store import PostgresStore
 
 T = TypeVar("T")
 
@@ -35,6 +38,14 @@ _MIGRATION_SEC: Final = 6 * 3600.0  # an index of a large table takes its time; 
 
 async def open_store(config: Config, path: Path, now: datetime, *, schema: Schema) -> Store:
     """The store of the settings; `path` is SQLite's file where they name no other."""
+    store = await _open_store(config, path, now, schema)
+    store.log_position = LogPosition(path.parent / FILE_NAME)
+    return store
+
+
+async def _open_store(
+    config: Config, path: Path, now: datetime, schema: Schema
+) -> "SqliteStore | PostgresStore":
     settings = config.store
     if settings.url is None:
         return await SqliteStore.open(
@@ -47,6 +58,11 @@ async def open_store(config: Config, path: Path, now: datetime, *, schema: Schem
     if schema == "apply":
         await apply_migrations(config, path, now)
     return await _open_postgres(config, settings.url, schema)
+
+
+def told_position(home: Path) -> NewestEvent | None:
+    """The newest event that a process of this home folder has told, None when none is known."""
+    return LogPosition(home / FILE_NAME).read()
 
 
 async def apply_migrations(config: Config, path: Path, now: datetime) -> tuple[str, ...]:
@@ -91,14 +107,14 @@ def _missing_from_file(path: Path) -> tuple[str, ...]:
     return tuple(one.name for one in migrations[len(applied) :])
 
 
-async def _open_postgres(config: Config, url: str, schema: Schema) -> Store:
+async def _open_postgres(config: Config, url: str, schema: Schema) -> "PostgresStore":
     check_postgres()
     from feedmill.adapters.store.postgres.store import PostgresStore  # noqa: PLC0415  # an extra
 
     settings = config.store
     wait_sec = 0.0 if schema == "check" else settings.migrate_wait_sec
 
-    async def open_now() -> Store:
+    async def open_now() -> PostgresStore:
         return await PostgresStore.open(
             url,
             gap_ms=gap_ms(config.host),

@@ -5,6 +5,7 @@ for good reasons (claims, commits, identities, the event log, retention) is in t
 """
 # Tested in tests/contracts/store/
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from feedmill.adapters.failpoints import reach
+from feedmill.adapters.store.log_position import LogPosition
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables import blobs as blob_table
 from feedmill.adapters.store.tables import clock_steps, consistency, feed_lists
@@ -30,6 +32,7 @@ from feedmill.adapters.store.tables import tokens as token_table
 from feedmill.adapters.store.tables import webhooks as webhook_table
 from feedmill.adapters.store.tables import workers as worker_table
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
+from feedmill.model.event import Event
 from feedmill.model.feed import Claim, HostPace, Lane
 from feedmill.model.webhook import Settlement
 from feedmill.model.worker import Worker
@@ -76,6 +79,7 @@ class SqlStore(ABC):
     """Most of `engine.ports.store.Store`; `make` makes the query, anew for each attempt."""
 
     clock_leeway = timedelta(0)  # how far other clocks may be ahead before that is a step
+    log_position: LogPosition | None = None  # where to write what was told
 
     feed = read(feed_table.feed)
     feeds = read(feed_table.feeds)
@@ -241,6 +245,12 @@ class SqlStore(ABC):
             gone += batch
             if batch < PURGE_BATCH:
                 return gone
+
+    async def _note_told(self, event: Event) -> None:
+        """Write down that the log was told up to this event, before it is."""
+        position = self.log_position
+        if position is not None and not position.covers(event.seq):
+            await asyncio.to_thread(position.note, event)
 
     @abstractmethod
     async def _claim(self, terms: ClaimTerms) -> tuple[Claim, ...]: ...

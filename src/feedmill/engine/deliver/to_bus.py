@@ -154,5 +154,8 @@ class _Relay:
 
 def _other_log(name: str, what: str) -> ConflictError:
     message = f"{name} holds {what}: it is the stream of another installation, or the store is an older copy"
-    hint = "set a stream of its own ([bus] stream), or delete that stream and start again"
+    hint = (
+        "if the store was restored from a backup: `feedmill store mark-restored`, and the relay goes on;"
+        " else set a stream of its own ([bus] stream), or delete that stream and start again"
+    )
     return ConflictError(message, reason="another-log", hint=hint)

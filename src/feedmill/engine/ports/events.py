@@ -16,6 +16,7 @@ class EventLog(Protocol):
 
     async def events(self, *, after: int, limit: int = 1000) -> tuple[Event, ...]: ...
     async def last_seq(self) -> int: ...
+    async def append_rewound(self, told: "NewestEvent", now: datetime) -> bool: ...
     async def cursor(self, consumer: str) -> int: ...
     async def set_cursor(self, consumer: str, seq: int) -> None: ...
 
@@ -30,10 +31,10 @@ class Sink(Protocol):
 
 
 class NewestEvent(Value):
-    """The newest event that a bus holds."""
+    """The newest event that a bus or a file holds, or that a reader was told."""
 
     seq: int  # 0: it has never held any
-    id: str | None = None  # None: it was let go meanwhile
+    id: str | None = None  # None: it was let go meanwhile, or nobody knows
 
 
 class Bus(Sink, Protocol):

@@ -46,6 +46,10 @@ from feedmill.schedule.explain import explain_decision
 MAX_PAGE_ITEMS: Final = 1_000  # items of a page
 DEFAULT_PAGE_ITEMS: Final = 100
 _MAX_BATCHES: Final = 20  # batches of the log that one request reads when a filter drops most of it
+_REWOUND: Final = (
+    "the store was restored from a backup, or it is another one; read again from an earlier"
+    " number (0 for all), and recognise what you have by entry_uid"
+)
 _OWN: Final = frozenset(FeedOverrides.__struct_fields__)
 
 
@@ -264,7 +268,10 @@ async def events(
     feed_ids: Sequence[str] = (),
     limit: int | None = None,
 ) -> EventPage:
-    """Events after a number, in order; `next` is how far the log was read, filter or no filter."""
+    """Events after a number, in order; `next` is how far the log was read, filter or no filter.
+
+    A filter does not hide `log.rewound`. ConflictError for a number that the log has not reached.
+    """
     most, found, last = clamp_limit(limit), list[EventShape](), after
     for _ in range(_MAX_BATCHES):
         batch = await services.store.events(
@@ -272,13 +279,39 @@ async def events(
         )
         for event in batch:
             last = event.seq
-            if (not types or event.type in types) and (not feed_ids or event.feed_id in feed_ids):
+            if event.type == "log.rewound" or (
+                (not types or event.type in types) and (not feed_ids or event.feed_id in feed_ids)
+            ):
                 found.append(event)
                 if len(found) == most:
                     break
         if not batch or len(found) == most:
             break
-    return EventPage(items=tuple(found), next=last, last_seq=await services.store.last_seq())
+    last_seq = await services.store.last_seq()
+    if last > last_seq:
+        raise _beyond_end(after, last_seq)
+    return EventPage(items=tuple(found), next=last, last_seq=last_seq)
+
+
+async def check_position(services: Services, after: int, after_id: str | None = None) -> None:
+    """ConflictError when the log has not reached this number, or has another event there.
+
+    A cursor beyond the end is of a log that went back, or of another one: waiting there would skip in
+    silence whatever gets those numbers next.
+    """
+    found = await services.store.events(after=after - 1, limit=1) if after else ()
+    if found and found[0].seq == after and after_id not in (None, found[0].id):
+        message = f"event {after} is not {after_id} in this log: it went back"
+        raise ConflictError(message, reason="log-rewound", hint=_REWOUND)
+    if after and not found:
+        last = await services.store.last_seq()
+        if after > last:
+            raise _beyond_end(after, last)
+
+
+def _beyond_end(after: int, last: int) -> ConflictError:
+    message = f"event {after} does not exist: the log ends at {last}"
+    return ConflictError(message, reason="log-rewound", hint=_REWOUND)
 
 
 # lists, and everything else

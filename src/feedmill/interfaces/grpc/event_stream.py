@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from feedmill.engine.service import queries
-from feedmill.errors import CrowdedError, NotKeptError, UsageError
+from feedmill.errors import CrowdedError, NotKeptError
 from feedmill.interfaces.grpc.errors import SHUTTING_DOWN
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
 from feedmill.interfaces.grpc.handlers import CallContext, StreamEnd
@@ -93,12 +93,14 @@ async def _check_place(after: int, room: CallContext) -> None:
     be silence until it is passed. What came right after a number may be gone by age; only 0 means
     "whatever is left".
     """
-    last = await room.services.store.last_seq()
-    if after > last:
-        message = f"sequence number {after} does not exist: the log ends at {last}"
-        raise UsageError(message)
+    await queries.check_position(room.services, after)
     coming = await room.services.store.events(after=after, limit=1)
-    if after and coming and coming[0].seq > after + 1:
+    if (
+        after
+        and coming
+        and coming[0].seq > after + 1
+        and coming[0].type != "log.rewound"  # it leaps; what it leaps over never existed
+    ):
         message = f"the events between {after} and {coming[0].seq} were deleted by retention"
         raise NotKeptError(message, "watch after 0 for all remaining events")
 

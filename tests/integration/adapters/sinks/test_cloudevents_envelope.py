@@ -11,7 +11,7 @@ from tests.support.sinks_under_test import Files, events
 from feedmill.adapters.sinks.ndjson import NdjsonSink, StdoutSink
 from feedmill.app.services import stdout_sink
 from feedmill.config import Config, StoreConfig
-from feedmill.publish.ndjson import cloudevent_line, seq_of_line
+from feedmill.publish.ndjson import cloudevent_line, position_of_line
 
 ENVELOPED = partial(cloudevent_line, source="urn:mill")
 
@@ -31,7 +31,7 @@ def test_the_form_can_change_in_the_middle_of_a_file(tmp_path: Path) -> None:
     asyncio.run(NdjsonSink(tmp_path, line=ENVELOPED).deliver(events(1, 4)))
     asyncio.run(NdjsonSink(tmp_path).deliver(events(3, 6)))
 
-    assert [seq_of_line(line) for line in Files(tmp_path).lines()] == [1, 2, 3, 4, 5, 6]
+    assert [position_of_line(line)[0] for line in Files(tmp_path).lines()] == [1, 2, 3, 4, 5, 6]
 
 
 def test_standard_output_has_the_same_choice() -> None:

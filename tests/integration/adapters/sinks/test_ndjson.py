@@ -9,7 +9,7 @@ from tests.support.sinks_under_test import Files, event, events
 from feedmill.adapters.sinks.ndjson import StdoutSink
 from feedmill.adapters.sinks.raw_copies import RawCopySink
 from feedmill.errors import SinkError
-from feedmill.publish.ndjson import event_line, seq_of_line
+from feedmill.publish.ndjson import event_line, position_of_line
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def files(tmp_path: Path) -> Files:
 
 
 def numbers(files: Files) -> list[int]:
-    return [seq_of_line(line) for line in files.lines()]
+    return [position_of_line(line)[0] for line in files.lines()]
 
 
 def test_an_event_that_is_delivered_again_is_not_written_again(files: Files) -> None:
@@ -152,3 +152,22 @@ def test_standard_output_is_written_to_by_default(
     asyncio.run(StdoutSink().deliver(events(1, 2)))
 
     assert len(capfdbinary.readouterr().out.splitlines()) == 2
+
+
+@pytest.mark.parametrize("again_from", [3, 5], ids=["with the cursor before it", "of the batch"])
+def test_lines_after_zeros_that_a_power_cut_left_are_written_again(
+    files: Files, again_from: int
+) -> None:
+    """A write that was not synced may survive in parts: sectors in the middle are zeros."""
+
+    async def story() -> None:
+        await files.open().deliver(events(1, 8))
+        path = files.folder / "entries" / "2025-10-14.ndjson"
+        lines = path.read_bytes().splitlines(keepends=True)
+        torn = lines[4][:20] + bytes(len(lines[4]) - 30) + lines[4][-10:]
+        path.write_bytes(b"".join([*lines[:4], torn, *lines[5:]]))
+        await files.open().deliver(events(again_from, 9))
+
+    asyncio.run(story())
+
+    assert numbers(files) == [1, 2, 3, 4, 5, 6, 7, 8, 9]

@@ -18,10 +18,12 @@ from tests.support.waiting import hang_guard
 
 from feedmill.app.services import DATABASE_NAME
 from feedmill.config import AccessConfig, GrpcConfig
+from feedmill.engine.ports.events import NewestEvent
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.grpc.server import grpc_server
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
+from feedmill.publish.events import REWOUND_LEAP
 from feedmill.schedule.interval import initial_state
 
 UNPACED = AccessConfig(requests_per_sec=0)
@@ -216,8 +218,23 @@ def test_a_number_that_the_log_has_not_reached_is_refused(serve: Serve) -> None:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await visitor.stream("Events/Watch", after_seq=4).read()
 
-        assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+        assert caught.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+        assert reason_of(caught.value) == "log-rewound"
         assert "ends at 3" in caught.value.details()
+
+    serve(story)
+
+
+def test_watcher_of_a_log_that_went_back_is_told(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        await write_events(stage.services, 3)
+        await stage.services.store.append_rewound(
+            NewestEvent(seq=9, id="x"), stage.services.clock.now()
+        )
+
+        told, _ = await read_until(visitor.stream("Events/Watch", after_seq=5), 9 + REWOUND_LEAP)
+
+        assert [one["type"] for one in told] == ["log.rewound"]
 
     serve(story)
 

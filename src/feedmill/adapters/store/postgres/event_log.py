@@ -22,12 +22,15 @@ they are noticed: such events are older than any of this server's, and are numbe
 # ruff: noqa: S608  # the parts of a statement stand below; values are parameters
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Final
 
 from feedmill.adapters.store.postgres.parameters import postgres_json, to_columns, unnest_rows
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.tables.codec import Row, event_id, event_of, micros
+from feedmill.engine.ports.events import NewestEvent
 from feedmill.model.event import Event, NewEvent
+from feedmill.publish.events import REWOUND_LEAP, event_of_rewound_log, is_rewound_untold
 
 NUMBERING_BATCH: Final = 2_000  # events that get their numbers in one transaction
 
@@ -89,6 +92,14 @@ UPDATE log_head
                       ELSE bite.last END
   FROM bite RETURNING bite.size
 """
+_REWOUND_LOOK: Final = """
+SELECT h.seq, (SELECT id FROM events WHERE seq = $1),
+       (SELECT coalesce(max(seq), 0) FROM events WHERE type = 'log.rewound')
+  FROM log_head h FOR UPDATE OF h
+"""
+_REWOUND_INSERT: Final = (
+    f"INSERT INTO events (seq, {', '.join(_COLUMNS)}) VALUES ($1, $2, $3, $4, $5, $6, $7)"
+)
 
 
 class PostgresEventLog:
@@ -170,6 +181,22 @@ async def number_batch(connection: PgConnection, *, strange: bool = False) -> in
         for statement in _ADOPT:
             await connection.execute(statement)
     return int(await connection.fetchval(_NUMBER, NUMBERING_BATCH))
+
+
+async def append_rewound(connection: PgConnection, told: NewestEvent, now: datetime) -> bool:
+    """Append `log.rewound` with a leap in the numbers, unless the log has the event or has said so.
+
+    Events that wait for their numbers get them behind it.
+    """
+    ((last, there, said),) = await connection.fetch(_REWOUND_LOOK, told.seq)
+    if not is_rewound_untold(told.seq, told.id, id_there=there, last=last, rewound_at=said):
+        return False
+    seq = max(last, told.seq) + REWOUND_LEAP
+    event = event_of_rewound_log(told.seq, last, now=now)
+    row = _row(event, event_id(f"rewound/{told.seq}/{last}", 1))
+    await connection.execute(_REWOUND_INSERT, seq, *row)
+    await connection.execute("UPDATE log_head SET seq = $1", seq)
+    return True
 
 
 async def last_seq(connection: PgConnection) -> int:

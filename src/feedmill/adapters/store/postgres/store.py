@@ -29,6 +29,7 @@ from feedmill.adapters.store.tables.blobs import forget_unneeded_blobs
 from feedmill.adapters.store.tables.consistency import postgres_problems
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.adapters.store.tables.workers import save_worker
+from feedmill.engine.ports.events import NewestEvent
 from feedmill.errors import StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim
@@ -139,7 +140,14 @@ class PostgresStore(SqlStore):
 
     async def events(self, *, after: int, limit: int = 1000) -> tuple[Event, ...]:
         """Events after a number, in order."""
-        return await self._log.events(after, limit)
+        found = await self._log.events(after, limit)
+        if found:
+            await self._note_told(found[-1])
+        return found
+
+    async def append_rewound(self, told: NewestEvent, now: datetime) -> bool:
+        """Append `log.rewound`, unless the log has the event or has said so already."""
+        return await self._database.write(lambda c: event_log.append_rewound(c, told, now))
 
     async def last_seq(self) -> int:
         """The number of the newest event, 0 before the first."""

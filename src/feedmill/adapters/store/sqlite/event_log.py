@@ -7,9 +7,12 @@ reads is the last one there is, and a transaction that is rolled back leaves no 
 
 import sqlite3
 from collections.abc import Sequence
+from datetime import datetime
 
 from feedmill.adapters.store.tables.codec import event_id, event_of, event_row
+from feedmill.engine.ports.events import NewestEvent
 from feedmill.model.event import Event, NewEvent
+from feedmill.publish.events import REWOUND_LEAP, event_of_rewound_log, is_rewound_untold
 
 
 def append_events(connection: sqlite3.Connection, events: Sequence[NewEvent], cause: str) -> int:
@@ -24,6 +27,24 @@ def append_events(connection: sqlite3.Connection, events: Sequence[NewEvent], ca
     ]
     connection.executemany("INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     return last + len(rows)
+
+
+def append_rewound(connection: sqlite3.Connection, told: NewestEvent, now: datetime) -> bool:
+    """Append `log.rewound` with a leap in the numbers, unless the log has the event or has said so."""
+    last = last_seq(connection)
+    there = connection.execute("SELECT id FROM outbox WHERE seq = ?", (told.seq,)).fetchone()
+    (said,) = connection.execute(
+        "SELECT coalesce(max(seq), 0) FROM outbox WHERE type = 'log.rewound'"
+    ).fetchone()
+    if not is_rewound_untold(
+        told.seq, told.id, id_there=there and there[0], last=last, rewound_at=said
+    ):
+        return False
+    seq = max(last, told.seq) + REWOUND_LEAP
+    event = event_of_rewound_log(told.seq, last, now=now)
+    row = event_row(seq, event_id(f"rewound/{told.seq}/{last}", 1), event)
+    connection.execute("INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    return True
 
 
 def events(connection: sqlite3.Connection, *, after: int, limit: int = 1000) -> tuple[Event, ...]:

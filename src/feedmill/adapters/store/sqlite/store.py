@@ -38,6 +38,7 @@ from feedmill.adapters.store.tables.consistency import sqlite_problems
 from feedmill.adapters.store.tables.entries import sqlite_entry_texts
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.adapters.store.totals_writer import TotalsWriter
+from feedmill.engine.ports.events import NewestEvent
 from feedmill.errors import StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim
@@ -126,7 +127,12 @@ class SqliteStore(SqlStore):
         found = await self._run_reader(lambda c: event_log.events(c, after=after, limit=limit))
         if found:
             await self._make_durable(found[-1].seq)
+            await self._note_told(found[-1])
         return found
+
+    async def append_rewound(self, told: NewestEvent, now: datetime) -> bool:
+        """Append `log.rewound`, unless the log has the event or has said so already."""
+        return await self._writer.run(lambda c: event_log.append_rewound(c, told, now))
 
     async def last_seq(self) -> int:
         """The number of the newest event, 0 before the first; a power cut cannot take it back."""

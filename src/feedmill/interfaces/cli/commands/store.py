@@ -8,9 +8,12 @@ import click
 
 from feedmill.app.store_moves import BATCH_ROWS, compare_stores, transfer_store
 from feedmill.config import Config
+from feedmill.engine.deliver.rewound_log import tell_if_rewound
+from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
-from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.interfaces.cli.run_command import config_of, run_async, with_services
 from feedmill.model.storage import ComparedTable, Transfer
 from feedmill.observe.masking import mask_secrets
 
@@ -156,6 +159,40 @@ def _say_carried(done: Transfer, url: str) -> None:
     click.echo(
         f"  and put {done.source.removeprefix('sqlite:')} away: feedmill must not poll from it again"
     )
+
+
+@store.command("mark-restored", short_help="Tell readers that the event log went back.")
+@click.option(
+    "--told",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="SEQ",
+    help="The highest event number that a reader may have, where it is known.",
+)
+@context_and_json
+def mark_restored(ctx: click.Context, told: int, *, as_json: bool) -> None:
+    """Append an event log.rewound, after a backup was restored or a standby promoted.
+
+    Where the home folder is as before, feedmill notices by itself. Use this on a new machine, or when
+    several machines share a PostgreSQL that lost its last transactions. New events get numbers that no
+    reader has seen.
+
+    \b
+    Examples:
+      feedmill store mark-restored
+      feedmill store mark-restored --told 120345
+    """
+
+    async def action(services: Services) -> int:
+        known = max(told, await services.store.last_seq())
+        await tell_if_rewound(services.store, NewestEvent(seq=known + 1), services.clock.now())
+        return await services.store.last_seq()
+
+    seq = with_services(ctx, action, as_json=as_json)
+    if as_json:
+        show_json({"seq": seq})
+        return
+    click.echo(f"readers are told by event {seq} (log.rewound)")
 
 
 def _say_compared(found: Transfer) -> None:

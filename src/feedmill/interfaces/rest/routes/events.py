@@ -39,17 +39,34 @@ Types = Annotated[
     str | None,
     QueryParameter(description="Only these event types, comma-separated.", max_length=1_000),
 ]
+AfterId = Annotated[
+    str | None,
+    QueryParameter(
+        description="The id of event `after`: 409 when the log has another one there.",
+        max_length=200,
+    ),
+]
 Wait = Annotated[
     float | None, QueryParameter(description="Seconds to wait for the first event, 0 to 60.")
 ]
 
 
 @get(
-    "/", **describe("listEvents", "read", EventPage, "bad-parameter", lines=True, conditional=False)
+    "/",
+    **describe(
+        "listEvents",
+        "read",
+        EventPage,
+        "bad-parameter",
+        "log-rewound",
+        lines=True,
+        conditional=False,
+    ),
 )
 async def list_events(
     request: AnyRequest,
     after: After = 0,
+    after_id: AfterId = None,
     types: Types = None,
     feed: FeedsQuery = None,
     wait: Wait = None,
@@ -57,6 +74,7 @@ async def list_events(
 ) -> Response[bytes] | Stream:
     """List events after a sequence number; with `wait`, long polling."""
     state, wanted = app_state_of(request), _types(types)
+    await queries.check_position(state.services, after, after_id)
     choice = {"types": wanted, "feed_ids": tuple(feed or ())}
     if wants_ndjson(request):
         return stream_response(until_revoked(request, _all(state, after, choice)), NDJSON)
@@ -71,6 +89,7 @@ async def list_events(
         "read",
         str,
         "bad-parameter",
+        "log-rewound",
         "too-many-streams",
         media_type=SSE,
         conditional=False,
@@ -81,7 +100,8 @@ async def stream_events(
 ) -> Stream:
     """Stream events as server-sent events; `Last-Event-ID` resumes."""
     state, wanted = app_state_of(request), _types(types)
-    begin = _last_event_id(request.headers.get("last-event-id"), after)
+    begin, begin_id = _last_event_id(request.headers.get("last-event-id"), after)
+    await queries.check_position(state.services, begin, begin_id)
     if not state.streams.take(request):
         message = "too many open streams"
         raise CrowdedError(message, reason="too-many-streams", retry_after_sec=10.0)
@@ -159,15 +179,19 @@ def _types(given: str | None) -> tuple[str, ...]:
     return wanted
 
 
-def _last_event_id(header: str | None, after: int) -> int:
-    """The sequence number to resume after: Last-Event-ID overrides `after`."""
+def _last_event_id(header: str | None, after: int) -> tuple[int, str | None]:
+    """The sequence number to resume after: Last-Event-ID overrides `after`.
+
+    It is the number, or the number and the event's id: `41/6b4c52a5-…`.
+    """
     if header is None or header == "":
-        return after
-    if not (header.isascii() and header.isdigit() and len(header) <= _MOST_DIGITS):
+        return after, None
+    number, _, id_ = header.partition("/")
+    if not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS):
         raise RequestError(code="bad-parameter", detail="Last-Event-ID: not a sequence number")
-    if int(header) > MAX_SEQ:
+    if int(number) > MAX_SEQ:
         raise RequestError(code="bad-parameter", detail="Last-Event-ID: not a sequence number")
-    return int(header)
+    return int(number), id_ or None
 
 
 event_routes = Router("/events", tags=["events"], route_handlers=[list_events, stream_events])

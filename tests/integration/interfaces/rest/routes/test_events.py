@@ -127,6 +127,31 @@ class TestStream:
 
         assert (answer.status, answer.problem) == (400, "bad-parameter")
 
+    @pytest.mark.parametrize(
+        "path", ["/events?after=11", "/events?after=11&wait=60", "/events/stream?after=11"]
+    )
+    def test_position_beyond_the_end_of_the_log_is_a_conflict(
+        self, mill: RestMill, path: str
+    ) -> None:
+        mill.tell(add_ten)
+
+        answer = mill.ask(path)
+
+        assert (answer.status, answer.problem) == (409, "log-rewound")
+        assert "ends at 10" in answer.json["detail"]
+
+    def test_position_with_the_id_of_another_event_is_a_conflict(self, mill: RestMill) -> None:
+        mill.tell(add_ten)
+        third = mill.ask("/events?after=2&limit=1").json["items"][0]
+
+        same = mill.ask(f"/events?after=3&after_id={third['id']}")
+        other = mill.ask("/events?after=3&after_id=another")
+        stream = mill.ask("/events/stream", headers={"Last-Event-ID": "3/another"})
+
+        assert [one["seq"] for one in same.json["items"]] == list(range(4, 11))
+        assert (other.status, other.problem) == (409, "log-rewound")
+        assert (stream.status, stream.problem) == (409, "log-rewound")
+
     def test_only_what_was_asked_for_is_told(self, mill: RestMill) -> None:
         feed = mill.tell(lambda stage: stage.add("/feed", paper(1, 2)))
         mill.tell(lambda stage: stage.poll(feed))

@@ -1,0 +1,60 @@
+"""File `log-position` of a home folder: the newest event that any process of it has told.
+
+It is written before a reader gets an event, and is not part of the database. So a database that was replaced
+by an older copy, or by another one, is recognised when it is opened (D37).
+"""
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from feedmill.engine.ports.events import NewestEvent
+from feedmill.model.event import Event
+
+FILE_NAME: Final = "log-position"
+_MAX_BYTES: Final = 1_000
+
+
+class LogPosition:
+    """The file, which several processes may share."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seq = 0
+
+    def read(self) -> NewestEvent | None:
+        """What the file says; None when there is none, or a crash left half of it."""
+        try:
+            return _decode(self._path.read_bytes())
+        except OSError:
+            return None
+
+    def covers(self, seq: int) -> bool:
+        """True when the file is known to be that far."""
+        return seq <= self._seq
+
+    def note(self, event: Event) -> None:
+        """Write this event, unless the file is further; a folder that cannot be written keeps no position."""
+        with suppress(OSError):
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                found = _decode(os.pread(file, _MAX_BYTES, 0))
+                if found is None or found.seq < event.seq:
+                    line = msgspec.json.encode(NewestEvent(seq=event.seq, id=event.id)) + b"\n"
+                    os.pwrite(file, line, 0)
+                    os.ftruncate(file, len(line))
+                self._seq = event.seq
+            finally:
+                os.close(file)
+
+
+def _decode(octets: bytes) -> NewestEvent | None:
+    try:
+        return msgspec.json.decode(octets, type=NewestEvent)
+    except msgspec.DecodeError:
+        return None
