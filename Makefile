@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-fleet bench-fetcher bench-publisher bench-review bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check proto lock clean help
+.PHONY: run ingest-one-normalized test check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check proto lock clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -93,6 +93,9 @@ bench-fetcher: $(READY_BENCH)  ## requests per CPU-second of the HTTP client
 
 bench-publisher: $(READY_BENCH)  ## what the test server itself can serve
 	$(BIN)/python -m benchmarks.publisher
+
+bench-scheduling: $(READY_BENCH)  ## policies over publication times: make bench-scheduling SERIES=series.json
+	$(BIN)/python -m benchmarks.scheduling $(SERIES) --check
 
 bench-doors: $(READY_BENCH)  ## the doors: lists against FastAPI, a million lines, reads beside a busy mill
 	$(BIN)/python -m benchmarks.doors

@@ -69,8 +69,13 @@ class IdentifyConfig(Value):
 
 
 class ScheduleConfig(Value):
-    """002 §6.1."""
+    """002 §6.1, and the price of a request (D34)."""
 
+    policy: Literal["budget", "seed"] = "budget"  # seed: 002 §6 as written, guarded by D20
+    price_sec: float = 2_700.0  # budget: how long unseen entries wait together before a poll
+    whole_document_price: float = 4.0  # times the price, for a feed that never answers 304
+    late_price_max: float = 16.0  # times the price at most, while the host's lane is late
+    quiet_max_interval_sec: int = 0  # budget: ceiling of feeds that are silent; 0: the usual one
     initial_interval_sec: int = 900
     min_interval_sec: int = 300
     max_interval_sec: int = 86_400
@@ -164,6 +169,7 @@ class RetentionConfig(Value):
     figures_keep_hours_days: AtLeastOne = (
         35  # of all feeds by the hour; those of one feed are its fetches
     )
+    arrivals_keep_days: AtLeastOne = 400  # when entries came out, for simulations
 
 
 class MovesConfig(Value):

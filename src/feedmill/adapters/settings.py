@@ -282,6 +282,13 @@ def _contradictions(config: Config) -> list[str]:
         found.append("[schedule] min_interval_sec must be positive")
     if not 0 <= schedule.jitter_ratio < 1:
         found.append(f"[schedule] jitter_ratio {schedule.jitter_ratio} must be from 0 to below 1")
+    if schedule.price_sec <= 0:
+        found.append(f"[schedule] price_sec {schedule.price_sec} must be positive")
+    found += [
+        f"[schedule] {name} {value} must be at least 1"
+        for name in ("whole_document_price", "late_price_max")
+        if (value := getattr(schedule, name)) < 1
+    ]
     if config.run.lease_sec * 1000 < config.fetch.timeout_ms + 5000:
         found.append("[run] lease_sec must outlast [fetch] timeout_ms by five seconds")
     if config.run.concurrency < 1:

@@ -5,12 +5,15 @@ after it was made and replayed under another policy (D23).
 """
 # Tested in tests/unit/publish/test_to_json.py
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Generic, Literal, TypeVar
 
 from feedmill.model.base import Value
 
 T = TypeVar("T")
+
+Setting = str | int | float
 
 HintSource = Literal[
     "ttl",  # RSS ttl
@@ -40,6 +43,10 @@ DecisionReason = Literal[
 
 StepCode = Literal[
     DecisionReason,
+    "price",  # the wait is worth a request: unseen entries have together waited for the price (D34)
+    "window",  # half a document may have come out by then
+    "ceiling",  # the price is not reached within the longest interval
+    "quiet-ceiling",  # the longer ceiling of a feed that has been silent for long
     "cadence",  # drawn towards the pace at which entries are published
     "silence",  # the same, with the open gap since the last entry counted in (D21)
     "ttl-floor",
@@ -78,6 +85,30 @@ class Cadence(Value):
     last_published_at: datetime | None = None  # without it, silence is not counted
 
 
+class Arrivals(Value, array_like=True):
+    """When a feed's entries came out: decayed counts and a profile of hours and weekdays (D34).
+
+    Times are Unix seconds. Counts are as of `last`; nothing changes while nothing new comes.
+    """
+
+    opened: float  # from when on the feed was watched: its oldest known event
+    last: float  # the newest event
+    entries: int  # all that were learnt
+    events: int  # the same, with what came out together counted once
+    window: int  # entries in one document; what is beyond has rolled out of it
+    counts: tuple[float, float, float]  # events, with half-lives of 2, 10 and 60 days
+    hours: tuple[float, ...]  # 24, UTC
+    weekdays: tuple[float, ...]  # 7, from Monday, UTC
+
+
+class StoredArrival(Value):
+    """What the store knows about the time at which an entry came out."""
+
+    stated_at: datetime | None  # published, or updated
+    first_seen: datetime
+    previous_at: datetime | None  # of the last poll before, as far as it is remembered
+
+
 class ScheduleState(Value):
     """What is carried from one poll of a feed to the next."""
 
@@ -86,6 +117,7 @@ class ScheduleState(Value):
     health: Health = "active"
     gone_seen_at: datetime | None = None  # the first 410 since the last success
     cadence: Cadence | None = None
+    arrivals: Arrivals | None = None
 
 
 class Outcome(Value):
@@ -109,6 +141,8 @@ class Inputs(Value):
     state: ScheduleState
     outcome: Outcome
     hints: Hints = Hints()
+    whole_documents: bool = False  # nothing that was sent made the server answer 304
+    late_sec: float = 0.0  # how late the poll was because the host's lane was busy
 
 
 class Step(Value):
@@ -129,6 +163,8 @@ class Decision(Value):
     next_poll_at: datetime
     reason: DecisionReason
     steps: tuple[Step, ...]
+    # The policy: the settings that differ from their defaults. None: made before these were kept.
+    settings: Mapping[str, Setting] | None = None
 
     @property
     def interval_sec(self) -> float:

@@ -9,12 +9,14 @@ from hashlib import sha256
 
 from feedmill.config import ScheduleConfig
 from feedmill.model.schedule import Hint, Inputs, Step, StepCode
+from feedmill.schedule.budget import ceiling_sec, known_arrivals
 from feedmill.schedule.interval import current_interval, floor_of
 
 # RFC 9110 10.2.3 and RFC 6585 4: with these two a server says when it will be ready again.
 _PAUSING_STATUSES = (429, 503)
 DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _HOUR = timedelta(hours=1)
+_FORECAST_JITTER = 0.05
 
 
 def pause_exactly(interval: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
@@ -29,13 +31,15 @@ def pause_exactly(interval: float, inputs: Inputs, config: ScheduleConfig) -> St
 
 
 def add_jitter(delay: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
-    """The delay moved a little either way, but never below a floor."""
+    """The delay moved a little either way, but never below a floor or beyond the ceiling."""
     if config.jitter_ratio == 0:
         return None
     share = jitter_share(inputs.feed_id, inputs.now)
     # An interval that was stored under a floor is not lifted here; it may only not sink.
     floor = min(delay, _highest_floor(inputs, config))
-    moved = max(floor, spread(delay, share=share, ratio=config.jitter_ratio))
+    ceiling = max(delay, ceiling_sec(inputs, config))
+    moved = max(floor, spread(delay, share=share, ratio=_jitter_ratio(inputs, config)))
+    moved = min(moved, ceiling)
     return _step("jitter", delay, moved)
 
 
@@ -118,6 +122,13 @@ def leave_quiet_window(
     while is_quiet(at, hours, days):
         at = at.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + _HOUR
     return at
+
+
+def _jitter_ratio(inputs: Inputs, config: ScheduleConfig) -> float:
+    """A wait that was computed is not blurred as much as one that was guessed."""
+    if known_arrivals(inputs, config) is not None:
+        return min(config.jitter_ratio, _FORECAST_JITTER)
+    return config.jitter_ratio
 
 
 def _highest_floor(inputs: Inputs, config: ScheduleConfig) -> float:

@@ -8,9 +8,31 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import assert_never
 
-from feedmill.model.schedule import Decision, Hint, Inputs, ScheduleState, Step, StepCode
+from feedmill.config import ScheduleConfig
+from feedmill.model.schedule import (
+    Arrivals,
+    Decision,
+    Hint,
+    Inputs,
+    ScheduleState,
+    Step,
+    StepCode,
+)
+from feedmill.schedule.arrivals import (
+    entry_rate,
+    expected_unseen,
+    hour_factors,
+    weekday_factors,
+)
+from feedmill.schedule.budget import known_arrivals, late_factor, price_sec
+from feedmill.schedule.decide import config_of
+from feedmill.schedule.delay import DAY_NAMES
 from feedmill.schedule.interval import silence_sec
 
+_BUSY = 1.5  # times the average: an hour or a day that is worth naming
+_NAMED = frozenset({"new-entries", "no-new-entries", "not-modified"})
+_DAY = 86_400
+_DEFAULTS = ScheduleConfig()
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
@@ -18,17 +40,22 @@ def explain_decision(decision: Decision) -> tuple[str, ...]:
     """The decision in sentences: when the poll was, what moved the schedule, what comes next."""
     return (
         f"The feed was polled at {instant_in_words(decision.inputs.now)}.",
-        *(step_in_words(step, decision.inputs) for step in decision.steps),
+        *(step_in_words(step, decision.inputs, config_of(decision)) for step in decision.steps),
         _next_poll(decision),
         _health(decision.state),
     )
 
 
-def step_in_words(step: Step, inputs: Inputs) -> str:
+def step_in_words(step: Step, inputs: Inputs, config: ScheduleConfig = _DEFAULTS) -> str:
     """One English sentence: what moved the interval or the delay, and where to."""
-    sentence = _SENTENCES[step.code](step, inputs)
+    if step.code in _FORECAST:
+        sentence = _FORECAST[step.code](step, inputs, config)
+    else:
+        sentence = _SENTENCES[step.code](step, inputs)
     if step.of == "delay":
         return sentence
+    if step.code in _NAMED and known_arrivals(inputs, config) is not None:
+        return f"{sentence}."
     was, now = duration_in_words(step.before), duration_in_words(step.after)
     move = f"stays at {now}" if was == now else f"goes from {was} to {now}"
     return f"{sentence}, so the interval {move}."
@@ -152,6 +179,103 @@ def _always_quiet(_step: Step, _inputs: Inputs) -> str:
     return "The publisher excludes every hour of the week, which is ignored."
 
 
+def _price(step: Step, inputs: Inputs, config: ScheduleConfig) -> str:
+    price = duration_in_words(price_sec(inputs, config))
+    return (
+        f"{_expected(step, inputs)}, and will together have waited {price}, which is the price of a"
+        f" request{_dearer(inputs, config)}"
+    )
+
+
+def _window(step: Step, inputs: Inputs, _config: ScheduleConfig) -> str:
+    arrivals = _arrivals(inputs)
+    return (
+        f"{_expected(step, inputs)}, half of the {arrivals.window} that the document holds; entries"
+        " that leave it unseen would be lost"
+    )
+
+
+def _ceiling(step: Step, inputs: Inputs, config: ScheduleConfig) -> str:
+    price = duration_in_words(price_sec(inputs, config))
+    return (
+        f"{_expected(step, inputs)}, which is less than the price of a request ({price} of waiting),"
+        " but this is the longest interval"
+    )
+
+
+def _quiet_ceiling(_step: Step, inputs: Inputs, _config: ScheduleConfig) -> str:
+    silence = duration_in_words(inputs.now.timestamp() - _arrivals(inputs).last)
+    return f"Nothing has come out for {silence}, so the longer ceiling of quiet feeds applies"
+
+
+def _expected(step: Step, inputs: Inputs) -> str:
+    """How many unseen entries there will be, how that is known, and which hours and days count."""
+    arrivals = _arrivals(inputs)
+    now = inputs.now.timestamp()
+    daily = entry_rate(arrivals, now) * _DAY
+    since = datetime.fromtimestamp(arrivals.opened, UTC)
+    unseen = expected_unseen(arrivals, now=now, wait_sec=step.after)
+    until = instant_in_words(inputs.now + timedelta(seconds=step.after))
+    return (
+        f"The feed publishes about {_amount(daily)} entries a day now (learnt from"
+        f" {arrivals.entries} since {since:%Y-%m-%d}{_busy_times(arrivals)}): by {until} about"
+        f" {_amount(unseen)} of them will be unseen"
+    )
+
+
+def _busy_times(arrivals: Arrivals) -> str:
+    hours = [hour for hour, factor in enumerate(hour_factors(arrivals)) if factor >= _BUSY]
+    days = [
+        day
+        for day, factor in zip(DAY_NAMES, weekday_factors(arrivals), strict=True)
+        if factor >= _BUSY
+    ]
+    parts = [
+        f"at {', '.join(_hour_ranges(hours))} UTC" if hours else "",
+        f"on {', '.join(days)}" if days else "",
+    ]
+    named = " and ".join(part for part in parts if part)
+    return f", mostly {named}" if named else ""
+
+
+def _hour_ranges(hours: list[int]) -> list[str]:
+    """8, 9, 10, 15 as 8-11 h and 15-16 h."""
+    ranges: list[list[int]] = []
+    for hour in hours:
+        if ranges and ranges[-1][1] == hour:
+            ranges[-1][1] = hour + 1
+        else:
+            ranges.append([hour, hour + 1])
+    return [f"{first}-{end} h" for first, end in ranges]
+
+
+def _amount(number: float) -> str:
+    return f"{number:.0f}" if number >= 10 else f"{number:.1f}" if number >= 1 else f"{number:.2f}"
+
+
+def _dearer(inputs: Inputs, config: ScheduleConfig) -> str:
+    reasons = []
+    if inputs.whole_documents:
+        times = f"{config.whole_document_price:g}"
+        reasons.append(f"{times} times the usual one, because it always sends its whole document")
+    late = late_factor(inputs, config)
+    if late > 1.005:
+        waited = duration_in_words(inputs.late_sec)
+        reasons.append(f"raised by {late:.2g}, because the poll waited {waited} for its host")
+    return f" ({'; '.join(reasons)})" if reasons else ""
+
+
+def _arrivals(inputs: Inputs) -> Arrivals:
+    assert inputs.state.arrivals is not None  # nothing else makes such a step
+    return inputs.state.arrivals
+
+
+_FORECAST: dict[StepCode, Callable[[Step, Inputs, ScheduleConfig], str]] = {
+    "price": _price,
+    "window": _window,
+    "ceiling": _ceiling,
+    "quiet-ceiling": _quiet_ceiling,
+}
 _SENTENCES: dict[StepCode, Callable[[Step, Inputs], str]] = {
     "new-entries": _new_entries,
     "no-new-entries": _no_new_entries,

@@ -6,7 +6,7 @@ Nothing is silently dead (D24): a feed that is gone keeps being probed at the lo
 one success makes any feed active again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from heapq import nlargest
 from itertools import pairwise
@@ -38,6 +38,20 @@ def measure_cadence(
     past = nlargest(config.ewma_window, (at for at in publications if at <= now))
     ewma_sec = ewma_of_gaps(past, alpha=config.ewma_alpha, window=config.ewma_window)
     return None if ewma_sec is None else Cadence(ewma_sec=ewma_sec, last_published_at=past[0])
+
+
+def extend_cadence(
+    known: Cadence | None, events: Sequence[datetime], *, now: datetime, config: ScheduleConfig
+) -> Cadence | None:
+    """The cadence with further events counted in, in their order; what came out together is one."""
+    if known is None or known.last_published_at is None:
+        return measure_cadence(events, now=now, config=config)
+    ewma, last = known.ewma_sec, known.last_published_at
+    for at in events:
+        gap = max(0.0, (at - last).total_seconds())
+        ewma = config.ewma_alpha * gap + (1 - config.ewma_alpha) * ewma
+        last = max(last, at)
+    return Cadence(ewma_sec=ewma, last_published_at=last)
 
 
 def ewma_of_gaps(
@@ -77,24 +91,31 @@ def current_interval(state: ScheduleState, config: ScheduleConfig) -> float:
 
 
 def step_by_outcome(
-    interval: float, outcome: Outcome, health: Health, config: ScheduleConfig
+    interval: float,
+    outcome: Outcome,
+    health: Health,
+    config: ScheduleConfig,
+    *,
+    moves: bool = True,
 ) -> Step:
-    """The first step: longer when nothing came, shorter when something did, back off on failure."""
+    """The first step: longer when nothing came, shorter when something did, back off on failure.
+
+    Unless the outcome `moves` the interval, a success is only named: a forecast follows.
+    """
     if outcome.kind == "failed":
         return _gone(interval, config) if health == "gone" else _backed_off(interval, config)
     if outcome.kind == "fresh" and outcome.new_entries > 0:
         shorter = max(interval * config.down_factor, config.min_interval_sec)
-        return _step("new-entries", interval, shorter)
-    longer = min(interval * config.up_factor, config.max_interval_sec)
+        return _step("new-entries", interval, shorter if moves else interval)
+    longer = min(interval * config.up_factor, config.max_interval_sec) if moves else interval
     code: StepCode = "not-modified" if outcome.kind == "unchanged" else "no-new-entries"
     return _step(code, interval, longer)
 
 
-def blend_cadence(interval: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
+def blend_cadence(
+    interval: float, cadence: Cadence, inputs: Inputs, config: ScheduleConfig
+) -> Step:
     """Half way (λ) towards the pace at which the feed publishes; never after a failure (G2)."""
-    cadence = inputs.state.cadence
-    if cadence is None or inputs.outcome.kind == "failed":
-        return None
     gap = expected_gap_sec(cadence, now=inputs.now, alpha=config.ewma_alpha)
     target = _clamp(gap, config)
     blended = config.blend_lambda * target + (1 - config.blend_lambda) * interval

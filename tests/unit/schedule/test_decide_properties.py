@@ -5,17 +5,26 @@ from itertools import pairwise
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.model.parsed import PublisherHints
-from feedmill.model.schedule import Cadence, Hints, Outcome, ScheduleState
-from feedmill.schedule.decide import decide_next_poll, outcome_of_status
+from feedmill.model.schedule import Arrivals, Cadence, Hints, Outcome, ScheduleState
+from feedmill.schedule.arrivals import learn_arrivals
+from feedmill.schedule.decide import (
+    config_of,
+    decide_again,
+    decide_next_poll,
+    learn_entries,
+    outcome_of_status,
+)
 from feedmill.schedule.delay import DAY_NAMES, excludes_everything, is_quiet
-from feedmill.schedule.explain import step_in_words
+from feedmill.schedule.explain import explain_decision, step_in_words
 from feedmill.schedule.hints import merge_hints
 
 NOW = datetime(2025, 10, 14, 9, 30, tzinfo=UTC)
 CONFIG = ScheduleConfig()
+UNCHANGED = outcome_of_status(304)
 
 instants = st.integers(0, 14 * 86_400).map(lambda seconds: NOW + timedelta(seconds=seconds))
 before = st.integers(0, 14 * 86_400).map(lambda seconds: NOW - timedelta(seconds=seconds))
@@ -25,8 +34,24 @@ failures = st.builds(
     st.sampled_from([None, 404, 410, 413, 429, 500, 503]),
     retry_after_sec=st.none() | st.integers(-10, 10**7),
 )
+arrivals = st.builds(
+    lambda times, window: learn_arrivals(
+        None, sorted(NOW.timestamp() - at for at in times), now=NOW.timestamp(), window=window
+    ),
+    st.lists(st.floats(0, 400 * 86_400), max_size=30),
+    st.integers(0, 50),
+)
+configs = st.sampled_from(
+    [
+        ScheduleConfig(),
+        ScheduleConfig(policy="seed"),
+        ScheduleConfig(quiet_max_interval_sec=7 * 86_400),
+        ScheduleConfig(price_sec=1.0, min_interval_sec=60),
+    ]
+)
 states = st.builds(
     ScheduleState,
+    arrivals=st.none() | arrivals,
     interval_sec=st.floats(1, 200_000),
     health=st.sampled_from(["active", "backing-off", "suspect", "gone"]),
     gone_seen_at=st.none() | before,
@@ -141,3 +166,68 @@ def test_the_chain_of_steps_is_unbroken_from_the_old_interval_to_the_delay(
     assert steps[-1].after == decision.delay_sec
     assert steps[0].code == decision.reason
     assert all(step_in_words(step, decision.inputs).endswith(".") for step in steps)
+
+
+@given(states, successes | failures, all_hints, instants, feed_ids, configs, st.booleans())
+def test_a_recorded_decision_is_replayed_exactly_from_its_inputs_and_its_settings(
+    state: ScheduleState,
+    outcome: Outcome,
+    hints: Hints,
+    now: datetime,
+    feed_id: str,
+    config: ScheduleConfig,
+    whole: bool,
+) -> None:
+    decision = decide_next_poll(
+        state, outcome, hints, now=now, feed_id=feed_id, config=config, whole_documents=whole
+    )
+
+    assert decide_again(decision.inputs, config_of(decision)) == decision
+
+
+@given(states, successes, instants, feed_ids, configs)
+def test_without_hints_a_success_waits_between_the_floor_and_the_ceiling(
+    state: ScheduleState, outcome: Outcome, now: datetime, feed_id: str, config: ScheduleConfig
+) -> None:
+    state = replace(state, interval_sec=max(300.0, min(state.interval_sec, 86_400.0)))
+
+    decision = decide_next_poll(state, outcome, now=now, feed_id=feed_id, config=config)
+
+    ceiling = max(config.max_interval_sec, config.quiet_max_interval_sec)
+    assert config.min_interval_sec <= decision.delay_sec <= ceiling
+    assert config.min_interval_sec <= decision.interval_sec <= ceiling
+
+
+@given(arrivals, instants, st.integers(1, 50), configs)
+def test_a_longer_silence_never_makes_the_wait_shorter(
+    known: Arrivals, now: datetime, weeks: int, config: ScheduleConfig
+) -> None:
+    """Compared at the same hour of the week, because the profile differs between hours."""
+    assume(known.events > 0)
+    state = ScheduleState(interval_sec=900.0, arrivals=known)
+    config = replace(config, jitter_ratio=0.0)
+
+    sooner = decide_next_poll(state, UNCHANGED, now=now, feed_id="f", config=config)
+    later = decide_next_poll(
+        state, UNCHANGED, now=now + timedelta(weeks=weeks), feed_id="f", config=config
+    )
+
+    assert later.interval_sec >= sooner.interval_sec - 1e-6
+
+
+@given(st.lists(st.none() | instants | before, max_size=30), st.none() | before, st.integers(0, 50))
+def test_no_date_can_fool_the_schedule_into_polling_without_end(
+    dates: list[datetime | None], previous_at: datetime | None, window: int
+) -> None:
+    """Whatever entries say of themselves, they came out between the last poll and now."""
+    state, times = learn_entries(
+        ScheduleState(interval_sec=900.0), dates, previous_at=previous_at, now=NOW, window=window
+    )
+
+    assert all(at <= NOW.timestamp() for at in times)
+    assert previous_at is None or all(at >= previous_at.timestamp() for at in times)
+    for policy in ("budget", "seed"):
+        config = ScheduleConfig(policy=policy)
+        decision = decide_next_poll(state, UNCHANGED, now=NOW, feed_id="f", config=config)
+        assert decision.delay_sec >= config.min_interval_sec
+        assert not any("every 0 s" in words for words in explain_decision(decision))
