@@ -36,7 +36,7 @@ NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)  # a Tuesday
 HASTY = HostConfig(rps=0, min_gap_ms=0)
 PLAIN = Config(
     fetch=FetchConfig(allow_cidrs=("127.0.0.0/8",), retry_wait_ms=1, timeout_ms=10_000),
-    schedule=ScheduleConfig(jitter_ratio=0.0),
+    schedule=ScheduleConfig(policy="seed", jitter_ratio=0.0),  # intervals that a test can foretell
     host=HASTY,
     run=RunConfig(lease_sec=60.0, idle_sec=0.05, drain_sec=5.0),
 )

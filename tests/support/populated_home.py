@@ -136,7 +136,7 @@ async def _of_feed(store: Store, feed: Feed) -> dict[str, Any]:
         "known": _keys_sorted(known),
         "document": _keys_sorted(await store.current_document(feed.id)),
         "slices": sorted(await store.slice_digests(feed.id)),
-        "publications": await store.publications(feed.id, 100),
+        "arrivals": await store.arrival_times(feed.id),
         "pace": await store.host_pace(feed.url),
         "standing": await store.live_screen_state(feed.id),
     }

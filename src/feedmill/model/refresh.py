@@ -1,8 +1,6 @@
 """What one refresh commits, and what the store answers."""
 # Tested in tests/integration/engine/poll/test_lane_worker_host_pause.py
 
-from datetime import datetime
-
 from feedmill.model.base import Value
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane
@@ -28,6 +26,7 @@ class Refresh(Value):
     backfill: bool = False
     entries_only: bool = False  # the feed's own state is left alone: it was not polled
     held: tuple[HeldEntry, ...] = ()  # new entries that wait for a confirmation instead
+    arrived: tuple[float, ...] = ()  # when new entries came out, in Unix seconds
     released: tuple[str, ...] = ()  # entry_uids that waited, and are stored with this
     job: JobStep | None = None  # how far the job has come that made this; fenced with it
     jobs: tuple[NewJob, ...] = ()  # queued with this
@@ -46,4 +45,3 @@ class ExistingEntries(Value):
 
     known: tuple[KnownEntry, ...] = ()
     articles: frozenset[str] = frozenset()
-    publications: tuple[datetime, ...] = ()

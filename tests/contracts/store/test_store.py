@@ -27,7 +27,7 @@ from feedmill.model.feed import Feed, FeedOverrides, HostPace, Lane, MoveCandida
 from feedmill.model.fetch import Hop, Validators
 from feedmill.model.identity import IdentityKey, Removed
 from feedmill.model.page import EntryFilter
-from feedmill.model.schedule import Cadence, Hint, Hints, ScheduleState
+from feedmill.model.schedule import Cadence, Hint, Hints, ScheduleState, StoredArrival
 
 MINUTE = timedelta(minutes=1)
 PACE = HostPace(gap_ms=1_000)
@@ -886,14 +886,38 @@ class TestIdentity:
 
         tell(story)
 
-    def test_publication_times_come_newest_first(self, tell: Tell) -> None:
+    def test_times_at_which_entries_came_out_are_kept_in_order_over_months(
+        self, tell: Tell
+    ) -> None:
         async def story(store: Store) -> None:
             feed = await a_feed(store)
-            dates = [NOON - DAY, NOON - HOUR, NOON - DAY * 3]
-            entries = [an_entry(f"e{at}", published=date) for at, date in enumerate(dates)]
-            await poll(store, feed, 1, entries, at=NOON)
+            old, new = (NOON - DAY * 40).timestamp(), NOON.timestamp()
+            for run, times in enumerate([(new,), (old, new - 60.0), ()]):
+                at = NOON + HOUR * run
+                await store.commit(replace(a_refresh(feed, run, at=at), arrived=times))
 
-            assert await store.publications(feed.id, 2) == (NOON - HOUR, NOON - DAY)
+            assert await store.arrival_times(feed.id) == (old, new - 60.0, new)
+            assert await store.arrival_times(feed.id, NOON - DAY) == (new - 60.0, new)
+            assert await store.purge_times(NOON - DAY) == 1
+            assert await store.arrival_times(feed.id) == (new - 60.0, new)
+
+        tell(story)
+
+    def test_stored_entries_tell_when_they_came_out_between_which_polls(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            feed = await a_feed(store)
+            dated = an_entry("dated", published=NOON - DAY)
+            feed = await poll(store, feed, 1, [dated], at=NOON)
+            feed = await poll(store, feed, 2, None, at=NOON + HOUR)
+            later = an_entry("later", published=NOON)
+            await poll(store, feed, 3, [dated, later], at=NOON + HOUR * 2)
+
+            assert await store.stored_arrivals(feed.id, 10) == (
+                StoredArrival(stated_at=NOON - DAY, first_seen=NOON, previous_at=None),
+                StoredArrival(stated_at=NOON, first_seen=NOON + HOUR * 2, previous_at=NOON + HOUR),
+            )
+            (newest,) = await store.stored_arrivals(feed.id, 1)
+            assert newest.stated_at == NOON
 
         tell(story)
 

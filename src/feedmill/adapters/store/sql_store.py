@@ -15,6 +15,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.log_position import LogPosition
 from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.tables import arrival_times as arrival_table
 from feedmill.adapters.store.tables import blobs as blob_table
 from feedmill.adapters.store.tables import clock_steps, consistency, feed_lists
 from feedmill.adapters.store.tables import confirmations as confirmation_table
@@ -125,6 +126,9 @@ class SqlStore(ABC):
     store_sizes = read(figure_table.store_sizes)
     resting_hosts = read(figure_table.resting_hosts)
     compact_figures = write(figure_table.compact_figures)
+    arrival_times = read(arrival_table.arrival_times)
+    stored_arrivals = read(arrival_table.stored_arrivals)
+    purge_times = write(arrival_table.purge_times)
 
     blob = read(blob_table.blob)
     blobs = read(blob_table.blobs)

@@ -7,6 +7,7 @@ keys to look up, one query recalls them, `compare` (pure) says what the document
 # Tested in tests/integration/engine/poll/
 
 import asyncio
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
@@ -95,8 +96,7 @@ class ComparedDocument(Value):
     changes: Changes
     removed: tuple[Removed, ...]
     facts: dict[str, Any]
-    new_dates: tuple[datetime, ...]
-    earlier_dates: tuple[datetime, ...]  # of the feed's newest entries before this document
+    new_dates: tuple[datetime | None, ...]  # of new entries, as they say; None: undated
     seen: int
     held: tuple[HeldChange, ...] = ()  # new entries that a live screen keeps back
     newly_held: int = 0  # of them, how many are new to it
@@ -127,7 +127,7 @@ async def read_and_compare(
     if isinstance(parsed, NotAFeed):
         return parsed
     with span("compare"):
-        recalled = await _recall(parsed, feed, store, config)
+        recalled = await _recall(parsed, feed, store)
         # Only a document that calls itself complete says something about entries that it lacks.
         everything = await store.unremoved_entries(feed.id) if parsed.parsed.complete else ()
         return compare(parsed, recalled, feed, config, everything=everything)
@@ -224,8 +224,7 @@ def compare(
         changes=changes,
         removed=removed,
         facts=_facts(document, changes, feed, config),
-        new_dates=_new_dates(changes),
-        earlier_dates=recalled.publications,
+        new_dates=dates_of(one for one in changes.changes if isinstance(one, Added)),
         seen=len(document.seen) + len(document.touched),
     )
 
@@ -270,17 +269,10 @@ def publication_date_of(entry: Entry) -> datetime | None:
     return None if at is None else as_utc(at)
 
 
-async def _recall(
-    document: ParsedDocument, feed: Feed, store: CommitStore, config: Config
-) -> ExistingEntries:
+async def _recall(document: ParsedDocument, feed: Feed, store: CommitStore) -> ExistingEntries:
     if not document.keys and not document.article_hashes:
         return ExistingEntries()  # every entry was recognised by its slice (D31)
-    return await store.load_existing(
-        feed.id,
-        document.keys,
-        document.article_hashes,
-        publications=config.schedule.ewma_window,
-    )
+    return await store.load_existing(feed.id, document.keys, document.article_hashes)
 
 
 def _grave_keys(tombstones: tuple[Tombstone, ...], feed_key: str) -> tuple[IdentityKey, ...]:
@@ -308,10 +300,6 @@ def _facts(
     }
 
 
-def _new_dates(changes: Changes) -> tuple[datetime, ...]:
-    found = (
-        change.seen.entry.published_effective
-        for change in changes.changes
-        if isinstance(change, Added)
-    )
-    return tuple(date for date in found if date is not None)
+def dates_of(added: Iterable[Added]) -> tuple[datetime | None, ...]:
+    """When new entries were published as far as they say it; None for each that does not."""
+    return tuple(publication_date_of(change.seen.entry) for change in added)

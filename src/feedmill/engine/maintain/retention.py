@@ -46,9 +46,11 @@ async def purge(services: Services) -> dict[str, int]:
         hours_until=now - timedelta(days=keep.figures_keep_hours_days),
         days_until=now - timedelta(days=keep.figures_keep_days),
     )
+    months = await services.store.purge_times(now - timedelta(days=keep.arrivals_keep_days))
     packed = await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)
     return {
         **gone,
+        "arrivals": months,
         "documents": len(spent),
         "figures": figures,
         "packed": packed,

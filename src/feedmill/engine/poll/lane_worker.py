@@ -123,6 +123,7 @@ class LaneWorker:
                 services=self.services,
                 forced=self.forced,
                 charged=not self._is_canary(feed),
+                late_sec=self._late_sec(scheduled_at),
             )
             if not await self._commit(feed, result):
                 return False
@@ -139,6 +140,11 @@ class LaneWorker:
         if (trace := current_trace()) is not None:
             trace.fail(type(problem).__name__)
         self.lifecycle.on_crash(feed, problem)
+
+    def _late_sec(self, scheduled_at: datetime) -> float:
+        """How long the feed has waited for its lane; time before this process began does not count."""
+        due_at = max(scheduled_at, self.lifecycle.started_at or scheduled_at)
+        return max(0.0, (self.services.clock.now() - due_at).total_seconds())
 
     async def _release(self) -> None:
         """Release the lane; when that fails for long, its lease ends by itself."""

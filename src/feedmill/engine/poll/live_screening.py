@@ -14,7 +14,12 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from feedmill.engine.documents.read_document import ComparedDocument, HeldChange, candidate_of
+from feedmill.engine.documents.read_document import (
+    ComparedDocument,
+    HeldChange,
+    candidate_of,
+    dates_of,
+)
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Feed, FetchRecord
@@ -91,11 +96,10 @@ def split_held(
     )
     begun = [one for one in waiting if one.entry_uid not in before]
     news = [*(c for c in kept if isinstance(c, Added)), *begun]
-    dates = (one.seen.entry.published_effective for one in news)
     return replace(
         read,
         changes=replace(read.changes, changes=kept, summary=summary),
-        new_dates=tuple(date for date in dates if date is not None),
+        new_dates=dates_of(news),
         held=held,
         newly_held=len(begun),
     )

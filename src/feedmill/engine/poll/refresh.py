@@ -17,6 +17,7 @@ a poll is in fetch_record.py.
 
 from datetime import datetime
 from hashlib import sha256
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -45,11 +46,14 @@ from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FeedOverrides, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Unchanged, Verdict
 from feedmill.model.refresh import Refresh
-from feedmill.model.schedule import Decision, Outcome
+from feedmill.model.schedule import Decision, Outcome, ScheduleState
 from feedmill.observe.traces import Facts, current_trace, span
 from feedmill.publish.events import event_of_state, events_of_changes
-from feedmill.schedule.decide import decide_next_poll
+from feedmill.schedule.decide import decide_next_poll, learn_entries, learn_stored
 from feedmill.schedule.hints import merge_hints
+
+_STORED_ARRIVALS: Final = 2_000  # entries of a feed that its pace is learnt from
+_USELESS_VALIDATORS: Final = 3  # equal bodies in a row although nothing but changes was asked for
 
 
 async def refresh(
@@ -60,11 +64,13 @@ async def refresh(
     services: Services,
     forced: bool = False,
     charged: bool = True,
+    late_sec: float = 0.0,
 ) -> Refresh:
     """Poll a feed and say everything that follows from the answer; the caller commits it.
 
     `forced` asks unconditionally. `charged=False` is for the canary of a failing host: a
-    failure is recorded, but not held against the feed (D24).
+    failure is recorded, but not held against the feed (D24). `late_sec` is how long the poll
+    waited for its lane.
     """
     answer = await fetch_and_judge(
         feed.url,
@@ -87,8 +93,18 @@ async def refresh(
         body_sha256=digest,
     )
     fetch = with_trace(feed, fetch, current_trace())
+    schedule, arrived = await _learn(feed, answer, reading, services)
     return _conclude(
-        feed, answer, reading, fetch, config=services.config, lane=lane, blob=blob, charged=charged
+        replace(feed, schedule=schedule),
+        answer,
+        reading,
+        fetch,
+        config=services.config,
+        lane=lane,
+        blob=blob,
+        charged=charged,
+        arrived=arrived,
+        late_sec=late_sec,
     )
 
 
@@ -118,6 +134,38 @@ async def _read(answer: Answer, digest: str | None, feed: Feed, services: Servic
     return read if isinstance(read, NotAFeed) else await apply_live_screen(read, feed, services)
 
 
+async def _learn(
+    feed: Feed, answer: Answer, reading: Reading, services: Services
+) -> tuple[ScheduleState, tuple[float, ...]]:
+    """The schedule's state with what the answer shows of the feed's pace, and when entries came out.
+
+    A feed that was polled before this was remembered is learnt from what is stored of it, once.
+    """
+    state, config = feed.schedule, services.config.schedule
+    if not isinstance(answer.verdict, Fresh | Unchanged) or isinstance(reading, NotAFeed):
+        return state, ()
+    known: tuple[float, ...] = ()
+    if state.arrivals is None and feed.last_success_at is not None:
+        stored = await services.store.stored_arrivals(feed.id, _STORED_ARRIVALS)
+        window = feed.new_entries_last_fetch
+        state, known = learn_stored(state, stored, now=answer.at, window=window, config=config)
+    if not isinstance(reading, ComparedDocument):
+        return state, known
+    if state.arrivals is not None and not reading.new_dates:
+        if state.arrivals.window != reading.seen:
+            state = replace(state, arrivals=replace(state.arrivals, window=reading.seen))
+        return state, known
+    state, new = learn_entries(
+        state,
+        reading.new_dates,
+        previous_at=feed.last_success_at,
+        now=answer.at,
+        window=reading.seen,
+        config=config,
+    )
+    return state, known + new
+
+
 def _conclude(
     feed: Feed,
     answer: Answer,
@@ -128,6 +176,8 @@ def _conclude(
     lane: Lane | None,
     blob: BlobRef | None,
     charged: bool,
+    arrived: tuple[float, ...],
+    late_sec: float,
 ) -> Refresh:
     """What follows from an answer that was judged and read: the decision, the feed, the events."""
     now, verdict = answer.at, answer.verdict
@@ -148,10 +198,8 @@ def _conclude(
             now=now,
             feed_id=feed.id,
             config=_own_schedule(feed.overrides, config.schedule),
-            # The last publication times, when there is a new one (002 §6.3).
-            publications=(*read.earlier_dates, *read.new_dates)
-            if read and read.new_dates
-            else None,
+            whole_documents=_sends_whole_documents(feed),
+            late_sec=late_sec,
         )
         deciding.describe(_decision_facts, decision)
     after = replace(
@@ -190,7 +238,15 @@ def _conclude(
         events=_traced(events),
         aliases=served_addresses(fetch, verdict, reading),
         held=held_rows(read, fetch, now) if read else (),
+        arrived=arrived,
     )
+
+
+def _sends_whole_documents(feed: Feed) -> bool:
+    """True when each poll of the feed brings its whole document: nothing ever makes it answer 304."""
+    if feed.last_success_at is None:
+        return False
+    return feed.validators is None or feed.same_bodies >= _USELESS_VALIDATORS
 
 
 def _outcome(verdict: Verdict, reading: Reading) -> Outcome:

@@ -87,6 +87,7 @@ class _Workers:
     ) -> None:
         self.services = services
         self.lifecycle = lifecycle
+        lifecycle.started_at = services.clock.now()
         self.forced = forced
         self.retries = retries
         self.only = only

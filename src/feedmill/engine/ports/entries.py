@@ -10,7 +10,7 @@ from feedmill.model.feed import FetchRecord
 from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.page import EntryFilter, Page
 from feedmill.model.refresh import Committed, ExistingEntries, Refresh
-from feedmill.model.schedule import Decision
+from feedmill.model.schedule import Decision, StoredArrival
 
 
 class EntryStore(Protocol):
@@ -45,6 +45,18 @@ class FetchStore(Protocol):
     async def decisions(self, feed_id: str, limit: int = 20) -> tuple[Decision, ...]: ...
 
 
+class ArrivalStore(Protocol):
+    """When the entries of a feed came out."""
+
+    async def arrival_times(
+        self, feed_id: str, since: datetime | None = None
+    ) -> tuple[float, ...]: ...  # Unix seconds, in order
+    async def stored_arrivals(
+        self, feed_id: str, limit: int
+    ) -> tuple[StoredArrival, ...]: ...  # what stored entries and fetches say, the oldest first
+    async def purge_times(self, before: datetime) -> int: ...
+
+
 class CommitStore(Protocol):
     """What a document is compared with, and the one transaction that stores the result."""
 
@@ -59,13 +71,10 @@ class CommitStore(Protocol):
         feed_id: str,
         keys: Sequence[IdentityKey],
         article_hashes: Sequence[str],
-        *,
-        publications: int,  # how many of the newest publication times
-    ) -> ExistingEntries: ...  # known, articles and publications in one look
+    ) -> ExistingEntries: ...  # known and articles in one look
     async def unremoved_entries(
         self, feed_id: str
     ) -> tuple[KnownEntry, ...]: ...  # all that is not removed
     async def slice_digests(self, feed_id: str) -> frozenset[str]: ...
     async def articles(self, hashes: Sequence[str]) -> frozenset[str]: ...
-    async def publications(self, feed_id: str, limit: int) -> tuple[datetime, ...]: ...
     async def commit(self, refresh: Refresh) -> Committed: ...

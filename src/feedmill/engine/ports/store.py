@@ -4,7 +4,7 @@
 from typing import Protocol
 
 from feedmill.engine.ports.blobs import RawIndex
-from feedmill.engine.ports.entries import CommitStore, EntryStore, FetchStore
+from feedmill.engine.ports.entries import ArrivalStore, CommitStore, EntryStore, FetchStore
 from feedmill.engine.ports.events import EventLog, WebhookStore
 from feedmill.engine.ports.feeds import FeedStore, ImportStore, MoveStore
 from feedmill.engine.ports.figures import FigureStore
@@ -21,6 +21,7 @@ class Store(
     HostStore,
     ScheduleStore,
     CommitStore,
+    ArrivalStore,
     EntryStore,
     FetchStore,
     FigureStore,

@@ -3,6 +3,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from datetime import datetime
 from typing import Any, TypeVar
 
 from feedmill.errors import FeedmillError
@@ -35,6 +36,7 @@ class Lifecycle:
         lease_lost_listeners: tuple[LeaseLostListener, ...] = (),
     ) -> None:
         self.owner = owner
+        self.started_at: datetime | None = None  # when this process began to poll
         self.listeners = listeners
         self.crash_listeners = crash_listeners
         self.store_error_listeners = store_error_listeners

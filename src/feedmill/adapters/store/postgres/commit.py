@@ -22,7 +22,8 @@ from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.parameters import quoted, to_columns, unnest_rows, write_rows
 from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
-from feedmill.adapters.store.tables import figures
+from feedmill.adapters.store.tables import arrival_times, figures
+from feedmill.adapters.store.tables.arrival_times import month_rows
 from feedmill.adapters.store.tables.changes import (
     PendingDocument,
     pending_document,
@@ -126,6 +127,10 @@ _BLOCK_COLUMNS: Final = ("request_block", "request_headers", "response_block", "
 _KEEP_LAST_BLOCKS: Final = (
     f"UPDATE feeds f SET {', '.join(f'{name} = n.{name}' for name in _BLOCK_COLUMNS)}"
     f" FROM {unnest_rows(('feed_no', *_BLOCK_COLUMNS))} WHERE f.feed_no = n.feed_no"
+)
+_KEEP_TIMES: Final = (
+    f"INSERT INTO arrival_times ({', '.join(arrival_times.COLUMNS)})"
+    f" SELECT * FROM {unnest_rows(arrival_times.COLUMNS)} {arrival_times.APPEND}"
 )
 _FENCED: Final = Committed(fenced=True)
 _DUPLICATE: Final = Committed(duplicate=True)
@@ -289,6 +294,8 @@ async def _write(
             await queries.run(connection, advance_job(one.refresh.job, at))
         for job in one.refresh.jobs:
             await queries.run(connection, add_job(job, now=at))
+    times = [row for one in written for row in month_rows(one.feed_no, one.refresh.arrived)]
+    await write_rows(connection, _KEEP_TIMES, times)
     aliases = [(digest(url), url, one.feed_no) for one in written for url in one.refresh.aliases]
     await write_rows(connection, _KEEP_ALIASES, sorted(aliases, key=_first))
     blobs = [one.refresh.blob for one in reversed(written) if one.refresh.blob is not None]

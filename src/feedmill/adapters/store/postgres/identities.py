@@ -8,14 +8,13 @@ keys that they hold.
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 import asyncpg
 
 from feedmill.adapters.store.postgres.parameters import postgres_text, unnest_rows
 from feedmill.adapters.store.postgres.pool import PgConnection
-from feedmill.adapters.store.tables.codec import digest, instant
+from feedmill.adapters.store.tables.codec import digest
 from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
 from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.refresh import ExistingEntries
@@ -107,27 +106,12 @@ async def load_existing(
     feed_id: str,
     keys: Sequence[IdentityKey],
     article_hashes: Sequence[str],
-    *,
-    publications: int,
 ) -> ExistingEntries:
-    """The rows of the keys, the known articles and the newest publication times."""
+    """The rows of the keys and the known articles."""
     return ExistingEntries(
         known=await known(connection, feed_id, keys, ()),
         articles=await articles(connection, article_hashes) if article_hashes else frozenset(),
-        publications=await _publications(connection, feed_id, publications),
     )
-
-
-async def publications(connection: PgConnection, feed_id: str, limit: int) -> tuple[datetime, ...]:
-    """When the feed's newest entries were published, the newest first."""
-    rows = await connection.fetch(
-        "SELECT published_effective FROM entries"
-        " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = $1)"
-        " ORDER BY published_effective DESC LIMIT $2",
-        feed_id,
-        limit,
-    )
-    return tuple(instant(row[0]) for row in rows)
 
 
 def _names(keys: Sequence[IdentityKey], values: Sequence[str]) -> Mapping[tuple[str, str], str]:
@@ -148,6 +132,3 @@ def _known_of(row: asyncpg.Record, names: Mapping[tuple[str, str], str]) -> Know
     if names:
         keys = [(kind, names.get((kind, value), value)) for kind, value in keys]
     return known_of(tuple(columns), keys)
-
-
-_publications = publications  # where a parameter has that name

@@ -42,7 +42,7 @@ TYPES: Final = {
             "http_status", "elapsed_ms", "entries_seen", "entries_new", "entries_updated",
             "consecutive_failures", "last_status", "new_entries_last_fetch", "same_bodies",
             "revisions", "day", "polls", "unchanged", "same_body", "failed_ours", "failed_theirs",
-            "failed_host", "elapsed_ms_max", "late", "retries", "status",
+            "failed_host", "elapsed_ms_max", "late", "retries", "status", "month",
         ),
         "integer",
     ),

@@ -66,7 +66,6 @@ class PostgresStore(SqlStore):
     unremoved_entries = reading(identities.unremoved_entries)
     slice_digests = reading(identities.slice_digests)
     articles = reading(identities.articles)
-    publications = reading(identities.publications)
     host_pace = reading(host_pace)
     next_due_at = reading(claims.next_due_at)
     due_lanes = reading(claims.due_lanes)

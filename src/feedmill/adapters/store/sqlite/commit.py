@@ -10,6 +10,7 @@ from feedmill.adapters.store.sqlite import event_log
 from feedmill.adapters.store.sqlite.changes import write_changes
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
 from feedmill.adapters.store.tables import fetches, figures
+from feedmill.adapters.store.tables.arrival_times import append_times
 from feedmill.adapters.store.tables.changes import (
     PendingDocument,
     pending_document,
@@ -121,6 +122,8 @@ def _write(
             _count(connection, feed_no, refresh, values)
         elif refresh.lane is not None:
             connection.execute(_SET_NEXT_RUN, (micros(feed.next_poll_at), feed_no))
+    if refresh.arrived:
+        queries.run(connection, append_times(feed_no, refresh.arrived))
     if refresh.held:
         queries.run(connection, hold(feed_no, refresh.held))
     if refresh.released:

@@ -5,11 +5,9 @@
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 from feedmill.adapters.store.sqlite.connection import PARAMETERS
-from feedmill.adapters.store.tables.codec import instant
 from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
 from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.refresh import ExistingEntries
@@ -73,26 +71,12 @@ def load_existing(
     feed_id: str,
     keys: Sequence[IdentityKey],
     article_hashes: Sequence[str],
-    *,
-    publications: int,
 ) -> ExistingEntries:
-    """The rows of the keys, the known articles and the newest publication times, in one look."""
+    """The rows of the keys and the known articles, in one look."""
     return ExistingEntries(
         known=known(connection, feed_id, keys, ()),
         articles=articles(connection, article_hashes),
-        publications=_publications(connection, feed_id, publications),
     )
-
-
-def publications(connection: sqlite3.Connection, feed_id: str, limit: int) -> tuple[datetime, ...]:
-    """When the feed's newest entries were published, the newest first."""
-    rows = connection.execute(
-        "SELECT published_effective FROM entries"
-        " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?)"
-        " ORDER BY published_effective DESC LIMIT ?",
-        (feed_id, limit),
-    )
-    return tuple(instant(at) for (at,) in rows)
 
 
 def _rows_of_feed(
@@ -165,6 +149,3 @@ def _gather(keys: dict[int, list[tuple[str, str]]], rows: Sequence[tuple[int, st
 def _chunks(values: Sequence[str]) -> Iterable[Sequence[str]]:
     """The values in pieces that one statement takes."""
     return (values[at : at + PARAMETERS] for at in range(0, len(values), PARAMETERS))
-
-
-_publications = publications  # where a parameter has that name

@@ -71,7 +71,6 @@ class SqliteStore(SqlStore):
     unremoved_entries = on_reader(identities.unremoved_entries)
     slice_digests = on_reader(identities.slice_digests)
     articles = on_reader(identities.articles)
-    publications = on_reader(identities.publications)
     host_pace = on_reader(claims.host_pace)
     next_due_at = on_reader(claims.next_due_at)
     due_lanes = on_reader(claims.due_lanes)

@@ -1,9 +1,11 @@
 """A decision as compact JSON and back: every poll has one, so names and defaults are left out.
 
-[now, state, outcome, hints or null, state after, delay, next poll, reason, steps]
+[now, state, outcome, hints or null, state after, delay, next poll, reason, steps, settings, arrivals,
+whole documents, late]; what comes behind the steps is missing in decisions of earlier versions.
 """
 # Tested in tests/contracts/store/
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,17 +16,23 @@ from feedmill.model import schedule
 
 _State = tuple[float, int, schedule.Health, int | None, tuple[float, int | None] | None]
 _Step = tuple[schedule.StepCode, Any, float, float]
-_Compact = tuple[
-    int,
-    _State,
-    tuple[Any, int | None, int, float | None, str],
-    schedule.Hints | None,
-    _State,
-    float,
-    int,
-    schedule.DecisionReason,
-    tuple[_Step, ...],
-]
+
+
+class _Compact(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
+    now: int
+    before: _State
+    outcome: tuple[Any, int | None, int, float | None, str]
+    hints: schedule.Hints | None
+    after: _State
+    delay_sec: float
+    next_poll_at: int
+    reason: schedule.DecisionReason
+    steps: tuple[_Step, ...]
+    settings: Mapping[str, schedule.Setting] | None = None
+    arrivals: schedule.Arrivals | None = None  # before and after: a decision learns nothing
+    whole_documents: bool = False
+    late_sec: float = 0.0
+
 
 _NO_HINTS: Final = schedule.Hints()
 _encode: Final = msgspec.json.Encoder().encode
@@ -34,7 +42,7 @@ _decode: Final = msgspec.json.Decoder(_Compact).decode
 def decision_text(decision: schedule.Decision) -> str:
     """Everything about the decision but the feed, whose row it stands in."""
     inputs, outcome = decision.inputs, decision.inputs.outcome
-    compact: _Compact = (
+    compact = _Compact(
         micros(inputs.now),
         _state_row(inputs.state),
         (
@@ -50,19 +58,23 @@ def decision_text(decision: schedule.Decision) -> str:
         micros(decision.next_poll_at),
         decision.reason,
         tuple([(one.code, one.of, one.before, one.after) for one in decision.steps]),
+        decision.settings,
+        inputs.state.arrivals,
+        inputs.whole_documents,
+        inputs.late_sec,
     )
     return _encode(compact).decode()
 
 
 def decision_of(feed_id: str, text: str) -> schedule.Decision:
     """The decision of its JSON."""
-    now, before, outcome, hints, after, delay_sec, next_poll_at, reason, steps = _decode(text)
-    kind, http_status, new_entries, retry_after_sec, failure = outcome
+    one = _decode(text)
+    kind, http_status, new_entries, retry_after_sec, failure = one.outcome
     return schedule.Decision(
         inputs=schedule.Inputs(
             feed_id=feed_id,
-            now=instant(now),
-            state=_state_of(before),
+            now=instant(one.now),
+            state=_state_of(one.before, one.arrivals),
             outcome=schedule.Outcome(
                 kind=kind,
                 http_status=http_status,
@@ -70,16 +82,19 @@ def decision_of(feed_id: str, text: str) -> schedule.Decision:
                 retry_after_sec=retry_after_sec,
                 reason=failure,
             ),
-            hints=hints or _NO_HINTS,
+            hints=one.hints or _NO_HINTS,
+            whole_documents=one.whole_documents,
+            late_sec=one.late_sec,
         ),
-        state=_state_of(after),
-        delay_sec=delay_sec,
-        next_poll_at=instant(next_poll_at),
-        reason=reason,
+        state=_state_of(one.after, one.arrivals),
+        delay_sec=one.delay_sec,
+        next_poll_at=instant(one.next_poll_at),
+        reason=one.reason,
         steps=tuple(
             schedule.Step(code=code, of=of, before=was, after=became)
-            for code, of, was, became in steps
+            for code, of, was, became in one.steps
         ),
+        settings=one.settings,
     )
 
 
@@ -94,7 +109,7 @@ def _state_row(state: schedule.ScheduleState) -> _State:
     )
 
 
-def _state_of(row: _State) -> schedule.ScheduleState:
+def _state_of(row: _State, arrivals: schedule.Arrivals | None) -> schedule.ScheduleState:
     interval_sec, failures, health, gone_seen_at, cadence = row
     return schedule.ScheduleState(
         interval_sec=interval_sec,
@@ -102,6 +117,7 @@ def _state_of(row: _State) -> schedule.ScheduleState:
         health=health,
         gone_seen_at=instant_or_none(gone_seen_at),
         cadence=None if cadence is None else _cadence_of(*cadence),
+        arrivals=arrivals,
     )
 
 

@@ -27,6 +27,7 @@ from feedmill.adapters.store.statements import (
     write,
     write_many,
 )
+from feedmill.adapters.store.tables.arrival_times import merge_times
 from feedmill.adapters.store.tables.codec import (
     Row,
     digest,
@@ -137,6 +138,7 @@ def merge_feeds(
         aliases=(yield from _move_rest(loser, winner)),
     )
     yield from merge_figures(loser.feed_no, winner.feed_no)
+    yield from merge_times(winner.feed_no, loser.feed_no)
     yield from write("DELETE FROM feeds WHERE feed_no = $1", loser.feed_no)
     counted = [_counted(event, counts) for event in events]
     yield from append_events(counted, f"feed/{loser_id}/merged/{winner_id}")

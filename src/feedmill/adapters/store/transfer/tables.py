@@ -51,9 +51,10 @@ TABLES: Final = (
         number="feed_no",
         json=(
             "tags", "overrides", "vary", "hints", "hubs", "ignored_guids", "ignored_links", "move",
-            "request_headers", "response_headers",
+            "request_headers", "response_headers", "arrivals",
         ),
     ),
+    Table(name="arrival_times", key=("feed_no", "month")),
     Table(
         name="feed_tags",
         key=("feed_no", "tag"),
