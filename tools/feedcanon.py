@@ -28,6 +28,7 @@ from tools.feedcanon_cases import (  # noqa: E402
     search_of,
 )
 
+from feedmill.canonicalise.tracking import adds_only_tracking  # noqa: E402
 from feedmill.canonicalise.urls import http_url, split_url  # noqa: E402
 from feedmill.config import Config  # noqa: E402
 from feedmill.engine.subscribe.canonicalise import (  # noqa: E402
@@ -122,6 +123,8 @@ def _on_purpose(case: Case, ran: Ran) -> str | None:
         return "credentials never become part of a canonical URL"
     if href is not None and href.startswith("http:") and (ran.url or "").startswith("https:"):
         return "https is not given up for an address that only answers by http"
+    if href is not None and ran.url is not None and adds_only_tracking(ran.url, href):
+        return "a redirect that only adds tracking parameters names no better address"
     results = [one.get("result") for one in case["options"]["rewrites"] if isinstance(one, dict)]
     if expected is None and any(one and http_url(one) is None for one in results):
         return "a rewrite to what is no web address falls back to the original"

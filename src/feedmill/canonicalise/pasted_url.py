@@ -110,7 +110,11 @@ def _protocols(text: str) -> tuple[str | None, int]:
     position = len(text) - len(text.lstrip(_LEADING_JUNK))
     while (spelt := _protocol_at(text, position)) is not None:
         scheme, separators, position = spelt
-        if _separates(separators, text, position):
+        # Behind a protocol, `https/example.com` is one more, and no host called https.
+        is_repeated = found is not None and "/" in separators
+        if _separates(separators, text, position) or (
+            is_repeated and _DOTTED_HOST.match(text, position) is not None
+        ):
             found, end = scheme, position
     return found, end
 

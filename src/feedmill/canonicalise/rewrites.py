@@ -13,6 +13,7 @@ from feedmill.canonicalise.pasted_url import convert_feed_scheme, resolve_url
 from feedmill.canonicalise.urls import (
     HttpUrl,
     drop_params,
+    hides_ipv4,
     http_url,
     join_url,
     other_scheme,
@@ -48,7 +49,7 @@ _WORDPRESS_PATH = re.compile(r"/feed(?:/(?:atom|rss2|rss|rdf))?\Z", re.IGNORECAS
 def starting_urls(address: str, rewrites: Sequence[Rewrite]) -> list[tuple[str, RequestRole]]:
     """The URLs that a search requests first, in order; () for what is no address."""
     url = resolve_url(address)
-    if url is None:
+    if url is None or hides_ipv4(address, url):
         return []
     url = strip_userinfo_and_fragment(url)
     starts: dict[str, RequestRole] = {}

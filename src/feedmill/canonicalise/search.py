@@ -245,14 +245,29 @@ class _Walk:
             self.log.self_url = self.log.self_url or url
             if url == home.url or (self.options.prefer_https and is_https_version(url, home.url)):
                 return home
+            insecure: Seen | None = None
             for address in self.ways_to(url):
                 seen = yield from self.ask(address, "self")
                 place = self.place_of(seen, home)
                 if place is not None:
                     return place
-                if seen is None or not seen.spent or is_answered(seen):
+                if seen is not None and self.steps_back(seen, home):
+                    insecure = seen  # the publisher's word counts if its twin serves the feed
+                elif seen is None or not seen.spent or is_answered(seen):
                     break  # it answers, and is another feed or none: so is its twin
+            if insecure is not None:
+                self.note_insecure(insecure)
         return home
+
+    def steps_back(self, seen: Seen, home: _Place) -> bool:
+        """Whether the answer is this feed, but would be a step back from https."""
+        return self.proof(seen) is not None and self.leaves_https(home, destination(seen))
+
+    def note_insecure(self, seen: Seen) -> None:
+        """Say why an address that serves the feed by http only was not taken."""
+        was_asked = self.log.answer_of(other_scheme(seen.url)) is not None
+        words = "is only there by http" if was_asked else "by http; no request was left for https"
+        self.log.note(seen.url, words)
 
     def ways_to(self, url: str) -> Iterator[str]:
         """The platform's name for it, the address itself, and the same on the other scheme."""
@@ -272,7 +287,6 @@ class _Walk:
             self.redirects_home = True
             return home
         if self.leaves_https(home, target):
-            self.log.note(seen.url, "is only there by http")
             return None
         reason = _REASONS[proof] if target == seen.url else "redirect_verified"
         return _Place(url=target, source="self", reason=reason)
@@ -312,7 +326,7 @@ class _Walk:
 
         What is left of the budget keeps one request for https, which is worth more.
         """
-        reserve = int(self.wants_upgrade(place.url) and self.options.budget > 1)
+        reserve = int(self.may_upgrade(place.url) and self.options.budget > 1)
         score = self.log.score(place.url)
         for variant in self.variants(place.url):
             self.log.add_candidate(variant, place.source)
@@ -343,6 +357,10 @@ class _Walk:
 
     def wants_upgrade(self, url: str) -> bool:
         return self.options.prefer_https and url.startswith("http:")
+
+    def may_upgrade(self, url: str) -> bool:
+        """Whether a request for https may still be worth one."""
+        return self.wants_upgrade(url) and not self.log.has_failed(other_scheme(url))
 
     def proves(self, url: str, role: RequestRole) -> SearchSteps[bool]:
         seen = yield from self.ask(url, role)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from feedmill.canonicalise.policies import FeedVariant, cleanliness
+from feedmill.canonicalise.tracking import adds_only_tracking
 from feedmill.canonicalise.urls import http_url, join_url, split_url, strip_userinfo_and_fragment
 from feedmill.model.canonical import (
     Asked,
@@ -66,6 +67,19 @@ class SearchLog:
     def answer_of(self, url: str) -> Seen | None:
         """What the URL answered before, so that no URL is requested twice."""
         return self._answers.get(url)
+
+    def has_failed(self, url: str) -> bool:
+        """Whether the URL was asked, or no connection to its host and port could be made."""
+        if url in self._answers:
+            return True
+        parts = split_url(url)
+        return any(
+            seen.status is None
+            and seen.spent
+            and (other := split_url(asked_url)).scheme == parts.scheme
+            and (other.host, other.port) == (parts.host, parts.port)
+            for asked_url, seen in self._answers.items()
+        )
 
     def add_answer(self, url: str, role: RequestRole, seen: Seen) -> None:
         """Note a request and its answer."""
@@ -188,6 +202,8 @@ def destination(seen: Seen) -> str:
     final = http_url(seen.final_url)
     if final is None or split_url(final).userinfo or _is_ticket(seen):
         return seen.url
+    if adds_only_tracking(seen.url, final):
+        return seen.url  # a campaign or a session makes no better address
     return strip_userinfo_and_fragment(final)
 
 

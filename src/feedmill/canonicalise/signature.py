@@ -28,6 +28,8 @@ _OF_ENTRIES = tuple(
     name for name in ParsedEntry.__struct_fields__ if name not in ("slice", "base", "ext")
 )
 
+# Their ids are `feed_url` and `rdf:about`.
+_ADDRESS_AS_ID = frozenset({"json10", "json11", "rss090", "rss10", "rss11"})
 _MAX_BYTES = 2_000_000  # then only the bytes themselves prove that two copies are one feed
 # Where a text was fetched from stands beside it; inside a string its quotes would be escaped.
 _BASE = re.compile(r',"base":(?:null|"(?:[^"\\]|\\.)*+")')
@@ -42,7 +44,7 @@ def feed_signature(feed: ParsedFeed) -> str:
     where both came from. What is too long to be compared in a moment has none.
     """
     shape = [
-        [getattr(feed, name) for name in _LASTING],
+        [_lasting(feed, name) for name in _LASTING],
         [[getattr(entry, name) for name in _OF_ENTRIES] for entry in feed.entries],
     ]
     encoded = msgspec.json.encode(shape)
@@ -50,6 +52,13 @@ def feed_signature(feed: ParsedFeed) -> str:
         return ""
     text = _BASE.sub("", encoded.decode())
     return text if feed.entries else f"{_EMPTY}{text}"
+
+
+def _lasting(feed: ParsedFeed, name: str) -> object:
+    """A field of the feed; no id where that is only the address it was asked by."""
+    if name == "id" and (feed.format in _ADDRESS_AS_ID or feed.id == feed.self_url):
+        return None
+    return getattr(feed, name)
 
 
 def same_feed(one: Seen, other: Seen) -> Proof | None:

@@ -9,6 +9,7 @@ a feed URL is only adopted after a fetch proved it (D4).
 from collections.abc import Iterable
 from functools import lru_cache
 
+from feedmill.canonicalise.urls import http_url, split_url
 from feedmill.config import NormaliseConfig
 from feedmill.model.base import Value
 
@@ -29,6 +30,27 @@ def is_tracking(name: str, listed: TrackingList) -> bool:
     """Whether a decoded parameter name is on the list, in whatever case it is written."""
     name = name.lower()
     return name in listed.names or name.startswith(listed.prefixes)
+
+
+def adds_only_tracking(before: str, after: str) -> bool:
+    """Whether an address is another one with nothing but tracking or session parameters added."""
+    one, other = http_url(before), http_url(after)
+    if one is None or other is None:
+        return False
+    plain, tagged = split_url(one), split_url(other)
+    if (plain.scheme, plain.host, plain.port, plain.path) != (
+        tagged.scheme, tagged.host, tagged.port, tagged.path,
+    ):  # fmt: skip
+        return False
+    kept = plain.query.split("&") if plain.query else []
+    pieces = tagged.query.split("&") if tagged.query else []
+    added = [piece for piece in pieces if piece not in kept]
+    listed = tracking_list((*FEED_PARAMS, *_SESSION_PARAMS))
+    return (
+        bool(added)
+        and all(piece in pieces for piece in kept)
+        and all(is_tracking(piece.partition("=")[0], listed) for piece in added)
+    )
 
 
 @lru_cache(maxsize=64)
@@ -81,4 +103,10 @@ FEED_PARAMS = (
     *("forcebypasscache", "sucurianticache", "cleancache", "rebuildcache"),
     *("kontrol_health_check_timestamp", "doing_wp_cron", "preview", "preview_id"),
     *("preview_nonce", "replytocom"),
+)
+
+# Names under which servers put a visit into the address.
+_SESSION_PARAMS = (
+    *("phpsessid", "jsessionid", "aspsessionid*", "cfid", "cftoken", "sid", "session"),
+    *("sessionid", "session_id", "sessid", "zenid", "oscsid"),
 )

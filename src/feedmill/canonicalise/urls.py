@@ -27,6 +27,7 @@ _PLAIN = re.compile(
     rf"(?:/(?:(?:[{_KEPT}]|%(?!2[Ee]))[{_KEPT}.%]*+)?+)++"
     rf"(?:\?[{_KEPT}.%/?]*+)?+(?:#[{_KEPT}.%/?]*+)?+"
 )
+_IPV4 = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}")
 _REPEATED_SLASHES = re.compile(r"//+")
 # An escape behind a stray `%` is left alone: decoding `%2%65` to `%2e` would make a new escape,
 # and a second pass would read it.
@@ -108,6 +109,15 @@ def split_url(href: str) -> HttpUrl:
         query=query if question_mark else None,
         fragment=fragment if hash_mark else None,
     )
+
+
+def hides_ipv4(text: str, href: str) -> bool:
+    """Whether the URL's host is an IPv4 address that the text spells in another way: 010.0.0.1.
+
+    WHATWG reads octal, hexadecimal and short forms; a person reads another address.
+    """
+    host = split_url(href).host
+    return _IPV4.fullmatch(host) is not None and host not in text
 
 
 def join_url(url: HttpUrl) -> str:

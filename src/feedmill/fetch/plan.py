@@ -8,7 +8,7 @@ from functools import lru_cache
 import ada_url
 from msgspec.structs import replace
 
-from feedmill.canonicalise.urls import split_url
+from feedmill.canonicalise.urls import hides_ipv4, split_url
 from feedmill.config import FetchConfig
 from feedmill.fetch.caching import are_valid_for, conditional_fields
 from feedmill.fetch.headers import is_sendable
@@ -126,6 +126,8 @@ def _split_credentials(url: str) -> tuple[str, Headers]:
         parsed = ada_url.URL(url)
     except ValueError:  # the guard refuses it with a reason
         return url, ()
+    if hides_ipv4(url, str(parsed.href)):
+        return url, ()  # so does this: the guard judges an address as it is spelled
     parsed.hash = ""
     if not parsed.username and not parsed.password:
         return str(parsed.href), ()

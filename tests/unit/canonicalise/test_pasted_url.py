@@ -93,3 +93,14 @@ def test_a_declared_address_is_read_against_its_document(
 )
 def test_only_entities_that_end_in_a_semicolon_are_decoded(text: str, expected: str) -> None:
     assert decode_entities(text) == expected
+
+
+@pytest.mark.parametrize("outer", ["http", "https"])
+@pytest.mark.parametrize("inner", ["http", "https"])
+def test_a_protocol_that_was_pasted_as_a_host_is_a_protocol(outer: str, inner: str) -> None:
+    assert resolve_url(f"{outer}://{inner}/example.com/feed") == f"{inner}://example.com/feed"
+
+
+def test_a_host_that_is_called_http_stays_one() -> None:
+    assert resolve_url("http://http/feed") == "http://http/feed"
+    assert resolve_url("http://http.example/feed") == "http://http.example/feed"

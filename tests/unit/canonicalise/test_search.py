@@ -305,3 +305,73 @@ def test_a_redirect_to_what_is_no_web_address_has_a_reason() -> None:
     web = {CLEAN: moved("app://paper/feed"), "app://paper/feed": NEWS}
 
     assert search(CLEAN, web).lost.reason == "bad-redirect"
+
+
+INSECURE = "http://other.example/rss"
+SECURE = "https://other.example/rss"
+
+
+@pytest.mark.parametrize(
+    ("web", "url", "word"),
+    [
+        pytest.param({SECURE: NEWS}, SECURE, "the same bytes", id="its twin serves the feed"),
+        pytest.param({}, CLEAN, "is only there by http", id="its twin is not there"),
+    ],
+)
+def test_the_twin_of_an_insecure_self_url_is_asked_before_it_is_given_up(
+    web: Web, url: str, word: str
+) -> None:
+    found = search(CLEAN, {CLEAN: news(INSECURE), INSECURE: news(INSECURE), **web})
+
+    assert found.found.url == url
+    assert word in [asked.verdict for asked in found.found.asked]
+
+
+def test_an_insecure_self_url_is_not_called_insecure_when_no_request_was_left_to_ask() -> None:
+    web = {CLEAN: news(INSECURE), INSECURE: news(INSECURE), SECURE: NEWS}
+
+    found = search(CLEAN, web, budget=1)
+
+    assert found.found.url == CLEAN
+    assert "by http; no request was left for https" in [
+        asked.verdict for asked in found.found.asked
+    ]
+
+
+@pytest.mark.parametrize(
+    "added", ["utm_source=rss", "doing_wp_cron=1690.5", "PHPSESSID=abc&utm_x=1"]
+)
+def test_a_redirect_that_only_adds_tracking_is_no_better_address(added: str) -> None:
+    tagged = f"{CLEAN}?{added}"
+
+    assert search(CLEAN, {CLEAN: moved(tagged), tagged: NEWS}).found.url == CLEAN
+
+
+def test_an_address_with_tracking_is_cleaned_although_the_clean_one_redirects_back() -> None:
+    tagged = f"{CLEAN}?utm_source=rss"
+
+    assert search(tagged, {CLEAN: moved(tagged), tagged: NEWS}).found.url == CLEAN
+
+
+def test_a_redirect_that_adds_a_parameter_with_a_meaning_is_followed() -> None:
+    target = f"{CLEAN}?format=xml"
+
+    assert search(CLEAN, {CLEAN: moved(target), target: NEWS}).found.url == target
+
+
+def test_no_request_is_kept_for_an_https_that_is_known_to_fail() -> None:
+    page = "http://www.paper.example/feed/?utm_source=x"
+    web = {
+        page: news("https://www.paper.example/feed"),
+        "http://www.paper.example/feed": SILENT,
+        "http://paper.example/feed": NEWS,
+    }
+
+    found = search(page, web, budget=3)
+
+    assert found.found.requests == 3
+
+
+@pytest.mark.parametrize("address", ["http://010.0.0.1/", "http://0x7f.1/feed", "2130706433/feed"])
+def test_an_ipv4_address_in_disguise_is_no_address(address: str) -> None:
+    assert search(address, {}).lost.reason == "malformed-url"

@@ -88,7 +88,7 @@ def test_https_is_not_given_up_for_a_self_url_by_http() -> None:
     stays, leaves = search(CLEAN, web).found, search(CLEAN, web, prefer_https=False).found
 
     assert (stays.url, leaves.url) == (CLEAN, own)
-    assert [one.verdict for one in stays.asked] == ["a feed", "is only there by http"]
+    assert [one.verdict for one in stays.asked] == ["a feed", "is only there by http", "not-found"]
 
 
 def test_https_is_not_given_up_for_a_variant_that_leads_to_http() -> None:

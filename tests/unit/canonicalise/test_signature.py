@@ -5,7 +5,7 @@ import pytest
 from feedmill import parse
 from feedmill.canonicalise.signature import body_digest, feed_signature, same_feed
 from feedmill.model.canonical import Proof, Seen
-from feedmill.model.parsed import ParsedFeed
+from feedmill.model.parsed import FeedFormat, ParsedEntry, ParsedFeed
 
 FEED = """<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom"><title>{title}</title><id>urn:paper</id>
@@ -98,3 +98,40 @@ def test_what_is_too_long_to_compare_in_a_moment_is_proven_by_its_bytes_alone() 
     assert isinstance(feed, ParsedFeed)
 
     assert feed_signature(feed) == ""
+
+
+@pytest.mark.parametrize("form", ["json10", "json11", "rss090", "rss10"])
+def test_an_id_that_is_only_the_address_it_was_asked_by_does_not_count(form: FeedFormat) -> None:
+    entries = (ParsedEntry(id="1"),)
+    one = ParsedFeed(
+        format=form,
+        encoding="utf-8",
+        encoding_source="utf-8",
+        id="https://a.example/feed",
+        entries=entries,
+    )
+    other = ParsedFeed(
+        format=form,
+        encoding="utf-8",
+        encoding_source="utf-8",
+        id="https://mirror.example/rss",
+        entries=entries,
+    )
+
+    assert feed_signature(one) == feed_signature(other)
+
+
+def test_an_atom_id_counts_unless_it_is_the_self_url() -> None:
+    def atom(feed_id: str) -> ParsedFeed:
+        entries = (ParsedEntry(id="1"),)
+        return ParsedFeed(
+            format="atom10",
+            encoding="utf-8",
+            encoding_source="utf-8",
+            id=feed_id,
+            self_url="https://a.example/",
+            entries=entries,
+        )
+
+    assert feed_signature(atom("urn:1")) != feed_signature(atom("urn:2"))
+    assert feed_signature(atom("urn:1")) != feed_signature(atom("https://a.example/"))

@@ -3,8 +3,10 @@
 import pytest
 
 from feedmill.config import FetchConfig
+from feedmill.fetch.guard import check_url
 from feedmill.fetch.plan import is_trusted, plan_feed_fetch, without_credentials
 from feedmill.model.feed import FeedOverrides
+from feedmill.model.fetch import Refused
 
 OWN = FeedOverrides(
     username="reader", headers=(("X-Key", "hush"),), user_agent="Paper/1", verify_tls=False
@@ -43,3 +45,11 @@ def test_an_address_is_trusted_on_the_same_host_and_not_below_https(
     url: str, given: str, *, expected: bool
 ) -> None:
     assert is_trusted(url, given) is expected
+
+
+@pytest.mark.parametrize("url", ["http://010.0.0.1/", "http://0x8.1/#x", "http://a:b@010.0.0.1/"])
+def test_an_ipv4_address_in_disguise_is_left_for_the_guard_to_refuse(url: str) -> None:
+    plan = plan_feed_fetch(url, FeedOverrides(), FetchConfig())
+
+    assert plan.url == url
+    assert isinstance(check_url(plan.url), Refused)

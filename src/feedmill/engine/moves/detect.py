@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from feedmill.canonicalise.tracking import adds_only_tracking
 from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.config import MovesConfig
 from feedmill.engine.documents.read_document import ComparedDocument
@@ -135,9 +136,9 @@ def recently_left_at(
 
 
 def is_move(url: str, target: str) -> bool:
-    """Elsewhere, and not from https to http."""
+    """Elsewhere, not from https to http, and not only with tracking parameters added."""
     is_downgrade = url.startswith("https:") and not target.startswith("https:")
-    return target != url and not is_downgrade
+    return target != url and not is_downgrade and not adds_only_tracking(url, target)
 
 
 def is_same_host(url: str, other: str) -> bool:
