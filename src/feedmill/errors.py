@@ -5,6 +5,7 @@
     │   ├── UnknownPolicyError   no URL policy of that name
     │   ├── AddressError    an address that feedmill does not subscribe to
     │   ├── CursorError     a place in a list that no page has given
+    │   ├── RangeError      a range of time that is empty or too long
     │   ├── ListError       a list of subscriptions that cannot be read
     │   ├── TopicError      topics that cannot be screened for; lists every mistake at once
     │   └── RegexOnlyError  a decision that rests on regular expressions alone
@@ -54,6 +55,10 @@ class UsageError(FeedmillError, ValueError):
     """A caller passed something that has no meaning."""
 
     reason = "usage"
+
+
+class RangeError(UsageError):
+    """A range of time that is empty or too long to be answered."""
 
 
 class UnknownPolicyError(UsageError):

@@ -15,6 +15,14 @@ from urllib.parse import quote
 from feedmill.client.follow import SILENCE_SEC, follow
 from feedmill.client.transport import Parameters, Transport
 from feedmill.model.base import Value
+from feedmill.model.figures import Granularity, TopBy
+from feedmill.publish.figure_shapes import (
+    FeedFigures,
+    ServiceLevels,
+    Stats,
+    StatusShape,
+    TopFeeds,
+)
 from feedmill.publish.shapes import (
     AddedFeed,
     CanonicalShape,
@@ -124,6 +132,55 @@ class Client:
     async def refetch(self, feed_id: str) -> Refetch:
         """Let a feed be polled as soon as its host's pace allows."""
         return await self._transport.ask("POST", f"/feeds/{_segment(feed_id)}/refetch", Refetch)
+
+    async def feed_stats(
+        self,
+        feed_id: str,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        granularity: Granularity = "day",
+    ) -> FeedFigures:
+        """The figures of one feed by the hour or day."""
+        path = f"/feeds/{_segment(feed_id)}/stats"
+        asked: Parameters = {
+            "since": _instant(since),
+            "until": _instant(until),
+            "granularity": granularity,
+        }
+        return await self._transport.ask("GET", path, FeedFigures, params=asked)
+
+    async def stats(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        granularity: Granularity = "hour",
+    ) -> Stats:
+        """Counts of rows, and the figures of all feeds by the hour or day."""
+        asked: Parameters = {
+            "since": _instant(since),
+            "until": _instant(until),
+            "granularity": granularity,
+        }
+        return await self._transport.ask("GET", "/stats", Stats, params=asked)
+
+    async def top(
+        self, by: TopBy = "new", *, since: datetime | None = None, limit: int | None = None
+    ) -> TopFeeds:
+        """The feeds with the most of something, today unless `since` is given."""
+        asked: Parameters = {"by": by, "since": _instant(since), "limit": limit}
+        return await self._transport.ask("GET", "/stats/top", TopFeeds, params=asked)
+
+    async def service_levels(self, *, day: datetime | None = None) -> ServiceLevels:
+        """The service levels of a day, today by default."""
+        return await self._transport.ask(
+            "GET", "/service-levels", ServiceLevels, params={"day": _instant(day)}
+        )
+
+    async def status(self) -> StatusShape:
+        """The whole engine at a glance."""
+        return await self._transport.ask("GET", "/status", StatusShape)
 
     async def health(self, feed_id: str) -> HealthShape:
         """How a feed is: what is wrong, since when, what was tried, what comes next."""

@@ -68,6 +68,11 @@ def test_every_question_is_answered_with_a_value(tmp_path: Path) -> None:
         assert [e async for e in client.entries(category="x")] == []
         assert [e async for e in client.entries(since=NOON.replace(year=2090))] == []
         assert (await client.feed(added.id)).stats.last_result == "fresh"
+        assert (await client.feed_stats(added.id, since=NOON)).total.entries_new == 3
+        assert (await client.stats(granularity="day")).total.polls == 1
+        assert [one.value for one in (await client.top("new", limit=1)).items] == [3]
+        assert (await client.service_levels(day=NOON)).levels
+        assert (await client.status()).feeds.feeds == 1
         assert (await client.health(added.id)).kind == "well"
 
         entry = await client.entry(entries[0].entry_uid)

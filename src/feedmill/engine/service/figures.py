@@ -14,7 +14,7 @@ from feedmill.engine.service.figure_shapes import (
     rank_shape,
 )
 from feedmill.engine.service.queries import counts, require_feed
-from feedmill.errors import UsageError
+from feedmill.errors import RangeError
 from feedmill.fetch.figures import sum_figures, sum_totals
 from feedmill.model.figures import FiguresAt, Granularity, TopBy, TotalsAt
 from feedmill.publish.figure_shapes import (
@@ -145,16 +145,16 @@ async def top_feeds(
 def whole_range(
     now: datetime, since: datetime | None, until: datetime | None, granularity: Granularity
 ) -> Range:
-    """The whole hours or days that hold the range; UsageError when it is empty or too long."""
+    """The whole hours or days that hold the range; RangeError when it is empty or too long."""
     span = _SPANS[granularity]
     last = _floor((now if until is None else until) - timedelta(microseconds=1), span) + span
     first = last - _DEFAULT[granularity] if since is None else _floor(since, span)
     if first >= last:
         message = f"since ({first.isoformat()}) is not before until ({last.isoformat()})"
-        raise UsageError(message)
+        raise RangeError(message)
     if (last - first) / span > _MAX_POINTS:
         message = f"the range has more than {_MAX_POINTS:,} {granularity}s: ask for a shorter one, or for days"
-        raise UsageError(message)
+        raise RangeError(message)
     return Range(first, last, granularity)
 
 

@@ -57,6 +57,8 @@ COMMANDS: Final = {
     "diff": "Show what a publisher changed between two fetches.",
     "fixture": "Write a stored document as a test case for the parser.",
     "explain": "Explain when and why a feed is polled.",
+    "status": "Show the whole engine on one screen, and what to do next.",
+    "top": "Rank feeds by new entries, bytes, errors, latency or lag.",
     "stats": "Count feeds, entries, fetches and events.",
     "replay": "Parse stored raw documents again.",
     "purge": "Delete what retention no longer keeps.",

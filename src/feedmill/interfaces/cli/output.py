@@ -46,6 +46,16 @@ def format_duration(wait: timedelta) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.0f} d"
 
 
+def format_bytes(count: int) -> str:
+    """A size as text: 900 B, 12.3 kB, 4.5 GB."""
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1_000:
+            return f"{count} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1_000
+    return f"{size:.1f} TB"
+
+
 def format_count(number: int, noun: str, many: str | None = None) -> str:
     """A number with its noun: 1 feed, 2 feeds."""
     return f"{number} {noun}" if number == 1 else f"{number} {many or noun + 's'}"

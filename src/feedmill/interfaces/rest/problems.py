@@ -24,6 +24,7 @@ from feedmill.errors import (
     NoFeedError,
     NotFoundError,
     NotKeptError,
+    RangeError,
     SeveralFeedsError,
     StoreError,
     UsageError,
@@ -76,6 +77,7 @@ PROBLEM_KINDS: Final[dict[str, ProblemKind]] = {
 # The first that fits; what is below in the tree of errors stands above it here.
 _OF_ERRORS: Final[tuple[tuple[type[FeedmillError], str], ...]] = (
     (CursorError, "bad-cursor"),
+    (RangeError, "bad-parameter"),
     (AddressError, "bad-address"),
     (ListError, "bad-list"),
     (UsageError, "invalid-body"),

@@ -13,7 +13,7 @@ from feedmill.engine.service.figures import (
     total_figures,
     whole_range,
 )
-from feedmill.errors import NotFoundError, UsageError
+from feedmill.errors import NotFoundError, RangeError
 from feedmill.model.figures import Granularity
 
 _DAY = timedelta(days=1)
@@ -127,5 +127,5 @@ def test_ranges_are_whole_hours_or_days(
     ],
 )
 def test_an_empty_or_endless_range_is_refused(since: datetime, until: datetime) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(RangeError):
         whole_range(NOON, since, until, "hour")

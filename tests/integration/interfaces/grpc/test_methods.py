@@ -46,12 +46,14 @@ def test_reflection_lists_every_service_and_its_methods(serve: Serve) -> None:
             "feedmill.v1.Entries",
             "feedmill.v1.Events",
             "feedmill.v1.Feeds",
+            "feedmill.v1.Figures",
             "feedmill.v1.Jobs",
             "grpc.health.v1.Health",
             "grpc.reflection.v1alpha.ServerReflection",
         ]
         assert names["feedmill.v1.Feeds"] == [
             "Add", "Change", "Get", "Health", "List", "Refetch", "Remove", "Schedule",
+            "Stats",
         ]  # fmt: skip
         assert names["feedmill.v1.Entries"] == ["Get", "List", "Raw", "Revisions"]
         assert names["feedmill.v1.Jobs"] == ["Cancel", "Get", "List", "Retry"]
@@ -401,5 +403,32 @@ def test_jobs_are_listed_shown_cancelled_and_queued_again(serve: Serve) -> None:
         assert retried["state"] == (await visitor.ask("Jobs/Get", id=job.id))["state"] == "queued"
         assert await refused(visitor, "Jobs/Get", id=99) == (NOT_FOUND, "not-found")
         assert (await refused(visitor, "Jobs/List", state="open"))[0] == BAD
+
+    serve(story)
+
+
+def test_figures_are_those_of_rest(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        feed = await stage.add("/feed", paper(1, 2), said(500))
+        await stage.poll(feed)
+        await stage.poll(feed)
+
+        one = await visitor.ask("Feeds/Stats", id=feed.id, granularity="hour")
+        every = await visitor.ask("Figures/Get")
+        top = await visitor.ask("Figures/Top", by="errors")
+        levels = await visitor.ask("Figures/ServiceLevels")
+        status = await visitor.ask("Figures/Status")
+
+        figures = one["total"]
+        assert (figures["polls"], figures["entries_new"], figures["failed_host"]) == (2, 2, 1)
+        assert [(f["outcome"], f["status"], f["fault"]) for f in one["failures"]] == [
+            ("server-error", 500, "host")
+        ]
+        assert every["total"]["polls"] == 2
+        assert [item["feed_id"] for item in top["items"]] == [feed.id]
+        assert {level["name"] for level in levels["levels"]} >= {"failed-fetches"}
+        assert status["feeds"]["backing_off"] == 1
+        assert await refused(visitor, "Figures/Top", by="beauty") == (BAD, "usage")
+        assert (await refused(visitor, "Figures/Get", granularity="minute"))[0] == BAD
 
     serve(story)

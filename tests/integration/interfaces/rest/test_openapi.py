@@ -29,6 +29,7 @@ WANTED = {
     "post /canonicalize", "get /webhooks", "post /webhooks", "get /webhooks/{webhook_id}",
     "patch /webhooks/{webhook_id}", "delete /webhooks/{webhook_id}",
     "get /webhooks/{webhook_id}/dead", "get /healthz", "get /readyz", "get /metrics", "get /stats",
+    "get /stats/top", "get /service-levels", "get /status", "get /feeds/{feed_id}/stats",
     "get /openapi.json", "get /docs", "get /problems/{code}",
 }  # fmt: skip
 # A stream has no end, so nobody can wait for it; its rules are tested beside this.

@@ -4,9 +4,11 @@
 from typing import Any
 
 import click
+import msgspec
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.engine.service.figures import feed_figures
 from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_facts, show_json
 from feedmill.interfaces.cli.run_command import with_services
@@ -17,16 +19,28 @@ from feedmill.publish.to_json import feed_wire
 @click.argument("feed")
 @context_and_json
 def show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
-    """Show one feed (FEED is an id, the start of an id, an address or a title)."""
+    """Show one feed and the figures of its last 30 days (FEED is an id, the start of an id, an address
+    or a title)."""
 
     async def action(services: Services) -> dict[str, Any]:
         found = await resolve_feed(feed, services)
         aliases = await services.store.aliases(found.id)
         shape = feed_wire(found, services.config.schedule, services.config.moves)
-        return {**shape, "aliases": list(aliases)}
+        figures = await feed_figures(found.id, services, granularity="day")
+        return {**shape, "aliases": list(aliases), "figures": msgspec.to_builtins(figures)}
 
     result = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(result)
         return
+    figures = result.pop("figures")
     show_facts(result)
+    show_facts({"last 30 days": {**figures["total"], "failures": _failures(figures["failures"])}})
+
+
+def _failures(failures: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"{one['count']} × {one['outcome']}{' ' + str(one['status']) if one['status'] else ''}"
+        f" ({one['fault']})"
+        for one in failures
+    ]

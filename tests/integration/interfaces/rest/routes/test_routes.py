@@ -378,6 +378,43 @@ class TestCare:
 
         assert (stats["counts"]["feeds"], stats["counts"]["entries"]) == (1, 3)
         assert stats["last_seq"] == stats["counts"]["events"]
+        assert stats["total"]["polls"] == 2
+
+    def test_figures_of_one_feed_by_hour_and_day(self, library: RestMill) -> None:
+        feed_id = library.ask("/feeds").json["items"][0]["id"]
+
+        days = library.ask(f"/feeds/{feed_id}/stats").json
+        hours = library.ask(f"/feeds/{feed_id}/stats?granularity=hour").json
+
+        assert (days["total"]["polls"], days["total"]["entries_new"]) == (2, 3)
+        assert sum(one["figures"]["polls"] for one in hours["points"]) == 2
+        assert library.ask("/feeds/nobody/stats").status == 404
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/stats?granularity=minute",
+            "/stats?since=yesterday",
+            "/stats?since=2025-10-14&until=2025-10-01",
+            "/stats?since=1990-01-01",
+            "/stats/top?by=beauty",
+            "/service-levels?day=never",
+        ],
+    )
+    def test_an_invalid_range_or_order_is_refused(self, library: RestMill, path: str) -> None:
+        assert library.ask(path).status == 400
+
+    def test_top_feeds_levels_and_status(self, library: RestMill) -> None:
+        top = library.ask("/stats/top").json
+        levels = library.ask("/service-levels").json
+        status = library.ask("/status").json
+
+        assert [one["value"] for one in top["items"]] == [3]
+        assert {one["name"] for one in levels["levels"]} == {
+            "fetch-latency", "failed-fetches", "scheduler-freshness",
+        }  # fmt: skip
+        assert status["feeds"]["feeds"] == 1
+        assert status["levels"] == levels["levels"]
 
 
 class TestConditions:

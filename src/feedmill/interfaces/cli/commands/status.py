@@ -1,0 +1,85 @@
+"""`feedmill status`: the whole engine on one screen."""
+# Tested in tests/integration/interfaces/cli/commands/test_top_and_status.py
+
+import click
+
+from feedmill.engine.service.status import status as engine_status
+from feedmill.interfaces.cli.options import context_and_json
+from feedmill.interfaces.cli.output import format_bytes, show_json, style_text
+from feedmill.interfaces.cli.run_command import with_services
+from feedmill.publish.figure_shapes import FailureShape, LevelShape, StatusShape
+
+
+@click.command()
+@context_and_json
+def status(ctx: click.Context, *, as_json: bool) -> None:
+    """Show feeds by health, recent polls, resting hosts, sizes, service levels, and what to do next."""
+    found = with_services(ctx, engine_status, as_json=as_json)
+    if as_json:
+        show_json(found)
+        return
+    _line("feeds", _feeds(found))
+    _line("due", _due(found))
+    _line(f"since {found.since:%H:%M}", _recent(found))
+    for failure in found.failures[:5]:
+        _line("  failed today", _failure(failure))
+    for host in found.resting_hosts:
+        _line(
+            "resting host",
+            f"{host.host} until {host.until:%H:%M} UTC: {host.reason}, {host.feeds} feeds wait",
+        )
+    sizes = found.sizes
+    _line(
+        "stored",
+        f"database {format_bytes(sizes.database_bytes)}, raw {format_bytes(sizes.raw_bytes)}"
+        f" in {sizes.raw_documents:,} documents",
+    )
+    for level in found.levels:
+        _line("service level", _level(level))
+    for advice in found.advice:
+        _line("next", advice)
+
+
+def _line(name: str, text: str) -> None:
+    click.echo(f"{style_text(f'{name:<15}', bold=True)} {text}")
+
+
+def _feeds(found: StatusShape) -> str:
+    feeds = found.feeds
+    parts = {
+        "active": feeds.active,
+        "backing off": feeds.backing_off,
+        "suspect": feeds.suspect,
+        "gone": feeds.gone,
+        "paused": feeds.paused,
+        "never polled": feeds.never_polled,
+    }
+    shown = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
+    return f"{feeds.feeds:,}" + (f": {shown}" if shown else "")
+
+
+def _due(found: StatusShape) -> str:
+    feeds = found.feeds
+    held = f" ({feeds.held:,} of them wait for their host)" if feeds.held else ""
+    return f"{feeds.due:,} now, {feeds.late:,} late by more than their interval{held}"
+
+
+def _recent(found: StatusShape) -> str:
+    recent = found.recent
+    if not recent.polls:
+        return "no polls"
+    return (
+        f"{recent.polls:,} polls: {recent.fresh:,} changed, {recent.unchanged:,} not modified,"
+        f" {recent.failed:,} failed ({recent.failed_ours:,} ours, {recent.failed_theirs:,} theirs,"
+        f" {recent.failed_host:,} host); {recent.entries_new:,} new entries,"
+        f" {format_bytes(recent.bytes_in)} received, {format_bytes(recent.bytes_saved)} saved"
+    )
+
+
+def _failure(failure: FailureShape) -> str:
+    status = f" {failure.status}" if failure.status is not None else ""
+    return f"{failure.count:,} × {failure.outcome}{status} at {failure.host} ({failure.fault})"
+
+
+def _level(level: LevelShape) -> str:
+    return f"{'met   ' if level.met else 'MISSED'} {level.words}"
