@@ -30,7 +30,7 @@ SETTINGS: Final = {
     "FETCH_TIMEOUT_MS": "250000",
     "FEEDMILL_RUN_LEASE_SEC": "300",
     "FEEDMILL_RUN_DRAIN_SEC": "250",
-    "FEEDMILL_RUN_IDLE_SEC": "0.05",
+    "FEEDMILL_RUN_IDLE_SEC": "0.2",  # several idle processes must not keep a database busy
     "FEEDMILL_RUN_CONCURRENCY": "4",
     "FEEDMILL_STORE_SEGMENT_BYTES": "40000",
     "FEEDMILL_LOG": "warning",
