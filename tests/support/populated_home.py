@@ -265,5 +265,8 @@ async def _kept(store: Store, stage: Stage) -> None:
     (claim,) = await store.claim_jobs("gone", limits, now=now, until=until, max_jobs=1)
     assert claim.lane is not None
     await store.release(claim.lane, claim.lane.pace, now=now)
+    found = [blob_ref(name * 64, segment=f"segment-{name}") for name in "ef"]
+    await store.adopt_blobs(found, now=now)
+    await store.delete_blobs([found[1].sha256])
     await store.set_cursor("ndjson", 4)
     await store.set_cursor("reader", 2)

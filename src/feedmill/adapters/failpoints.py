@@ -43,6 +43,7 @@ JOB_POINTS: Final = (
     "transfer-copied",  # written, not committed
     "transfer-kept",  # committed, not acknowledged
     "transfer-compared",  # everything is over there and was compared, the store does not know
+    "transfer-switched",  # the raw store belongs to the new store, which does not know that all is there
 )
 _ERRORS: Final = {"eio": errno.EIO, "enospc": errno.ENOSPC}
 _SPELLING: Final = re.compile(r"([a-z-]+)(?:=(kill|eio|enospc))?(?:@(\d+)(?:-(\d+))?)?")

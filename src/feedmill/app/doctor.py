@@ -2,6 +2,7 @@
 # Tested in tests/integration/roles/test_health_and_readiness.py
 
 import asyncio
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,19 @@ from msgspec import to_builtins
 from feedmill.adapters import doctor
 from feedmill.adapters.blobs.errors import blob_error
 from feedmill.adapters.clock import SystemClock
-from feedmill.app.services import RAW_FOLDER, open_bucket_blobs
+from feedmill.adapters.store.open import open_store
+from feedmill.app.services import DATABASE_NAME, RAW_FOLDER, open_blobs, open_bucket_blobs
 from feedmill.app.store_moves import missing_migrations
 from feedmill.config import Config
+from feedmill.engine.maintain.raw_owner import (
+    OWNER_HINT,
+    check_raw_owner,
+    describe_owner,
+    describe_unindexed,
+    grace_ends,
+    unindexed_segments,
+)
+from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.engine.run.heartbeat import wait_for_other_machines
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.readiness import ReadinessCheck, cached_check
@@ -29,6 +40,8 @@ async def run_doctor(config: Config) -> list[dict[str, Any]]:
     first = {"name": "configuration", "ok": True, "detail": "all settings are valid"}
     raw = [] if config.blobs.url is None else [await _examine_objects(config, config.blobs.url)]
     raw += [] if config.store.url is None else [await _examine_store(config, config.store.url)]
+    if all(check["ok"] for check in raw):
+        raw += await _examine_raw_owner(config)
     return [first, *(to_builtins(check) for check in checks), *raw]
 
 
@@ -73,6 +86,39 @@ async def _examine_objects(config: Config, url: str) -> dict[str, Any]:
     except FeedmillError as problem:
         return {"name": "raw store", "ok": False, "detail": f"{problem} {problem.hint}".strip()}
     return {"name": "raw store", "ok": True, "detail": f"{url} is reachable"}
+
+
+async def _examine_raw_owner(config: Config) -> list[dict[str, Any]]:
+    """Whether the store indexes the raw documents; no check before there is a store or a segment."""
+    home, clock = Path(config.store.home), SystemClock()
+    if config.store.url is None and not (home / DATABASE_NAME).exists():
+        if config.blobs.url is not None or not any((home / RAW_FOLDER).glob("*.seg")):
+            return []
+        detail = f"{home / RAW_FOLDER} holds segments, but {home / DATABASE_NAME} is not there. {OWNER_HINT}"
+        return [{"name": "raw index", "ok": False, "detail": detail}]
+    try:
+        store = await open_store(config, home / DATABASE_NAME, clock.now(), schema="check")
+        try:
+            blobs = await open_blobs(config, clock)
+            try:
+                wrong = await _raw_problem(config, store, blobs, clock.now())
+            finally:
+                await blobs.close()
+        finally:
+            await store.close()
+    except FeedmillError as problem:
+        wrong = f"{problem} {problem.hint}".strip()
+    detail = wrong or "the store indexes the raw documents"
+    return [{"name": "raw index", "ok": not wrong, "detail": detail}]
+
+
+async def _raw_problem(config: Config, store: RawIndex, blobs: Blobs, now: datetime) -> str:
+    owner = await check_raw_owner(store, blobs)
+    if not owner.is_ours:
+        return describe_owner(owner)
+    before = grace_ends(now, config.store.segment_grace_sec)
+    lost = await unindexed_segments(store, blobs, before=before)
+    return describe_unindexed(lost) if lost else ""
 
 
 def _raw_probe(services: Services) -> ReadinessCheck:

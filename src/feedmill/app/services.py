@@ -23,13 +23,14 @@ from feedmill.adapters.systemd import SystemdNotifier
 from feedmill.config import Config
 from feedmill.engine.deliver.rewound_log import tell_if_rewound
 from feedmill.engine.documents.raw_documents import load_document
-from feedmill.engine.ports.blobs import Blobs
+from feedmill.engine.maintain.raw_owner import check_raw_owner, describe_owner
+from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import Bus, Sink
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.services import Services
-from feedmill.errors import MissingExtraError, StoreError
+from feedmill.errors import BlobError, MissingExtraError, StoreError
 from feedmill.model.event import Event
 from feedmill.observe import log
 from feedmill.publish.ndjson import cloudevent_line, event_line
@@ -69,6 +70,8 @@ async def open_services(
             clock = await stack.enter_async_context(opening.clock_of(store, SystemClock()))
         blobs = await open_blobs(config, clock, home=home if memory else None)
         stack.push_async_callback(blobs.close)
+        if not memory:
+            await report_raw_owner(store, blobs)
         fetcher = CurlFetcher(config.fetch, clock)
         stack.push_async_callback(fetcher.close)
         judge = LiveScreener(config, stack)
@@ -93,6 +96,23 @@ async def _tell_if_rewound(store: Store, home: Path, now: datetime) -> None:
                 " by an event log.rewound",
                 told_seq=told.seq if told else 0,
             )
+
+
+async def report_raw_owner(store: RawIndex, blobs: Blobs) -> None:
+    """Claim a new raw store; log an error when its segments belong to another store (D36).
+
+    A bucket is asked once: the store remembers which one carries its id.
+    """
+    try:
+        if (await store.store_identity()).raw_place == blobs.place:
+            return
+        found = await check_raw_owner(store, blobs)
+        if not found.is_ours:
+            log.logger("raw").error(describe_owner(found))
+        elif not isinstance(blobs, DiskBlobs):
+            await store.confirm_raw_place(blobs.place)
+    except BlobError as problem:  # whoever needs the raw store meets it again
+        log.logger("raw").debug("the raw store was not checked", problem=str(problem))
 
 
 async def open_blobs(

@@ -3,6 +3,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,7 @@ from feedmill.model.storage import Transfer
 if TYPE_CHECKING:
     from feedmill.adapters.store.transfer.copy import Progress
     from feedmill.adapters.store.transfer.copy import StoreTransfer as StoreMove
-from feedmill.app.services import DATABASE_NAME, make_home
+from feedmill.app.services import DATABASE_NAME, RAW_FOLDER, make_home, open_blobs
 
 BATCH_ROWS: Final = 5_000  # of one transaction, when a store moves
 
@@ -55,7 +56,9 @@ async def transfer_store(
             return replace(await move.plan(), migrations=missing)
         if missing:
             await opening.apply_migrations(own, Path(), SystemClock().now())
-        done = await move.carry(progress, restart=restart)
+        done = await move.carry(
+            progress, restart=restart, switch=partial(_hand_over_raw, config, move.path)
+        )
         return replace(done, migrations=missing)
 
 
@@ -66,6 +69,20 @@ async def compare_stores(
     own = replace(config, store=replace(config.store, url=target))
     async with _move(own, source, target, batch_rows) as move:
         return await move.compare(progress)
+
+
+async def _hand_over_raw(config: Config, path: Path, old_id: str | None, new_id: str) -> None:
+    """Let the raw store name the new store: from now on the old one deletes nothing there (D36)."""
+    home = path.parent
+    if config.blobs.url is None and not (home / RAW_FOLDER).is_dir():
+        return
+    blobs = await open_blobs(config, SystemClock(), url=config.blobs.url, home=home)
+    try:
+        owner = await blobs.owner()
+        if owner in (None, old_id):
+            await blobs.set_owner(new_id, instead_of=owner)
+    finally:
+        await blobs.close()
 
 
 @asynccontextmanager

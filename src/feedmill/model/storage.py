@@ -1,8 +1,8 @@
 """Storage: segments of the raw store with their faults, and the transfer of one store into another."""
 # Tested in tests/integration/adapters/store/transfer/test_compare.py
 
-from datetime import datetime
-from typing import Literal
+from datetime import UTC, datetime, timedelta
+from typing import Final, Literal
 
 from feedmill.model.base import Value
 
@@ -23,6 +23,8 @@ BlobFault = Literal[
 ]
 
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MS_DIGITS: Final = 12  # of a UUIDv7, without the hyphen: milliseconds since 1970
 DifferenceKind = Literal["missing", "extra", "changed"]  # of a row in the new store
 
 
@@ -34,6 +36,40 @@ class Segment(Value):
     sealed: bool
     packed: bool  # re-encoded with prefixes, self-contained
     condemned_at: datetime | None = None
+
+    @property
+    def created_at(self) -> datetime | None:
+        """The instant in its name, a UUID of version 7; None when there is none."""
+        return created_at(self.name)
+
+
+def created_at(segment: str) -> datetime | None:
+    """The instant in the name of a segment, a UUID of version 7; None when there is none."""
+    digits = segment.replace("-", "")[:_MS_DIGITS]
+    try:
+        made = _EPOCH + timedelta(milliseconds=int(digits, 16))
+    except (ValueError, OverflowError):
+        return None
+    return made if len(digits) == _MS_DIGITS else None
+
+
+class StoreIdentity(Value):
+    """Which store this is; the raw store that it indexes carries the same id (D36)."""
+
+    id: str
+    raw_place: str | None  # the raw store that is known to carry it
+    has_blobs: bool  # the index points at one body at least
+
+
+class RawOwner(Value):
+    """Whose raw store this is, as the store that was opened sees it."""
+
+    is_ours: bool
+    place: str
+    store_id: str
+    owner: str | None = None  # the store that the raw store names; None: it names none
+    segments: int = 0  # when it is not ours
+    indexed: int = 0  # of them, how many this store's index knows
 
 
 class BlobProblem(Value):

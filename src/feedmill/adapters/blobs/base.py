@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from feedmill.adapters.blobs.errors import blob_error, closed_error
 from feedmill.adapters.blobs.read import open_reader
+from feedmill.adapters.blobs.record import IntactRecord, iterate_records, ref_of
 from feedmill.adapters.blobs.repack import Bodies, reencode, sweep
 from feedmill.adapters.blobs.segment_source import PACKED_SUFFIX, SegmentSource, SegmentStorage
 from feedmill.adapters.blobs.verify import verify_segments
@@ -94,6 +95,35 @@ class BaseBlobs:
     async def write_segment(self, segment: str, data: bytes) -> None:
         """Keep a segment of another raw store; durable when this returns."""
         await self.run_in_thread(lambda: self._storage.adopt(segment, data))
+
+    async def contents(self, segment: str, *, checked: bool = False) -> tuple[BlobRef, ...]:
+        """Where each body of a segment lies, as its record says; BlobMoved when it is gone.
+
+        With `checked`, only records whose bytes are as they were written.
+        """
+
+        def read() -> tuple[BlobRef, ...]:
+            with self._storage.reading(segment) as read_at:
+                size = self._storage.size(segment)
+                steps = iterate_records(read_at, size, segment, payloads=checked)
+                return tuple(ref_of(one, segment) for one in steps if isinstance(one, IntactRecord))
+
+        return await self.run_in_thread(read)
+
+    async def owner(self) -> str | None:
+        """The id of the store that indexes these segments; None when none was written."""
+        return await self.run_in_thread(self._storage.owner)
+
+    async def set_owner(self, store_id: str, *, instead_of: str | None = None) -> str:
+        """Write the owner, unless it is not `instead_of`; the one that is there afterwards."""
+        return await self.run_in_thread(
+            lambda: self._storage.set_owner(store_id, instead_of=instead_of)
+        )
+
+    @property
+    def place(self) -> str:
+        """The folder or the address, as it may be shown."""
+        return self._place
 
     async def run_in_thread(self, work: Callable[[], T]) -> T:
         """Do blocking work on a reading thread; the disk's errors become ours."""

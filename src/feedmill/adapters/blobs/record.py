@@ -111,6 +111,20 @@ class RecordGroup:
         return b"".join(self._chunks)
 
 
+def ref_of(record: IntactRecord, segment: str) -> BlobRef:
+    """The index row of a record."""
+    header = record.header
+    return BlobRef(
+        sha256=header.sha256,
+        segment=segment,
+        offset=record.offset,
+        length=header.length,
+        coding=header.coding,
+        raw_length=header.raw_length,
+        prefix_sha256=header.prefix_sha256,
+    )
+
+
 def write_header(
     payload: bytes,
     *,

@@ -62,6 +62,12 @@ class SegmentStorage(SegmentSource, Protocol):
     def remove(self, name: str) -> None:
         """Delete a sealed segment; one that is gone already is fine."""
 
+    def owner(self) -> str | None:
+        """The store that indexes these segments; None when it was never written."""
+
+    def set_owner(self, store_id: str, *, instead_of: str | None) -> str:
+        """Write the owner, unless it is not `instead_of`; the one that is there afterwards."""
+
 
 def is_segment_name(name: str) -> bool:
     """True for what can be the name of a segment; it never leads anywhere else."""

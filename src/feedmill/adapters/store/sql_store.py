@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
+from secrets import token_hex
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from feedmill.adapters.failpoints import reach
@@ -29,12 +30,14 @@ from feedmill.adapters.store.tables import jobs as job_table
 from feedmill.adapters.store.tables import lanes as lane_table
 from feedmill.adapters.store.tables import merge_feeds as merge_table
 from feedmill.adapters.store.tables import moves as move_table
+from feedmill.adapters.store.tables import store_identity as identity_table
 from feedmill.adapters.store.tables import tokens as token_table
 from feedmill.adapters.store.tables import webhooks as webhook_table
 from feedmill.adapters.store.tables import workers as worker_table
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim, HostPace, Lane
+from feedmill.model.storage import StoreIdentity
 from feedmill.model.webhook import Settlement
 from feedmill.model.worker import Worker
 
@@ -136,6 +139,12 @@ class SqlStore(ABC):
     delete_blobs = write(blob_table.delete_blobs)
     expired_blobs = read(blob_table.expired_blobs)
     blob_chains = look(blob_table.blob_chains)
+    known_blobs = read(blob_table.known_blobs)
+    segments_in_use = read(blob_table.segments_in_use)
+    released_segments = read(blob_table.released_segments)
+    forget_released = write(blob_table.forget_released)
+    adopt_blobs = write(blob_table.adopt_blobs)
+    confirm_raw_place = write(identity_table.confirm_raw_place)
 
     add_token = write(token_table.add_token)
     tokens = read(token_table.tokens)
@@ -217,6 +226,13 @@ class SqlStore(ABC):
     ) -> None:
         """Give the lane back with the pace learnt; nothing happens when it was lost."""
         await self._release(ReleasedLane(lane, pace, deferred))
+
+    async def store_identity(self) -> StoreIdentity:
+        """The id of this store, made at random the first time."""
+        while (found := await self._read(identity_table.store_identity)) is None:
+            store_id = token_hex(16)
+            await self._write(lambda: identity_table.save_identity(store_id))  # noqa: B023
+        return found
 
     async def settle_webhook(self, settlement: Settlement) -> bool:
         """Store the result of an attempt; False when the cursor was moved meanwhile."""

@@ -12,7 +12,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.ports.blobs import Blobs
+from feedmill.engine.maintain.raw_owner import (
+    check_raw_owner,
+    describe_owner,
+    describe_unindexed,
+    unindexed_segments,
+)
+from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.engine.ports.store import Store
 from feedmill.errors import BlobMoved, ConflictError
 from feedmill.model.base import Value
@@ -43,7 +49,12 @@ async def segments_to_move(source: Blobs, target: Blobs, store: Store) -> tuple[
 async def move_blobs(
     source: Blobs, target: Blobs, store: Store, *, step: Callable[[], None] = lambda: None
 ) -> BlobMoveResult:
-    """Copy every segment and verify it there; ConflictError when a process goes on writing."""
+    """Copy every segment and verify it there; ConflictError when a process goes on writing.
+
+    The target becomes this store's, or is refused when it belongs to another one (D36).
+    """
+    for place in (source, target):
+        await _require_own(place, store)
     done: dict[str, int] = {}
     problems: list[BlobProblem] = []
     at_once = asyncio.Semaphore(_AT_ONCE)
@@ -81,9 +92,18 @@ async def delete_moved(
         return replace(moved, documents=len(refs), problems=problems)
     old = await source.segments()
     _refuse_writers([segment for segment in old if not segment.sealed])
+    lost = await unindexed_segments(store, source)
+    if lost:
+        raise ConflictError(describe_unindexed(lost), reason="not-indexed")
     for segment in old:
         await source.drop(segment.name)
     return replace(moved, documents=len(refs), dropped=len(old))
+
+
+async def _require_own(place: Blobs, store: RawIndex) -> None:
+    owner = await check_raw_owner(store, place)
+    if not owner.is_ours:
+        raise ConflictError(describe_owner(owner), reason="other-store")
 
 
 async def _copy_one(

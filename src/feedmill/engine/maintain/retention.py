@@ -8,9 +8,16 @@ bytes go when no kept fetch refers to them.
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
+from feedmill.engine.maintain.raw_owner import (
+    check_raw_owner,
+    describe_owner,
+    describe_unindexed,
+    holds_only_known,
+    unindexed_segments,
+)
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore
@@ -19,6 +26,7 @@ from feedmill.engine.run.retry import Backoff
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.storage import BlobProblem, Segment
+from feedmill.observe import log
 
 
 class CheckedStore(RawIndex, MaintenanceStore, Protocol):
@@ -35,6 +43,7 @@ async def purge(services: Services) -> dict[str, int]:
     now = services.clock.now()
     keep = services.config.retention
     gone = await services.store.purge(before=now - timedelta(days=keep.seen_ttl_days), now=now)
+    owner = await check_raw_owner(services.store, services.blobs)
     spent = await services.store.expired_blobs(
         keep_last=keep.raw_keep_last,
         before=now - timedelta(days=keep.raw_keep_days),
@@ -47,14 +56,19 @@ async def purge(services: Services) -> dict[str, int]:
         days_until=now - timedelta(days=keep.figures_keep_days),
     )
     months = await services.store.purge_times(now - timedelta(days=keep.arrivals_keep_days))
-    packed = await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)
+    raw = {"packed": 0, "segments": 0}
+    if owner.is_ours:
+        pack_bytes = services.config.store.pack_bytes
+        raw["packed"] = await pack_raw(services.store, services.blobs, pack_bytes)
+        raw["segments"] = await sweep_raw(services.store, services.blobs)
+    else:
+        log.logger("raw").error(describe_owner(owner))
     return {
         **gone,
         "arrivals": months,
         "documents": len(spent),
         "figures": figures,
-        "packed": packed,
-        "segments": await sweep_raw(services.store, services.blobs),
+        **raw,
     }
 
 
@@ -79,13 +93,25 @@ async def pack_raw(store: RawIndex, blobs: Blobs, pack_bytes: int) -> int:
 
 
 async def sweep_raw(store: RawIndex, blobs: Blobs) -> int:
-    """Sweep segments into which the index no longer points; the number that went."""
-    gone = 0
-    for segment in await blobs.segments():
+    """Sweep segments that this store has emptied; the number that went.
+
+    That nothing points into a segment is no reason: the index may be another one, or an older backup of
+    this one. Its pointers were removed here, or all of its bodies are indexed elsewhere.
+    """
+    if not (await check_raw_owner(store, blobs)).is_ours:
+        return 0
+    released, gone = await store.released_segments(), []
+    segments = await blobs.segments()
+    there = frozenset(one.name for one in segments)
+    for segment in segments:
         live = await store.blobs(segment=segment.name)
+        unknown = not live and segment.sealed and segment.name not in released
+        if unknown and not await holds_only_known(segment.name, there, store, blobs):
+            continue
         if await blobs.sweep(segment.name, live) == "dropped":
-            gone += 1
-    return gone
+            gone.append(segment.name)
+    await store.forget_released(gone)
+    return len(gone)
 
 
 def _batch(waiting: list[Segment], max_bytes: int) -> list[Segment]:
@@ -138,15 +164,31 @@ async def _end_lease(store: LeaseStore, lifecycle: Lifecycle) -> None:
             await store.release_lease(MAINTENANCE_LEASE, lifecycle.owner)
 
 
-async def verify_integrity(store: CheckedStore, blobs: Blobs) -> dict[str, Any]:
-    """Read every raw document and hash it; check the store; list what is wrong."""
+async def verify_integrity(
+    store: CheckedStore, blobs: Blobs, *, before: datetime | None = None
+) -> dict[str, Any]:
+    """Read every raw document and hash it; check the store; list what is wrong.
+
+    Segments made `before` that no index knows are a problem; without it, none is old enough.
+    """
     refs = await store.blobs()
     found = await blobs.verify(refs)
     # A process that dies between keeping a body and committing its fetch leaves an orphan. It
     # is harmless and goes when its segment is rewritten, so it is counted and no problem.
     harm = [problem for problem in found if problem.fault != "orphan"]
     problems = [*(await store.problems()), *_sentences(harm)]
-    return {"documents": len(refs), "orphans": len(found) - len(harm), "problems": problems}
+    owner = await check_raw_owner(store, blobs)
+    if not owner.is_ours:
+        problems.append(describe_owner(owner))
+    lost = await unindexed_segments(store, blobs, before=before) if before else ()
+    if lost:
+        problems.append(describe_unindexed(lost))
+    return {
+        "documents": len(refs),
+        "orphans": len(found) - len(harm),
+        "unindexed_segments": [one.name for one in lost],
+        "problems": problems,
+    }
 
 
 def _sentences(harm: Sequence[BlobProblem]) -> list[str]:

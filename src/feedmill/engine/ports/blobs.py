@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.feed import BlobRef
-from feedmill.model.storage import BlobProblem, Fate, Segment
+from feedmill.model.storage import BlobProblem, Fate, Segment, StoreIdentity
 
 
 class Blobs(Protocol):
@@ -32,7 +32,18 @@ class Blobs(Protocol):
     ) -> tuple[BlobProblem, ...]: ...
     async def read_segment(self, segment: str) -> bytes: ...  # whole, to another raw store
     async def write_segment(self, segment: str, data: bytes) -> None: ...  # durable when it returns
+    async def contents(
+        self, segment: str, *, checked: bool = False
+    ) -> tuple[BlobRef, ...]: ...  # index rows, out of the records of the segment
+    # the id of the store that indexes these segments (D36)
+    async def owner(self) -> str | None: ...
+    async def set_owner(
+        self, store_id: str, *, instead_of: str | None = None
+    ) -> str: ...  # the owner afterwards: another one when it was not `instead_of`
     async def close(self) -> None: ...
+
+    @property
+    def place(self) -> str: ...  # a folder or an address, as it may be shown
 
 
 class RawIndex(Protocol):
@@ -48,3 +59,10 @@ class RawIndex(Protocol):
     async def blob_chains(
         self, segments: Sequence[str]
     ) -> tuple[tuple[BlobRef, str | None], ...]: ...  # per feed, oldest first, with the one before
+    async def known_blobs(self, sha256s: Sequence[str]) -> dict[str, str]: ...  # their segments
+    async def segments_in_use(self) -> frozenset[str]: ...
+    async def released_segments(self) -> frozenset[str]: ...  # pointers into them were removed here
+    async def forget_released(self, segments: Sequence[str]) -> None: ...
+    async def adopt_blobs(self, refs: Sequence[BlobRef], *, now: datetime) -> int: ...
+    async def store_identity(self) -> StoreIdentity: ...
+    async def confirm_raw_place(self, place: str) -> None: ...

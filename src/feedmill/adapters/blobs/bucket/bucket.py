@@ -2,6 +2,7 @@
 
     segments/<yyyy>/<mm>/<dd>/<name>.seg   sealed, created once, never overwritten
     condemned/<name>/<instant>             since then nothing points into that segment
+    store-id                               the store that indexes these segments
 
 The day is the one in the name itself, which is a UUID of version 7: a name alone leads to its
 object. The instant stands in a key, not in an object, so that one listing tells everything.
@@ -9,8 +10,8 @@ object. The instant stands in a key, not in an object, so that one listing tells
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, Literal
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
@@ -33,7 +34,7 @@ from feedmill.adapters.blobs.segment_source import (
 )
 from feedmill.adapters.failpoints import reach
 from feedmill.errors import BlobMoved
-from feedmill.model.storage import Segment
+from feedmill.model.storage import Segment, created_at
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -41,8 +42,7 @@ if TYPE_CHECKING:
 SEGMENTS_PREFIX: Final = "segments"
 MARKS_PREFIX: Final = "condemned"
 _INSTANT: Final = "%Y%m%dT%H%M%S.%fZ"
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MS_DIGITS: Final = 12  # of a UUIDv7, without the hyphen: milliseconds since 1970
+OWNER_KEY: Final = "store-id"
 BEHIND_BYTES: Final = 1024 * 1024
 AHEAD_BYTES: Final = 4 * 1024 * 1024
 
@@ -155,6 +155,25 @@ class Bucket:
         self._delete([segment_key(name)])
         self.unmark(name)
 
+    def owner(self) -> str | None:
+        """The store that indexes these segments; None when it was never written."""
+        data = self._whole(OWNER_KEY)
+        return data.decode("ascii", "replace").strip() if data else None
+
+    def set_owner(self, store_id: str, *, instead_of: str | None) -> str:
+        """Write the owner; the one that is there afterwards."""
+        if instead_of is not None and self.owner() != instead_of:
+            return self.owner() or ""
+        mode: Literal["create", "overwrite"] = "create" if instead_of is None else "overwrite"
+        data = f"{store_id}\n".encode()
+        try:
+            obstore.put(self._store, OWNER_KEY, data, mode=mode, use_multipart=False)
+        except AlreadyExistsError:  # another process was first
+            return self.owner() or ""
+        except OBJECT_STORE_ERRORS as error:
+            raise object_error(error, self.place) from error
+        return store_id
+
     def _size(self, name: str) -> int:
         try:
             return obstore.head(self._store, segment_key(name))["size"]
@@ -189,7 +208,7 @@ class Bucket:
                 sizes[name] = size
             elif mark is not None:
                 marks[mark[0]] = max(mark[1], marks.get(*mark))
-            else:
+            elif key != OWNER_KEY:
                 unknown.append(key)
         return sizes, marks, unknown
 
@@ -271,12 +290,8 @@ def segment_name_of(key: str) -> str | None:
 
 
 def _day_of(name: str) -> str:
-    digits = name.replace("-", "")[:_MS_DIGITS]
-    try:
-        day = _EPOCH + timedelta(milliseconds=int(digits, 16))
-    except (ValueError, OverflowError):
-        return "undated"
-    return day.strftime("%Y/%m/%d") if len(digits) == _MS_DIGITS else "undated"
+    made = created_at(name)
+    return "undated" if made is None else made.strftime("%Y/%m/%d")
 
 
 def _mark_of(key: str) -> tuple[str, datetime] | None:

@@ -4,6 +4,7 @@
     <name>.seg        sealed: complete, never written again
     <name>.condemned  the instant since which nothing points into the sealed segment
     <name>.part       half of a segment that is copied here; the copy begins anew
+    store-id          the store that indexes these segments
 
 A name is a fresh id, so two processes never write one file; `-packed` marks what was re-encoded.
 """
@@ -35,6 +36,7 @@ from feedmill.model.storage import Segment
 OPEN_SUFFIX: Final = ".open"
 MARKED_SUFFIX: Final = ".condemned"
 PART_SUFFIX: Final = ".part"
+OWNER_NAME: Final = "store-id"
 
 
 class SegmentFolder:
@@ -199,6 +201,28 @@ class SegmentFolder:
         self._file(name, MARKED_SUFFIX).unlink(missing_ok=True)
         sync_folder(self.path)
 
+    def owner(self) -> str | None:
+        """The store that indexes these segments; None when it was never written."""
+        try:
+            return (self.path / OWNER_NAME).read_text("ascii").strip() or None
+        except FileNotFoundError:
+            return None
+
+    def set_owner(self, store_id: str, *, instead_of: str | None) -> str:
+        """Write the owner; the one that is there afterwards."""
+        if self.owner() != instead_of:
+            return self.owner() or ""
+        part = self.path / f"{OWNER_NAME}-{store_id}{PART_SUFFIX}"
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        try:
+            write_all(file, f"{store_id}\n".encode(), 0)
+            durable_files.sync_data(file)
+        finally:
+            os.close(file)
+        part.rename(self.path / OWNER_NAME)
+        sync_folder(self.path)
+        return self.owner() or ""
+
     def _open(self, name: str) -> int:
         for suffix in (
             SEALED_SUFFIX,
@@ -223,6 +247,8 @@ class SegmentFolder:
             raise blob_error(error, str(self.path)) from error
 
     def _is_ours(self, path: Path) -> bool:
+        if path.name == OWNER_NAME:
+            return True
         known = path.suffix in (
             OPEN_SUFFIX,
             SEALED_SUFFIX,

@@ -23,7 +23,7 @@ INSERT: Final = (
 # A body is kept while it is among the last ones of some feed and young enough, or while it is one of the
 # last that could not be read or had to be repaired: parser regressions are tested with these. The document that
 # a feed was last read from is always kept, and so is what a held entry stands in. Documents of a
-# collected window are kept for the same age.
+# collected window are kept for the same age, and so is what was found in the raw store and indexed again.
 _SPENT: Final = """
 WITH served AS (
   SELECT feed_no, body_sha256, max(fetched_at) AS last_at
@@ -45,7 +45,15 @@ EXCEPT SELECT body_sha256 FROM versions WHERE rank <= $1 AND last_at >= $2
 EXCEPT SELECT body_sha256 FROM samples WHERE rank <= $3
 EXCEPT SELECT body_sha256 FROM collected_documents WHERE fetched_at >= $2
 EXCEPT SELECT body_sha256 FROM feeds
-EXCEPT SELECT body_sha256 FROM held_entries WHERE dropped = 0"""
+EXCEPT SELECT body_sha256 FROM held_entries WHERE dropped = 0
+EXCEPT SELECT sha256 FROM adopted_blobs WHERE adopted_at >= $2"""
+# Evidence for the sweep: only a segment that this store has taken pointers from is let go of.
+_RELEASE: Final = (
+    "INSERT INTO released_segments (segment)"
+    " SELECT DISTINCT segment FROM blobs WHERE sha256 @in($1) ON CONFLICT DO NOTHING"
+)
+
+_FORGET_ADOPTED: Final = "DELETE FROM adopted_blobs WHERE sha256 @in($1)"
 
 # Only feeds that served one of these bodies are looked at: they have every chain that is asked for.
 # CROSS JOIN keeps SQLite from scanning all chains once for each body.
@@ -80,8 +88,45 @@ def blobs(*, segment: str | None = None) -> Query[tuple[BlobRef, ...]]:
     return tuple(blob_of(one) for one in found)
 
 
+def known_blobs(sha256s: Sequence[str]) -> Query[dict[str, str]]:
+    """Those of the hashes that the index knows, with the segment that it points into."""
+    found = yield from rows("SELECT sha256, segment FROM blobs WHERE sha256 @in($1)", list(sha256s))
+    return dict(found)
+
+
+def segments_in_use() -> Query[frozenset[str]]:
+    """The segments that the index points into."""
+    found = yield from rows("SELECT DISTINCT segment FROM blobs", timeout_sec=_LOOK_SEC)
+    return frozenset(segment for (segment,) in found)
+
+
+def released_segments() -> Query[frozenset[str]]:
+    """The segments from which this store has removed pointers."""
+    found = yield from rows("SELECT segment FROM released_segments")
+    return frozenset(segment for (segment,) in found)
+
+
+def forget_released(segments: Sequence[str]) -> Query[None]:
+    """Forget segments that were swept."""
+    yield from write("DELETE FROM released_segments WHERE segment @in($1)", list(segments))
+
+
+def adopt_blobs(refs: Sequence[BlobRef], *, now: datetime) -> Query[int]:
+    """Index bodies that were found in the raw store; the number that the index did not know."""
+    found = yield from known_blobs([ref.sha256 for ref in refs])
+    new = [ref for ref in sorted(refs, key=lambda ref: ref.sha256) if ref.sha256 not in found]
+    yield from write_many(INSERT, [blob_row(ref) for ref in new])
+    yield from write_many(
+        "INSERT INTO adopted_blobs (sha256, adopted_at) VALUES ($1, $2)"
+        " ON CONFLICT (sha256) DO UPDATE SET adopted_at = excluded.adopted_at",
+        [(ref.sha256, micros(now)) for ref in new],
+    )
+    return len(new)
+
+
 def move_blobs(refs: Sequence[BlobRef]) -> Query[None]:
     """Store the new places of bodies; one that was deleted meanwhile stays deleted."""
+    yield from write(_RELEASE, [ref.sha256 for ref in refs])
     yield from write_many(
         'UPDATE blobs SET segment = $2, "offset" = $3, length = $4, coding = $5, raw_length = $6,'
         " prefix_sha256 = $7 WHERE sha256 = $1",
@@ -114,6 +159,8 @@ def blob_chains(segments: Sequence[str]) -> Query[tuple[tuple[BlobRef, str | Non
 
 def delete_blobs(sha256s: Sequence[str]) -> Query[None]:
     """Delete bodies from the index."""
+    yield from write(_RELEASE, list(sha256s))
+    yield from write(_FORGET_ADOPTED, list(sha256s))
     yield from write("DELETE FROM blobs WHERE sha256 @in($1)", list(sha256s))
 
 
@@ -126,6 +173,8 @@ def forget_unneeded_blobs(sha256s: Sequence[str]) -> Query[None]:
     yield from lock(
         "SELECT 1 FROM blobs WHERE sha256 @in($1) ORDER BY sha256 FOR UPDATE", list(sha256s)
     )
+    yield from write(_RELEASE, list(sha256s))
+    yield from write(_FORGET_ADOPTED, list(sha256s))
     yield from write(
         "DELETE FROM blobs WHERE sha256 @in($1)"
         " AND NOT EXISTS (SELECT 1 FROM feeds f WHERE f.body_sha256 = blobs.sha256)"

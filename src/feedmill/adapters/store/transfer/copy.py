@@ -5,7 +5,7 @@ Then both are compared, row by row, and only when nothing differs the move has e
 on the way, the same command goes on where it was.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -29,6 +29,7 @@ _SERVERS: Final = ("postgresql://", "postgres://")
 _STATEMENT_SEC: Final = 3_600.0  # the first row of a big table may need a sort of all
 
 Progress = Callable[[int, str], AbstractContextManager[RowsDone]]
+Switch = Callable[[str | None, str], Awaitable[None]]
 
 
 class Places(NamedTuple):
@@ -80,14 +81,24 @@ class StoreTransfer:
         self._source, self._target = source, target
         self._places, self._batch_rows = places, batch_rows
 
+    @property
+    def path(self) -> Path:
+        """The file of the old store."""
+        return self._places.path
+
     async def plan(self) -> Transfer:
         """What would be carried; ConflictError when it would be refused. Nothing is written."""
         survey = await self._source.survey()
         resumed = await self._check(survey)
         return self._transfer(survey, {}, resumed=resumed)
 
-    async def carry(self, progress: Progress, *, restart: bool = False) -> Transfer:
-        """Carry what is not over there yet, compare, and end the move when nothing differs."""
+    async def carry(
+        self, progress: Progress, *, restart: bool = False, switch: Switch | None = None
+    ) -> Transfer:
+        """Carry what is not over there yet, compare, and end the move when nothing differs.
+
+        Before it ends, `switch` is told the ids of the old and the new store: it hands over the raw store.
+        """
         survey = await self._source.survey()
         if restart and await self._is_cut_short():
             await self._target.clear()
@@ -102,6 +113,9 @@ class StoreTransfer:
         if not done.is_same:
             return done
         reach("transfer-compared")
+        if switch is not None:
+            await switch(await self._source.store_id(), await self._target.store_id())
+        reach("transfer-switched")
         await self._target.end()
         return replace(done, ended=True)
 

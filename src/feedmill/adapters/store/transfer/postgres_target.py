@@ -8,6 +8,7 @@ leaves whole batches behind, and the next one goes on after the last of them.
 # ruff: noqa: S608  # names come from the list beside; values are parameters
 
 from collections.abc import AsyncIterator, Sequence
+from secrets import token_hex
 from typing import Final, NamedTuple
 
 import asyncpg
@@ -37,6 +38,10 @@ SELECT EXISTS (SELECT 1 FROM outbox)
     OR EXISTS (SELECT 1 FROM events WHERE occurred_at > t.began_at)
     OR EXISTS (SELECT 1 FROM fetches WHERE scheduled_at > t.began_at) FROM transfers t"""
 _COUNT_ON: Final = "SELECT setval(pg_get_serial_sequence($1, $2), $3)"
+_STORE_ID: Final = (
+    "INSERT INTO store_identity (one, id) VALUES (1, $1)"
+    " ON CONFLICT (one) DO UPDATE SET one = 1 RETURNING id"
+)
 _NOTE: Final = """
 INSERT INTO transfer_parts (part, last_key, copied, folded, replaced) VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (part) DO UPDATE SET last_key = excluded.last_key,
@@ -107,6 +112,11 @@ class PostgresTarget:
         )
         for name in _NAMES:
             await self.database.write(_analyse(name))
+
+    async def store_id(self) -> str:
+        """The id of this store, made at random when it has none yet."""
+        store_id: str = await self.database.write(lambda c: c.fetchval(_STORE_ID, token_hex(16)))
+        return store_id
 
     async def clear(self) -> None:
         """Throw away what a move that did not end has written; everything, or nothing."""

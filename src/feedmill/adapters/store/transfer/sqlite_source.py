@@ -80,6 +80,13 @@ class SqliteSource:
         """Count everything, and take a mark that changes when the file was written."""
         return await self._ask(self._survey)
 
+    async def store_id(self) -> str | None:
+        """The id of the old store; None when it was never asked for."""
+        found = await self._ask(
+            lambda: self._connection.execute("SELECT id FROM store_identity").fetchone()
+        )
+        return found[0] if found else None
+
     async def batches(
         self, table: Table, after: Key | None = None, *, batch_rows: int
     ) -> AsyncIterator[RowBatch]:

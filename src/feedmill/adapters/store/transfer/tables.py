@@ -102,6 +102,8 @@ TABLES: Final = (
         unique=("consumer",),
     ),
     Table(name="blobs", key=("sha256",)),
+    Table(name="adopted_blobs", key=("sha256",)),
+    Table(name="released_segments", key=("segment",)),
     Table(
         name="import_outlines",
         key=("list_id", "url_hash"),
@@ -134,4 +136,4 @@ TABLES: Final = (
 )  # fmt: skip
 
 # What stays: processes of the old store, and how each store keeps itself.
-LEFT_BEHIND: Final = frozenset({"workers", "leases", "schema_versions"})
+LEFT_BEHIND: Final = frozenset({"workers", "leases", "schema_versions", "store_identity"})

@@ -1,4 +1,4 @@
-"""`feedmill blobs`: copy the raw documents to another raw store."""
+"""`feedmill blobs`: copy the raw documents to another raw store, or index them again."""
 # Tested in tests/integration/interfaces/cli/
 
 import sys
@@ -10,6 +10,8 @@ import click
 
 from feedmill.app.services import open_blobs
 from feedmill.config import Config
+from feedmill.engine.maintain.adopt_blobs import AdoptResult, segments_to_adopt
+from feedmill.engine.maintain.adopt_blobs import adopt_blobs as adopt_all
 from feedmill.engine.maintain.move_blobs import BlobMoveResult, move_blobs, segments_to_move
 from feedmill.engine.maintain.move_blobs import delete_moved as drop_all
 from feedmill.engine.ports.blobs import Blobs
@@ -24,7 +26,7 @@ _LOCAL: Final = "local"
 
 @click.group()
 def blobs() -> None:
-    """Copy raw documents between local disk and object storage."""
+    """Copy raw documents between local disk and object storage, or index them again."""
 
 
 @blobs.command("migrate")
@@ -76,6 +78,47 @@ def migrate_blobs_command(
     else:
         _say(done, new)
     sys.exit(1 if done.problems else 0)
+
+
+@blobs.command("adopt")
+@context_and_json
+def adopt_blobs_command(ctx: click.Context, *, as_json: bool) -> None:
+    """Rebuild the index of the raw documents from their segments.
+
+    For a home folder whose database was lost or replaced, for a bucket that another store has used, and for
+    a backup that is older than the segments. Every intact document is indexed in this store, and the raw
+    store belongs to it from then on: another store that used it stops deleting there. Documents that no fetch
+    refers to are kept for [retention] raw_keep_days. Safe to repeat; after a crash, run it again.
+
+    \b
+    Examples:
+      feedmill blobs adopt
+      FEEDMILL_BLOBS_URL=s3://my-bucket/feedmill feedmill blobs adopt
+    """
+
+    async def action(services: Services) -> AdoptResult:
+        total = len(await segments_to_adopt(services.blobs))
+        with progress(total, "reading segments", hide=as_json) as step:
+            return await adopt_all(services.store, services.blobs, services.clock, step=step)
+
+    done = with_services(ctx, action, as_json=as_json)
+    if as_json:
+        show_json(done)
+    else:
+        _say_adopted(done)
+    sys.exit(1 if done.problems else 0)
+
+
+def _say_adopted(done: AdoptResult) -> None:
+    click.echo(
+        f"{done.documents:,} documents in {format_count(done.segments, 'segment')} read:"
+        f" {done.indexed:,} indexed now, {done.moved:,} found in another segment"
+    )
+    for problem in done.problems:
+        click.echo(f"  {style_text('problem', fg='red')} {problem}")
+    if done.owner_before is not None:
+        click.echo(f"the raw store belonged to the store {done.owner_before[:8]}… before")
+    click.echo("the raw store belongs to this store")
 
 
 def _two(places: tuple[str, ...], config: Config) -> tuple[str, str]:

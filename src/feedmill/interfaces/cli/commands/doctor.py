@@ -15,7 +15,7 @@ from feedmill.interfaces.cli.run_command import config_of, run_async
 @click.command()
 @context_and_json
 def doctor(ctx: click.Context, *, as_json: bool) -> None:
-    """Check configuration, clock, disk, name resolution, TLS, permissions and the store."""
+    """Check configuration, clock, disk, name resolution, TLS, permissions, the store and its raw documents."""
     config = config_of(ctx, as_json=as_json)
 
     async def action() -> list[dict[str, Any]]:

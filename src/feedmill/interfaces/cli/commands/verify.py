@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from feedmill.engine.maintain.raw_owner import grace_ends
 from feedmill.engine.maintain.retention import verify_integrity as verify_all
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.options import context_and_json
@@ -16,10 +17,14 @@ from feedmill.interfaces.cli.run_command import with_services
 @click.command("verify")
 @context_and_json
 def verify(ctx: click.Context, *, as_json: bool) -> None:
-    """Check that the store is intact and that every raw document matches its hash."""
+    """Check that the store is intact and that every raw document matches its hash.
+
+    Raw segments that no index knows are named, and so is a raw store that belongs to another store.
+    """
 
     async def action(services: Services) -> dict[str, Any]:
-        return await verify_all(services.store, services.blobs)
+        before = grace_ends(services.clock.now(), services.config.store.segment_grace_sec)
+        return await verify_all(services.store, services.blobs, before=before)
 
     result = with_services(ctx, action, as_json=as_json)
     if as_json:

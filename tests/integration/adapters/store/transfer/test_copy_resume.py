@@ -25,6 +25,7 @@ DEATHS = (
     "transfer-kept@11",
     "transfer-copied@2",
     "transfer-compared@1",
+    "transfer-switched@1",
 )
 
 
