@@ -16,6 +16,7 @@ from msgspec.structs import asdict, replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.errors import UsageError
+from feedmill.model.feed import FeedOverrides
 from feedmill.model.schedule import (
     Decision,
     DecisionReason,
@@ -199,6 +200,17 @@ def settings_of(config: ScheduleConfig) -> Mapping[str, Setting]:
     """The settings that differ from their defaults: what a decision keeps of its policy."""
     usual = asdict(_DEFAULTS)
     return {name: value for name, value in asdict(config).items() if value != usual[name]}
+
+
+def own_schedule(overrides: FeedOverrides, config: ScheduleConfig) -> ScheduleConfig:
+    """The policy with a feed's own shortest and longest interval."""
+    if overrides.min_interval_sec is None and overrides.max_interval_sec is None:
+        return config
+    return replace(
+        config,
+        min_interval_sec=overrides.min_interval_sec or config.min_interval_sec,
+        max_interval_sec=overrides.max_interval_sec or config.max_interval_sec,
+    )
 
 
 def config_of(decision: Decision) -> ScheduleConfig:

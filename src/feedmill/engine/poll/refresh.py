@@ -21,7 +21,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.config import Config, ScheduleConfig
+from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer, fetch_and_judge, outcome_of
 from feedmill.engine.documents.raw_documents import keep_raw
 from feedmill.engine.documents.read_document import (
@@ -43,13 +43,13 @@ from feedmill.engine.poll.fetch_record import (
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
 from feedmill.engine.run.services import Services
 from feedmill.model.event import NewEvent
-from feedmill.model.feed import BlobRef, Feed, FeedOverrides, FetchRecord, Lane, MoveCandidate
+from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Unchanged, Verdict
 from feedmill.model.refresh import Refresh
 from feedmill.model.schedule import Decision, Outcome, ScheduleState
 from feedmill.observe.traces import Facts, current_trace, span
 from feedmill.publish.events import event_of_state, events_of_changes
-from feedmill.schedule.decide import decide_next_poll, learn_entries, learn_stored
+from feedmill.schedule.decide import decide_next_poll, learn_entries, learn_stored, own_schedule
 from feedmill.schedule.hints import merge_hints
 
 _STORED_ARRIVALS: Final = 2_000  # entries of a feed that its pace is learnt from
@@ -197,7 +197,7 @@ def _conclude(
             hints,
             now=now,
             feed_id=feed.id,
-            config=_own_schedule(feed.overrides, config.schedule),
+            config=own_schedule(feed.overrides, config.schedule),
             whole_documents=_sends_whole_documents(feed),
             late_sec=late_sec,
         )
@@ -286,14 +286,4 @@ def _move(feed: Feed, verdict: Verdict, reading: Reading, now: datetime) -> Move
         return feed.move
     return detect_move(
         feed, verdict, reading if isinstance(reading, ComparedDocument) else None, now
-    )
-
-
-def _own_schedule(overrides: FeedOverrides, config: ScheduleConfig) -> ScheduleConfig:
-    if overrides.min_interval_sec is None and overrides.max_interval_sec is None:
-        return config
-    return replace(
-        config,
-        min_interval_sec=overrides.min_interval_sec or config.min_interval_sec,
-        max_interval_sec=overrides.max_interval_sec or config.max_interval_sec,
     )

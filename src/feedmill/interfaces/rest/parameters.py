@@ -3,11 +3,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from litestar.di import NamedDependency
 from litestar.params import PathParameter, QueryParameter
 
+from feedmill.config import ScheduleConfig
+from feedmill.engine.service.simulate import candidate_config
+from feedmill.errors import UsageError
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.model.figures import Granularity, TopBy
 from feedmill.model.page import EntryFilter
@@ -62,6 +65,18 @@ RangeUntil = Annotated[str | None, QueryParameter(description=f"Before this time
 GranularityQuery = Annotated[
     Granularity, QueryParameter(description="Figures by the hour or by the day.")
 ]
+PolicyQuery = Annotated[
+    Literal["budget", "seed"] | None, QueryParameter(description="Default: the one in force.")
+]
+SettingsQuery = Annotated[
+    list[str] | None,
+    QueryParameter(
+        name="set", description="Change a setting of the schedule, as price_sec=900; repeatable."
+    ),
+]
+DaysQuery = Annotated[
+    int, QueryParameter(description="How far back the record is replayed.", ge=1, le=400)
+]
 TopByQuery = Annotated[TopBy, QueryParameter(description="What the feeds are ordered by.")]
 DayQuery = Annotated[str | None, QueryParameter(description="A day in UTC. Default: today.")]
 QueryFilter = NamedDependency[EntryFilter]
@@ -99,6 +114,16 @@ def entry_filter(
         until=moment(until, "until"),
         text=text,
     )
+
+
+def candidate_policy(
+    base: ScheduleConfig, policy: str | None, settings: list[str] | None
+) -> ScheduleConfig:
+    """The settings of a simulation; a bad one is a bad parameter."""
+    try:
+        return candidate_config(base, policy, settings or ())
+    except UsageError as problem:
+        raise RequestError(code="bad-parameter", detail=str(problem)) from problem
 
 
 def moment(text: str | None, name: str) -> datetime | None:

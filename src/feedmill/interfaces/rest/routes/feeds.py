@@ -5,19 +5,24 @@ from litestar import Response, Router, delete, get, patch, post
 from litestar.response import Stream
 
 from feedmill.engine.service import documents, figures, queries, subscriptions
+from feedmill.engine.service.simulate import DEFAULT_DAYS, simulate_store
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import (
     Cursor,
+    DaysQuery,
     DiffFetch,
     FeedId,
     GranularityQuery,
     Limit,
+    PolicyQuery,
     RangeSince,
     RangeUntil,
+    SettingsQuery,
     Since,
     TagIs,
     TextQuery,
     Until,
+    candidate_policy,
     entry_filter,
     moment,
 )
@@ -36,6 +41,7 @@ from feedmill.publish.shapes import (
     HealthShape,
     Refetch,
 )
+from feedmill.publish.simulation_shapes import SimulationShape
 
 
 @get("/", **describe("listFeeds", "read", FeedPage, "bad-cursor", lines=True))
@@ -144,6 +150,25 @@ async def schedule(
 
 
 @get(
+    "/{feed_id:str}/simulation",
+    **describe("simulateFeed", "read", SimulationShape, "not-found", "bad-parameter"),
+)
+async def simulation(
+    request: AnyRequest,
+    feed_id: FeedId,
+    policy: PolicyQuery = None,
+    settings: SettingsQuery = None,
+    days: DaysQuery = DEFAULT_DAYS,
+) -> Response[bytes]:
+    """Replay the recorded past of the feed under another scheduling policy; no request is sent."""
+    services = services_of(request)
+    feed = await queries.require_feed(feed_id, services)
+    config = candidate_policy(services.config.schedule, policy, settings)
+    done = await simulate_store(services, config, feeds=(feed,), days=days)
+    return json_response(request, done.shape)
+
+
+@get(
     "/{feed_id:str}/stats",
     **describe("getFeedStats", "read", FeedFigures, "not-found", "bad-parameter"),
 )
@@ -197,6 +222,7 @@ feed_routes = Router(
         refetch,
         list_entries,
         schedule,
+        simulation,
         stats,
         health,
         diff,

@@ -1,4 +1,4 @@
-"""Routes /healthz, /readyz, /metrics, /stats, /service-levels, /status, /openapi.json, /docs and /problems."""
+"""Routes /healthz, /readyz, /metrics, /stats, /service-levels, /status, /simulation, /openapi.json, /docs and /problems."""
 # Tested in tests/integration/interfaces/rest/
 
 import asyncio
@@ -7,17 +7,22 @@ from litestar import Response, Router, get
 
 from feedmill.engine.service import figures, queries
 from feedmill.engine.service.service_levels import service_levels as levels
+from feedmill.engine.service.simulate import DEFAULT_DAYS, simulate_store
 from feedmill.engine.service.status import status as engine_status
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.openapi_page import POLICY
 from feedmill.interfaces.rest.parameters import (
     DayQuery,
+    DaysQuery,
     GranularityQuery,
     Limit,
+    PolicyQuery,
     ProblemCode,
     RangeSince,
     RangeUntil,
+    SettingsQuery,
     TopByQuery,
+    candidate_policy,
     moment,
 )
 from feedmill.interfaces.rest.problems import PROBLEM_KINDS, RequestError
@@ -26,6 +31,7 @@ from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_
 from feedmill.observe.metrics import METRICS_TYPE
 from feedmill.publish.figure_shapes import ServiceLevels, Stats, StatusShape, TopFeeds
 from feedmill.publish.shapes import Problem, Ready
+from feedmill.publish.simulation_shapes import SimulationShape
 
 _PLAIN = "text/plain"
 _HTML = "text/html"
@@ -109,6 +115,19 @@ async def status(request: AnyRequest) -> Response[bytes]:
     return json_response(request, found, headers={"Cache-Control": "no-store"})
 
 
+@get("/simulation", **describe("simulate", "read", SimulationShape, "bad-parameter"))
+async def simulation(
+    request: AnyRequest,
+    policy: PolicyQuery = None,
+    settings: SettingsQuery = None,
+    days: DaysQuery = DEFAULT_DAYS,
+) -> Response[bytes]:
+    """Replay the recorded past of all feeds, or an even sample, under another scheduling policy."""
+    services = services_of(request)
+    config = candidate_policy(services.config.schedule, policy, settings)
+    return json_response(request, (await simulate_store(services, config, days=days)).shape)
+
+
 @get("/openapi.json", **describe("getDocument", None, dict))
 async def openapi(request: AnyRequest) -> Response[bytes]:
     """This API as an OpenAPI 3.1 document."""
@@ -143,6 +162,7 @@ care_routes = Router(
         top,
         service_levels,
         status,
+        simulation,
         openapi,
         docs,
         problem,
