@@ -96,6 +96,16 @@ def pause_until(pace: HostPace, *, ended_at: datetime) -> datetime | None:
     return ok_at if ok_at is not None and ok_at > _after_gap(pace, ended_at) else None
 
 
+def shift_pace(pace: HostPace, by: timedelta) -> HostPace:
+    """The pace with its instants moved: the clock that they were read from was set."""
+    ok_at = pace.next_ok_at
+    return replace(
+        pace,
+        next_ok_at=None if ok_at is None else ok_at + by,
+        limited_urls=tuple((url, until + by) for url, until in pace.limited_urls),
+    )
+
+
 def is_incident(pace: HostPace, reason: str, config: HostConfig) -> bool:
     """True when a failure is the host's rather than the feed's: several in a row, all alike."""
     return pace.failing_with == reason and pace.failures >= config.incident_after

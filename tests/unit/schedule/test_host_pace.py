@@ -5,11 +5,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from feedmill.config import HostConfig
 from feedmill.model.feed import HostPace
 from feedmill.model.schedule import Outcome
-from feedmill.schedule.host_pace import initial_pace, is_incident, may_fetch, pace_after
+from feedmill.schedule.host_pace import (
+    initial_pace,
+    is_incident,
+    may_fetch,
+    pace_after,
+    shift_pace,
+)
 
 NOW = datetime(2025, 10, 14, 9, 30, 5, tzinfo=UTC)
 CONFIG = HostConfig(min_gap_ms=1000, rps=1.0)
@@ -189,3 +196,16 @@ def test_whatever_happens_the_next_fetch_keeps_the_gap(outcomes: list[Outcome]) 
 
         assert seconds(pace) >= 1.0
         assert 1.0 <= pace.slow_down <= CONFIG.max_slow_down
+
+
+def test_pauses_keep_their_length_when_the_clock_is_set() -> None:
+    day, until = timedelta(days=1), NOW + timedelta(hours=1)
+    paused = replace(
+        initial_pace(HostConfig()), next_ok_at=until, limited_urls=(("https://a.example", until),)
+    )
+
+    shifted = shift_pace(paused, -day)
+
+    assert shifted.next_ok_at == until - day
+    assert shifted.limited_urls == (("https://a.example", until - day),)
+    assert shift_pace(initial_pace(HostConfig()), day) == initial_pace(HostConfig())

@@ -42,7 +42,7 @@ from feedmill.engine.documents.fetch_document import (
 from feedmill.engine.moves.detect import is_same_host
 from feedmill.engine.moves.follow import apply_move
 from feedmill.engine.poll.fetch_record import begin_poll
-from feedmill.engine.poll.refresh import refresh
+from feedmill.engine.poll.refresh import redate, refresh
 from feedmill.engine.run.lane_lease import LaneLease
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import retry
@@ -115,6 +115,7 @@ class LaneWorker:
         A bug of our own costs this run of this feed and nothing else: its next run was
         stored with the claim. Only a store or a disk error ends the work.
         """
+        began = self.services.clock.monotonic()
         try:
             result = await refresh(
                 feed,
@@ -125,7 +126,7 @@ class LaneWorker:
                 charged=not self._is_canary(feed),
                 late_sec=self._late_sec(scheduled_at),
             )
-            if not await self._commit(feed, result):
+            if not await self._commit(feed, result, began):
                 return False
             await self._follow(result)
         except FeedmillError as problem:
@@ -161,13 +162,13 @@ class LaneWorker:
             return self.services.clock.now() + timedelta(seconds=feed.schedule.interval_sec)
         return self.lease.limited_until(feed.url) or scheduled_at
 
-    async def _commit(self, feed: Feed, result: Refresh) -> bool:
+    async def _commit(self, feed: Feed, result: Refresh, began: float) -> bool:
         """Update the host's pace, commit, and report; False when the lane has to pause or is lost."""
-        outcome = _outcome_of(result)
+        outcome, result = _outcome_of(result), self._redated(result, began)
         await self.lease.update_pace(feed.url, outcome, result.fetch.fetched_at)
         with span("store") as storing:
             committed = await retry(
-                lambda: self.services.store.commit(result),
+                lambda: self.services.store.commit(self._redated(result, began)),
                 self.lease.backoff,
                 has_time=self.lease.is_leased,
             )
@@ -175,6 +176,11 @@ class LaneWorker:
         self.uncommitted.discard(feed.id)
         self.lifecycle.on_refresh(feed, result, committed)
         return not committed.fenced and not self._is_incident(outcome)
+
+    def _redated(self, result: Refresh, began: float) -> Refresh:
+        """The result in the time of a clock that was set while the poll was under way (H32)."""
+        clock = self.services.clock
+        return redate(result, clock.now(), timedelta(seconds=clock.monotonic() - began))
 
     async def _follow(self, result: Refresh) -> None:
         """Follow the feed to its new address, now that its poll is committed (D6)."""

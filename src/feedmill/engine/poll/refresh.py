@@ -15,7 +15,7 @@ alone. Plan to read are shared with collecting and probing (engine/documents); w
 a poll is in fetch_record.py.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
 
@@ -54,6 +54,7 @@ from feedmill.schedule.hints import merge_hints
 
 _STORED_ARRIVALS: Final = 2_000  # entries of a feed that its pace is learnt from
 _USELESS_VALIDATORS: Final = 3  # equal bodies in a row although nothing but changes was asked for
+_CLOCK_JITTER: Final = timedelta(seconds=1)  # between two looks at a clock that nobody has set
 
 
 async def refresh(
@@ -105,6 +106,29 @@ async def refresh(
         charged=charged,
         arrived=arrived,
         late_sec=late_sec,
+    )
+
+
+def redate(result: Refresh, now: datetime, elapsed: timedelta) -> Refresh:
+    """The result, moved to now when its date cannot be one of the last `elapsed`: the clock was set (H32).
+
+    Dated by a clock that was ahead, a feed would be silent for as long as that clock was ahead.
+    """
+    fetch, feed, decision = result.fetch, result.feed, result.decision
+    by = now - fetch.fetched_at
+    if -_CLOCK_JITTER <= by <= elapsed + _CLOCK_JITTER:
+        return result
+    next_poll_at = feed.next_poll_at + by
+    return replace(
+        result,
+        fetch=replace(fetch, fetched_at=now),
+        feed=replace(
+            feed,
+            next_poll_at=next_poll_at,
+            last_fetch_at=now,
+            last_decision_at=None if feed.last_decision_at is None else now,
+        ),
+        decision=None if decision is None else replace(decision, next_poll_at=next_poll_at),
     )
 
 

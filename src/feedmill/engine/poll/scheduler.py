@@ -6,10 +6,11 @@ by cron, by webhook. Two processes on one store share the work: a lane belongs t
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from feedmill.engine.poll.lane_worker import LaneWorker
+from feedmill.engine.run.lane_lease import CLOCK_STEP, clock_ahead
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import STORE_AWAY, Backoff, is_transient
 from feedmill.engine.run.services import Services
@@ -18,7 +19,6 @@ from feedmill.model.feed import Claim
 
 _WHOLE_LANE: Final = 100_000  # feeds
 _RELEASE_SEC: Final = 1.0  # for a cancelled worker to release its lane
-_CLOCK_STEP: Final = timedelta(seconds=60)  # less is drift, and no harm
 
 
 async def run_forever(services: Services, lifecycle: Lifecycle) -> None:
@@ -92,7 +92,8 @@ class _Workers:
         self.retries = retries
         self.only = only
         self.feeds_per_claim = feeds_per_claim or services.config.run.feeds_per_claim
-        self.clock_ahead = _clock_ahead(services)
+        self.clock_ahead = clock_ahead(services.clock)
+        self.dated_before_step: set[asyncio.Task[None]] = set()  # may yet commit by the old clock
         self.busy: set[asyncio.Task[None]] = set()
         self.lane_done: asyncio.Future[None] | None = None  # what `one_done` waits for
         self.failure: BaseException | None = None
@@ -160,9 +161,13 @@ class _Workers:
             raise self.failure
 
     async def _notice_clock(self) -> None:
-        before, self.clock_ahead = self.clock_ahead, _clock_ahead(self.services)
-        if self.clock_ahead < before - _CLOCK_STEP:
+        before, self.clock_ahead = self.clock_ahead, clock_ahead(self.services.clock)
+        is_set_back = self.clock_ahead < before - CLOCK_STEP
+        if is_set_back or self.dated_before_step - self.busy:
             await self.follow_clock()
+        self.dated_before_step &= self.busy
+        if is_set_back:
+            self.dated_before_step |= self.busy
 
     def _start(self, claim: Claim, claimed_at: float) -> None:
         work = LaneWorker(
@@ -189,12 +194,6 @@ class _Workers:
             # A broken store stops the run; a broken feed never gets this far.
             self.failure = problem
             self.lifecycle.stop()
-
-
-def _clock_ahead(services: Services) -> timedelta:
-    """How far the wall clock is ahead of the monotonic one; it changes only when it is set."""
-    wall = services.clock.now() - datetime(1970, 1, 1, tzinfo=UTC)
-    return wall - timedelta(seconds=services.clock.monotonic())
 
 
 def _max_gap_wait(services: Services) -> float:

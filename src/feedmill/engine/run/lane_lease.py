@@ -7,21 +7,38 @@ it; a lease that is too short for the next request is renewed first.
 # Tested in tests/integration/engine/poll/test_lane_worker_host_pause.py
 
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from msgspec.structs import replace
 
+from feedmill.engine.ports.clock import Clock
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff, retry
 from feedmill.engine.run.services import Services
 from feedmill.model.feed import HostPace, Lane
 from feedmill.model.schedule import Outcome
-from feedmill.schedule.host_pace import host_wait_sec, limited_until, pace_after, pause_until
+from feedmill.schedule.host_pace import (
+    host_wait_sec,
+    limited_until,
+    pace_after,
+    pause_until,
+    shift_pace,
+)
 
 _COMMIT_SEC: Final = 5.0  # of a lease beyond a request: for reading and committing
 # Timers of the event loop count in milliseconds and round: one may fire half of one too early.
 _TIMER_SEC: Final = 0.001
+CLOCK_STEP: Final = timedelta(
+    seconds=60
+)  # of a clock that was set back; less is drift, and no harm
+_FORWARD_STEP: Final = timedelta(seconds=1)  # of one that was set forward: more would skip a gap
+
+
+def clock_ahead(clock: Clock) -> timedelta:
+    """How far the wall clock is ahead of the monotonic one; it changes only when it is set."""
+    wall = clock.now() - datetime(1970, 1, 1, tzinfo=UTC)
+    return wall - timedelta(seconds=clock.monotonic())
 
 
 class LaneLease:
@@ -35,6 +52,7 @@ class LaneLease:
         self.pace: HostPace = lane.pace
         self.deadline = claimed_at + services.config.run.lease_sec
         self.backoff = Backoff("write", lifecycle)
+        self._clock_ahead = clock_ahead(services.clock)
 
     async def may_send(self, *, left: Collection[str] = ()) -> bool:
         """Wait for the host's gap if that is short; False when the rest has to wait longer.
@@ -42,6 +60,7 @@ class LaneLease:
         The wait is computed once from the wall clock and waited on the monotonic one (H32). `left`
         are feeds still to be polled under the lease.
         """
+        self._follow_clock()
         await self._apply_sibling_pause()
         wait = host_wait_sec(self.pace, self._services.clock.now())
         if self._lifecycle.is_stopping() or wait > self._max_gap_wait():
@@ -80,6 +99,7 @@ class LaneLease:
 
     async def update_pace(self, url: str, outcome: Outcome, ended_at: datetime) -> None:
         """Update the pace after an answer; a pause is stored at once, for all lanes of the host."""
+        self._follow_clock()
         self.pace = pace_after(
             self.pace, url, outcome, ended_at=ended_at, config=self._services.config.host
         )
@@ -97,6 +117,7 @@ class LaneLease:
 
     async def release(self, deferred: Sequence[tuple[str, datetime]] = ()) -> None:
         """Release the lane; when that fails for long, its lease ends by itself."""
+        self._follow_clock()
         await retry(
             lambda: self._services.store.release(
                 self.lane, self.pace, now=self._services.clock.now(), deferred=deferred
@@ -116,6 +137,13 @@ class LaneLease:
             self.pace = replace(
                 self.pace, next_ok_at=stored.next_ok_at, blocked_reason=stored.blocked_reason
             )
+
+    def _follow_clock(self) -> None:
+        """Keep gaps and pauses as long as they were when the wall clock was set (H32)."""
+        ahead = clock_ahead(self._services.clock)
+        step, self._clock_ahead = ahead - self._clock_ahead, ahead
+        if not -CLOCK_STEP <= step <= _FORWARD_STEP:
+            self.pace = shift_pace(self.pace, step)
 
     def _max_gap_wait(self) -> float:
         return min(10.0, self._services.config.run.lease_sec / 4)

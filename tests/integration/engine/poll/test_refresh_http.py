@@ -6,6 +6,7 @@ test is found out.
 
 import asyncio
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -941,6 +942,93 @@ class _ListeningStore(_Beside):
         if count:
             self.followed.set()
         return count
+
+
+class _SteppingBlobs(_Beside):
+    """A raw store that sets the clock when it has kept a document."""
+
+    step: Callable[[], None]
+
+    async def put(self, *given: Any, **more: Any) -> Any:
+        kept = await self._store.put(*given, **more)
+        self.step()
+        return kept
+
+
+@pytest.mark.parametrize("days", [-1, 1], ids=["back", "forward"])
+def test_clock_that_is_set_while_a_poll_is_under_way_changes_no_distance(
+    play: Play, days: int
+) -> None:
+    """H32: the answer is dated by one clock, and committed by the other."""
+
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1), paper(2))
+        stepping: Any = _SteppingBlobs(stage.services.blobs)
+        stepping.step = lambda: stage.later(days=days)
+        plain, stage.services = stage.services, stage.services._replace(blobs=stepping)
+        assert await stage.pass_once() == 1
+        stage.services = plain
+
+        wait = await stage.wait_until_due(feed)
+        pace = await plain.store.host_pace(feed.url)
+
+        assert timedelta(0) < wait < timedelta(hours=13)
+        assert pace is not None
+        assert pace.next_ok_at is not None
+        assert timedelta(0) <= pace.next_ok_at - stage.clock.now() < timedelta(minutes=1)
+        assert await stage.pass_once() == 0
+        stage.later(seconds=wait.total_seconds())
+        assert await stage.pass_once() == 1
+
+    play(story)
+
+
+class _AnyFollowStore(_Beside):
+    """A store that says when it was asked to follow the clock, with or without effect."""
+
+    asked: asyncio.Event
+
+    async def follow_clock(self, now: datetime, *, lease_sec: float) -> int:
+        count = int(await self._store.follow_clock(now, lease_sec=lease_sec))
+        self.asked.set()
+        return count
+
+
+class _BlobsBeforeStep(_Beside):
+    """A raw store that sets the clock back and waits until the scheduler has followed it."""
+
+    async def put(self, *given: Any, **more: Any) -> Any:
+        kept = await self._store.put(*given, **more)
+        self.asked.clear()
+        self.step()
+        await self.asked.wait()
+        return kept
+
+
+def test_poll_that_is_committed_after_the_clock_was_followed_leaves_no_feed_silent(
+    play: Play,
+) -> None:
+    """H32."""
+
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1))
+        store: Any = _AnyFollowStore(stage.services.store)
+        blobs: Any = _BlobsBeforeStep(stage.services.blobs)
+        store.asked = blobs.asked = asyncio.Event()
+        blobs.step = lambda: stage.later(days=-1)
+        polled = asyncio.Event()
+        watch = Lifecycle("the test", (lambda *_: polled.set(),))
+        async with hang_guard(), asyncio.TaskGroup() as group:
+            services = stage.services._replace(store=store, blobs=blobs)
+            group.create_task(run_forever(services, watch))
+            try:
+                await polled.wait()
+            finally:
+                watch.stop()
+
+        assert timedelta(0) < await stage.wait_until_due(feed) < timedelta(hours=13)
+
+    play(story, run=replace(PLAIN.run, idle_sec=0.02))
 
 
 def test_a_step_of_the_clock_is_noticed_while_the_loop_runs(play: Play) -> None:

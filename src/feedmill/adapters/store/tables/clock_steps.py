@@ -12,8 +12,6 @@ the first one to lock the lanes does the work, the others find it done.
 from datetime import datetime, timedelta
 from typing import Final
 
-from msgspec.structs import replace
-
 from feedmill.adapters.store.statements import Query, lock, rows, value, write
 from feedmill.adapters.store.tables.codec import (
     PACE_COLUMNS,
@@ -24,7 +22,7 @@ from feedmill.adapters.store.tables.codec import (
     pace_of,
 )
 from feedmill.adapters.store.tables.lanes import FIRST_DUE
-from feedmill.model.feed import HostPace
+from feedmill.schedule.host_pace import shift_pace
 
 _AHEAD: Final = (
     "SELECT s.lane_id, f.last_fetch_at - $1 FROM feeds f"
@@ -76,7 +74,10 @@ def follow_clock(now: datetime, lease_sec: float) -> Query[int]:
     paces = yield from rows(
         f"SELECT lane_id, {PACE_COLUMNS} FROM lanes WHERE lane_id @in($1)", list(lanes)
     )
-    back = [(one[0], _earlier(pace_of(one[1:]), lanes[one[0]])) for one in paces]
+    back = [
+        (one[0], shift_pace(pace_of(one[1:]), timedelta(microseconds=-lanes[one[0]])))
+        for one in paces
+    ]
     moved = [
         (lane_id, micros_or_none(pace.next_ok_at), json_or_null(pace.limited_urls))
         for lane_id, pace in back
@@ -92,13 +93,3 @@ def follow_clock(now: datetime, lease_sec: float) -> Query[int]:
         "UPDATE jobs SET lease_until = $1 WHERE state = 'running' AND lease_until > $1", longest
     )
     return len(feeds)
-
-
-def _earlier(pace: HostPace, micros_: int) -> HostPace:
-    """The pace, with every pause of it ending so much sooner."""
-    by, ok_at = timedelta(microseconds=micros_), pace.next_ok_at
-    return replace(
-        pace,
-        next_ok_at=None if ok_at is None else ok_at - by,
-        limited_urls=tuple((url, until - by) for url, until in pace.limited_urls),
-    )
