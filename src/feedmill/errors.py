@@ -25,6 +25,7 @@
     │   └── MigrationError  the database does not fit this version of feedmill
     ├── BlobError           the raw store cannot keep or give bytes; `reason` is the stable word
     │   └── BlobMoved       the segment is gone: ask the index again, once
+    ├── NotSentError        a request that could not leave before the lease of its host was over
     ├── SinkError           events cannot be handed over; they stay in the log
     └── ClientError         what feedmill.client could not do
         ├── UnreachableError     no answer, or one that broke off
@@ -247,6 +248,15 @@ class BlobError(FeedmillError):
 
 class BlobMoved(BlobError):  # noqa: N818  # nothing is wrong: look again
     """The segment is gone: re-encoded or dropped since the index was asked; ask it again, once."""
+
+
+class NotSentError(FeedmillError):
+    """A request that could not leave before the lease of its host was over; nothing was sent."""
+
+    reason = "not-sent"
+
+    def __init__(self) -> None:
+        super().__init__("the lease of the host was over before the request left")
 
 
 class SinkError(FeedmillError):

@@ -105,6 +105,9 @@ class FetchPlan(Value):
     conditional: bool
     limits: FetchLimits
     validators: Validators | None = None  # sent to the resource that gave them only
+    send_before: float | None = (
+        None  # by the monotonic clock: what has not left by then is not sent
+    )
 
 
 class Post(Value):

@@ -14,7 +14,7 @@ from feedmill.adapters.http.response_buffer import BufferedResponse, ResponseBuf
 from feedmill.adapters.http.stall_watch import StallWatch
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
-from feedmill.errors import ConfigError
+from feedmill.errors import ConfigError, NotSentError
 from feedmill.model.fetch import FailureReason, FetchLimits, RefusalReason
 from feedmill.observe.traces import Trace, current_trace
 
@@ -57,7 +57,7 @@ class Connections:
 
     def __init__(self, config: FetchConfig, clock: Clock) -> None:
         self._ca_file = trust_store(config.ca_file)
-        self._allow_cidrs = config.allow_cidrs
+        self._allow_cidrs, self._clock = config.allow_cidrs, clock
         self._loop = CurlLoop(max_idle_connections=config.max_idle_connections)
         self._stall_watch = StallWatch(clock, read_timeout_sec=config.read_timeout_ms / 1000)
         self._sessions = SessionCaches(config.tls_sessions)
@@ -96,7 +96,9 @@ class Connections:
         if self._idle:
             handle = self._idle.pop()
         else:
-            handle = CurlHandle(ca_file=self._ca_file, allow_cidrs=self._allow_cidrs)
+            handle = CurlHandle(
+                ca_file=self._ca_file, allow_cidrs=self._allow_cidrs, clock=self._clock
+            )
         self._busy.add(handle)
         return handle
 
@@ -148,6 +150,8 @@ def _new_share() -> pycurl.CurlShare:
 def _answer(transfer: ResponseBuffer, ended: TransferEnd, handle: CurlHandle) -> BufferedResponse:
     if ended.code == pycurl.E_OK or transfer.ended_here:
         return transfer.answer()
+    if handle.is_too_late:
+        raise NotSentError
     if handle.refused:
         return BufferedResponse(error="private-address", detail=handle.refused)
     if transfer.has_header and _is_truncated(ended.code):

@@ -17,6 +17,7 @@ import ada_url
 import pycurl
 
 from feedmill.adapters.http.response_buffer import ResponseBuffer
+from feedmill.engine.ports.clock import Clock
 from feedmill.errors import UsageError
 from feedmill.fetch.headers import is_sendable
 from feedmill.fetch.public_addresses import check_address, parse_ip_address
@@ -70,13 +71,16 @@ class CurlRequest(Value):
     verify_tls: bool = True
     proxy: Proxy | None = None
     body: bytes | None = None
+    send_before: float | None = None  # by the monotonic clock
 
 
 class CurlHandle:
     """One easy handle; it serves one request at a time."""
 
-    def __init__(self, *, ca_file: str, allow_cidrs: tuple[str, ...]) -> None:
+    def __init__(self, *, ca_file: str, allow_cidrs: tuple[str, ...], clock: Clock) -> None:
         self.curl: Any = pycurl.Curl()
+        self.is_too_late = False  # the lease was over before the request left
+        self._clock = clock
         self.refused = ""  # the address that the guard kept us from dialling
         self._allow_cidrs = allow_cidrs
         self._request: CurlRequest | None = None
@@ -91,12 +95,14 @@ class CurlHandle:
         self.curl.setopt(pycurl.HEADERFUNCTION, self._on_line)
         self.curl.setopt(pycurl.WRITEFUNCTION, self._on_chunk)
         self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open)
+        self.curl.setopt(pycurl.PREREQFUNCTION, self._on_request)
 
     def prepare(
         self, request: CurlRequest, transfer: ResponseBuffer, sessions: pycurl.CurlShare | None
     ) -> None:
         """Make ready for this request."""
         self._request, self._transfer, self.refused = request, transfer, ""
+        self.is_too_late = False
         curl = self.curl
         curl.setopt(pycurl.URL, request.url)
         curl.setopt(pycurl.HTTPHEADER, _lines(request.headers, posts=request.body is not None))
@@ -165,6 +171,12 @@ class CurlHandle:
             self.refused = address
             return int(pycurl.SOCKET_BAD)
         return _Dialled(socket.socket(peer.family, peer.socktype, peer.protocol))
+
+    def _on_request(self, *_: object) -> int:
+        """The last moment before the request leaves, on a new connection or a kept one."""
+        before = None if self._request is None else self._request.send_before
+        self.is_too_late = before is not None and self._clock.monotonic() >= before
+        return int(pycurl.PREREQFUNC_ABORT if self.is_too_late else pycurl.PREREQFUNC_OK)
 
     def _may_dial(self, address: str) -> bool:
         request = self._request

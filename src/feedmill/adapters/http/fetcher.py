@@ -45,6 +45,7 @@ class _FetchContext(Value):
     verify_tls: bool = True
     proxy: Proxy | None = None
     body: bytes | None = None  # of a POST
+    send_before: float | None = None  # by the monotonic clock
 
 
 class CurlFetcher:
@@ -70,6 +71,7 @@ class CurlFetcher:
             deadline=self._deadline(plan.limits),
             verify_tls=verify_tls,
             proxy=None if proxy is None else read_proxy(proxy),
+            send_before=plan.send_before,
         )
         url, headers = plan.url, plan.headers
         hops: tuple[Hop, ...] = ()
@@ -182,6 +184,7 @@ class CurlFetcher:
             verify_tls=way.verify_tls,
             proxy=way.proxy,
             body=way.body,
+            send_before=way.send_before,
         )
 
     def _check_open(self) -> None:

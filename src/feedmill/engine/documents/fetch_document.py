@@ -8,6 +8,8 @@ lane of its host has stored, and a Retry-After binds that lane as well (D24).
 
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from feedmill.canonicalise.urls import split_url
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
@@ -65,15 +67,19 @@ async def fetch_and_judge(
     config: FetchConfig,
     validators: Validators | None = None,
     forced: bool = False,
+    send_before: float | None = None,
 ) -> Answer:
     """Fetch an address for the feed at `home_url`; `forced` sends no validators.
 
-    Every failure is a verdict with its reason, never an exception.
+    Every failure is a verdict with its reason, never an exception; but NotSentError when a request
+    has not left by `send_before` on the monotonic clock, the end of a lease.
     """
     own = overrides
     if url != home_url and not is_trusted(url, home_url):
         own = without_credentials(overrides)
     plan = plan_feed_fetch(url, own, config, validators=validators, forced=forced)
+    if send_before is not None:
+        plan = replace(plan, send_before=send_before)
     began = clock.monotonic()
     with span("http") as sending:
         response = await fetcher.fetch(plan, verify_tls=own.verify_tls, proxy=own.proxy)
@@ -135,7 +141,9 @@ def describe_verdict(verdict: Verdict) -> tuple[str, str]:
             return verdict.reason, verdict.detail
 
 
-async def probe_in_lane(url: str, feed: Feed, services: Services) -> Answer:
+async def probe_in_lane(
+    url: str, feed: Feed, services: Services, *, send_before: float | None = None
+) -> Answer:
     """Fetch the address for the feed at once and unconditionally: the caller keeps the host's pace."""
     return await fetch_and_judge(
         url,
@@ -144,6 +152,7 @@ async def probe_in_lane(url: str, feed: Feed, services: Services) -> Answer:
         fetcher=services.fetcher,
         clock=services.clock,
         config=services.config.fetch,
+        send_before=send_before,
     )
 
 

@@ -57,6 +57,7 @@ class JobRun:
             clock=self.services.clock,
             config=self.services.config.fetch,
             validators=validators,
+            send_before=None if self._lease is None else self._lease.deadline,
         )
         if self._lease is not None:
             await self._lease.update_pace(url, outcome_of(answer.verdict), answer.at)

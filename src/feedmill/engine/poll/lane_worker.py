@@ -9,7 +9,9 @@
     lease       A claim holds its lane for `lease_sec`. The deadline is kept on the monotonic
                 clock, from before the claim was sent, so it is never later than the store's. No
                 request starts that could outlast it; a lease that is too short for the next
-                request is renewed first.
+                request is renewed first, and none leaves after it: libcurl asks at the last
+                moment, so a process that was stopped and continued does not ask beside its
+                successor.
     fencing     Every lease has an epoch that grows with each claim. A commit carries the epoch of
                 its lane; if another worker has claimed the lane since (this process was suspended,
                 or its clock was wrong), the transaction writes nothing and the worker stops. So an
@@ -47,7 +49,7 @@ from feedmill.engine.run.lane_lease import LaneLease
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import retry
 from feedmill.engine.run.services import Services
-from feedmill.errors import FeedmillError
+from feedmill.errors import FeedmillError, NotSentError
 from feedmill.model.feed import Claim, Feed, HostPace
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.schedule import Outcome
@@ -125,10 +127,16 @@ class LaneWorker:
                 forced=self.forced,
                 charged=not self._is_canary(feed),
                 late_sec=self._late_sec(scheduled_at),
+                send_before=self.lease.deadline,
             )
             if not await self._commit(feed, result, began):
                 return False
             await self._follow(result)
+        except NotSentError:  # this process was stopped, and its lease is over
+            self.left.add(feed.id)
+            self.uncommitted.discard(feed.id)
+            self.lifecycle.on_lease_lost(self.claim.lane.key)
+            return False
         except FeedmillError as problem:
             if problem.reason != FeedmillError.reason:
                 raise
@@ -197,7 +205,7 @@ class LaneWorker:
                 return None
             if not await self.lease.may_send(left=self.left):
                 return None
-            answer = await probe_in_lane(url, feed, self.services)
+            answer = await probe_in_lane(url, feed, self.services, send_before=self.lease.deadline)
             await self.lease.update_pace(url, outcome_of(answer.verdict), answer.at)
             return answer
 

@@ -66,12 +66,14 @@ async def refresh(
     forced: bool = False,
     charged: bool = True,
     late_sec: float = 0.0,
+    send_before: float | None = None,
 ) -> Refresh:
     """Poll a feed and say everything that follows from the answer; the caller commits it.
 
     `forced` asks unconditionally. `charged=False` is for the canary of a failing host: a
     failure is recorded, but not held against the feed (D24). `late_sec` is how long the poll
-    waited for its lane.
+    waited for its lane. NotSentError when the request has not left by `send_before` on the
+    monotonic clock.
     """
     answer = await fetch_and_judge(
         feed.url,
@@ -82,6 +84,7 @@ async def refresh(
         config=services.config.fetch,
         validators=feed.validators,
         forced=forced,
+        send_before=send_before,
     )
     digest, blob = await _keep(answer, feed, services)
     reading = await _read(answer, digest, feed, services)

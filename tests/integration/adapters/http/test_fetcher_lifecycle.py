@@ -101,7 +101,9 @@ def test_the_address_that_is_dialled_is_checked_whatever_was_pinned() -> None:
 
     async def story() -> None:
         async with serving(always(BODY), host="0.0.0.0") as server:
-            handle = CurlHandle(ca_file=trust_store(None), allow_cidrs=LOOPBACK.allow_cidrs)
+            handle = CurlHandle(
+                ca_file=trust_store(None), allow_cidrs=LOOPBACK.allow_cidrs, clock=SystemClock()
+            )
             pump = CurlLoop(max_idle_connections=4)
             request = CurlRequest(
                 url=server.url(host="feeds.example"),

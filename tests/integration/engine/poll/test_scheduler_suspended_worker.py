@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.support.engine_harness import PLAIN, Stage, SteppedClock, opened
 from tests.support.feed_documents import paper
 
+from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.config import HostConfig
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.run.lifecycle import Lifecycle
@@ -87,6 +88,44 @@ def test_a_lease_that_was_lost_to_somebody_else_is_told(
         assert stage.requests("/1") == ()
 
     play(tmp_path, story)
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["new connection", "kept connection"])
+def test_worker_that_slept_until_its_lease_was_over_does_not_send_its_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, kept: bool
+) -> None:
+    """It was stopped after the last look at its lease, and continues beside its successor."""
+
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/0", paper(0))
+        if kept:
+            await stage.pass_once()
+            await stage.services.store.make_due([feed.id], stage.clock.now())
+        before, told = len(stage.requests("/0")), list[tuple[str, int]]()
+        clock, fetcher = stage.clock, stage.services.fetcher
+        assert isinstance(clock, SleepyClock)
+        assert isinstance(fetcher, CurlFetcher)
+        check = fetcher._address_check.check
+
+        async def check_and_sleep(*given: Any, **named: Any) -> Any:
+            found = await check(*given, **named)
+            clock.slept_sec += LEASE_SEC + 1 if not told else 0.0
+            return found
+
+        def lost(lane: str) -> None:
+            told.append((lane, len(stage.requests("/0"))))
+            watch.stop()
+
+        monkeypatch.setattr(fetcher._address_check, "check", check_and_sleep)
+        watch = Lifecycle("the slow one", lease_lost_listeners=(lost,))
+        await run_once(stage.services, watch)
+
+        assert told == [(f"127.0.0.1:{stage.publisher.port}", before)]
+        assert len(stage.requests("/0")) == before
+        assert await stage.pass_once() == 1  # under the next lease, as if nothing had been
+        assert len(stage.requests("/0")) == before + 1
+
+    play(tmp_path, story, host=HostConfig(rps=0, min_gap_ms=0))
 
 
 def test_the_gap_of_a_host_is_waited_for_with_a_millisecond_to_spare(

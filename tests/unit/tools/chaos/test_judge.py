@@ -242,10 +242,6 @@ FORGED = {
         GOOD._replace(asked=[one._replace(pause_sec=0) for one in GOOD.asked]),
         "no host asked for 11 s: nothing was put to the test",
     ),
-    "a sleeper who attempted nothing": (
-        GOOD._replace(refused=0),
-        "no stale commit was attempted: nothing was put to the test",
-    ),
     "a trial in which nobody was told to leave": (
         GOOD._replace(faults=GOOD.faults[:1]),
         "nobody was told to leave: nothing was put to the test",
@@ -327,3 +323,7 @@ def test_the_table_shows_the_first_breaches_and_counts_the_others() -> None:
     assert "breach 4" in shown
     assert "breach 5" not in shown
     assert "and 2 more" in shown
+
+
+def test_stopped_worker_that_did_not_send_its_request_is_no_breach() -> None:
+    assert breaches(GOOD._replace(refused=0)) == []
