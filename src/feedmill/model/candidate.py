@@ -142,5 +142,7 @@ class Question(Value):
     state: QuestionState = "pending"
     answered_by: str | None = None
     answered_at: datetime | None = None
-    shown: Literal["terminal", "mcp"] | None = None  # where the person saw what would be inserted
+    shown: Literal["terminal", "mcp", "page"] | None = (
+        None  # where the person saw what would be inserted
+    )
     ticket_expires_at: datetime | None = None

@@ -20,6 +20,7 @@ from feedmill.adapters.store.tables import arrival_times as arrival_table
 from feedmill.adapters.store.tables import blobs as blob_table
 from feedmill.adapters.store.tables import clock_steps, consistency, feed_lists
 from feedmill.adapters.store.tables import confirmations as confirmation_table
+from feedmill.adapters.store.tables import duplicates as duplicate_entries
 from feedmill.adapters.store.tables import entries as entry_table
 from feedmill.adapters.store.tables import feeds as feed_table
 from feedmill.adapters.store.tables import fetches as fetch_table
@@ -112,6 +113,8 @@ class SqlStore(ABC):
     entry = read(entry_table.entry)
     revisions = read(entry_table.revisions)
     article_page = read(entry_table.article_page)
+    duplicates = look(duplicate_entries.duplicates)
+    count_duplicates = read(duplicate_entries.count_duplicates)
 
     fetches = read(fetch_table.fetches)
     fetch = read(fetch_table.fetch)

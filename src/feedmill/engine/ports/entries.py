@@ -33,6 +33,8 @@ class EntryStore(Protocol):
     async def article_page(
         self, *, after: str | None = None, limit: int = 100
     ) -> Page[StoredArticle]: ...
+    async def duplicates(self, entry_uid: str) -> tuple[StoredEntry, ...]: ...  # of other feeds
+    async def count_duplicates(self, article_hashes: Sequence[str]) -> dict[str, int]: ...
 
 
 class FetchStore(Protocol):

@@ -31,7 +31,7 @@ from feedmill.errors import (
 from feedmill.model.candidate import Question, QuestionState, TicketReason
 from feedmill.model.screening import Confirmation
 
-QuestionShownIn = Literal["terminal", "mcp"]
+QuestionShownIn = Literal["terminal", "mcp", "page"]
 
 _CODE_CHARS: Final = 8  # a name among the questions that are open, no secret
 _TICKET_CHARS: Final = 25  # 125 bits, which a person can still copy

@@ -6,10 +6,19 @@ from litestar.datastructures import State
 from litestar.types import ASGIApp
 
 from feedmill.interfaces.console.errors import HANDLERS
+from feedmill.interfaces.console.pages.diff import diff_pages
+from feedmill.interfaces.console.pages.entries import entry_pages
 from feedmill.interfaces.console.pages.feed import one_feed_pages
 from feedmill.interfaces.console.pages.feeds import feed_pages
+from feedmill.interfaces.console.pages.fetch import fetch_pages
+from feedmill.interfaces.console.pages.jobs import job_pages
+from feedmill.interfaces.console.pages.log import log_pages
 from feedmill.interfaces.console.pages.login import login_pages
 from feedmill.interfaces.console.pages.overview import overview_pages
+from feedmill.interfaces.console.pages.review import review_pages
+from feedmill.interfaces.console.pages.tokens import token_pages
+from feedmill.interfaces.console.pages.webhooks import webhook_pages
+from feedmill.interfaces.console.pages.workers import worker_pages
 from feedmill.interfaces.console.session import authorise
 from feedmill.interfaces.console.static_files import static_routes
 from feedmill.interfaces.console.stream import stream_routes
@@ -24,6 +33,15 @@ def make_console(state: AppState) -> ASGIApp:
             overview_pages,
             feed_pages,
             one_feed_pages,
+            fetch_pages,
+            diff_pages,
+            entry_pages,
+            review_pages,
+            job_pages,
+            log_pages,
+            worker_pages,
+            webhook_pages,
+            token_pages,
             stream_routes,
             static_routes,
         ],

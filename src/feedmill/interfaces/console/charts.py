@@ -14,12 +14,14 @@ from markupsafe import Markup
 from feedmill.schedule.explain import duration_in_words
 
 WIDTH: Final = 760
-_LEFT: Final = 44  # for the figures of the vertical axis
+_LEFT: Final = 48  # for the figures of the vertical axis
+_RIGHT: Final = 52  # for the end of the last time of a timeline
 _TOP: Final = 8
 _BOTTOM: Final = 20
 _LINES: Final = 4
 _LABELS: Final = 6
 _MIN_BAR: Final = 1.0
+_DURATIONS: Final = (1, 10, 60, 600, 3_600, 21_600, 86_400, 604_800, 2_592_000, 31_536_000)
 
 
 class Series(NamedTuple):
@@ -121,26 +123,24 @@ def scatter(
     shown = [dot for dot in dots if dot.x > 0 and dot.y > 0]
     if not shown:
         return _empty(title, height)
-    x_range, y_range = _decades([dot.x for dot in shown]), _decades([dot.y for dot in shown])
+    across, upwards = _ticks([dot.x for dot in shown]), _ticks([dot.y for dot in shown])
     room, wide = height - _TOP - 2 * _BOTTOM, WIDTH - _LEFT - 8
 
     def place(dot: Dot) -> tuple[float, float]:
-        x = (log10(dot.x) - x_range[0]) / (x_range[1] - x_range[0])
-        y = (log10(dot.y) - y_range[0]) / (y_range[1] - y_range[0])
-        return _LEFT + x * wide, _TOP + (1 - y) * room
+        return _LEFT + _share(dot.x, across) * wide, _TOP + (1 - _share(dot.y, upwards)) * room
 
     parts = []
-    for decade in range(x_range[0], x_range[1] + 1):
-        x, _ = place(Dot(10.0**decade, 10.0 ** y_range[0]))
+    for tick in across:
+        x, _ = place(Dot(tick, upwards[0]))
         parts.append(
             f'<text x="{x:.1f}" y="{height - _BOTTOM - 4}" text-anchor="middle">'
-            f"{duration_in_words(10.0**decade)}</text>"
+            f"{duration_in_words(tick)}</text>"
         )
-    for decade in range(y_range[0], y_range[1] + 1):
-        _, y = place(Dot(10.0 ** x_range[0], 10.0**decade))
+    for tick in upwards:
+        _, y = place(Dot(across[0], tick))
         parts.append(
             f'<line class="grid-line" x1="{_LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text x="{_LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{duration_in_words(10.0**decade)}</text>'
+            f'<text x="{_LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{duration_in_words(tick)}</text>'
         )
     for dot in shown:
         x, y = place(dot)
@@ -168,21 +168,21 @@ def timeline(
     first, last = ordered[0].at, ordered[-1].at
     span = max((last - first) / timedelta(seconds=1), 1.0)
     seconds = [one.interval_sec for one in ordered] + [one.seconds for one in hints]
-    low, high = _decades([max(one, 1.0) for one in seconds])
-    room, wide = height - _TOP - _BOTTOM, WIDTH - _LEFT - 12
+    ticks = _ticks(seconds)
+    room, wide = height - _TOP - _BOTTOM, WIDTH - _LEFT - _RIGHT
 
     def y_of(value: float) -> float:
-        return _TOP + (1 - (log10(max(value, 1.0)) - low) / (high - low)) * room
+        return _TOP + (1 - _share(value, ticks)) * room
 
     def x_of(at: datetime) -> float:
         return _LEFT + 4 + (at - first) / timedelta(seconds=1) / span * wide
 
     parts = []
-    for decade in range(low, high + 1):
-        y = y_of(10.0**decade)
+    for tick in ticks:
+        y = y_of(tick)
         parts.append(
             f'<line class="grid-line" x1="{_LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text x="{_LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{duration_in_words(10.0**decade)}</text>'
+            f'<text x="{_LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{duration_in_words(tick)}</text>'
         )
     for hint in hints:
         y = y_of(hint.seconds)
@@ -281,7 +281,16 @@ def _exact(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
-def _decades(values: Sequence[float]) -> tuple[int, int]:
-    """The powers of ten around all values."""
-    low, high = floor(log10(min(values))), -floor(-log10(max(values)))
-    return (low, high) if high > low else (low, low + 1)
+def _ticks(seconds: Sequence[float]) -> tuple[int, ...]:
+    """Durations that people think in, around all of these; at least two."""
+    low, high = min(seconds), max(seconds)
+    below = [one for one in _DURATIONS if one <= low] or [_DURATIONS[0]]
+    above = [one for one in _DURATIONS if one >= high] or [_DURATIONS[-1]]
+    found = tuple(one for one in _DURATIONS if below[-1] <= one <= above[0])
+    return found if len(found) > 1 else _DURATIONS[:2] if found[0] == 1 else (found[0] // 6, *found)
+
+
+def _share(seconds: float, ticks: Sequence[int]) -> float:
+    """Where a duration stands between the first and the last tick, on a logarithmic scale: 0 to 1."""
+    low, high = log10(ticks[0]), log10(ticks[-1])
+    return min(max((log10(max(seconds, 1e-3)) - low) / (high - low), 0.0), 1.0)

@@ -22,6 +22,7 @@ from feedmill.interfaces.console.session import (
     session_of,
 )
 from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.token import Scope
 from feedmill.schedule.explain import duration_in_words
 from feedmill.version import __version__
 
@@ -36,9 +37,17 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "same-origin",  # with no-referrer a form's Origin would be null
 }
-_NAVIGATION: Final = (
-    ("/", "Overview"),
-    ("/console/feeds", "Feeds"),
+# Path, name, and the scope that a page needs.
+_NAVIGATION: Final[tuple[tuple[str, str, Scope], ...]] = (
+    ("/", "Overview", "read"),
+    ("/console/feeds", "Feeds", "read"),
+    ("/console/entries", "Entries", "read"),
+    ("/console/review", "Review", "read"),
+    ("/console/log", "Log", "read"),
+    ("/console/webhooks", "Webhooks", "admin"),
+    ("/console/workers", "Workers", "read"),
+    ("/console/jobs", "Jobs", "read"),
+    ("/console/tokens", "Tokens", "admin"),
 )
 _UNITS: Final = ("B", "kB", "MB", "GB", "TB")
 _NOW_SEC: Final = 1.0
@@ -63,7 +72,11 @@ def page(
     text = ENVIRONMENT.get_template(template).render(
         title=title,
         here=here,
-        navigation=_NAVIGATION,
+        navigation=[
+            (path, name)
+            for path, name, scope in _NAVIGATION
+            if caller is not None and caller.may(scope)
+        ],
         notice=notice,
         caller=caller,
         may_write=caller is not None and caller.may("write"),

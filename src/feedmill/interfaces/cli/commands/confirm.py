@@ -8,21 +8,21 @@ account of their own.)
 
 import getpass
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 from msgspec import to_builtins
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.two_phase.candidate_file import select_candidates
 from feedmill.engine.two_phase.confirmation import (
     Ticket,
     accept_question,
     decline_question,
     get_question,
 )
+from feedmill.engine.two_phase.review import PendingQuestion, pending_questions
 from feedmill.engine.two_phase.window_library import WindowLibrary
-from feedmill.errors import ConflictError, FeedmillError
+from feedmill.errors import ConflictError
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import (
@@ -33,17 +33,8 @@ from feedmill.interfaces.cli.output import (
     style_text,
 )
 from feedmill.interfaces.cli.run_command import with_services
-from feedmill.model.candidate import Question, WindowCandidate
 
 _TITLE_CHARS = 100
-
-
-class PendingQuestion(NamedTuple):
-    """A question with what it is about; `problem` when the window cannot be shown."""
-
-    question: Question
-    candidates: tuple[WindowCandidate, ...]
-    problem: str = ""
 
 
 @click.command()
@@ -89,18 +80,7 @@ async def _asked(code: str | None, services: Services) -> list[PendingQuestion]:
             message = f"the question {question.code} was already answered or has expired"
             raise ConflictError(message, reason="not-open", hint="have the agent ask again")
         questions = [question]
-    shelf = WindowLibrary(services.config)
-    return [await _with_candidates(one, shelf) for one in questions]
-
-
-async def _with_candidates(question: Question, shelf: WindowLibrary) -> PendingQuestion:
-    try:
-        kept = await shelf.window(question.window_id, checked=True)
-        if kept.file.digest != question.file_digest:
-            return PendingQuestion(question, (), "the window has changed since")
-        return PendingQuestion(question, select_candidates(kept.file, question.candidate_ids))
-    except FeedmillError as problem:
-        return PendingQuestion(question, (), str(problem))
+    return await pending_questions(questions, WindowLibrary(services.config))
 
 
 def _show(found: list[PendingQuestion], *, as_json: bool) -> None:

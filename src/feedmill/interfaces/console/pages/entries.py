@@ -1,0 +1,133 @@
+"""Entries and search, one entry with its revisions and duplicates, articles."""
+# Tested in tests/integration/interfaces/console/test_entries.py
+
+import re
+from typing import Any, Final
+
+from litestar import Response, Router, get
+
+from feedmill.engine.service import queries
+from feedmill.interfaces.console.render import page
+from feedmill.interfaces.console.session import SCOPE
+from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.page import EntryFilter
+from feedmill.normalise.dates.parse import parse_date
+from feedmill.normalise.html.sanitise import clean_html
+
+HERE: Final = "/console/entries"
+ARTICLES: Final = "/console/articles"
+_PER_PAGE: Final = 50
+_MOST_CHARS: Final = 200
+# The content of an entry, in a frame of its own: nothing runs, nothing is loaded, no form is sent, and
+# the page around it cannot be reached.
+_FRAME: Final = {
+    "Content-Security-Policy": (
+        "sandbox; default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    ),
+    "X-Frame-Options": "SAMEORIGIN",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+}
+# Tags of sanitised HTML that load something; attribute values are quoted with ".
+_LOADED: Final = re.compile(
+    r'<(?:img|source|track|audio|video)\b(?:[^>"]|"[^"]*")*>', re.IGNORECASE
+)
+_FRAME_HEAD: Final = (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Content</title></head><body>'
+)
+
+
+@get("/console/entries", opt={SCOPE: "read"})
+async def entries(request: AnyRequest) -> Response[bytes]:
+    """Entries that match, the latest arrivals first."""
+    services, given = services_of(request), request.query_params
+    chosen = {
+        name: str(given.get(name) or "").strip()[:_MOST_CHARS]
+        for name in ("text", "with_tag", "category", "since", "until")
+    }
+    where = EntryFilter(
+        text=chosen["text"] or None,
+        tag=chosen["with_tag"] or None,
+        category=chosen["category"] or None,
+        since=parse_date(chosen["since"]) if chosen["since"] else None,
+        until=parse_date(chosen["until"]) if chosen["until"] else None,
+    )
+    found = await queries.entries(
+        where, services, cursor=given.get("cursor") or None, limit=_PER_PAGE
+    )
+    return page(
+        request,
+        "entries.html",
+        title="Entries",
+        here=HERE,
+        chosen=chosen,
+        query={name: value for name, value in chosen.items() if value},
+        entries=found,
+        feeds=await _feed_titles(found.items, request),
+    )
+
+
+@get("/console/entries/{entry_uid:str}", opt={SCOPE: "read"})
+async def entry(request: AnyRequest) -> Response[bytes]:
+    """One entry."""
+    services = services_of(request)
+    found = await queries.entry(str(request.path_params["entry_uid"]), services)
+    feed = await queries.require_feed(found.feed_id, services)
+    revisions = await queries.revisions(found.entry_uid, services)
+    same = await services.store.duplicates(found.entry_uid)
+    return page(
+        request,
+        "entry.html",
+        title=found.title or "Entry",
+        here=HERE,
+        entry=found,
+        feed=feed,
+        revisions=revisions.items,
+        duplicates=same,
+        feeds=await _feed_titles(same, request),
+    )
+
+
+@get("/console/entries/{entry_uid:str}/content", opt={SCOPE: "read"})
+async def content(request: AnyRequest) -> Response[bytes]:
+    """The content of an entry as a document that may do nothing, for the frame."""
+    services = services_of(request)
+    found = await queries.entry(str(request.path_params["entry_uid"]), services)
+    text, depth = found.content or "", services.config.normalise.html_max_depth
+    clean = clean_html(text, max_chars=max(len(text), 1), max_depth=depth)
+    # Not even asked for: the publisher need not know who looks.
+    body = f"{_FRAME_HEAD}{_LOADED.sub('<em>[media]</em>', clean)}</body></html>"
+    return Response(body.encode(), media_type="text/html", headers=_FRAME)
+
+
+@get("/console/articles", opt={SCOPE: "read"})
+async def articles(request: AnyRequest) -> Response[bytes]:
+    """Articles, each once, with how many entries carry it."""
+    services = services_of(request)
+    found = await queries.articles(
+        services, cursor=request.query_params.get("cursor") or None, limit=_PER_PAGE
+    )
+    counts = await services.store.count_duplicates([one.article_hash for one in found.items])
+    return page(
+        request,
+        "articles.html",
+        title="Articles",
+        here=HERE,
+        articles=found,
+        counts=counts,
+        feeds=await _feed_titles(found.items, request),
+    )
+
+
+async def _feed_titles(items: Any, request: AnyRequest) -> dict[str, str]:  # noqa: ANN401  # whatever has a feed_id
+    """The titles of the feeds of these items."""
+    store = services_of(request).store
+    found: dict[str, str] = {}
+    for feed_id in dict.fromkeys(one.feed_id for one in items if one.feed_id is not None):
+        feed = await store.feed(feed_id)
+        if feed is not None:
+            found[feed_id] = feed.title or feed.url
+    return found
+
+
+entry_pages = Router("/", route_handlers=[entries, entry, content, articles])

@@ -1,0 +1,89 @@
+"""One poll: headers, and its document raw, parsed and normalised side by side."""
+# Tested in tests/integration/interfaces/console/test_fetch.py
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from litestar import Response, Router, get
+from msgspec import Struct
+
+from feedmill.engine.service import queries
+from feedmill.engine.service.document_view import DocumentView, EntryStages, view_document
+from feedmill.errors import NotFoundError
+from feedmill.interfaces.console.pages.feed import outcome_mark
+from feedmill.interfaces.console.pages.feeds import HERE
+from feedmill.interfaces.console.render import page
+from feedmill.interfaces.console.session import SCOPE
+from feedmill.interfaces.server_state import AnyRequest, services_of
+
+_PER_PAGE: Final = 10
+_RAW_CHARS: Final = 6_000  # of one entry that are shown
+_VALUE_CHARS: Final = 1_500
+_HIDDEN: Final = frozenset({"slice", "findings", "modified"})
+
+
+@get("/console/fetches/{fetch_id:str}", opt={SCOPE: "read"})
+async def fetch_page(request: AnyRequest) -> Response[bytes]:
+    """A poll, with its document when it is kept."""
+    services = services_of(request)
+    fetch = await queries.fetch(str(request.path_params["fetch_id"]), services)
+    feed = await queries.require_feed(fetch.feed_id, services)
+    asked = request.query_params.get("first", "1")
+    first = max(int(asked), 1) if asked.isdecimal() and len(asked) < 8 else 1
+    view: DocumentView | None = None
+    problem = ""
+    try:
+        view = await view_document(fetch.fetch_id, services, first=first, count=_PER_PAGE)
+    except NotFoundError as missing:  # or not kept any more
+        problem = str(missing)
+    others = await services.store.fetches(feed.id, limit=50)
+    return page(
+        request,
+        "fetch.html",
+        title=f"Poll of {feed.title or feed.url}",
+        here=HERE,
+        feed=feed,
+        fetch=fetch,
+        mark=outcome_mark(fetch),
+        view=view,
+        problem=problem,
+        entries=[] if view is None else [_shown(one) for one in view.entries],
+        first=first,
+        after=first + _PER_PAGE,
+        facts=[] if view is None or view.parsed is None else list(_fields(view.parsed, feed=True)),
+        others=[
+            one
+            for one in others.items
+            if one.body_sha256 is not None and one.fetch_id != fetch.fetch_id
+        ],
+    )
+
+
+def _shown(one: EntryStages) -> dict[str, Any]:
+    """An entry at its three stages, each a list of (field, text, is marked)."""
+    changed = set(one.clean.modified)
+    return {
+        "number": one.number,
+        "offset": one.offset,
+        "raw": None if one.raw is None else one.raw[:_RAW_CHARS],
+        "is_cut": one.raw is not None and len(one.raw) > _RAW_CHARS,
+        "parsed": list(_fields(one.parsed)),
+        "clean": [(name, text, name in changed) for name, text in _fields(one.clean)],
+        "findings": one.clean.findings,
+    }
+
+
+def _fields(value: Struct, *, feed: bool = False) -> Iterator[tuple[str, str]]:
+    """The fields that say something, as text."""
+    skipped = _HIDDEN | ({"entries", "touched", "repairs"} if feed else set())
+    for name in value.__struct_fields__:
+        given = getattr(value, name)
+        if name in skipped or given in (None, (), "", False):
+            continue
+        plain = given.value if hasattr(given, "value") and hasattr(given, "kind") else given
+        text = plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
+        yield name, text[:_VALUE_CHARS] + ("…" if len(text) > _VALUE_CHARS else "")
+
+
+fetch_pages = Router("/", route_handlers=[fetch_page])

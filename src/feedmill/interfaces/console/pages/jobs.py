@@ -1,0 +1,70 @@
+"""Jobs: background work, its progress, cancel and retry."""
+# Tested in tests/integration/interfaces/console/test_jobs.py
+
+from typing import Final
+
+from litestar import Response, Router, get, post
+
+from feedmill.engine.service.jobs import cancel_job, list_jobs, retry_job
+from feedmill.errors import NotFoundError, UsageError
+from feedmill.interfaces.console.forms import text_field
+from feedmill.interfaces.console.render import go_to, page
+from feedmill.interfaces.console.session import SCOPE, read_form
+from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.job import JOB_STATES
+
+HERE: Final = "/console/jobs"
+_PER_PAGE: Final = 50
+_MOST_DIGITS: Final = 18
+
+
+@get("/console/jobs", opt={SCOPE: "read"})
+async def jobs(request: AnyRequest) -> Response[bytes]:
+    """Jobs, the newest first, and how many of each kind are in which state."""
+    services, given = services_of(request), request.query_params
+    state = given.get("state")
+    kind = str(given.get("kind") or "")[:100] or None
+    counts = await services.store.job_counts()
+    found = await list_jobs(
+        services,
+        kind=kind,
+        state=state if state in JOB_STATES else None,
+        cursor=given.get("cursor") or None,
+        limit=_PER_PAGE,
+    )
+    return page(
+        request,
+        "jobs.html",
+        title="Jobs",
+        here=HERE,
+        jobs=found,
+        counts=counts,
+        kinds=sorted({one.kind for one in counts}),
+        states=JOB_STATES,
+        kind=kind or "",
+        state=state or "",
+    )
+
+
+@post("/console/jobs/{job_id:str}/change", status_code=200, opt={SCOPE: "write"})
+async def change(request: AnyRequest) -> Response[bytes]:
+    """Cancel a job, or queue it again."""
+    form, services = await read_form(request), services_of(request)
+    given = str(request.path_params["job_id"])
+    if not given.isdecimal() or len(given) > _MOST_DIGITS:
+        message = f"there is no job {given[:40]!r}"
+        raise NotFoundError(message)
+    match text_field(form, "action"):
+        case "cancel":
+            await cancel_job(int(given), services)
+            words = f"Job {given} is cancelled."
+        case "retry":
+            await retry_job(int(given), services)
+            words = f"Job {given} is queued again."
+        case other:
+            message = f"unknown action {other[:40]!r}"
+            raise UsageError(message)
+    return go_to(request, HERE, words)
+
+
+job_pages = Router("/", route_handlers=[jobs, change])

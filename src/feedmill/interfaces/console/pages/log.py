@@ -1,0 +1,141 @@
+"""The event log: the newest events, filtered, and live."""
+# Tested in tests/integration/interfaces/console/test_log.py
+
+from collections.abc import AsyncIterator
+from typing import Any, Final, get_args
+from urllib.parse import urlencode
+
+from litestar import Response, Router, get
+from litestar.response import Stream
+
+from feedmill.engine.service import queries
+from feedmill.interfaces.console.render import ENVIRONMENT, page
+from feedmill.interfaces.console.session import SCOPE
+from feedmill.interfaces.console.stream import RETRY, event_stream, is_still_allowed
+from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
+from feedmill.model.event import Event, EventType
+
+HERE: Final = "/console/log"
+_PER_PAGE: Final = 100
+_REACH: Final = 5_000  # events that are looked through for a filtered page
+_BATCH: Final = 200
+
+
+@get("/console/log", opt={SCOPE: "read"})
+async def log(request: AnyRequest) -> Response[bytes]:
+    """The newest events first; `before` goes back."""
+    services, choice = services_of(request), _choice(request)
+    last = await services.store.last_seq()
+    given = request.query_params.get("before", "")
+    end = min(int(given), last + 1) if given.isdecimal() and len(given) < 19 else last + 1
+    found, begin = await _back(request, end, choice)
+    chosen = {name: ",".join(value) for name, value in choice.items() if value}
+    return page(
+        request,
+        "log.html",
+        title="Log",
+        here=HERE,
+        events=[_row(one) for one in found],
+        types=get_args(EventType),
+        choice=choice,
+        is_live=not given,
+        stream=f"{HERE}/stream?{urlencode({**chosen, 'after': last})}",
+        older=f"{HERE}?{urlencode({**chosen, 'before': begin})}" if begin > 1 else None,
+    )
+
+
+@get("/console/log/stream", opt={SCOPE: "read"})
+async def log_stream(request: AnyRequest) -> Stream:
+    """New events as rows of the table."""
+    return event_stream(request, _rows(request))
+
+
+async def _back(
+    request: AnyRequest, end: int, choice: dict[str, tuple[str, ...]]
+) -> tuple[list[Event], int]:
+    """The newest events before a number, and the number of the oldest that was looked at."""
+    store, found = services_of(request).store, list[Event]()
+    reach = _REACH if any(choice.values()) else _PER_PAGE
+    begin = end
+    while begin > 1 and end - begin < reach and len(found) < _PER_PAGE:
+        size = min(max(_PER_PAGE, 1_000 if any(choice.values()) else 0), begin - 1)
+        batch = await store.events(after=begin - size - 1, limit=size)
+        fitting = [
+            one
+            for one in batch
+            if one.seq < begin
+            and (not choice["types"] or one.type in choice["types"])
+            and (not choice["feed_ids"] or one.feed_id in choice["feed_ids"])
+        ]
+        begin -= size
+        room = _PER_PAGE - len(found)
+        if len(fitting) > room:
+            fitting = fitting[-room:]
+            begin = fitting[0].seq
+        found = fitting + found
+    return found[::-1], begin
+
+
+async def _rows(request: AnyRequest) -> AsyncIterator[bytes]:
+    """Rows of the log from a number on, as they come."""
+    state, choice = app_state_of(request), _choice(request)
+    given = str(request.headers.get("last-event-id") or request.query_params.get("after") or "")
+    after = int(given) if given.isdecimal() and len(given) < 19 else await _last(request)
+    row = ENVIRONMENT.get_template("log_row.html")
+    yield RETRY
+    while not state.watch.is_stopping():
+        found = await queries.events(
+            state.services,
+            after=after,
+            limit=_BATCH,
+            types=choice["types"],
+            feed_ids=choice["feed_ids"],
+        )
+        for one in found.items:
+            text = row.render(event=_row(one), now=state.services.clock.now())
+            yield f"id: {one.seq}\nevent: row\ndata: {' '.join(text.split())}\n\n".encode()
+        after = found.next
+        if after >= found.last_seq:
+            every = state.config.heartbeat_sec
+            await state.notifier.wait_past(after, timeout_sec=every)
+            if not await is_still_allowed(request):
+                return
+            yield b": still here\n\n"
+
+
+async def _last(request: AnyRequest) -> int:
+    return await services_of(request).store.last_seq()
+
+
+def _choice(request: AnyRequest) -> dict[str, tuple[str, ...]]:
+    known = get_args(EventType)
+    given = request.query_params
+    types = [one for text in given.getall("types", []) for one in str(text).split(",")]
+    feeds = [one.strip() for text in given.getall("feed_ids", []) for one in str(text).split(",")]
+    return {
+        "types": tuple(one for one in dict.fromkeys(types) if one in known),
+        "feed_ids": tuple(one[:100] for one in dict.fromkeys(feeds) if one)[:20],
+    }
+
+
+def _row(event: Event) -> dict[str, Any]:
+    """An event as a row: its number, and what it says in a few words."""
+    data = event.data
+    subject = data.get("title") or data.get("url") or data.get("to_url") or event.entry_uid or ""
+    facts = {
+        name: value
+        for name, value in data.items()
+        if isinstance(value, str | int | float) and name not in ("title", "url", "content")
+    }
+    return {
+        "seq": event.seq,
+        "at": event.occurred_at,
+        "type": event.type,
+        "feed_id": event.feed_id,
+        "entry_uid": event.entry_uid,
+        "subject": str(subject)[:200],
+        "facts": ", ".join(f"{name} {str(value)[:80]}" for name, value in facts.items())[:400],
+    }
+
+
+log_pages = Router("/", route_handlers=[log, log_stream])

@@ -1,0 +1,222 @@
+"""Review: questions of agents, held entries and collected windows, chosen and confirmed by a person (001, D38).
+
+Everybody who may read sees what waits. An answer needs the scope admin, which no agent should hold, and a
+form of this console; a bearer token alone confirms nothing.
+"""
+# Tested in tests/integration/interfaces/console/test_review.py
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from litestar import Response, Router, get, post
+from litestar.datastructures import FormMultiDict
+
+from feedmill.engine.two_phase.candidate_file import select_candidates
+from feedmill.engine.two_phase.confirmation import accept_question, decline_question
+from feedmill.engine.two_phase.insert_selected import InsertResult
+from feedmill.engine.two_phase.review import insert_from_window, insert_held, pending_questions
+from feedmill.engine.two_phase.sidecar_files import read_screenings
+from feedmill.engine.two_phase.window_library import SavedWindow, WindowLibrary
+from feedmill.errors import ConflictError, FeedmillError, UsageError
+from feedmill.interfaces.console.forms import text_field
+from feedmill.interfaces.console.render import go_to, page
+from feedmill.interfaces.console.session import SCOPE, known_caller, read_form
+from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.screening import HeldEntry
+from feedmill.publish.cursors import read_cursor, write_cursor
+
+HERE: Final = "/console/review"
+_PER_PAGE: Final = 100
+_MOST_WINDOWS: Final = 20
+
+
+@get("/console/review", opt={SCOPE: "read"})
+async def review(request: AnyRequest) -> Response[bytes]:
+    """Everything that waits for a person."""
+    services = services_of(request)
+    library = WindowLibrary(services.config)
+    questions = await services.store.questions(services.clock.now())
+    cursor = read_cursor("console-held", request.query_params.get("cursor"))
+    held = await services.store.held(after=cursor, limit=_PER_PAGE)
+    feeds = {one.feed_id: await services.store.feed(one.feed_id) for one in held.items}
+    return page(
+        request,
+        "review.html",
+        title="Review",
+        here=HERE,
+        questions=await pending_questions(questions, library),
+        held=held.items,
+        feeds={key: (feed.title or feed.url) if feed else "" for key, feed in feeds.items()},
+        next=write_cursor("console-held", held.next),
+        windows=await _windows(library),
+        name=_default_name(request),
+    )
+
+
+@post("/console/review/questions/{code:str}", status_code=200, opt={SCOPE: "admin"})
+async def answer(request: AnyRequest) -> Response[bytes]:
+    """Accept or decline what an agent asks; the ticket is shown to the person alone."""
+    form, services = await read_form(request), services_of(request)
+    code, by = str(request.path_params["code"]), _name(form, request)
+    if form.get("answer") != "yes":
+        await decline_question(code, services.store, services.clock, by=by, shown="page")
+        return go_to(request, HERE, "Declined; nothing will be inserted.")
+    made = await accept_question(
+        code, services.store, services.clock, services.config.mcp, by=by, shown="page"
+    )
+    return page(
+        request,
+        "secret.html",
+        title="Confirmed",
+        here=HERE,
+        words=f"Give this ticket to {made.question.asked_by}. It is valid once, for this selection, "
+        f"for {services.config.mcp.ticket_minutes} minutes.",
+        secret=made.ticket,
+        back=HERE,
+    )
+
+
+@post("/console/review/held", status_code=200, opt={SCOPE: "admin"})
+async def decide_held(request: AnyRequest) -> Response[bytes]:
+    """Insert or drop held entries, after a question."""
+    form, services = await read_form(request), services_of(request)
+    uids = {str(one) for one in form.getall("entry", [])}
+    chosen = await _held(uids, request)
+    action = text_field(form, "action")
+    if not chosen or action not in ("insert", "drop"):
+        message = "select entries, and say whether they are to be inserted or dropped"
+        raise UsageError(message)
+    if form.get("confirmed") != "1":
+        titles = [one.title or one.entry_uid for one in chosen]
+        return _ask(request, f"{HERE}/held", action, titles, {"entry": sorted(uids)}, form)
+    if action == "drop":
+        count = await services.store.reject_held([one.entry_uid for one in chosen])
+        return go_to(request, HERE, f"{count} dropped; later polls skip them too.")
+    done = await insert_held(chosen, services, by=_name(form, request))
+    return go_to(request, HERE, _inserted(done))
+
+
+@get("/console/review/windows/{window_id:str}", opt={SCOPE: "read"})
+async def window(request: AnyRequest) -> Response[bytes]:
+    """The candidates of a window with their suggestions."""
+    kept = await _window(request)
+    said = {one.candidate_id: one for one in read_screenings(kept.path, kept.file)}
+    wanted = str(request.query_params.get("show") or "open")
+    rows = [
+        (one, said.get(one.candidate_id))
+        for one in kept.file.candidates
+        if wanted == "all"
+        or (
+            not one.is_known
+            and ((found := said.get(one.candidate_id)) is None or found.suggestion != "drop")
+        )
+    ]
+    given = str(request.query_params.get("first") or "0")
+    first = int(given) if given.isdecimal() and len(given) < 8 else 0
+    return page(
+        request,
+        "window.html",
+        title="Window",
+        here=HERE,
+        kept=kept,
+        rows=rows[first : first + _PER_PAGE],
+        total=len(rows),
+        first=first,
+        after=first + _PER_PAGE,
+        show=wanted,
+        screened=len(said),
+        name=_default_name(request),
+    )
+
+
+@post("/console/review/windows/{window_id:str}", status_code=200, opt={SCOPE: "admin"})
+async def decide_window(request: AnyRequest) -> Response[bytes]:
+    """Insert the chosen candidates of a window, after a question."""
+    form, services = await read_form(request), services_of(request)
+    kept = await _window(request, checked=True)
+    ids = sorted({int(str(one)) for one in form.getall("candidate", []) if str(one).isdecimal()})
+    chosen = select_candidates(kept.file, ids)
+    if not chosen:
+        message = "select candidates first"
+        raise UsageError(message)
+    here = f"{HERE}/windows/{kept.id}"
+    if form.get("confirmed") != "1":
+        titles = [one.title or one.url or str(one.candidate_id) for one in chosen]
+        return _ask(request, here, "insert", titles, {"candidate": ids}, form)
+    if form.get("digest") not in (None, kept.file.digest):
+        message = "the window has changed since it was shown"
+        raise ConflictError(message, reason="other-file", hint="open it again")
+    done = await insert_from_window(kept, ids, services, by=_name(form, request))
+    return go_to(request, here, _inserted(done))
+
+
+def _ask(
+    request: AnyRequest,
+    path: str,
+    action: str,
+    titles: Sequence[str],
+    fields: dict[str, Any],
+    form: FormMultiDict,
+) -> Response[bytes]:
+    count = f"{len(titles):,} {'entry' if len(titles) == 1 else 'entries'}"
+    return page(
+        request,
+        "confirm_review.html",
+        title=f"{'Insert' if action == 'insert' else 'Drop'} {count}?",
+        here=HERE,
+        path=path,
+        action=action,
+        titles=titles,
+        fields=fields,
+        name=_name(form, request),
+        back=path if "windows" in path else HERE,
+    )
+
+
+async def _windows(library: WindowLibrary) -> list[tuple[str, SavedWindow | None, str]]:
+    """The newest windows; one that cannot be read says why."""
+    found: list[tuple[str, SavedWindow | None, str]] = []
+    for window_id in (await library.ids())[:_MOST_WINDOWS]:
+        try:
+            found.append((window_id, await library.window(window_id), ""))
+        except FeedmillError as problem:
+            found.append((window_id, None, str(problem)))
+    return found
+
+
+async def _window(request: AnyRequest, *, checked: bool = False) -> SavedWindow:
+    library = WindowLibrary(services_of(request).config)
+    return await library.window(str(request.path_params["window_id"]), checked=checked)
+
+
+async def _held(uids: set[str], request: AnyRequest) -> list[HeldEntry]:
+    """The held entries of these ids."""
+    store, found = services_of(request).store, list[HeldEntry]()
+    after: str | None = None
+    while len(found) < len(uids):
+        some = await store.held(after=after, limit=1_000)
+        found += [one for one in some.items if one.entry_uid in uids]
+        if some.next is None:
+            break
+        after = some.next
+    return found
+
+
+def _name(form: FormMultiDict, request: AnyRequest) -> str:
+    """Who confirms, for the record."""
+    return text_field(form, "name", 100) or _default_name(request)
+
+
+def _default_name(request: AnyRequest) -> str:
+    caller = known_caller(request)
+    return "the console" if caller is None else caller.name
+
+
+def _inserted(done: InsertResult) -> str:
+    return (
+        f"{done.new} inserted, {done.updated} updated, {done.unchanged} unchanged, "
+        f"{done.skipped} skipped."
+    )
+
+
+review_pages = Router("/", route_handlers=[review, answer, decide_held, window, decide_window])

@@ -1,0 +1,94 @@
+"""API tokens: create, rotate, revoke."""
+# Tested in tests/integration/interfaces/console/test_tokens.py
+
+from datetime import timedelta
+from typing import Final, get_args
+
+from litestar import Response, Router, get, post
+
+from feedmill.engine.service.auth import get_token, issue_token, revoke_token, rotate_token
+from feedmill.errors import UsageError
+from feedmill.interfaces.console.forms import text_field
+from feedmill.interfaces.console.render import go_to, page
+from feedmill.interfaces.console.session import SCOPE, read_form
+from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.token import Scope
+
+HERE: Final = "/console/tokens"
+_OVERLAP: Final = timedelta(days=1)
+_MOST_DAYS: Final = 3_650
+
+
+@get("/console/tokens", opt={SCOPE: "admin"})
+async def tokens(request: AnyRequest) -> Response[bytes]:
+    """Every token without its secret."""
+    services = services_of(request)
+    found, now = await services.store.tokens(), services.clock.now()
+    return page(
+        request,
+        "tokens.html",
+        title="Tokens",
+        here=HERE,
+        tokens=[(one, one.holds(now)) for one in found],
+        scopes=get_args(Scope),
+    )
+
+
+@post("/console/tokens", status_code=200, opt={SCOPE: "admin"})
+async def create(request: AnyRequest) -> Response[bytes]:
+    """Make a token; its secret is shown now and never again."""
+    form, services = await read_form(request), services_of(request)
+    scope = next((one for one in get_args(Scope) if one == form.get("scope")), None)
+    days = text_field(form, "days")
+    if scope is None or (days and not (days.isdecimal() and 0 < int(days) <= _MOST_DAYS)):
+        message = f"a token needs a scope, and lasts from 1 to {_MOST_DAYS} days or for ever"
+        raise UsageError(message)
+    made = await issue_token(
+        text_field(form, "name"),
+        [scope],
+        services.store,
+        services.clock,
+        expires_in=timedelta(days=int(days)) if days else None,
+    )
+    return _secret(
+        request, "Token created", f"The token {made.token.name} was created.", made.secret
+    )
+
+
+@post("/console/tokens/{token_id:str}/change", status_code=200, opt={SCOPE: "admin"})
+async def change(request: AnyRequest) -> Response[bytes]:
+    """Rotate or revoke a token."""
+    form, services = await read_form(request), services_of(request)
+    token = await get_token(str(request.path_params["token_id"]), services.store)
+    match text_field(form, "action"):
+        case "rotate":
+            made = await rotate_token(token.id, _OVERLAP, services.store, services.clock)
+            words = f"The secret of {token.name} was replaced; the one before is valid for one more day. Its sessions have ended."
+            return _secret(request, "Token rotated", words, made.secret)
+        case "revoke" if form.get("confirmed") == "1":
+            await revoke_token(token.id, services.store, services.clock)
+            return go_to(request, HERE, f"Revoked {token.name}.")
+        case "revoke":
+            return page(
+                request,
+                "confirm.html",
+                title=f"Revoke {token.name}?",
+                here=HERE,
+                words="Whoever uses it is refused from now on. This cannot be undone.",
+                action=f"{HERE}/{token.id}/change",
+                fields={"action": "revoke", "confirmed": "1"},
+                yes="Yes, revoke it",
+                back=HERE,
+            )
+        case other:
+            message = f"unknown action {other[:40]!r}"
+            raise UsageError(message)
+
+
+def _secret(request: AnyRequest, title: str, words: str, secret: str) -> Response[bytes]:
+    return page(
+        request, "secret.html", title=title, here=HERE, words=words, secret=secret, back=HERE
+    )
+
+
+token_pages = Router("/", route_handlers=[tokens, create, change])

@@ -1,0 +1,146 @@
+"""Webhooks: endpoints, deliveries, dead letters and replay."""
+# Tested in tests/integration/interfaces/console/test_webhooks.py
+
+from datetime import timedelta
+from typing import Any, Final, get_args
+
+from litestar import Response, Router, get, post
+
+from feedmill.engine.service import webhooks
+from feedmill.errors import UsageError
+from feedmill.interfaces.console.forms import text_field
+from feedmill.interfaces.console.render import go_to, page
+from feedmill.interfaces.console.session import SCOPE, read_form
+from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.event import EventType
+from feedmill.publish.cursors import read_cursor, write_cursor
+
+HERE: Final = "/console/webhooks"
+_PER_PAGE: Final = 20
+_OVERLAP: Final = timedelta(days=1)
+
+
+@get("/console/webhooks", opt={SCOPE: "admin"})
+async def list_webhooks(request: AnyRequest) -> Response[bytes]:
+    """Every endpoint with its state."""
+    store = services_of(request).store
+    return page(
+        request,
+        "webhooks.html",
+        title="Webhooks",
+        here=HERE,
+        webhooks=await store.webhooks(),
+        last_seq=await store.last_seq(),
+        types=get_args(EventType),
+    )
+
+
+@post("/console/webhooks", status_code=200, opt={SCOPE: "admin"})
+async def add(request: AnyRequest) -> Response[bytes]:
+    """Add an endpoint; its secret is shown now and never again."""
+    form = await read_form(request)
+    made = await webhooks.add_webhook(
+        text_field(form, "url", 4_096),
+        services_of(request),
+        types=[str(one) for one in form.getall("types", []) if one],
+        tag=text_field(form, "tag") or None,
+        form="cloudevents" if form.get("format") == "cloudevents" else "plain",
+    )
+    return page(
+        request,
+        "secret.html",
+        title="Webhook added",
+        here=HERE,
+        words=f"Events are delivered to {made.url} from now on. Each delivery is signed with this secret.",
+        secret=made.secrets[0].value,
+        back=f"{HERE}/{made.id}",
+    )
+
+
+@get("/console/webhooks/{webhook_id:str}", opt={SCOPE: "admin"})
+async def show(request: AnyRequest) -> Response[bytes]:
+    """One endpoint with its dead letters."""
+    store = services_of(request).store
+    webhook = await webhooks.load_webhook(_id(request), store)
+    cursor = read_cursor("console-dead", request.query_params.get("cursor"))
+    dead = await store.dead_letters(webhook.id, after=cursor, limit=_PER_PAGE)
+    return page(
+        request,
+        "webhook.html",
+        title="Webhook",
+        here=HERE,
+        webhook=webhook,
+        behind=await store.last_seq() - webhook.cursor,
+        dead=dead.items,
+        next=write_cursor("console-dead", dead.next),
+    )
+
+
+@post("/console/webhooks/{webhook_id:str}/change", status_code=200, opt={SCOPE: "admin"})
+async def change(request: AnyRequest) -> Response[bytes]:
+    """Do one of the actions of an endpoint's page."""
+    form, services = await read_form(request), services_of(request)
+    webhook_id, store = _id(request), services.store
+    match text_field(form, "action"):
+        case "pause":
+            await webhooks.pause_webhook(webhook_id, store)
+            words = "Paused."
+        case "resume":
+            await webhooks.resume_webhook(webhook_id, store)
+            words = "Resumed: deliveries go on at once."
+        case "test":
+            sent = await webhooks.send_test_delivery(webhook_id, services)
+            words = f"Test delivery: {sent.result}" + (
+                f", HTTP {sent.status}." if sent.status else "."
+            )
+        case "replay":
+            number = text_field(form, "from_seq")
+            if not number.isdecimal():
+                message = "give the number of the first event to deliver again"
+                raise UsageError(message)
+            await webhooks.replay_webhook(webhook_id, int(number), store)
+            words = f"Delivered again from event {int(number):,} on."
+        case "resend":
+            words = _resent(await webhooks.resend_dead_letters(webhook_id, services))
+        case "rotate":
+            made = await webhooks.rotate_webhook_secret(webhook_id, _OVERLAP, store, services.clock)
+            return page(
+                request,
+                "secret.html",
+                title="Secret rotated",
+                here=HERE,
+                words="Deliveries are signed with this secret, and for one more day also with the one before.",
+                secret=made.secrets[0].value,
+                back=f"{HERE}/{webhook_id}",
+            )
+        case "remove" if form.get("confirmed") == "1":
+            await webhooks.remove_webhook(webhook_id, store)
+            return go_to(request, HERE, "Webhook removed.")
+        case "remove":
+            return page(
+                request,
+                "confirm.html",
+                title="Remove the webhook?",
+                here=HERE,
+                words="Its cursor and its dead letters are deleted with it.",
+                action=f"{HERE}/{webhook_id}/change",
+                fields={"action": "remove", "confirmed": "1"},
+                yes="Yes, remove it",
+                back=f"{HERE}/{webhook_id}",
+            )
+        case other:
+            message = f"unknown action {other[:40]!r}"
+            raise UsageError(message)
+    return go_to(request, f"{HERE}/{webhook_id}", words)
+
+
+def _resent(done: Any) -> str:  # noqa: ANN401  # webhooks.Resent
+    words = f"{done.sent} dead {'letter' if done.sent == 1 else 'letters'} delivered"
+    return f"{words}; {done.left} left: {done.reason}." if done.reason else f"{words}."
+
+
+def _id(request: AnyRequest) -> str:
+    return str(request.path_params["webhook_id"])
+
+
+webhook_pages = Router("/", route_handlers=[list_webhooks, add, show, change])
