@@ -8,12 +8,12 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check proto lock clean help
+.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check proto lock clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
 
-run: $(READY)  ## watch feedmill poll living feeds on this machine for a minute (SECONDS_EACH=60)
+run: $(READY)  ## watch feedmill poll living feeds on this machine for a minute, with its console (SECONDS_EACH=60, 0: until Ctrl-C)
 	@$(BIN)/feedmill demo --for $(or $(SECONDS_EACH),60)
 
 ingest-one-normalized:  ## take in one feed once and count (FEED_URL=...)
@@ -34,6 +34,11 @@ unit: $(READY)  ## the unit tests, in JOBS=2 processes
 # Their processes wait for other processes much of the time: twice as many keep two cores busy.
 integration: $(READY)  ## contracts, integration and fuzz tests, in JOBS=4 processes
 	$(BIN)/python -m pytest tests/contracts tests/integration tests/fuzz -n $(or $(JOBS),4) --dist worksteal
+
+# The browser is the system's; `make test` does not need it.
+test-browser: $(READY)  ## the console in a real, headless Chromium, which is installed if it can be
+	@tools/install_chromium.sh
+	$(BIN)/python -m pytest tests/browser
 
 # Tracing doubles the time, and laws with many examples would take most of it: they are left out.
 coverage: $(READY)  ## the plain unit tests once more: they take every branch of the pure packages

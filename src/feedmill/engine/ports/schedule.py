@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.feed import Claim, HostPace, Lane
+from feedmill.model.host import HostFilter, HostView
+from feedmill.model.page import Page
 
 
 class ScheduleStore(Protocol):
@@ -46,4 +48,7 @@ class HostStore(Protocol):
     """The pace of a host, for requests that no lane makes."""
 
     async def host_pace(self, url: str) -> HostPace | None: ...  # as last stored
+    async def hosts(
+        self, where: HostFilter, *, now: datetime, after: str | None = None, limit: int = 100
+    ) -> Page[HostView]: ...  # by name; a lane of a big host each
     async def limit_host(self, url: str, until: datetime, reason: str | None = None) -> None: ...

@@ -1,16 +1,20 @@
 """What needs a person's attention, in words: feeds that fail, webhooks that are stuck, reviews that wait."""
 # Tested in tests/integration/interfaces/console/
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, Literal
+from urllib.parse import quote
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import health_in_brief
 from feedmill.model.base import Value
 from feedmill.model.page import FeedFilter
+from feedmill.schedule.explain import instant_in_words
 
 AttentionKind = Literal["ours", "theirs", "host"]  # where the cause is, as far as it is known
 _FEEDS: Final = 5
+_HOSTS: Final = 5
+_LATE: Final = timedelta(minutes=15)
 _WORST: Final = FeedFilter(state="failing", order="failures", descending=True)
 
 
@@ -27,10 +31,43 @@ class Attention(Value):
 async def needs_attention(services: Services) -> tuple[Attention, ...]:
     """Everything that does not go away by itself, the most urgent first."""
     return (
+        *await _late(services),
+        *await _hosts(services),
         *await _webhooks(services),
         *await _reviews(services),
         *await _feeds(services),
     )
+
+
+async def _late(services: Services) -> list[Attention]:
+    """Feeds that are due while nothing polls."""
+    now = services.clock.now()
+    due = await services.store.next_due_at()
+    if due is None or now - due < _LATE:
+        return []
+    return [
+        Attention(
+            kind="ours",
+            subject="Nothing polls:",
+            words="feeds are due, and no process takes them. Start one: feedmill run",
+            path="/console/workers",
+            since=due,
+        )
+    ]
+
+
+async def _hosts(services: Services) -> list[Attention]:
+    now = services.clock.now()
+    return [
+        Attention(
+            kind="host",
+            subject=one.host,
+            words=f"is left alone until {instant_in_words(one.until)} ({one.reason}); its"
+            f" {one.feeds:,} {'feed waits' if one.feeds == 1 else 'feeds wait'}",
+            path=f"/console/hosts/{quote(one.host)}",
+        )
+        for one in await services.store.resting_hosts(now, limit=_HOSTS)
+    ]
 
 
 async def _webhooks(services: Services) -> list[Attention]:

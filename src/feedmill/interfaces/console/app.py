@@ -11,10 +11,11 @@ from feedmill.interfaces.console.pages.entries import entry_pages
 from feedmill.interfaces.console.pages.feed import one_feed_pages
 from feedmill.interfaces.console.pages.feeds import feed_pages
 from feedmill.interfaces.console.pages.fetch import fetch_pages
+from feedmill.interfaces.console.pages.hosts import host_pages
 from feedmill.interfaces.console.pages.jobs import job_pages
 from feedmill.interfaces.console.pages.log import log_pages
 from feedmill.interfaces.console.pages.login import login_pages
-from feedmill.interfaces.console.pages.overview import overview_pages
+from feedmill.interfaces.console.pages.overview import OverviewCache, overview_pages
 from feedmill.interfaces.console.pages.review import review_pages
 from feedmill.interfaces.console.pages.tokens import token_pages
 from feedmill.interfaces.console.pages.webhooks import webhook_pages
@@ -35,6 +36,7 @@ def make_console(state: AppState) -> ASGIApp:
             one_feed_pages,
             fetch_pages,
             diff_pages,
+            host_pages,
             entry_pages,
             review_pages,
             job_pages,
@@ -47,7 +49,7 @@ def make_console(state: AppState) -> ASGIApp:
         ],
         guards=[authorise],
         exception_handlers=HANDLERS,
-        state=State({"app_state": state}),
+        state=State({"app_state": state, "overview_cache": OverviewCache()}),
         request_max_body_size=max(state.config.body_bytes, state.config.import_bytes) + 1,
         openapi_config=None,
         logging_config=None,

@@ -149,13 +149,15 @@ def scatter(
             f"{escape(x_name)} {duration_in_words(dot.x)}, {escape(y_name)} {duration_in_words(dot.y)}"
             "</title></circle>"
         )
-        parts.append(f'<a href="{escape(dot.link)}">{point}</a>' if dot.link else point)
+        # Hundreds of stops for the keyboard help nobody; lists of the same feeds are elsewhere.
+        linked = f'<a href="{escape(dot.link)}" tabindex="-1">{point}</a>'
+        parts.append(linked if dot.link else point)
     parts.append(
         f'<text x="{WIDTH}" y="{height - 6}" text-anchor="end">{escape(x_name)} →</text>'
         f'<text x="0" y="{height - 6}">↑ {escape(y_name)}</text>'
     )
     words = f"{len(shown)} points: {x_name} across, {y_name} upwards, both logarithmic."
-    return _svg(title, words, "".join(parts), height)
+    return _svg(title, words, "".join(parts), height, role="group")
 
 
 def timeline(
@@ -227,11 +229,13 @@ def short_number(value: float) -> str:
     return f"{value:g}" if value < 10 else f"{value:.0f}"
 
 
-def _svg(title: str, words: str, body: str, height: int, *, zoom: bool = False) -> Markup:
+def _svg(
+    title: str, words: str, body: str, height: int, *, zoom: bool = False, role: str = "img"
+) -> Markup:
     label = f"{escape(title)}. {escape(words)}"
     wanted = ' data-zoom="x"' if zoom else ""
     return Markup(  # noqa: S704  # made of numbers, names of ours and escaped texts
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{label}"{wanted}>'
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {height}" role="{role}" aria-label="{label}"{wanted}>'
         f"{body}</svg>"
     )
 

@@ -41,6 +41,7 @@ HEADERS: Final = {
 _NAVIGATION: Final[tuple[tuple[str, str, Scope], ...]] = (
     ("/", "Overview", "read"),
     ("/console/feeds", "Feeds", "read"),
+    ("/console/hosts", "Hosts", "read"),
     ("/console/entries", "Entries", "read"),
     ("/console/review", "Review", "read"),
     ("/console/log", "Log", "read"),

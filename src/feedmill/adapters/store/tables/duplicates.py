@@ -1,4 +1,4 @@
-"""Duplicates: entries of other feeds that carry the same article (D10, D32).
+"""Duplicates: entries of other feeds that carry the same article (D10).
 
 An entry whose address another feed's entry has points to it (`same_as`); an article names the entry that
 brought it. Both are followed, by index.

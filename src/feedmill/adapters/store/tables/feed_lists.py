@@ -110,12 +110,12 @@ def _clauses(where: FeedFilter) -> tuple[list[str], list[Any]]:
         tag = place(where.tag)
         clauses.append(f"f.feed_no IN (SELECT feed_no FROM feed_tags WHERE tag = {tag})")
     if where.host is not None:
-        shards = f"{_escaped(where.host)}#%"
+        shards = f"{escape_like(where.host)}#%"
         clauses.append(_HOST.format(place(where.host), place(shards)))
     if where.text:
         named, at = [], []
         for text in _spellings(where.text):
-            pattern = place(f"%{_escaped(text)}%")
+            pattern = place(f"%{escape_like(text)}%")
             named.append(f"lower(f.title) LIKE {pattern} ESCAPE '!'")
             at.append(f"lower(a.url) LIKE {pattern} ESCAPE '!'")
         clauses.append(
@@ -137,7 +137,7 @@ def _ascii_lower(text: str) -> str:
     return "".join(char.lower() if char.isascii() else char for char in text)
 
 
-def _escaped(text: str) -> str:
+def escape_like(text: str) -> str:
     """A text inside a LIKE pattern with `!` as its escape character."""
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 

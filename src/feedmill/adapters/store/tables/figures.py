@@ -326,7 +326,8 @@ def resting_hosts(now: datetime, *, limit: int = 20) -> Query[tuple[RestingHost,
     """Hosts that are left alone for a reason, those with the most feeds first."""
     found = yield from rows(
         "SELECT l.lane_key, l.next_ok_at, l.blocked_reason, l.failures,"
-        " (SELECT count(*) FROM feed_sched s WHERE s.lane_id = l.lane_id) AS feeds FROM lanes l"
+        " (SELECT count(*) FROM feed_sched s WHERE s.lane_id = l.lane_id AND s.paused = 0) AS feeds"
+        " FROM lanes l"
         " WHERE l.next_ok_at > $1 AND l.blocked_reason IS NOT NULL"
         " ORDER BY feeds DESC, l.lane_key LIMIT $2",
         micros(now),

@@ -8,9 +8,17 @@ from litestar import Response, Router, get, post
 from feedmill.engine.moves.follow import move_feed, undo_move
 from feedmill.engine.service import queries
 from feedmill.engine.service.feed_health import health_in_brief
+from feedmill.engine.service.figures import feed_figures
 from feedmill.errors import UsageError
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
-from feedmill.interfaces.console.charts import HintMark, PollMark, timeline
+from feedmill.interfaces.console.charts import (
+    HintMark,
+    PollMark,
+    Series,
+    line,
+    stacked_bars,
+    timeline,
+)
 from feedmill.interfaces.console.forms import tags_of, text_field
 from feedmill.interfaces.console.pages.feeds import HERE, mark_of
 from feedmill.interfaces.console.render import go_to, page
@@ -75,6 +83,36 @@ async def feed_fetches(request: AnyRequest) -> Response[bytes]:
         "fetches",
         fetches=[(one, outcome_mark(one)) for one in found.items],
         next=write_cursor("fetches", found.next),
+    )
+
+
+@get("/console/feeds/{feed_id:str}/figures", opt={SCOPE: "read"})
+async def feed_stats(request: AnyRequest) -> Response[bytes]:
+    """The feed's figures by day."""
+    services, feed = services_of(request), await _feed(request)
+    found = await feed_figures(feed.id, services)
+    starts = [one.start for one in found.points]
+    kinds = (
+        ("ok", "new content", "fresh"),
+        ("same", "unchanged", "unchanged"),
+        ("theirs", "failed, theirs", "failed_theirs"),
+        ("host", "failed, host", "failed_host"),
+        ("ours", "failed, ours", "failed_ours"),
+    )
+    series = [
+        Series(kind, name, [getattr(one.figures, field) for one in found.points])
+        for kind, name, field in kinds
+    ]
+    return _page(
+        request,
+        feed,
+        "feed_figures.html",
+        "figures",
+        found=found,
+        polls_chart=stacked_bars("Polls by day", starts, series),
+        new_chart=line(
+            "New entries by day", starts, [one.figures.entries_new for one in found.points]
+        ),
     )
 
 
@@ -178,4 +216,6 @@ def _page(
     )
 
 
-one_feed_pages = Router("/", route_handlers=[feed_page, feed_entries, feed_fetches, change])
+one_feed_pages = Router(
+    "/", route_handlers=[feed_page, feed_stats, feed_entries, feed_fetches, change]
+)

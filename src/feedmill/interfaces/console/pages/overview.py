@@ -1,37 +1,206 @@
-"""Overview: how the engine does, and what needs attention."""
-# Tested in tests/integration/interfaces/console/
+"""Overview: the five dashboards as charts, service levels and error budgets, and what needs attention in words.
+
+Adding up the figures of 100,000 feeds takes a moment, so they are kept for a few seconds: a page shows the last
+ones, and those that are too old are replaced after the answer was sent.
+"""
+# Tested in tests/integration/interfaces/console/test_overview.py
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
 
 from litestar import Response, Router, get
+from litestar.background_tasks import BackgroundTask
+from markupsafe import Markup
 
-from feedmill.engine.service import queries
-from feedmill.engine.service.attention import needs_attention
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.attention import Attention, needs_attention
+from feedmill.engine.service.figures import top_feeds, total_figures
+from feedmill.engine.service.service_levels import service_levels
+from feedmill.interfaces.console.charts import Dot, Series, line, scatter, stacked_bars
 from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE
 from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.figures import Granularity
+from feedmill.publish.figure_shapes import FiguresPoint, LevelShape, TopFeeds, TotalFigures
+
+_FRESH_SEC: Final = 4.0  # younger figures are shown as they are
+_STALE_SEC: Final = 60.0  # older ones are not shown at all
+_DOTS: Final = 300
+_TOP: Final = 10
+
+
+class Span(NamedTuple):
+    """A range of time that the charts can show."""
+
+    name: str
+    lasts: timedelta
+    granularity: Granularity
+
+
+SPANS: Final = {
+    "day": Span("24 hours", timedelta(days=1), "hour"),
+    "week": Span("7 days", timedelta(days=7), "hour"),
+    "month": Span("30 days", timedelta(days=30), "day"),
+}
+
+
+class Overview(NamedTuple):
+    """Everything that the page shows, at one moment."""
+
+    at: datetime
+    states: dict[str, int]
+    attention: tuple[Attention, ...]
+    totals: TotalFigures
+    newest: TopFeeds
+    polled: TopFeeds
+    levels: tuple[LevelShape, ...]
+
+
+class OverviewCache:
+    """The last overview of each span; one at a time is made."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[float, Overview]] = {}
+        self._making = asyncio.Lock()
+
+    async def get(self, name: str, services: Services) -> tuple[Overview, bool]:
+        """The overview, and whether it should be made anew after the answer."""
+        kept = self._kept.get(name)
+        age = _STALE_SEC if kept is None else services.clock.monotonic() - kept[0]
+        if kept is None or age >= _STALE_SEC:
+            return await self.make(name, services), False
+        return kept[1], age >= _FRESH_SEC
+
+    async def make(self, name: str, services: Services) -> Overview:
+        """Read all figures; a request that waits for another's gets the same."""
+        asked = services.clock.monotonic()
+        async with self._making:
+            kept = self._kept.get(name)
+            if kept is not None and kept[0] > asked:
+                return kept[1]
+            found = await _read(SPANS[name], services)
+            self._kept[name] = (services.clock.monotonic(), found)
+            return found
 
 
 @get(["/", "/console"], opt={SCOPE: "read"})
 async def overview(request: AnyRequest) -> Response[bytes]:
     """The first page."""
-    services = services_of(request)
-    states = await services.store.feed_states()
-    counts = await queries.counts(services)
-    unwell = {name: count for name, count in states.items() if name not in ("feeds", "paused")}
-    words = [f"{count:,} {name.replace('-', ' ')}" for name, count in unwell.items()]
-    words += [f"{states['paused']:,} paused"] if states["paused"] else []
-    return page(
+    services, cache = services_of(request), request.app.state.overview_cache
+    asked = str(request.query_params.get("span") or "day")
+    name = asked if asked in SPANS else "day"
+    found, is_old = await cache.get(name, services)
+    answer = page(
         request,
         "overview.html",
         title="Overview",
         here="/",
-        attention=await needs_attention(services),
-        states=states,
-        unwell=sum(unwell.values()),
-        states_in_words=" · ".join(words) or "all are well",
-        counts=counts.counts,
-        last_seq=counts.last_seq,
-        next_due_at=counts.next_due_at,
+        span=name,
+        spans=SPANS,
+        **_shown(found),
     )
+    if is_old:
+        answer.background = BackgroundTask(cache.make, name, services)
+    return answer
+
+
+async def _read(span: Span, services: Services) -> Overview:
+    now = services.clock.now()
+    since = now - span.lasts
+    day = now - timedelta(days=1)
+    return Overview(
+        at=now,
+        states=await services.store.feed_states(),
+        attention=await needs_attention(services),
+        totals=await total_figures(
+            services, since=since, granularity=span.granularity, failures=_TOP
+        ),
+        newest=await top_feeds("new", services, since=since, limit=_TOP),
+        polled=await top_feeds("polls", services, since=day, limit=_DOTS),
+        levels=(await service_levels(services)).levels,
+    )
+
+
+def _shown(found: Overview) -> dict[str, Any]:
+    """What the template shows."""
+    states, totals = found.states, found.totals
+    unwell = {name: count for name, count in states.items() if name not in ("feeds", "paused")}
+    words = [f"{count:,} {name.replace('-', ' ')}" for name, count in unwell.items()]
+    words += [f"{states['paused']:,} paused"] if states["paused"] else []
+    points = _without_gaps(totals)
+    return {
+        "at": found.at,
+        "attention": found.attention,
+        "well": states["feeds"] - sum(unwell.values()) - states["paused"],
+        "states_in_words": " · ".join(words) or "all are well",
+        "total": totals.total,
+        "levels": [(one, _used(one)) for one in found.levels if one.measured],
+        "points": points,
+        "polls_chart": _polls_chart(points),
+        "saved_chart": line(
+            "Bytes saved by conditional requests",
+            [start for start, _ in points],
+            [0 if one is None else one.figures.bytes_saved for _, one in points],
+            unit="B",
+        ),
+        "interval_chart": scatter(
+            "Interval of each feed against how often it publishes",
+            [
+                Dot(
+                    one.figures.ewma_sec or 0,
+                    one.figures.interval_sec or 0,
+                    one.title or one.url,
+                    f"/console/feeds/{one.feed_id}",
+                )
+                for one in found.polled.items
+            ],
+            x_name="publishes every",
+            y_name="polled every",
+        ),
+        "newest": found.newest.items,
+        "failures": totals.failures,
+    }
+
+
+def _polls_chart(points: Sequence[tuple[datetime, FiguresPoint | None]]) -> Markup:
+    series = (
+        ("ok", "new content", "fresh"),
+        ("same", "unchanged", "unchanged"),
+        ("same", "same body", "same_body"),
+        ("theirs", "failed, theirs", "failed_theirs"),
+        ("host", "failed, host", "failed_host"),
+        ("ours", "failed, ours", "failed_ours"),
+    )
+    return stacked_bars(
+        "Polls by outcome",
+        [start for start, _ in points],
+        [
+            Series(
+                kind, name, [0 if one is None else getattr(one.figures, field) for _, one in points]
+            )
+            for kind, name, field in series
+        ],
+    )
+
+
+def _without_gaps(totals: TotalFigures) -> list[tuple[datetime, FiguresPoint | None]]:
+    """Every hour or day of the range; those without polls have no figures."""
+    step = timedelta(hours=1) if totals.granularity == "hour" else timedelta(days=1)
+    known = {one.start: one for one in totals.points}
+    count = int((totals.until - totals.since) / step)
+    starts = [totals.since + step * at for at in range(count)]
+    return [(start, known.get(start)) for start in starts]
+
+
+def _used(level: LevelShape) -> float:
+    """How much of a level's target is used up, 0 to 1; more than 1 is too much."""
+    if level.value is None:
+        return 0.0
+    if level.name == "scheduler-freshness":
+        return (1 - level.value) / (1 - level.target)
+    return level.value / level.target
 
 
 overview_pages = Router("/", route_handlers=[overview])

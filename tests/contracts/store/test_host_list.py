@@ -1,0 +1,73 @@
+"""Hosts for people: pace, what holds them up, who waits."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+from tests.contracts.store.conftest import Tell
+from tests.support.sample_refreshes import HOUR, NOON, new_feed
+
+from feedmill.engine.ports.store import Store
+from feedmill.model.host import HostFilter, HostView
+
+MINUTE = timedelta(minutes=1)
+
+
+async def three_hosts(store: Store) -> None:
+    """One that is polled now, one that asked for a pause, one with nothing to do."""
+    await store.add_feed(new_feed(1, host="leased.example"))
+    await store.claim("me", now=NOON, lease_sec=60, max_lanes=1, max_feeds=9)
+    await store.add_feed(new_feed(2, host="resting.example"))
+    await store.add_feed(replace(new_feed(3, host="resting.example"), paused=True))
+    await store.limit_host("https://resting.example/", NOON + HOUR, "rate-limited")
+    await store.add_feed(replace(new_feed(4, host="idle.example"), next_poll_at=NOON + HOUR))
+
+
+def test_hosts_are_listed_by_name_page_by_page(tell: Tell) -> None:
+    async def story(store: Store) -> None:
+        await three_hosts(store)
+
+        found: list[HostView] = []
+        after: str | None = None
+        while True:
+            page = await store.hosts(HostFilter(), now=NOON, after=after, limit=1)
+            found += page.items
+            if page.next is None:
+                break
+            after = page.next
+
+        assert [one.key for one in found] == ["idle.example", "leased.example", "resting.example"]
+        idle, leased, resting = found
+        assert (idle.feeds, idle.due, idle.owner, idle.rests(NOON)) == (1, 0, None, False)
+        assert (leased.owner, leased.lease_until) == ("me", NOON + MINUTE)
+        assert (resting.feeds, resting.due) == (1, 1)  # a paused feed does not wait
+        assert (resting.reason, resting.rests_until) == ("rate-limited", NOON + HOUR)
+        assert resting.rests(NOON)
+        assert not resting.rests(NOON + HOUR)
+        assert resting.host == "resting.example"
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (HostFilter(text="EST"), ["resting.example"]),
+        (HostFilter(text="%"), []),
+        (HostFilter(host="idle.example"), ["idle.example"]),
+        (HostFilter(host="idle"), []),
+        (HostFilter(state="resting"), ["resting.example"]),
+        (HostFilter(state="resting", text="idle"), []),
+        (HostFilter(state="failing"), []),
+        (HostFilter(state="slowed"), []),
+    ],
+)
+def test_hosts_are_filtered(tell: Tell, where: HostFilter, expected: list[str]) -> None:
+    async def story(store: Store) -> None:
+        await three_hosts(store)
+
+        found = await store.hosts(where, now=NOON)
+
+        assert [one.key for one in found.items] == expected
+
+    tell(story)
