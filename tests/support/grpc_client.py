@@ -129,7 +129,13 @@ def _fields(message: Any) -> Iterator[tuple[str, Any]]:
         if field.name.endswith("_json"):
             yield field.name.removesuffix("_json"), msgspec.json.decode(value)
         elif field.is_repeated and _is_map(field):
-            yield field.name, {key: told(one) for key, one in value.items()}
+            yield (
+                field.name,
+                {
+                    key: told(one) if hasattr(one, "DESCRIPTOR") else one
+                    for key, one in value.items()
+                },
+            )
         elif field.is_repeated:
             yield field.name, [_value(field, one) for one in value]
         elif field.has_presence and not message.HasField(field.name):
