@@ -320,11 +320,12 @@ class McpConfig(Value):
 
 
 class ObserveConfig(Value):
-    """Traces of polls, for an OpenTelemetry collector."""
+    """Traces of polls, for an OpenTelemetry collector, and labels of metrics."""
 
     otlp_endpoint: str | None = None  # base address of OTLP over HTTP; None: traces are off
     trace_ratio: float = 0.01  # of polls without an error; those with one are always exported
     service_name: str = "feedmill"  # under which traces appear
+    metrics_top_feeds: Annotated[int, Meta(ge=0, le=1_000)] = 0  # feeds and hosts with own series
 
 
 class BusConfig(Value):

@@ -1,4 +1,8 @@
-"""Counters and histograms of 002 §4.9, without per-feed labels: those figures live in the store."""
+"""Counters, histograms and gauges of 002 §4.9 for Prometheus.
+
+No metric has a label for each feed, because figures of one feed live in the store. Only the first few
+feeds and hosts of the day have series of their own, and only when `observe.metrics_top_feeds` asks.
+"""
 # Tested in tests/unit/interfaces/test_health_page.py
 
 from collections.abc import Sequence
@@ -17,6 +21,8 @@ from prometheus_client.openmetrics import exposition as openmetrics
 METRICS_TYPE: Final = "text/plain; version=0.0.4"
 OPENMETRICS_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 _SECONDS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_LAGS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10)  # in intervals
+_NEW: Final = (0, 1, 2, 5, 10, 20, 50)
 _INTERVALS: Final = (300, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
@@ -34,19 +40,64 @@ class Metrics:
         def gauge(name: str, text: str, *labels: str) -> Gauge:
             return Gauge(name, text, labels, registry=registry)
 
-        def histogram(name: str, text: str, buckets: Sequence[float]) -> Histogram:
-            return Histogram(name, text, buckets=buckets, registry=registry)
+        def histogram(name: str, text: str, buckets: Sequence[float], *labels: str) -> Histogram:
+            return Histogram(name, text, labels, buckets=buckets, registry=registry)
 
         self.fetches = counter(
             "feedmill_fetches",
-            "Fetches by outcome: fresh, unchanged, same-body or the reason of a failure.",
+            "Fetches by outcome (fresh, unchanged, same-body or the reason of a failure) and by whose"
+            " fault a failure is: ours, theirs, host or none.",
             "outcome",
+            "fault",
         )
-        self.statuses = counter("feedmill_http_statuses", "Answers by status class.", "status")
+        self.statuses = counter(
+            "feedmill_http_statuses", "Answers by status; none: no answer came.", "status"
+        )
         self.bytes_in = counter("feedmill_bytes_in", "Octets of bodies as transferred.")
         self.bytes_decoded = counter("feedmill_bytes_decoded", "Octets of bodies after decoding.")
+        self.bytes_saved = counter(
+            "feedmill_bytes_saved", "Octets of bodies that a 304 made unnecessary."
+        )
         self.latency = histogram(
-            "feedmill_fetch_seconds", "Time from request to the end of the answer.", _SECONDS
+            "feedmill_fetch_seconds",
+            "Time from request to the end of the answer, by size of the decoded body: none, 100kB,"
+            " 1MB, larger; failed: a poll that failed.",
+            _SECONDS,
+            "payload",
+        )
+        self.lag = histogram(
+            "feedmill_lag_intervals",
+            "How late polls were, in intervals; above 1 is later than twice the interval.",
+            _LAGS,
+        )
+        self.retries = counter("feedmill_retries", "Connection attempts after the first.")
+        self.new_entries = histogram(
+            "feedmill_new_entries_per_fetch", "New entries of one answered poll.", _NEW
+        )
+        self.feeds = gauge(
+            "feedmill_feeds",
+            "Feeds by state: active, backing_off, suspect, gone, paused; due, late by more than an"
+            " interval, held for their host. Of the whole store.",
+            "state",
+        )
+        self.resting_hosts = gauge(
+            "feedmill_resting_hosts",
+            "Hosts that are left alone for a while, by reason. Of the whole store.",
+            "reason",
+        )
+        self.feed_figures = gauge(
+            "feedmill_feed_figures",
+            "Figures of today of the feeds with the most new entries, by feed.",
+            "feed_id",
+            "title",
+            "figure",
+        )
+        self.host_failures = gauge(
+            "feedmill_host_failures",
+            "Failed polls of today of the hosts with the most of them.",
+            "host",
+            "outcome",
+            "status",
         )
         self.interval = histogram(
             "feedmill_interval_seconds", "Interval that the scheduler chose.", _INTERVALS

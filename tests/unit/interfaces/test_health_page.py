@@ -34,10 +34,10 @@ def with_page(body: Callable[[Metrics, Ask], Awaitable[None]]) -> None:
 
 def test_metrics_are_served_in_prometheus_format() -> None:
     async def body(metrics: Metrics, ask: Ask) -> None:
-        metrics.fetches.labels("fresh").inc()
+        metrics.fetches.labels("fresh", "none").inc()
         answer = await ask(b"GET /metrics?x=1 HTTP/1.1\r\nHost: x\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
-        assert b'feedmill_fetches_total{outcome="fresh"} 1.0\n' in answer
+        assert b'feedmill_fetches_total{fault="none",outcome="fresh"} 1.0\n' in answer
         assert b"_created" not in answer
 
     with_page(body)

@@ -1,24 +1,35 @@
 """Gauges that are read from the store: lengths of the queues every 5 s, counts of rows every minute."""
 # Tested in tests/unit/engine/run/
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import EventLog, WebhookStore
+from feedmill.engine.ports.figures import FigureStore
 from feedmill.engine.ports.jobs import JobStore
 from feedmill.engine.ports.maintenance import MaintenanceStore
 from feedmill.engine.ports.schedule import ScheduleStore
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.errors import FeedmillError
+from feedmill.model.figures import FeedCounts
 from feedmill.observe.metrics import Metrics
 
 _QUEUES_EVERY_SEC: Final = 5.0
 _COUNTS_EVERY_SEC: Final = 60.0
+_MOST_HOSTS: Final = 1_000
+_TITLE_CHARS: Final = 80
+_STATES: Final = FeedCounts.__struct_fields__
+_FIGURES: Final = (
+    "entries_new", "polls", "bytes_in", "bytes_saved", "failed", "interval_sec", "ewma_sec",
+)  # fmt: skip
 
 
-class GaugedStore(ScheduleStore, EventLog, WebhookStore, MaintenanceStore, JobStore, Protocol):
+class GaugedStore(
+    ScheduleStore, EventLog, WebhookStore, FigureStore, MaintenanceStore, JobStore, Protocol
+):
     """What is counted."""
 
 
@@ -45,8 +56,15 @@ async def run_gauges(
     await _repeat(update, _QUEUES_EVERY_SEC, lifecycle)
 
 
-async def run_counters(store: GaugedStore, metrics: Metrics, lifecycle: Lifecycle) -> None:
-    """Update the counts of rows until the run ends: facts of the store, not of this process."""
+async def run_counters(
+    store: GaugedStore,
+    clock: Clock,
+    metrics: Metrics,
+    lifecycle: Lifecycle,
+    *,
+    top_feeds: int = 0,
+) -> None:
+    """Update what the store knows until the run ends: facts of the store, not of this process."""
 
     async def update() -> None:
         counts = await store.counts()
@@ -56,8 +74,43 @@ async def run_counters(store: GaugedStore, metrics: Metrics, lifecycle: Lifecycl
         metrics.jobs.clear()  # a kind without jobs has no line
         for count in await store.job_counts():
             metrics.jobs.labels(count.kind, count.state).set(count.jobs)
+        await _count_feeds(store, clock, metrics)
+        if top_feeds:
+            await _rank_feeds(store, clock, metrics, top_feeds)
 
     await _repeat(update, _COUNTS_EVERY_SEC, lifecycle)
+
+
+async def _count_feeds(store: FigureStore, clock: Clock, metrics: Metrics) -> None:
+    """Feeds by state, and hosts that rest by reason."""
+    now = clock.now()
+    counts = await store.feed_counts(now)
+    for state in _STATES:
+        metrics.feeds.labels(state).set(getattr(counts, state))
+    resting = Counter(
+        one.reason or "gap" for one in await store.resting_hosts(now, limit=_MOST_HOSTS)
+    )
+    metrics.resting_hosts.clear()
+    for reason, number in resting.items():
+        metrics.resting_hosts.labels(reason).set(number)
+
+
+async def _rank_feeds(store: FigureStore, clock: Clock, metrics: Metrics, most: int) -> None:
+    """Series of the feeds with the most new entries today, and of the hosts with the most failures."""
+    now = clock.now()
+    feeds = await store.top_feeds("new", since=now, until=now, limit=most)
+    failures = await store.host_failures(since=now, until=now, limit=most)
+    metrics.feed_figures.clear()
+    for feed in feeds:
+        for figure in _FIGURES:
+            value = getattr(feed.figures, figure)
+            if value is not None:
+                title = (feed.title or feed.url)[:_TITLE_CHARS]
+                metrics.feed_figures.labels(feed.feed_id, title, figure).set(value)
+    metrics.host_failures.clear()
+    for one in failures:
+        status = str(one.status or "none")
+        metrics.host_failures.labels(one.host or "", one.outcome, status).set(one.count)
 
 
 async def _repeat(

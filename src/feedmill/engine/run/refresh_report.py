@@ -1,15 +1,17 @@
 """Logs one line and counts the metrics for each refresh, delivery and store error (002 §4.9)."""
 # Tested in tests/unit/engine/run/
 
-from typing import Any
+from typing import Any, get_args
 
 from prometheus_client import Counter
 
 from feedmill.errors import FeedmillError
-from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES, fault_of
+from feedmill.fetch.figures import lag_of, payload_class
 from feedmill.fetch.guard import printable_url
 from feedmill.model.event import Relayed
 from feedmill.model.feed import Feed
+from feedmill.model.figures import PayloadClass
 from feedmill.model.job import Job, JobRunRecord
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.webhook import Delivery
@@ -27,7 +29,9 @@ class RefreshReport:
     def __init__(self, log: Any, metrics: Metrics, *, shown: bool = False) -> None:  # noqa: ANN401
         self.log = log.bind()  # bound once, not at every line
         self.metrics = metrics
-        self._counters: dict[tuple[Counter, str], Counter] = {}
+        self._counters: dict[tuple[Counter, tuple[str, ...]], Counter] = {}
+        payloads = (*get_args(PayloadClass), "failed")
+        self._latency = {payload: metrics.latency.labels(payload) for payload in payloads}
         for change in ("new", "updated"):
             metrics.entries.labels(change)
         self.failure_level = _INFO if shown else _WARNING
@@ -144,17 +148,26 @@ class RefreshReport:
 
     def _count(self, result: Refresh, committed: Committed) -> None:
         fetch, metrics = result.fetch, self.metrics
-        status = f"{fetch.http_status // 100}xx" if fetch.http_status else "none"
-        self._add(metrics.fetches, fetch.outcome)
-        self._add(metrics.statuses, "304" if fetch.http_status == 304 else status)
+        fault = fault_of(fetch.outcome, fetch.http_status)
+        self._add(metrics.fetches, fetch.outcome, fault or "none")
+        self._add(metrics.statuses, str(fetch.http_status or "none"))
         if fetch.wire_length:
             metrics.bytes_in.inc(fetch.wire_length)
         if fetch.content_length:
             metrics.bytes_decoded.inc(fetch.content_length)
         exemplar = None if fetch.trace_id is None else {"trace_id": fetch.trace_id}
-        metrics.latency.observe(fetch.elapsed_ms / 1000, exemplar)
-        self._add(metrics.entries, "new", fetch.entries_new)
-        self._add(metrics.entries, "updated", fetch.entries_updated)
+        payload = "failed" if fault else payload_class(fetch.content_length)
+        self._latency[payload].observe(fetch.elapsed_ms / 1000, exemplar)
+        if fetch.saved_bytes:
+            metrics.bytes_saved.inc(fetch.saved_bytes)
+        if fetch.interval_sec:
+            metrics.lag.observe(lag_of(fetch))
+        if fetch.retries:
+            metrics.retries.inc(fetch.retries)
+        if not fault:
+            metrics.new_entries.observe(fetch.entries_new)
+        self._add(metrics.entries, "new", amount=fetch.entries_new)
+        self._add(metrics.entries, "updated", amount=fetch.entries_updated)
         for code in fetch.repairs:
             self._add(metrics.repairs, code)
         if result.decision is not None:
@@ -168,10 +181,10 @@ class RefreshReport:
         if committed.last_seq:
             metrics.last_seq.set(committed.last_seq)
 
-    def _add(self, counter: Counter, label: str, amount: int = 1) -> None:
+    def _add(self, counter: Counter, *labels: str, amount: int = 1) -> None:
         """Count; the counter of a label is looked up once."""
         if amount:
-            found = self._counters.get((counter, label))
+            found = self._counters.get((counter, labels))
             if found is None:
-                found = self._counters[counter, label] = counter.labels(label)
+                found = self._counters[counter, labels] = counter.labels(*labels)
             found.inc(amount)

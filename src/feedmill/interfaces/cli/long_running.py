@@ -129,7 +129,14 @@ async def role_services(
         await stack.enter_async_context(heartbeat(services.store, services.clock, watch, role))
         background = [group.create_task(warn_if_raw_not_shared(services, watch))]
         if addresses:
-            background.append(group.create_task(run_counters(services.store, metrics, watch)))
+            counting = run_counters(
+                services.store,
+                services.clock,
+                metrics,
+                watch,
+                top_feeds=services.config.observe.metrics_top_feeds,
+            )
+            background.append(group.create_task(counting))
             gauging = run_gauges(
                 services.store, services.clock, metrics, watch, consumers=consumers
             )

@@ -170,7 +170,15 @@ async def _work(
     parts = ("polls",) if with_mill else ()
     role_tasks = role_services(services, watch, role, report.metrics, parts=parts)
     async with role_tasks, asyncio.TaskGroup() as group:
-        counting = group.create_task(run_counters(services.store, report.metrics, watch))
+        counting = group.create_task(
+            run_counters(
+                services.store,
+                services.clock,
+                report.metrics,
+                watch,
+                top_feeds=services.config.observe.metrics_top_feeds,
+            )
+        )
         if with_mill:
             deliver_to_sinks(group, services, file_sinks(services), watch)
             group.create_task(run_maintenance(services, watch))

@@ -320,13 +320,14 @@ def test_the_counters_of_a_run_move(mill: Mill, publisher: Publisher) -> None:
     assert said.status == 0
     assert {json.loads(line)["outcome"] for line in lines} == {"fresh", "unavailable"}
     for line in (
-        'feedmill_fetches_total{outcome="fresh"} 1.0',
-        'feedmill_fetches_total{outcome="unavailable"} 1.0',
+        'feedmill_fetches_total{fault="none",outcome="fresh"} 1.0',
+        'feedmill_fetches_total{fault="host",outcome="unavailable"} 1.0',
         'feedmill_entries_total{change="new"} 2.0',
-        'feedmill_http_statuses_total{status="5xx"} 1.0',
+        'feedmill_http_statuses_total{status="503"} 1.0',
         'feedmill_decisions_total{reason="new-entries"} 1.0',
         'feedmill_health_changes_total{health="backing-off"} 1.0',
         'feedmill_stored{kind="feeds"} 2.0',
+        'feedmill_feeds{state="feeds"} 2.0',
     ):
         assert line in page
 
