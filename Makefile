@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check proto lock clean help
+.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check observe-check bench-figures proto lock clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -108,6 +108,9 @@ bench-doors: $(READY_BENCH)  ## the doors: lists against FastAPI, a million line
 bench-review: $(READY_BENCH)  ## the page of a review with 5,000 candidates in headless Chromium
 	$(BIN)/python -m benchmarks.review_page
 
+bench-figures: $(READY_BENCH)  ## polls per CPU-second with the figures of every poll, and without
+	$(BIN)/python -m benchmarks.figures
+
 bench-screen: $(READY_BENCH)  ## 50,000 candidates by words and by meaning: rate and memory
 	$(BIN)/python -m benchmarks.screen
 
@@ -128,6 +131,9 @@ doors-soak: $(READY)  ## kill the doors, their readers and the writers, and comp
 
 chaos: $(READY)  ## five workers on PostgreSQL, NATS and S3: kill, stop and restart everything, then judge what is left (FEEDS=2400)
 	$(BIN)/python -m tools.chaos --feeds $(or $(FEEDS),2400)
+
+observe-check: $(READY)  ## rules and dashboards against a real Prometheus that scrapes the demo (needs Debian, or prometheus on the path)
+	$(BIN)/python -m tools.observe_check
 
 proto: $(READY)  ## write the Python of proto/ into the gRPC door
 	$(BIN)/python -m tools.proto

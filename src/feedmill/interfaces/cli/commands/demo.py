@@ -58,9 +58,21 @@ _HOST = HostConfig(min_gap_ms=50, rps=0, incident_base_sec=2.0, incident_cap_sec
     metavar="DIR",
     help="Keep the home folder of the demonstration here.",
 )
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(1, 65_535),
+    metavar="PORT",
+    help="Serve /metrics for Prometheus on this port of 127.0.0.1.",
+)
 @context_and_json
-def demo(
-    ctx: click.Context, duration: float, keep: Path | None, port: int, *, as_json: bool
+def demo(  # one parameter for each option
+    ctx: click.Context,
+    duration: float,
+    keep: Path | None,
+    port: int,
+    metrics_port: int | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Poll sixty demonstration feeds on this machine, without the internet.
 
@@ -84,7 +96,9 @@ def demo(
         with TemporaryDirectory(prefix="feedmill-demo-") as folder:
             settings = _demo_config(config, str(keep or Path(folder)))
             async with open_demo() as village, open_services(settings) as services:
-                return await _show_village(village, services, duration, port, as_json=as_json)
+                return await _show_village(
+                    village, services, duration, port, metrics_port, as_json=as_json
+                )
 
     stopping = run_async(action, as_json=as_json)
     if not as_json:
@@ -94,7 +108,13 @@ def demo(
 
 
 async def _show_village(
-    village: DemoOnLoopback, services: Services, duration: float, port: int, *, as_json: bool
+    village: DemoOnLoopback,
+    services: Services,
+    duration: float,
+    port: int,
+    metrics_port: int | None,
+    *,
+    as_json: bool,
 ) -> SignalHandler:
     addresses = village.addresses()
     if not as_json:
@@ -110,7 +130,7 @@ async def _show_village(
     stopping = await run_engine(
         services,
         duration=duration or None,
-        metrics_port=None,
+        metrics_port=metrics_port,
         to_stdout=False,
         taps=True,
         show=(show_refresh_json,) if as_json else (show_refresh,),
