@@ -180,7 +180,7 @@ def _always_quiet(_step: Step, _inputs: Inputs) -> str:
 
 
 def _price(step: Step, inputs: Inputs, config: ScheduleConfig) -> str:
-    price = duration_in_words(price_sec(inputs, config))
+    price = _price_in_words(inputs, config)
     return (
         f"{_expected(step, inputs)}, and will together have waited {price}, which is the price of a"
         f" request{_dearer(inputs, config)}"
@@ -196,7 +196,7 @@ def _window(step: Step, inputs: Inputs, _config: ScheduleConfig) -> str:
 
 
 def _ceiling(step: Step, inputs: Inputs, config: ScheduleConfig) -> str:
-    price = duration_in_words(price_sec(inputs, config))
+    price = _price_in_words(inputs, config)
     return (
         f"{_expected(step, inputs)}, which is less than the price of a request ({price} of waiting),"
         " but this is the longest interval"
@@ -206,6 +206,11 @@ def _ceiling(step: Step, inputs: Inputs, config: ScheduleConfig) -> str:
 def _quiet_ceiling(_step: Step, inputs: Inputs, _config: ScheduleConfig) -> str:
     silence = duration_in_words(inputs.now.timestamp() - _arrivals(inputs).last)
     return f"Nothing has come out for {silence}, so the longer ceiling of quiet feeds applies"
+
+
+def _price_in_words(inputs: Inputs, config: ScheduleConfig) -> str:
+    price = price_sec(inputs, config)
+    return duration_in_words(price) if price >= 1 else f"{price:.2g} s"
 
 
 def _expected(step: Step, inputs: Inputs) -> str:

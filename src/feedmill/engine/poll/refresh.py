@@ -86,6 +86,38 @@ async def refresh(
         forced=forced,
         send_before=send_before,
     )
+    return await read_answer(
+        feed,
+        answer,
+        scheduled_at=scheduled_at,
+        lane=lane,
+        services=services,
+        charged=charged,
+        late_sec=late_sec,
+    )
+
+
+async def keep_first_fetch(feed: Feed, answer: Answer, services: Services) -> Feed:
+    """Commit what the search for a new feed fetched as its first poll; the feed afterwards.
+
+    So the publisher is asked once: the next poll is conditional, and due when the policy says.
+    """
+    result = await read_answer(feed, answer, scheduled_at=answer.at, lane=None, services=services)
+    committed = await services.store.commit(result)
+    return feed if committed.fenced or committed.duplicate else result.feed
+
+
+async def read_answer(
+    feed: Feed,
+    answer: Answer,
+    *,
+    scheduled_at: datetime,
+    lane: Lane | None,
+    services: Services,
+    charged: bool = True,
+    late_sec: float = 0.0,
+) -> Refresh:
+    """Everything that follows from an answer that came for the feed; the caller commits it."""
     digest, blob = await _keep(answer, feed, services)
     reading = await _read(answer, digest, feed, services)
     fetch = record_fetch(

@@ -9,19 +9,30 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from feedmill.engine.poll.refresh import keep_first_fetch
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.queries import check_intervals, iterate_feeds
 from feedmill.engine.subscribe.add_feed import Subscribed, subscribe_unchecked, validate_address
 from feedmill.engine.subscribe.canonicalise import canonicalise_with
 from feedmill.engine.subscribe.import_list import ADDED, EXISTING, import_outlines
 from feedmill.engine.subscribe.list_formats import Outline, read_list, write_opml
-from feedmill.engine.subscribe.subscriber import FeedChoices, Subscriber
+from feedmill.engine.subscribe.subscriber import FeedChoices, KeepFirst, Subscriber
 from feedmill.errors import ListError, NoFeedError, SeveralFeedsError
 from feedmill.fetch.guard import printable_url
 from feedmill.model.canonical import NotCanonical
 from feedmill.model.feed import FeedOverrides
 from feedmill.publish.shapes import AddedFeed, CanonicalShape, FeedWish, Imported, NotImported
 from feedmill.publish.to_shapes import added_feed
+
+
+def open_subscriber(services: Services) -> Subscriber:
+    """A subscriber that keeps what it fetched as the first fetch of a new feed."""
+    return Subscriber(services, keep_first=keep_first_with(services))
+
+
+def keep_first_with(services: Services) -> KeepFirst:
+    """Stores an answer as the first fetch of a new feed."""
+    return lambda feed, answer: keep_first_fetch(feed, answer, services)
 
 
 async def add_feed(
@@ -50,7 +61,7 @@ async def canonicalize(
 ) -> CanonicalShape:
     """The one right address of the feed at an address, fetched and proven; nothing is stored."""
     target = validate_address(url, services.config.fetch.allow_cidrs)
-    subscriber = subscriber or Subscriber(services)
+    subscriber = subscriber or open_subscriber(services)
     found = await canonicalise_with(subscriber.prober().probe, target.url, subscriber.options)
     if isinstance(found, NotCanonical):
         message = f"there is no feed at {printable_url(target.url)} ({found.reason})"
@@ -92,7 +103,7 @@ async def _subscribe(
         return await subscribe_unchecked(
             wish.url, services, title=wish.title, tags=wish.tags, overrides=own
         )
-    done = await (subscriber or Subscriber(services)).subscribe(
+    done = await (subscriber or open_subscriber(services)).subscribe(
         wish.url,
         title=wish.title,
         tags=wish.tags,

@@ -5,6 +5,7 @@ subscriber.py finds out first what an address leads to.
 # Tested in tests/integration/engine/subscribe/
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
@@ -102,15 +103,21 @@ async def subscribe_to(
     title: str | None = None,
     tags: Sequence[str] = (),
     overrides: FeedOverrides | None = None,
+    was_fetched: bool = False,
 ) -> Subscribed:
-    """Add a feed under a checked address; one that is known gets the other addresses as aliases."""
+    """Add a feed under a checked address; one that is known gets the other addresses as aliases.
+
+    One whose document `was_fetched` is not due before that document is stored.
+    """
     now = services.clock.now()
+    state = initial_state(services.config.schedule)
+    wait = timedelta(seconds=state.interval_sec if was_fetched else 0)
     new = NewFeed(
         id=services.clock.new_id(),
         url=url,
         created_at=now,
-        next_poll_at=now,
-        schedule=initial_state(services.config.schedule),
+        next_poll_at=now + wait,
+        schedule=state,
         aliases=tuple(dict.fromkeys((url, *aliases))),
         title=title,
         tags=tuple(sorted(set(tags))),

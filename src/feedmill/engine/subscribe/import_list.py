@@ -17,7 +17,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import Subscribed, add_tags, subscribe_unchecked
 from feedmill.engine.subscribe.host_queue import host_key_of
 from feedmill.engine.subscribe.list_formats import Outline
-from feedmill.engine.subscribe.subscriber import CHOOSE_BEST, FeedChoices, Subscriber
+from feedmill.engine.subscribe.subscriber import CHOOSE_BEST, FeedChoices, KeepFirst, Subscriber
 from feedmill.errors import AddressError, NoFeedError, UsageError
 from feedmill.model.base import Value
 from feedmill.model.canonical import Seen
@@ -59,10 +59,11 @@ async def import_outlines(
     tags: Sequence[str] = (),
     as_is: bool = False,
     told: ImportListener = lambda _: None,
+    keep_first: KeepFirst | None = None,
 ) -> ImportReport:
     """Subscribe to every feed of a list; `told` is called once for each outline.
 
-    `as_is` makes no requests.
+    `as_is` makes no requests. `keep_first` stores what was fetched as the first fetch of a new feed.
     """
     list_id = _list_id(outlines, tags, as_is=as_is)
     before = {item.url: item for item in await services.store.imported(list_id)}
@@ -74,7 +75,8 @@ async def import_outlines(
         last = ImportedOutline(url=_RUN, outcome=_BEGUN, at=max((services.clock.now(), *ages)))
         await services.store.save_imported(list_id, (last,))
     done = {url: item for url, item in before.items() if item.at >= last.at}
-    work = _Import(services, list_id, tuple(tags), told, done, since=last.at, as_is=as_is)
+    subscriber = None if as_is else Subscriber(services, keep_first=keep_first)
+    work = _Import(services, list_id, tuple(tags), told, done, subscriber, since=last.at)
     await work.run(outlines)
     end = ImportedOutline(url=_RUN, outcome=_ENDED, at=services.clock.now())
     await services.store.save_imported(list_id, (end,))
@@ -92,9 +94,9 @@ class _Import:
         tags: tuple[str, ...],
         told: ImportListener,
         done: Mapping[str, ImportedOutline],
+        subscriber: Subscriber | None,  # None: as listed, without a request
         *,
         since: datetime,
-        as_is: bool,
     ) -> None:
         self._services = services
         self._list_id = list_id
@@ -102,7 +104,7 @@ class _Import:
         self._listener = told
         self._done = done
         self._since = since  # when the run began: nothing of it is older, whatever the clock says
-        self._subscriber = None if as_is else Subscriber(services)
+        self._subscriber = subscriber
         self._places = asyncio.Semaphore(services.config.run.concurrency)
         self._tagging = asyncio.Lock()
         self.items: dict[str, ImportedOutline] = {}

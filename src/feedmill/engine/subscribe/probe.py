@@ -35,6 +35,7 @@ class ProbeResult(NamedTuple):
     response: RawResponse | None = None  # None: nothing was sent
     verdict: Verdict | None = None
     parsed: ParsedFeed | Unreadable | None = None
+    answer: Answer | None = None
 
 
 class Prober:
@@ -79,7 +80,8 @@ class Prober:
         answer = await self._host_queue.send(url, lambda: self._fetch(url))
         if isinstance(answer, Failed):
             return ProbeResult(_unsent(url, answer.reason, answer.detail))
-        return await self._read(url, answer.response, answer.verdict)
+        result = await self._read(url, answer.response, answer.verdict)
+        return result._replace(answer=answer)
 
     async def _fetch(self, url: str) -> Answer:
         return await fetch_and_judge(

@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from feedmill.canonicalise.discovery.platforms import platform_feeds
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.canonicalise.signature import same_feed
 from feedmill.canonicalise.urls import is_same_site, other_scheme
+from feedmill.engine.documents.fetch_document import Answer
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.canonicalise import Hooks, canonicalise_with
 from feedmill.engine.subscribe.discover import discover
@@ -18,6 +21,7 @@ from feedmill.fetch.guard import printable_url
 from feedmill.model.base import Value
 from feedmill.model.canonical import Canonical, Existing, FoundFeed, NotCanonical, Seen
 from feedmill.model.feed import Feed
+from feedmill.model.fetch import Fresh
 from feedmill.model.parsed import ParsedFeed
 from feedmill.normalise.text import clean_text
 from feedmill.schedule.host_pace import HOST_FAILURES
@@ -122,9 +126,22 @@ class AddressResolver:
 
     def title_of(self, url: str) -> str | None:
         """What the feed calls itself, until it is polled."""
-        for seen, _, _, parsed in self._prober.results.values():
+        for seen, _, _, parsed, _ in self._prober.results.values():
             if isinstance(parsed, ParsedFeed) and parsed.title and url in _ends(seen):
                 return clean_text(parsed.title.value) or None
+        return None
+
+    def answer_of(self, url: str) -> Answer | None:
+        """The answer that brought the feed from this address, as if it had been asked directly."""
+        for result in self._prober.results.values():
+            answer = result.answer
+            if answer is None or not result.seen.is_feed or result.seen.final_url != url:
+                continue
+            if not isinstance(answer.verdict, Fresh):
+                continue
+            verdict = replace(answer.verdict, moved_to=None)
+            response = replace(answer.response, hops=())
+            return replace(answer, url=url, response=response, verdict=verdict)
         return None
 
     async def _search(self, url: str) -> Canonical | NotCanonical:

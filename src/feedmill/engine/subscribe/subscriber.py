@@ -5,16 +5,18 @@
     search     the feed at the address, under its best name (canonicalise/search.py)
     discover   a page instead: the feeds that it leads to
     subscribe  under the proven name; every address seen to serve it is an alias (D5)
+    keep       the document that was fetched on the way, as the feed's first fetch
 
 A subscriber is kept for many addresses: it has one queue per host, the robots.txt files that were
 read, and the signatures of the feeds it added. The steps between are in resolve_address.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec.structs import replace
 
 from feedmill.canonicalise.search import CanonicalOptions
+from feedmill.engine.documents.fetch_document import Answer
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import (
     Subscribed,
@@ -33,16 +35,27 @@ from feedmill.engine.subscribe.resolve_address import (
 )
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.fetch.plan import is_trusted, without_credentials
-from feedmill.model.feed import FeedOverrides
+from feedmill.model.feed import Feed, FeedOverrides
 
 __all__ = ["CHOOSE_BEST", "FeedChoices", "Subscriber"]
+
+
+# Keeps an answer as the first fetch of a new feed; the feed afterwards.
+KeepFirst = Callable[[Feed, Answer], Awaitable[Feed]]
 
 
 class Subscriber:
     """Subscribes to addresses, one after the other or at the same time."""
 
-    def __init__(self, services: Services, options: CanonicalOptions | None = None) -> None:
+    def __init__(
+        self,
+        services: Services,
+        options: CanonicalOptions | None = None,
+        *,
+        keep_first: KeepFirst | None = None,
+    ) -> None:
         self.services = services
+        self.keep_first = keep_first
         self.options = options or CanonicalOptions()
         self.host_queue = HostQueue(services.clock, services.config.host, services.store)
         self.robots_gate = self._robots_gate(FeedOverrides())
@@ -71,14 +84,18 @@ class Subscriber:
         found = await resolver.run()
         if isinstance(found, FeedChoices):
             return found
+        answer = resolver.answer_of(found.url) if self.keep_first is not None else None
         done = await subscribe_to(
             found.url,
             self.services,
+            was_fetched=answer is not None,
             aliases=resolver.aliases(found),
             title=title or resolver.title_of(found.url),
             tags=tags,
             overrides=own if is_trusted(found.url, target.url) else without_credentials(own),
         )
+        if self.keep_first is not None and answer is not None and done.created:
+            done = replace(done, feed=await self.keep_first(done.feed, answer))
         first = resolver.first_answer
         if first is not None:
             self.recent.add(done.feed.id, first)

@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.subscriptions import open_subscriber
 from feedmill.engine.subscribe.add_feed import Subscribed, add_tags, subscribe_unchecked
 from feedmill.engine.subscribe.subscriber import FeedChoices, Subscriber
 from feedmill.errors import FeedmillError, NoFeedError, UsageError
-from feedmill.interfaces.cli.output import progress, shorten, show_table, style_text
+from feedmill.interfaces.cli.output import format_count, progress, shorten, show_table, style_text
 from feedmill.model.canonical import Canonical, FoundFeed
 from feedmill.model.feed import FeedOverrides
 from feedmill.publish.to_json import feed_wire
@@ -52,7 +53,7 @@ async def subscribe_all(
     urls: Sequence[str], options: AddOptions, services: Services, *, as_is: bool, asks: bool
 ) -> list[AddAnswer]:
     """One answer per address; an error of one does not affect the others."""
-    subscriber = Subscriber(services)
+    subscriber = open_subscriber(services)
     answers: list[AddAnswer] = []
     with progress(len(urls), "asking", hide=as_is or len(urls) == 1) as step:
         for url in urls:
@@ -94,8 +95,12 @@ def print_answers(answers: Sequence[AddAnswer]) -> None:
                 click.echo(f"feedmill: {shorten(str(problem), 400)}", err=True)
                 if problem.hint:
                     click.echo(f"  {problem.hint}", err=True)
-    if any(isinstance(answer, Subscribed) and answer.created for answer in answers):
+    new = [one.feed for one in answers if isinstance(one, Subscribed) and one.created]
+    if any(feed.last_fetch_at is None for feed in new):
         click.echo("next: feedmill sync")
+    elif new:
+        found = format_count(sum(feed.new_entries_last_fetch for feed in new), "entry", "entries")
+        click.echo(f"{found} stored; next: feedmill entries, feedmill run")
 
 
 async def _subscribe_and_tag(

@@ -22,7 +22,7 @@ from feedmill.engine.deliver.log_notifier import LogNotifier
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import check_binding
-from feedmill.engine.subscribe.subscriber import Subscriber
+from feedmill.engine.service.subscriptions import open_subscriber
 from feedmill.errors import FeedmillError, UsageError
 from feedmill.interfaces.grpc.auth import AuthInterceptor
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
@@ -50,7 +50,7 @@ async def grpc_server(
     await check_binding(host, services.store, services.clock)
     watch = Lifecycle("grpc")
     room = CallContext(
-        services, LogNotifier(services.store, watch), watch, set(), Subscriber(services)
+        services, LogNotifier(services.store, watch), watch, set(), open_subscriber(services)
     )
     gate = AuthInterceptor(services, host, scopes_of(GRPC_METHODS))
     server = grpc.aio.server(

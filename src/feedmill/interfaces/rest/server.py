@@ -17,7 +17,7 @@ from feedmill.engine.deliver.log_notifier import LogNotifier
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter, check_binding, is_loopback
-from feedmill.engine.subscribe.subscriber import Subscriber
+from feedmill.engine.service.subscriptions import open_subscriber
 from feedmill.interfaces.http_server import BadRequestAnswer, http_server, listen
 from feedmill.interfaces.rest import openapi_page
 from feedmill.interfaces.rest.auth import authorise
@@ -101,7 +101,7 @@ def open_app_state(
         limiter=RateLimiter(config.access, services.clock),
         metrics=metrics or Metrics(),
         streams=StreamLimit(config.serve.max_streams),
-        subscriber=Subscriber(services),
+        subscriber=open_subscriber(services),
         is_local=is_loopback(host or config.serve.host),
     )
 

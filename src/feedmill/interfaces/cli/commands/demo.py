@@ -29,7 +29,11 @@ from feedmill.model.feed import Feed
 from feedmill.schedule.explain import explain_decision
 
 _SCHEDULE = ScheduleConfig(
-    initial_interval_sec=3, min_interval_sec=2, max_interval_sec=30, backoff_cap_sec=15
+    price_sec=0.002,  # its feeds publish within seconds what others do in days
+    initial_interval_sec=3,
+    min_interval_sec=2,
+    max_interval_sec=30,
+    backoff_cap_sec=15,
 )
 _HOST = HostConfig(min_gap_ms=50, rps=0, incident_base_sec=2.0, incident_cap_sec=10.0)
 

@@ -9,6 +9,7 @@ import click
 from msgspec import json
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.subscriptions import keep_first_with
 from feedmill.engine.subscribe.import_list import (
     ADDED,
     EXISTING,
@@ -69,7 +70,12 @@ def import_(
     async def action(services: Services) -> ImportReport:
         with progress(len(outlines), "importing", hide=as_json) as step:
             return await import_outlines(
-                outlines, services, tags=tags, as_is=as_is, told=lambda _: step()
+                outlines,
+                services,
+                tags=tags,
+                as_is=as_is,
+                told=lambda _: step(),
+                keep_first=keep_first_with(services),
             )
 
     done = with_services(ctx, action, as_json=as_json)

@@ -21,7 +21,8 @@ def test_a_new_feed_is_shown_with_what_was_asked_and_what_comes_next(
     assert said.text.startswith("added ")
     assert publisher.url("/feed") in said.text
     assert f"instead of {publisher.url('/feed?utm_source=x')}" in said.text
-    assert "next: feedmill sync" in said.text
+    assert "stored; next: feedmill entries" in said.text
+    assert "next: feedmill sync" in mill.ok("add", "--as-is", publisher.url("/other")).text
     assert again.text.startswith("already subscribed as ")
     assert "request" not in again.text
 
