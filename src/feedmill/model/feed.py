@@ -152,6 +152,7 @@ class NewFeed(Value):
     tags: tuple[str, ...] = ()
     overrides: FeedOverrides = FeedOverrides()
     paused: bool = False
+    feed_key: str | None = None  # None: the address; of a feed that is restored, the one it had
 
 
 class HostPace(Value):
@@ -230,3 +231,12 @@ class FetchRecord(Value):
     interval_sec: float | None = None  # that the poll waited for; None: it was not scheduled
     saved_bytes: int | None = None  # of the body that a 304 made unnecessary, as transferred
     retries: int = 0  # connection attempts after the first
+
+
+class FetchNote(Value):
+    """What the raw store keeps beside a body: enough to restore feeds and fetches from segments alone."""
+
+    feed_key: str
+    fetch: FetchRecord  # as it was judged; what was read in it is read again
+    store_id: str = ""
+    tags: tuple[str, ...] = ()

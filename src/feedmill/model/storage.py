@@ -61,6 +61,13 @@ class StoreIdentity(Value):
     has_blobs: bool  # the index points at one body at least
 
 
+class RawNote(Value):
+    """What the raw store remembers about the fetch that brought a body: an encoded FetchNote."""
+
+    sha256: str
+    note: bytes
+
+
 class RawOwner(Value):
     """Whose raw store this is, as the store that was opened sees it."""
 

@@ -9,25 +9,33 @@ carry     a whole sealed segment out of one raw store and into another, byte for
 # Tested in tests/contracts/blobs/
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from feedmill.adapters.blobs.errors import blob_error, closed_error
-from feedmill.adapters.blobs.read import open_reader
-from feedmill.adapters.blobs.record import IntactRecord, iterate_records, ref_of
+from feedmill.adapters.blobs.read import BodyReader, open_reader
+from feedmill.adapters.blobs.record import (
+    IntactRecord,
+    ReadAt,
+    iterate_records,
+    payload_of,
+    ref_of,
+)
 from feedmill.adapters.blobs.repack import Bodies, reencode, sweep
 from feedmill.adapters.blobs.segment_source import PACKED_SUFFIX, SegmentSource, SegmentStorage
 from feedmill.adapters.blobs.verify import verify_segments
 from feedmill.engine.ports.clock import Clock
-from feedmill.errors import UsageError
+from feedmill.errors import BlobError, UsageError
 from feedmill.model.feed import BlobRef
-from feedmill.model.storage import BlobProblem, Fate, Segment
+from feedmill.model.storage import BlobProblem, Fate, RawNote, Segment
 
 T = TypeVar("T")
 
 _SHA256_BYTES = 32
+_NOTED: Final = 4_096  # feeds with a body that has its note
 
 
 class BaseBlobs:
@@ -39,6 +47,7 @@ class BaseBlobs:
         self._storage, self._place, self._clock, self._grace = storage, place, clock, grace
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="feedmill-blobs-read")
         self._closed = False
+        self._noted: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     async def get(self, ref: BlobRef, prefix: bytes | None = None) -> bytes:
         """The exact bytes of a body; the prefix is found by itself when it is not at hand."""
@@ -106,9 +115,35 @@ class BaseBlobs:
             with self._storage.reading(segment) as read_at:
                 size = self._storage.size(segment)
                 steps = iterate_records(read_at, size, segment, payloads=checked)
-                return tuple(ref_of(one, segment) for one in steps if isinstance(one, IntactRecord))
+                refs = [ref_of(one, segment) for one in steps if isinstance(one, IntactRecord)]
+                return tuple(ref for ref in refs if ref is not None)
 
         return await self.run_in_thread(read)
+
+    async def notes(self, segment: str, *, alone: bool = False) -> tuple[RawNote, ...]:
+        """The notes of a segment; with `alone`, only those that stand without their body."""
+
+        def read() -> tuple[RawNote, ...]:
+            with self._storage.reading(segment) as read_at, open_reader(self._storage) as source:
+                size = self._storage.size(segment)
+                steps = iterate_records(read_at, size, segment, payloads=False)
+                found = [
+                    _note(one, segment, read_at, source, alone=alone)
+                    for one in steps
+                    if isinstance(one, IntactRecord)
+                ]
+                return tuple(one for one in found if one is not None)
+
+        return await self.run_in_thread(read)
+
+    def is_noted(self, feed_id: str, sha256: str) -> bool:
+        """True when this process has kept that body for that feed lately; from now on it has."""
+        is_new = (feed_id, sha256) not in self._noted
+        self._noted[feed_id, sha256] = None
+        self._noted.move_to_end((feed_id, sha256))
+        if len(self._noted) > _NOTED:
+            self._noted.popitem(last=False)
+        return not is_new
 
     async def owner(self) -> str | None:
         """The id of the store that indexes these segments; None when none was written."""
@@ -138,6 +173,23 @@ class BaseBlobs:
         """Refuse whatever is asked from now on, and end the threads."""
         self._closed = True
         await asyncio.to_thread(self._readers.shutdown)
+
+
+def _note(
+    record: IntactRecord, segment: str, read_at: ReadAt, source: BodyReader, *, alone: bool
+) -> RawNote | None:
+    """The note of a record; None when it has none, or cannot be read."""
+    ref = ref_of(record, segment)
+    if record.header.note_length == 0 or (alone and ref is not None):
+        return None
+    if ref is None:
+        data = read_at(record.offset, record.header.length)
+        note = payload_of(data, record.header, segment)
+        return RawNote(sha256=record.header.sha256, note=note) if note else None
+    try:
+        return RawNote(sha256=ref.sha256, note=source.note_and_body(ref)[0])
+    except BlobError:  # verify tells about it
+        return None
 
 
 def check_sha256(sha256: str) -> None:

@@ -28,11 +28,11 @@ def compress(body: bytes, prefix: bytes | None) -> tuple[BodyCoding, bytes]:
 
 
 def decompress(payload: bytes, header: Header, prefix: bytes | None) -> bytes | None:
-    """The body again; None when the payload does not decode to the length that was promised."""
+    """The note and the body again; None when the payload does not decode to the length that was promised."""
     if header.coding == "raw":
         return payload
     try:
-        if zstandard.frame_content_size(payload) != header.raw_length:
+        if zstandard.frame_content_size(payload) != header.note_length + header.raw_length:
             return None
         dictionary = _dictionary(prefix) if header.coding == "zstd-prefix" and prefix else None
         return zstandard.ZstdDecompressor(dict_data=dictionary).decompress(payload)

@@ -33,15 +33,21 @@ class BodyReader:
 
     def body(self, ref: BlobRef, prefix: bytes | None = None) -> bytes:
         """The exact bytes; BlobMoved when the segment is gone, BlobError when they are spoiled."""
+        return self.note_and_body(ref, prefix)[1]
+
+    def note_and_body(self, ref: BlobRef, prefix: bytes | None = None) -> tuple[bytes, bytes]:
+        """The note of a record, empty when it has none, and the exact bytes of its body."""
         link = self._link(ref.segment, ref.offset, ref.length)
         if (link.header.sha256, link.header.raw_length) != (ref.sha256, ref.raw_length):
             raise damaged_error(ref.segment, ref.offset, "another body lies there")
-        body = link.decode(self._prefix(link, ref.segment) if prefix is None else prefix)
+        both = link.decode(self._prefix(link, ref.segment) if prefix is None else prefix)
+        at = link.header.note_length
+        body = None if both is None else both[at:] if at else both
         # The bodies on the way need no look: a wrong one would have made this one wrong.
-        if body is None or sha256(body).hexdigest() != ref.sha256:
+        if both is None or body is None or sha256(body).hexdigest() != ref.sha256:
             raise damaged_error(ref.segment, ref.offset, "the body does not match its hash")
-        self._keep((ref.segment, ref.offset), body)
-        return body
+        self._keep((ref.segment, ref.offset), both)
+        return both[:at], body
 
     def close(self) -> None:
         """Give the segments back."""

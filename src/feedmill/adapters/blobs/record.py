@@ -2,9 +2,9 @@
 
     offset  bytes  what
          0      4  magic "fmRB"
-         4      1  version, 1
-         5      1  coding: 0 raw, 1 zstd, 2 zstd with a prefix
-         6      2  zero
+         4      1  version: 1, or 2 for a record with a note
+         5      1  coding: 0 raw, 1 zstd, 2 zstd with a prefix, 3 a note without its body
+         6      2  length of the note; 0 in version 1
          8     32  SHA-256 of the body
         40      8  length of the payload
         48      8  length of the body
@@ -12,8 +12,10 @@
         88     16  offset and length of the prefix's record, always earlier in the same segment
        104      4  CRC-32 of the payload
        108      4  CRC-32 of the 108 bytes before
-       112         the payload
+       112         the payload: the note and the body, encoded together
 
+A note says which fetch of which feed brought the body, so that a store can be restored from segments alone.
+A body that is kept already gets a record with coding 3. The prefix is the note and the body of its record.
 Numbers are little-endian. Both checksums start from the CRC-32 of the segment's name, which
 is unknown outside: a body that imitates a record inside itself is never mistaken for one, and a
 file under a wrong name is noticed.
@@ -21,7 +23,7 @@ file under a wrong name is noticed.
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from zlib import crc32
 
 from feedmill.adapters.blobs.errors import too_new_error
@@ -29,15 +31,17 @@ from feedmill.model.base import Value
 from feedmill.model.feed import BlobRef
 
 BodyCoding = Literal["raw", "zstd", "zstd-prefix"]
+RecordCoding = Literal["raw", "zstd", "zstd-prefix", "note"]
 ReadAt = Callable[[int, int], bytes]  # (offset, length); short at the end of the segment
 
 MAGIC: Final = b"fmRB"
-VERSION: Final = 1
-_HEAD: Final = struct.Struct("<4sBBxx32sQQ32sQQI")
+VERSION: Final = 2
+MAX_NOTE_BYTES: Final = 65_535
+_HEAD: Final = struct.Struct("<4sBBH32sQQ32sQQI")
 _CRC: Final = struct.Struct("<I")
 HEADER_BYTES: Final = _HEAD.size + _CRC.size
 
-_CODINGS: Final[tuple[BodyCoding, ...]] = ("raw", "zstd", "zstd-prefix")
+_CODINGS: Final[tuple[RecordCoding, ...]] = ("raw", "zstd", "zstd-prefix", "note")
 _NO_PREFIX: Final = bytes(32)
 _WINDOW_BYTES: Final = 1 << 20
 
@@ -46,10 +50,11 @@ class Header(Value):
     """What a record says about itself."""
 
     sha256: str
-    coding: BodyCoding
+    coding: RecordCoding
     payload_length: int
-    raw_length: int
+    raw_length: int  # of the body
     payload_crc: int
+    note_length: int = 0
     prefix_sha256: str | None = None
     prefix_offset: int = 0
     prefix_length: int = 0
@@ -74,6 +79,19 @@ class DamagedRange(Value):
     length: int
 
 
+class Item(NamedTuple):
+    """What is to be written: a body, perhaps with a note; or a note about a body that is kept."""
+
+    sha256: str
+    body: bytes | None
+    note: bytes = b""
+
+    @property
+    def size_bytes(self) -> int:
+        """Of both together."""
+        return len(self.body or b"") + len(self.note)
+
+
 class RecordGroup:
     """Records for one segment, from `start` on; what is `known` there already is not repeated."""
 
@@ -85,24 +103,32 @@ class RecordGroup:
         self.added: dict[str, BlobRef] = {}
         self._chunks: list[bytes] = []
 
-    def add(self, sha256: str, body: bytes) -> BlobRef:
-        """Where the body will lie."""
+    def add(self, item: Item) -> BlobRef:
+        """Where the record will lie."""
+        sha256, body, note = item
         known = self._known.get(sha256) or self.added.get(sha256)
-        if known is not None:
+        if body is not None and known is not None:
             return known
+        payload = note + (body or b"")
         header = write_header(
-            body, segment=self.segment, sha256=sha256, coding="raw", raw_length=len(body)
+            payload,
+            segment=self.segment,
+            sha256=sha256,
+            coding="note" if body is None else "raw",
+            raw_length=len(body or b""),
+            note_length=len(note),
         )
         ref = BlobRef(
             sha256=sha256,
             segment=self.segment,
             offset=self.end,
-            length=HEADER_BYTES + len(body),
+            length=HEADER_BYTES + len(payload),
             coding="raw",
-            raw_length=len(body),
+            raw_length=len(body or b""),
         )
-        self._chunks += (header, body)
-        self.added[sha256] = ref
+        self._chunks += (header, payload)
+        if body is not None:
+            self.added[sha256] = ref
         self.end += ref.length
         return ref
 
@@ -111,9 +137,11 @@ class RecordGroup:
         return b"".join(self._chunks)
 
 
-def ref_of(record: IntactRecord, segment: str) -> BlobRef:
-    """The index row of a record."""
+def ref_of(record: IntactRecord, segment: str) -> BlobRef | None:
+    """The index row of a record; None for a note without its body."""
     header = record.header
+    if header.coding == "note":
+        return None
     return BlobRef(
         sha256=header.sha256,
         segment=segment,
@@ -130,16 +158,18 @@ def write_header(
     *,
     segment: str,
     sha256: str,
-    coding: BodyCoding,
+    coding: RecordCoding,
     raw_length: int,
+    note_length: int = 0,
     prefix: BlobRef | None = None,
 ) -> bytes:
     """The bytes that go before the payload."""
     seed = crc32(segment.encode())
     head = _HEAD.pack(
         MAGIC,
-        VERSION,
+        VERSION if note_length else 1,
         _CODINGS.index(coding),
+        note_length,
         bytes.fromhex(sha256),
         len(payload),
         raw_length,
@@ -158,8 +188,8 @@ def read_header(data: bytes, segment: str) -> Header | None:
     head = data[: _HEAD.size]
     if _CRC.unpack_from(data, _HEAD.size)[0] != crc32(head, crc32(segment.encode())):
         return None
-    _, version, coding, sha, payload, raw, prefix, at, length, crc = _HEAD.unpack(head)
-    if version != VERSION or coding >= len(_CODINGS):
+    _, version, coding, note, sha, payload, raw, prefix, at, length, crc = _HEAD.unpack(head)
+    if version > VERSION or coding >= len(_CODINGS):
         raise too_new_error(segment)
     return Header(
         sha256=sha.hex(),
@@ -167,6 +197,7 @@ def read_header(data: bytes, segment: str) -> Header | None:
         payload_length=payload,
         raw_length=raw,
         payload_crc=crc,
+        note_length=note,
         prefix_sha256=None if prefix == _NO_PREFIX else prefix.hex(),
         prefix_offset=at,
         prefix_length=length,

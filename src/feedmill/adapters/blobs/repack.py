@@ -84,9 +84,10 @@ class _Packing:
         return tuple(self._new.values())
 
     def _add(self, ref: BlobRef, previous: str | None) -> None:
-        body = self._source.body(ref)
+        note, body = self._source.note_and_body(ref)
+        both = note + body if note else body
         before = self._prefix(previous)
-        coding, payload = compress(body, self._body(before) if before else None)
+        coding, payload = compress(both, self._body(before) if before else None)
         leaning = before if coding == "zstd-prefix" else None
         header = write_header(
             payload,
@@ -94,6 +95,7 @@ class _Packing:
             sha256=ref.sha256,
             coding=coding,
             raw_length=len(body),
+            note_length=len(note),
             prefix=leaning,
         )
         self._new[ref.sha256] = BlobRef(
@@ -107,13 +109,13 @@ class _Packing:
         )
         self._depth[ref.sha256] = self._depth[leaning.sha256] + 1 if leaning else 1
         self._append(header, payload)
-        self._last_sha256, self._last_body = ref.sha256, body
+        self._last_sha256, self._last_body = ref.sha256, both
 
     def _body(self, ref: BlobRef) -> bytes:
-        """A body of the new segment: mostly the one that was added just now."""
+        """A body of the new segment with its note: mostly the one that was added just now."""
         if ref.sha256 == self._last_sha256:
             return self._last_body
-        return self._source.body(self._old[ref.sha256])
+        return b"".join(self._source.note_and_body(self._old[ref.sha256]))
 
     def _prefix(self, previous: str | None) -> BlobRef | None:
         """The previous body in this segment, unless the chain to it is long enough."""

@@ -82,7 +82,11 @@ def _records(storage: SegmentStorage, name: str, indexed: set[str]) -> list[Blob
         _unaccounted(name, step)
         for step in steps
         if isinstance(step, DamagedRange)
-        or not (step.header.sha256 in indexed or step.header.sha256 in needed)
+        or not (
+            step.header.coding == "note"
+            or step.header.sha256 in indexed
+            or step.header.sha256 in needed
+        )
     ]
 
 

@@ -83,6 +83,7 @@ def write(query: Callable[P, Query[T]]) -> Method[P, T]:
 class SqlStore(ABC):
     """Most of `engine.ports.store.Store`; `make` makes the query, anew for each attempt."""
 
+    _store_id: str | None = None
     clock_leeway = timedelta(0)  # how far other clocks may be ahead before that is a step
     log_position: LogPosition | None = None  # where to write what was told
 
@@ -237,6 +238,12 @@ class SqlStore(ABC):
             store_id = token_hex(16)
             await self._write(lambda: identity_table.save_identity(store_id))  # noqa: B023
         return found
+
+    async def store_id(self) -> str:
+        """The id of this store; asked for once."""
+        if self._store_id is None:
+            self._store_id = (await self.store_identity()).id
+        return self._store_id
 
     async def settle_webhook(self, settlement: Settlement) -> bool:
         """Store the result of an attempt; False when the cursor was moved meanwhile."""

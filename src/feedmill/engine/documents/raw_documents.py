@@ -1,14 +1,53 @@
 """Keeps raw documents before they are parsed, and loads them again by their hash."""
 
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.errors import BlobMoved, NotFoundError
-from feedmill.model.feed import BlobRef, FetchRecord
+from feedmill.model.feed import BlobRef, FetchNote, FetchRecord
 from feedmill.model.fetch import RawDocument
 
+_MAX_NOTE_BYTES: Final = 65_535  # of one record
+_decoder: Final = msgspec.json.Decoder(FetchNote)
 
-async def keep_raw(body: bytes, sha256: str, index: RawIndex, blobs: Blobs) -> BlobRef:
-    """Keep a body, durably when this returns; one that is kept already is not written again."""
-    return await index.blob(sha256) or await blobs.put(body, sha256=sha256)
+
+async def keep_raw(
+    body: bytes, sha256: str, index: RawIndex, blobs: Blobs, note: FetchNote | None = None
+) -> BlobRef:
+    """Keep a body, durably when this returns; one that is kept already is not written again.
+
+    The note is kept beside it: when another feed brought the body first, as a record of its own, once.
+    """
+    known = await index.blob(sha256)
+    if note is None:
+        return known or await blobs.put(body, sha256=sha256)
+    noted = blobs.is_noted(note.fetch.feed_id, sha256)
+    if known is None:
+        return await blobs.put(body, sha256=sha256, note=encode_note(note, await index.store_id()))
+    if not noted:
+        await blobs.annotate(sha256, encode_note(note, await index.store_id()))
+    return known
+
+
+def encode_note(note: FetchNote, store_id: str) -> bytes:
+    """The note as bytes; one that is too long for a record loses its headers."""
+    data = msgspec.json.encode(replace(note, store_id=store_id))
+    if len(data) <= _MAX_NOTE_BYTES:
+        return data
+    fetch = replace(note.fetch, request_headers=(), response_headers=(), hops=(), detail="")
+    data = msgspec.json.encode(replace(note, store_id=store_id, fetch=fetch))
+    return data if len(data) <= _MAX_NOTE_BYTES else b""
+
+
+def decode_note(data: bytes) -> FetchNote | None:
+    """The note again; None when a later version wrote it in another form."""
+    try:
+        return _decoder.decode(data)
+    except msgspec.MsgspecError:
+        return None
 
 
 async def load_body(sha256: str, index: RawIndex, blobs: Blobs) -> bytes:

@@ -11,10 +11,12 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
+from feedmill.engine.documents.raw_documents import decode_note
 from feedmill.engine.maintain.raw_owner import (
     check_raw_owner,
     describe_owner,
     describe_unindexed,
+    grace_ends,
     holds_only_known,
     unindexed_segments,
 )
@@ -24,7 +26,7 @@ from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff
 from feedmill.engine.run.services import Services
-from feedmill.errors import FeedmillError
+from feedmill.errors import BlobError, FeedmillError
 from feedmill.model.storage import BlobProblem, Segment
 from feedmill.observe import log
 
@@ -60,7 +62,8 @@ async def purge(services: Services) -> dict[str, int]:
     if owner.is_ours:
         pack_bytes = services.config.store.pack_bytes
         raw["packed"] = await pack_raw(services.store, services.blobs, pack_bytes)
-        raw["segments"] = await sweep_raw(services.store, services.blobs)
+        before = grace_ends(now, services.config.store.segment_grace_sec)
+        raw["segments"] = await sweep_raw(services.store, services.blobs, before=before)
     else:
         log.logger("raw").error(describe_owner(owner))
     return {
@@ -92,11 +95,12 @@ async def pack_raw(store: RawIndex, blobs: Blobs, pack_bytes: int) -> int:
     return moved
 
 
-async def sweep_raw(store: RawIndex, blobs: Blobs) -> int:
+async def sweep_raw(store: RawIndex, blobs: Blobs, *, before: datetime | None = None) -> int:
     """Sweep segments that this store has emptied; the number that went.
 
     That nothing points into a segment is no reason: the index may be another one, or an older backup of
-    this one. Its pointers were removed here, or all of its bodies are indexed elsewhere.
+    this one. Its pointers were removed here, or all of its bodies are indexed elsewhere. What this store has
+    written `before` and does not know, a crash or a restored backup made it forget: it is indexed again.
     """
     if not (await check_raw_owner(store, blobs)).is_ours:
         return 0
@@ -105,13 +109,41 @@ async def sweep_raw(store: RawIndex, blobs: Blobs) -> int:
     there = frozenset(one.name for one in segments)
     for segment in segments:
         live = await store.blobs(segment=segment.name)
-        unknown = not live and segment.sealed and segment.name not in released
-        if unknown and not await holds_only_known(segment.name, there, store, blobs):
-            continue
+        if not live and segment.sealed:
+            unknown = segment.name not in released
+            if unknown and not await holds_only_known(segment.name, there, store, blobs):
+                await _adopt_own(segment, store, blobs, before)
+                continue
+            if segment.condemned_at is None:
+                await _carry_notes(segment.name, store, blobs)
         if await blobs.sweep(segment.name, live) == "dropped":
             gone.append(segment.name)
     await store.forget_released(gone)
     return len(gone)
+
+
+async def _adopt_own(
+    segment: Segment, store: RawIndex, blobs: Blobs, before: datetime | None
+) -> None:
+    """Index a segment again that this store has written itself, and has forgotten."""
+    if before is None or segment.created_at is None or segment.created_at >= before:
+        return
+    with suppress(BlobError):  # verify tells about it
+        notes = [decode_note(one.note) for one in await blobs.notes(segment.name)]
+        refs = await blobs.contents(segment.name, checked=True)
+        own = await store.store_id()
+        if len(notes) >= len(refs) and all(note and note.store_id == own for note in notes):
+            await store.adopt_blobs(refs, now=before)
+
+
+async def _carry_notes(segment: str, store: RawIndex, blobs: Blobs) -> None:
+    """Write notes about bodies of other segments again, before this segment goes."""
+    with suppress(BlobError):
+        alone = await blobs.notes(segment, alone=True)
+        known = await store.known_blobs(sorted({one.sha256 for one in alone}))
+        for one in alone:
+            if one.sha256 in known:
+                await blobs.annotate(one.sha256, one.note)
 
 
 def _batch(waiting: list[Segment], max_bytes: int) -> list[Segment]:

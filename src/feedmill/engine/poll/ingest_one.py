@@ -9,7 +9,7 @@ from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
 from feedmill.engine.poll.refresh import refresh
 from feedmill.engine.run.services import Services
 from feedmill.model.base import Value
-from feedmill.model.feed import Feed, FetchRecord
+from feedmill.model.feed import Feed, FetchNote, FetchRecord
 from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import Added, Change, Changes, Revised
 from feedmill.model.refresh import Refresh
@@ -48,8 +48,6 @@ async def ingest_document(document: RawDocument, feed: Feed, services: Services)
     """Store the entries of a document at hand, as if the feed had just served it."""
     store, now = services.store, services.clock.now()
     digest = sha256(document.body).hexdigest()
-    blob = await keep_raw(document.body, digest, store, services.blobs)
-    read = await read_and_compare(document, feed, store, services.config, now=now)
     fetch = FetchRecord(
         fetch_id=services.clock.new_id(),
         feed_id=feed.id,
@@ -62,6 +60,9 @@ async def ingest_document(document: RawDocument, feed: Feed, services: Services)
         content_type=document.content_type,
         content_length=len(document.body),
     )
+    note = FetchNote(feed_key=feed.feed_key, tags=feed.tags, fetch=fetch)
+    blob = await keep_raw(document.body, digest, store, services.blobs, note)
+    read = await read_and_compare(document, feed, store, services.config, now=now)
     if isinstance(read, NotAFeed):
         failed = replace(fetch, outcome=read.reason, detail=read.detail)
         await store.commit(Refresh(lane=None, feed=feed, fetch=failed, blob=blob))

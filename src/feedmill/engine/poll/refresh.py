@@ -43,7 +43,7 @@ from feedmill.engine.poll.fetch_record import (
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
 from feedmill.engine.run.services import Services
 from feedmill.model.event import NewEvent
-from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane, MoveCandidate
+from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Unchanged, Verdict
 from feedmill.model.refresh import Refresh
 from feedmill.model.schedule import Decision, Outcome, ScheduleState
@@ -118,13 +118,14 @@ async def read_answer(
     late_sec: float = 0.0,
 ) -> Refresh:
     """Everything that follows from an answer that came for the feed; the caller commits it."""
-    digest, blob = await _keep(answer, feed, services)
+    fetch_id = services.clock.new_id()
+    digest, blob = await _keep(answer, feed, services, fetch_id, scheduled_at)
     reading = await _read(answer, digest, feed, services)
     fetch = record_fetch(
         feed,
         answer,
         reading,
-        fetch_id=services.clock.new_id(),
+        fetch_id=fetch_id,
         scheduled_at=scheduled_at,
         body_sha256=digest,
     )
@@ -168,7 +169,7 @@ def redate(result: Refresh, now: datetime, elapsed: timedelta) -> Refresh:
 
 
 async def _keep(
-    answer: Answer, feed: Feed, services: Services
+    answer: Answer, feed: Feed, services: Services, fetch_id: str, scheduled_at: datetime
 ) -> tuple[str | None, BlobRef | None]:
     """Raw before parse, always: durable when this returns. The body before is there already."""
     document = answer.document
@@ -177,8 +178,12 @@ async def _keep(
     digest = sha256(document.body).hexdigest()
     if digest == feed.body_sha256:
         return digest, None
+    fetch = record_fetch(
+        feed, answer, None, fetch_id=fetch_id, scheduled_at=scheduled_at, body_sha256=digest
+    )
+    note = FetchNote(feed_key=feed.feed_key, tags=feed.tags, fetch=fetch)
     with span("keep"):
-        return digest, await keep_raw(document.body, digest, services.store, services.blobs)
+        return digest, await keep_raw(document.body, digest, services.store, services.blobs, note)
 
 
 async def _read(answer: Answer, digest: str | None, feed: Feed, services: Services) -> Reading:

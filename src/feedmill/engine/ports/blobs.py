@@ -6,13 +6,17 @@ from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.feed import BlobRef
-from feedmill.model.storage import BlobProblem, Fate, Segment, StoreIdentity
+from feedmill.model.storage import BlobProblem, Fate, RawNote, Segment, StoreIdentity
 
 
 class Blobs(Protocol):
     """Raw bytes by content: append-only segments, hash-checked on every read (D14)."""
 
-    async def put(self, body: bytes, *, sha256: str) -> BlobRef: ...  # durable when it returns
+    # durable when they return; a note says which fetch brought the body
+    async def put(self, body: bytes, *, sha256: str, note: bytes = b"") -> BlobRef: ...
+    async def annotate(self, sha256: str, note: bytes) -> None: ...  # of a body that is kept
+    async def notes(self, segment: str, *, alone: bool = False) -> tuple[RawNote, ...]: ...
+    def is_noted(self, feed_id: str, sha256: str) -> bool: ...  # lately, by this process
     async def get(self, ref: BlobRef, prefix: bytes | None = None) -> bytes: ...
 
     # housekeeping: re-encode → move the index → sweep the old segment until it is dropped
@@ -65,4 +69,5 @@ class RawIndex(Protocol):
     async def forget_released(self, segments: Sequence[str]) -> None: ...
     async def adopt_blobs(self, refs: Sequence[BlobRef], *, now: datetime) -> int: ...
     async def store_identity(self) -> StoreIdentity: ...
+    async def store_id(self) -> str: ...  # the same id, asked for once
     async def confirm_raw_place(self, place: str) -> None: ...

@@ -21,7 +21,7 @@ from feedmill.adapters.blobs.bucket.address import open_object_store
 from feedmill.adapters.blobs.bucket.bucket import Bucket
 from feedmill.adapters.blobs.bucket.errors import name_taken_error
 from feedmill.adapters.blobs.bucket.upload_batches import UploadBatches
-from feedmill.adapters.blobs.record import ReadAt, RecordGroup
+from feedmill.adapters.blobs.record import Item, ReadAt, RecordGroup
 from feedmill.adapters.blobs.repack import Bodies
 from feedmill.adapters.blobs.segment_source import PACKED_SUFFIX, SegmentSource
 from feedmill.config import BlobsConfig, StoreConfig
@@ -68,10 +68,15 @@ class BucketBlobs(BaseBlobs):
         """The raw store at an address; nothing is asked of it before the first put or get."""
         return cls(open_object_store(url, config), url, clock, store_config, config)
 
-    async def put(self, body: bytes, *, sha256: str) -> BlobRef:
+    async def put(self, body: bytes, *, sha256: str, note: bytes = b"") -> BlobRef:
         """Keep a body; durable and readable from everywhere when this returns."""
         check_sha256(sha256)
-        return await self._batches.put(sha256, body)
+        return await self._batches.put(Item(sha256, body, note))
+
+    async def annotate(self, sha256: str, note: bytes) -> None:
+        """Keep a note about a body that is kept already; durable when this returns."""
+        check_sha256(sha256)
+        await self._batches.put(Item(sha256, None, note))
 
     async def seal(self) -> str | None:
         """Send off what is gathered; the last segment that was made since the last time."""
@@ -95,10 +100,10 @@ class BucketBlobs(BaseBlobs):
         await self._batches.close()
         await self.end_reading()
 
-    def _keep(self, bodies: Sequence[tuple[str, bytes]]) -> list[BlobRef]:
+    def _keep(self, items: Sequence[Item]) -> list[BlobRef]:
         for _ in range(_ATTEMPTS):
             group = RecordGroup(self._clock.new_id())
-            refs = [group.add(sha256, body) for sha256, body in bodies]
+            refs = [group.add(item) for item in items]
             if self._bucket.create(group.segment, group.data()):
                 return refs
         raise name_taken_error(self._place)

@@ -10,13 +10,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import count
 from typing import Final
 
 from feedmill.adapters.blobs.errors import closed_error, too_slow_error
+from feedmill.adapters.blobs.record import Item
 from feedmill.engine.ports.clock import Clock
 from feedmill.model.feed import BlobRef
 
-WriteBatch = Callable[[Sequence[tuple[str, bytes]]], Sequence[BlobRef]]
+WriteBatch = Callable[[Sequence[Item]], Sequence[BlobRef]]
 
 _ON_THEIR_WAY: Final = 4
 _REMEMBERED: Final = 4096
@@ -45,16 +47,18 @@ class UploadBatches:
         self._waiting: dict[str, asyncio.Future[BlobRef]] = {}
         self._kept: OrderedDict[str, tuple[BlobRef, float]] = OrderedDict()
         self._last: str | None = None
+        self._notes = count()
         self._closed = False
 
-    async def put(self, sha256: str, body: bytes) -> BlobRef:
-        """Where the body lies, once it is durable; one that was put just now is not repeated."""
+    async def put(self, item: Item) -> BlobRef:
+        """Where the item lies, once it is durable; a body that was put just now is not repeated."""
         if self._closed:
             raise closed_error()
-        kept = self._known(sha256)
+        key = item.sha256 if item.body is not None else f"{item.sha256}/{next(self._notes)}"
+        kept = self._known(key)
         if kept is not None:
             return kept
-        future = self._waiting.get(sha256) or self._add(sha256, body)
+        future = self._waiting.get(key) or self._add(key, item)
         try:
             async with asyncio.timeout(self._patience_sec):
                 # A caller that gives up does not take the body from others that put the same one.
@@ -94,7 +98,7 @@ class UploadBatches:
         kept = self._kept.get(sha256)
         return kept[0] if kept else None
 
-    def _add(self, sha256: str, body: bytes) -> "asyncio.Future[BlobRef]":
+    def _add(self, key: str, item: Item) -> "asyncio.Future[BlobRef]":
         batch = self._gathering
         if batch is None:
             batch = self._gathering = _Batch()
@@ -102,9 +106,10 @@ class UploadBatches:
             self._carrying.add(task)
             task.add_done_callback(self._carrying.discard)
         future: asyncio.Future[BlobRef] = asyncio.get_running_loop().create_future()
-        self._waiting[sha256] = future
-        batch.bodies.append((sha256, body))
-        batch.size += len(body)
+        self._waiting[key] = future
+        batch.keys.append(key)
+        batch.items.append(item)
+        batch.size += item.size_bytes
         if batch.size >= self._batch_bytes:
             self._send_off()
         return future
@@ -124,26 +129,27 @@ class UploadBatches:
                 self._gathering = None
             loop = asyncio.get_running_loop()
             try:
-                refs = await loop.run_in_executor(self._writers, self._keep, batch.bodies)
+                refs = await loop.run_in_executor(self._writers, self._keep, batch.items)
             except Exception as error:  # noqa: BLE001  # the edge of a task: raised in all that wait
                 self._failed(batch, error)
             else:
-                self._succeeded(refs)
+                self._succeeded(batch, refs)
 
-    def _succeeded(self, refs: Sequence[BlobRef]) -> None:
+    def _succeeded(self, batch: "_Batch", refs: Sequence[BlobRef]) -> None:
         now = self._clock.monotonic()
-        for ref in refs:
-            self._kept[ref.sha256] = (ref, now)
+        for key, ref in zip(batch.keys, refs, strict=True):
+            if key == ref.sha256:
+                self._kept[key] = (ref, now)
             self._last = ref.segment
-            future = self._waiting.pop(ref.sha256)
+            future = self._waiting.pop(key)
             if not future.done():
                 future.set_result(ref)
         while len(self._kept) > _REMEMBERED:
             self._kept.popitem(last=False)
 
     def _failed(self, batch: "_Batch", error: Exception) -> None:
-        for sha256, _ in batch.bodies:
-            future = self._waiting.pop(sha256)
+        for key in batch.keys:
+            future = self._waiting.pop(key)
             if not future.done():
                 future.set_exception(error)
                 future.exception()  # seen, even when everybody who waited has given up
@@ -158,6 +164,7 @@ class _Batch:
     """Bodies that wait for each other."""
 
     def __init__(self) -> None:
-        self.bodies: list[tuple[str, bytes]] = []
+        self.keys: list[str] = []
+        self.items: list[Item] = []
         self.size = 0
         self.leaves = asyncio.Event()

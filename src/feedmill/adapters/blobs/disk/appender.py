@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from feedmill.adapters import durable_files
 from feedmill.adapters.blobs.disk.folder import SegmentFolder, write_all
 from feedmill.adapters.blobs.errors import blob_error
-from feedmill.adapters.blobs.record import RecordGroup
+from feedmill.adapters.blobs.record import Item, RecordGroup
 from feedmill.adapters.failpoints import reach
 from feedmill.engine.ports.clock import Clock
 from feedmill.model.feed import BlobRef
@@ -29,11 +29,11 @@ class Appender:
         self._segment_bytes, self._segment_age_sec = segment_bytes, segment_age_sec
         self._active: _Active | None = None
 
-    def append(self, bodies: Sequence[tuple[str, bytes]]) -> list[BlobRef]:
-        """Where the (sha256, body) pairs lie, durable; a body that lies here already is not repeated."""
+    def append(self, items: Sequence[Item]) -> list[BlobRef]:
+        """Where the items lie, durable; a body that lies here already is not repeated."""
         active = self._active = self._active or self._begin()
         group = RecordGroup(active.name, active.end, active.known)
-        refs = [group.add(sha256, body) for sha256, body in bodies]
+        refs = [group.add(item) for item in items]
         self._write(active, group.data())
         active.end = group.end
         active.known |= group.added

@@ -22,7 +22,7 @@ from feedmill.adapters.blobs.disk.appender import Appender
 from feedmill.adapters.blobs.disk.folder import SegmentFolder
 from feedmill.adapters.blobs.disk.writer_thread import WriterThread
 from feedmill.adapters.blobs.errors import blob_error
-from feedmill.adapters.blobs.record import IntactRecord, iterate_records
+from feedmill.adapters.blobs.record import IntactRecord, Item, iterate_records
 from feedmill.config import StoreConfig
 from feedmill.engine.ports.clock import Clock
 from feedmill.errors import BlobError
@@ -74,10 +74,15 @@ class DiskBlobs(BaseBlobs):
         recovered = await asyncio.to_thread(_prepare, folder)
         return cls(folder, clock, config or StoreConfig(), recovered)
 
-    async def put(self, body: bytes, *, sha256: str) -> BlobRef:
+    async def put(self, body: bytes, *, sha256: str, note: bytes = b"") -> BlobRef:
         """Keep a body; durable when this returns."""
         check_sha256(sha256)
-        return await self._scribe.put(sha256, body)
+        return await self._scribe.put(Item(sha256, body, note))
+
+    async def annotate(self, sha256: str, note: bytes) -> None:
+        """Keep a note about a body that is kept already; durable when this returns."""
+        check_sha256(sha256)
+        await self._scribe.put(Item(sha256, None, note))
 
     async def seal(self) -> str | None:
         """End the segment that this process fills, and say its name."""

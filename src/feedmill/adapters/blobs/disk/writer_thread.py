@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from feedmill.adapters.blobs.disk.appender import Appender
 from feedmill.adapters.blobs.errors import closed_error, too_slow_error
+from feedmill.adapters.blobs.record import Item
 from feedmill.model.feed import BlobRef
 
 T = TypeVar("T")
@@ -21,8 +22,7 @@ APPEND_GROUP_BYTES: Final = 8 * 1024 * 1024
 
 
 class _Put(NamedTuple):
-    sha256: str
-    body: bytes
+    item: Item
     future: "asyncio.Future[Any]"
     loop: asyncio.AbstractEventLoop
 
@@ -45,11 +45,11 @@ class WriterThread:
         self._thread = threading.Thread(target=self._work, name="feedmill-blobs", daemon=True)
         self._thread.start()
 
-    async def put(self, sha256: str, body: bytes) -> BlobRef:
-        """Where the body lies, once it is durable."""
+    async def put(self, item: Item) -> BlobRef:
+        """Where the item lies, once it is durable."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[BlobRef] = loop.create_future()
-        return await self._ask(_Put(sha256, body, future, loop), future)
+        return await self._ask(_Put(item, future, loop), future)
 
     async def seal(self) -> str | None:
         """Seal the active segment, after everything that was put before."""
@@ -93,7 +93,7 @@ class WriterThread:
             job = self._queue.get(timeout=self._appender.seconds_left())
             while True:
                 jobs.append(job)
-                size += len(job.body) if isinstance(job, _Put) else 0
+                size += job.item.size_bytes if isinstance(job, _Put) else 0
                 if size >= APPEND_GROUP_BYTES or job is None:
                     break
                 job = self._queue.get_nowait()
@@ -103,7 +103,7 @@ class WriterThread:
         if not puts:
             return
         try:
-            refs = self._appender.append([(put.sha256, put.body) for put in puts])
+            refs = self._appender.append([put.item for put in puts])
         except Exception as error:  # noqa: BLE001  # the edge of a task: raised in all that wait
             _report([(put, None, error) for put in puts])
         else:

@@ -165,7 +165,7 @@ def feed_of_new(new: NewFeed) -> Feed:
     return Feed(
         id=new.id,
         url=new.url,
-        feed_key=new.url,
+        feed_key=new.feed_key or new.url,
         created_at=new.created_at,
         next_poll_at=new.next_poll_at,
         schedule=new.schedule,

@@ -10,6 +10,7 @@ import pytest
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_until
 
 from feedmill.adapters.blobs.bucket.upload_batches import UploadBatches
+from feedmill.adapters.blobs.record import Item
 from feedmill.adapters.clock import SystemClock
 from feedmill.errors import BlobError
 from feedmill.model.feed import BlobRef
@@ -25,17 +26,19 @@ class Shelf:
         self.fails = False
         self.begun = 0
 
-    def keep(self, bodies: Sequence[tuple[str, bytes]]) -> list[BlobRef]:
+    def keep(self, bodies: Sequence[Item]) -> list[BlobRef]:
         self.begun += 1
         assert self.goes_on.wait(HANG_GUARD_SEC)
         if self.fails:
             reason, message = "unreachable", "nobody there"
             raise BlobError(reason, message)
-        self.batches.append([sha256 for sha256, _ in bodies])
+        self.batches.append([item.sha256 for item in bodies])
         name = f"segment{len(self.batches)}"
         return [
-            BlobRef(sha256=sha, segment=name, offset=0, length=0, coding="raw", raw_length=0)
-            for sha, _ in bodies
+            BlobRef(
+                sha256=item.sha256, segment=name, offset=0, length=0, coding="raw", raw_length=0
+            )
+            for item in bodies
         ]
 
 
@@ -72,7 +75,7 @@ def run(story: Coroutine[Any, Any, None]) -> None:
 
 
 async def put_all(batches: UploadBatches, names: Sequence[str], size: int = 1) -> list[BlobRef]:
-    return list(await asyncio.gather(*(batches.put(name, bytes(size)) for name in names)))
+    return list(await asyncio.gather(*(batches.put(Item(name, bytes(size))) for name in names)))
 
 
 def test_bodies_of_one_moment_make_one_batch() -> None:
@@ -104,7 +107,7 @@ def test_while_all_ways_are_taken_the_next_batch_grows() -> None:
             shelf.goes_on.clear()
             tasks = []
             for number, name in enumerate("abcdefghij"):
-                tasks.append(asyncio.create_task(batches.put(name, b"")))
+                tasks.append(asyncio.create_task(batches.put(Item(name, b""))))
                 await wait_until(lambda n=number: shelf.begun >= min(n + 1, 4), "a batch under way")  # type: ignore[misc]  # a closure over the turn
             shelf.goes_on.set()
             await asyncio.gather(*tasks)
@@ -133,7 +136,7 @@ def test_a_failure_is_told_to_all_of_the_batch_and_to_nobody_else() -> None:
         async with gathering(shelf) as batches:
             shelf.fails = True
             told = await asyncio.gather(
-                *(batches.put(name, b"") for name in "abc"), return_exceptions=True
+                *(batches.put(Item(name, b"")) for name in "abc"), return_exceptions=True
             )
             shelf.fails = False
 
@@ -149,7 +152,7 @@ def test_whoever_gives_up_takes_the_body_from_nobody() -> None:
         shelf = Shelf()
         async with gathering(shelf) as batches:
             shelf.goes_on.clear()
-            one, other = (asyncio.create_task(batches.put("a", b"")) for _ in range(2))
+            one, other = (asyncio.create_task(batches.put(Item("a", b""))) for _ in range(2))
             await asyncio.sleep(0)
             one.cancel()
             shelf.goes_on.set()
@@ -167,7 +170,7 @@ def test_a_failure_after_everybody_has_given_up_is_no_noise() -> None:
         async with gathering(shelf) as batches:
             shelf.fails = True
             shelf.goes_on.clear()
-            task = asyncio.create_task(batches.put("a", b""))
+            task = asyncio.create_task(batches.put(Item("a", b"")))
             await asyncio.sleep(0)
             task.cancel()
             await asyncio.wait([task])
@@ -182,7 +185,7 @@ def test_a_store_that_hangs_is_not_waited_for_for_ever() -> None:
         async with gathering(shelf, patience_sec=0.05) as batches:
             shelf.goes_on.clear()
             with pytest.raises(BlobError) as caught:
-                await batches.put("a", b"")
+                await batches.put(Item("a", b""))
 
             assert caught.value.reason == "too-slow"
 
@@ -207,12 +210,12 @@ def test_closing_sends_off_what_is_gathered() -> None:
     async def story() -> None:
         shelf = Shelf()
         async with gathering(shelf, linger_sec=3600) as batches:
-            task = asyncio.create_task(batches.put("a", b""))
+            task = asyncio.create_task(batches.put(Item("a", b"")))
             await asyncio.sleep(0)
             await batches.close()
 
             assert (await task).segment == "segment1"
-            for late in (batches.put("b", b""), batches.seal()):
+            for late in (batches.put(Item("b", b"")), batches.seal()):
                 with pytest.raises(BlobError, match="closed"):
                     await late
 

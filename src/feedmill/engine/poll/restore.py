@@ -1,0 +1,251 @@
+"""Restores an empty store from the segments of the raw store: feeds, fetches and entries.
+
+Every body has a note about the fetch that brought it. The documents are read again in the order of their fetches,
+through the same comparison and commit as a poll, without a request. Events are not written: whoever
+read the log before had them. Segments of earlier versions have no notes; there a document is restored when
+it names its own address.
+
+A fetch is committed once, so a restore that was killed goes on where it was.
+"""
+# Tested in tests/integration/engine/poll/test_restore.py
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from feedmill.config import Config
+from feedmill.engine.documents.raw_documents import decode_note, load_body
+from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, read_and_compare
+from feedmill.engine.ports.blobs import Blobs
+from feedmill.engine.run.services import Services
+from feedmill.errors import BlobError, ConflictError, NotFoundError
+from feedmill.fetch.guard import check_url
+from feedmill.model.base import Value
+from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord, NewFeed
+from feedmill.model.fetch import RawDocument, Refused
+from feedmill.model.parsed import ParsedFeed
+from feedmill.model.refresh import Refresh
+from feedmill.model.storage import Segment
+from feedmill.parse.document import parse_document
+from feedmill.schedule.interval import initial_state
+
+RESTORE_LEASE: Final = "restore"
+_READ: Final = ("fresh", "ingested")  # outcomes with a document to read
+_FOR: Final = timedelta(days=3650)
+_TICK: Final = timedelta(microseconds=1)
+
+
+class RestoreResult(Value):
+    """What a restore found and wrote."""
+
+    feeds: int = 0
+    fetches: int = 0
+    entries: int = 0  # new ones
+    already: int = 0  # fetches that an interrupted restore had written
+    without_note: int = 0  # documents of an earlier version
+    without_address: int = 0  # of them, documents that do not name their feed: kept, not read
+    unreadable: int = 0  # not a feed any more, or damaged
+
+
+class StoredFetch(NamedTuple):
+    """A fetch that is to be restored: its instant, the body, and the note about it."""
+
+    fetched_at: datetime
+    sha256: str
+    note: FetchNote
+
+
+async def begin_restore(services: Services) -> None:
+    """ConflictError when the store has feeds that no interrupted restore has written."""
+    store, now = services.store, services.clock.now()
+    has_feeds = bool((await store.feeds(limit=1)).items)
+    if has_feeds and await store.take_lease(RESTORE_LEASE, "check", now=now, until=now):
+        message = "the store has feeds already; a restore fills an empty store"
+        hint = "restore into another --home, or into an empty database"
+        raise ConflictError(message, reason="not-empty", hint=hint)
+    await store.take_lease(RESTORE_LEASE, RESTORE_LEASE, now=now, until=now + _FOR)
+
+
+async def stored_fetches(
+    services: Services, *, step: Callable[[], None] = lambda: None
+) -> tuple[list[StoredFetch], RestoreResult]:
+    """Every fetch that the segments tell of, oldest first; and what could not be told."""
+    found: dict[str, StoredFetch] = {}
+    bare: dict[str, tuple[datetime, BlobRef]] = {}
+    noted: set[str] = set()
+    for segment in await services.blobs.segments():
+        if segment.sealed:
+            for note, sha256 in await _notes(segment, services.blobs):
+                found[note.fetch.fetch_id] = StoredFetch(note.fetch.fetched_at, sha256, note)
+                noted.add(sha256)
+            bare |= await _bare(segment, services.blobs)
+        step()
+    left = {sha256: place for sha256, place in bare.items() if sha256 not in noted}
+    result = RestoreResult(without_note=len(left))
+    for sha256, (at, _) in left.items():
+        guessed = await _guess(sha256, at, services)
+        if guessed is None:
+            result = replace(result, without_address=result.without_address + 1)
+        else:
+            found[guessed.fetch.fetch_id] = StoredFetch(at, sha256, guessed)
+    return sorted(found.values(), key=lambda one: (one.fetched_at, one.note.fetch.fetch_id)), result
+
+
+async def restore(
+    fetches: list[StoredFetch],
+    result: RestoreResult,
+    services: Services,
+    *,
+    step: Callable[[], None] = lambda: None,
+) -> RestoreResult:
+    """Read the documents again and commit them, oldest first."""
+    feeds: dict[str, str] = {}  # ids in the notes → ids in this store
+    for one in fetches:
+        result = await _restore_one(one, feeds, result, services)
+        step()
+    await services.store.release_lease(RESTORE_LEASE, RESTORE_LEASE)
+    return replace(result, feeds=len(set(feeds.values())))
+
+
+async def _notes(segment: Segment, blobs: Blobs) -> list[tuple[FetchNote, str]]:
+    try:
+        notes = await blobs.notes(segment.name)
+    except BlobError:  # verify tells about it
+        return []
+    decoded = [(decode_note(one.note), one.sha256) for one in notes]
+    return [(note, sha256) for note, sha256 in decoded if note is not None]
+
+
+async def _bare(segment: Segment, blobs: Blobs) -> dict[str, tuple[datetime, BlobRef]]:
+    """The bodies of a segment, each with an instant: that of the segment, in the order of the bytes."""
+    made = segment.created_at
+    try:
+        refs = await blobs.contents(segment.name)
+    except BlobError:
+        return {}
+    if made is None:
+        return {}
+    return {ref.sha256: (made + at * _TICK, ref) for at, ref in enumerate(refs)}
+
+
+async def _guess(sha256: str, at: datetime, services: Services) -> FetchNote | None:
+    """A note for a document that has none: of the feed that it says it is; None when it does not say."""
+    try:
+        body = await load_body(sha256, services.store, services.blobs)
+    except (BlobError, NotFoundError):
+        return None
+    parsed = parse_document(RawDocument(body=body), services.config.parse)
+    url = _own_address(parsed, services.config) if isinstance(parsed, ParsedFeed) else None
+    if url is None:
+        return None
+    fetch = FetchRecord(
+        fetch_id=f"restored-{sha256[:32]}",
+        feed_id=f"restored:{url}",
+        scheduled_at=at,
+        fetched_at=at,
+        url=url,
+        final_url=url,
+        outcome="fresh",
+        detail="restored from a segment without a note: address and time are a guess",
+        body_sha256=sha256,
+        content_length=len(body),
+    )
+    return FetchNote(feed_key=url, fetch=fetch)
+
+
+def _own_address(parsed: ParsedFeed, config: Config) -> str | None:
+    url = parsed.self_url
+    if not url or isinstance(check_url(url, allow_cidrs=config.fetch.allow_cidrs), Refused):
+        return None
+    return url
+
+
+async def _restore_one(
+    one: StoredFetch, feeds: dict[str, str], result: RestoreResult, services: Services
+) -> RestoreResult:
+    store, fetch = services.store, one.note.fetch
+    feed = await _feed_of(one, feeds, services)
+    if await store.fetch(fetch.fetch_id) is not None:
+        return replace(result, already=result.already + 1)
+    fetch = replace(fetch, feed_id=feed.id, body_sha256=one.sha256)
+    blob = await store.blob(one.sha256)
+    facts: dict[str, object] = {
+        "last_fetch_at": fetch.fetched_at,
+        "last_result": fetch.outcome,
+        "last_status": fetch.http_status,
+        "last_detail": fetch.detail,
+    }
+    try:
+        read = await _read(fetch, feed, services)
+    except (BlobError, NotFoundError):
+        return replace(result, unreadable=result.unreadable + 1)
+    if read is None or isinstance(read, NotAFeed):
+        bare = Refresh(lane=None, feed=replace(feed, **facts), fetch=fetch, blob=blob)
+        await store.commit(bare)
+        unreadable = result.unreadable + isinstance(read, NotAFeed)
+        return replace(result, fetches=result.fetches + 1, unreadable=unreadable)
+    counts, cut = read.changes.summary, read.parsed.truncated
+    facts |= read.facts | {
+        "body_sha256": None if cut else one.sha256,
+        "document_fetch_id": fetch.fetch_id,
+        "last_success_at": fetch.fetched_at,
+        "validators": None,
+    }
+    done = await store.commit(
+        Refresh(
+            lane=None,
+            feed=replace(feed, **facts),
+            fetch=replace(
+                fetch,
+                entries_seen=read.seen,
+                entries_new=counts.added,
+                entries_updated=counts.revised,
+            ),
+            blob=blob,
+            changes=read.changes,
+            removed=read.removed,
+            in_document=not cut,
+        )
+    )
+    if done.duplicate:
+        return replace(result, already=result.already + 1)
+    return replace(result, fetches=result.fetches + 1, entries=result.entries + counts.added)
+
+
+async def _read(
+    fetch: FetchRecord, feed: Feed, services: Services
+) -> ComparedDocument | NotAFeed | None:
+    if fetch.outcome not in _READ or fetch.body_sha256 is None:
+        return None
+    body = await load_body(fetch.body_sha256, services.store, services.blobs)
+    document = RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
+    return await read_and_compare(
+        document, feed, services.store, services.config, now=fetch.fetched_at
+    )
+
+
+async def _feed_of(one: StoredFetch, feeds: dict[str, str], services: Services) -> Feed:
+    """The feed of a fetch: as it is stored, or made with the id, key and tags that it had."""
+    store, note = services.store, one.note
+    known = await store.feed(feeds.get(note.fetch.feed_id, note.fetch.feed_id))
+    if known is None:
+        guessed = note.fetch.feed_id.startswith("restored:")
+        known, _ = await store.add_feed(
+            NewFeed(
+                id=services.clock.new_id() if guessed else note.fetch.feed_id,
+                url=note.fetch.url,
+                created_at=note.fetch.fetched_at,
+                next_poll_at=services.clock.now(),
+                schedule=initial_state(services.config.schedule),
+                tags=note.tags,
+                feed_key=note.feed_key,
+            )
+        )
+    feeds[note.fetch.feed_id] = known.id
+    moved = known.url != note.fetch.url and await store.find_feed((note.fetch.url,)) is None
+    if moved or (note.tags and set(note.tags) != set(known.tags)):
+        known = replace(known, url=note.fetch.url if moved else known.url, tags=note.tags)
+        await store.change_feed(known)
+    return known
