@@ -5,6 +5,7 @@ waits for the answer: no request is made, and polling finds out.
 """
 # Tested in tests/integration/interfaces/rest/
 
+import asyncio
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -72,7 +73,7 @@ async def canonicalize(
 async def import_list(data: bytes, services: Services, *, tags: Sequence[str] = ()) -> Imported:
     """Subscribe to every feed of a list, as listed; a bad address costs that address only."""
     try:
-        outlines = read_list(data)
+        outlines = await asyncio.to_thread(read_list, data)  # megabytes; other requests go on
     except ValueError as problem:
         raise ListError(str(problem)) from problem
     done = await import_outlines(outlines, services, tags=tags, as_is=True)

@@ -19,6 +19,14 @@ from feedmill.parse.xml.tree import read_tree
 _LIMITS: Final = ParseLimits(max_bytes=20 * 1024 * 1024)
 _LIST_KEYS: Final = ("feeds", "seeds", "items", "subscriptions")
 _MOST_FOLDERS: Final = 8  # of one feed; deeper ones add nothing that a person would look for
+_MOST_TAGS: Final = 50  # of one feed
+_MOST_OUTLINES: Final = 200_000
+# Attributes are asked for by name, in the spellings that programs write: to go through all of an element's is
+# quadratic in their number.
+_SPELLINGS: Final = {
+    name: (name, name.lower(), name.upper(), name.capitalize(), name.replace("Url", "URL"))
+    for name in ("xmlUrl", "htmlUrl", "title", "text", "category")
+}
 
 
 class Outline(Value):
@@ -44,6 +52,9 @@ def read_list(data: bytes) -> list[Outline]:
         found = _lines(utf8)
     if not found:
         message = "no feed address is in it"
+        raise ValueError(message)
+    if len(found) > _MOST_OUTLINES:
+        message = f"it has {len(found):,} feeds, and {_MOST_OUTLINES:,} are the most; split it"
         raise ValueError(message)
     return _merged(found)
 
@@ -77,7 +88,7 @@ def _merged(found: list[Outline]) -> list[Outline]:
     merged: dict[str, Outline] = {}
     for outline in found:
         first = merged.setdefault(outline.url, outline)
-        tags = tuple(dict.fromkeys((*first.tags, *outline.tags)))
+        tags = tuple(dict.fromkeys((*first.tags, *outline.tags)))[:_MOST_TAGS]
         merged[outline.url] = replace(first, title=first.title or outline.title, tags=tags)
     return list(merged.values())
 
@@ -98,15 +109,23 @@ def _opml(utf8: bytes) -> list[Outline]:
 
 def _walk(element: Any, folders: tuple[str, ...], found: list[Outline]) -> None:  # noqa: ANN401
     for child in element:
-        facts = {str(key).lower(): str(value).strip() for key, value in child.attrib.items()}
-        url = facts.get("xmlurl")
-        name = facts.get("title") or facts.get("text")
+        url = _attribute(child, "xmlUrl")
+        name = _attribute(child, "title") or _attribute(child, "text")
         if url:
-            tags = [*folders, *(facts.get("category") or "").split(",")]
+            category = _attribute(child, "category") or ""
+            tags = [*folders, *category.split(",", _MOST_TAGS)[:_MOST_TAGS]]
             clean = tuple(dict.fromkeys(tag.strip(" /") for tag in tags if tag.strip(" /")))
-            found.append(Outline(url=url, title=name, site=facts.get("htmlurl"), tags=clean))
+            site = _attribute(child, "htmlUrl")
+            found.append(Outline(url=url, title=name, site=site, tags=clean))
         deeper = (*folders, name) if name and not url and len(folders) < _MOST_FOLDERS else folders
         _walk(child, deeper, found)
+
+
+def _attribute(element: Any, name: str) -> str | None:  # noqa: ANN401  # lxml's
+    for spelling in _SPELLINGS[name]:
+        if (value := element.get(spelling)) is not None:
+            return str(value).strip()
+    return None
 
 
 def _json(utf8: bytes) -> list[Outline]:

@@ -80,6 +80,30 @@ def test_folders_nested_a_hundred_thousand_deep_cost_nothing_but_themselves() ->
     assert [outline.url for outline in found] == [ONE]
 
 
+def test_attributes_that_no_list_has_are_not_looked_at() -> None:
+    """To go through 100,000 attributes of an element, lxml looks at each of them 100,000 times."""
+    unknown = " ".join(f'a{number}="x"' for number in range(100_000))
+
+    assert read_list(opml(f"<outline {unknown} xmlUrl='{ONE}' title='One'/>")) == [
+        Outline(url=ONE, title="One")
+    ]
+
+
+def test_only_so_many_tags_are_kept_of_a_feed_that_is_listed_again_and_again() -> None:
+    listed = "".join(f"<outline xmlUrl='{ONE}' category='{n}'/>" for n in range(5_000))
+    crowded = ",".join(map(str, range(100_000)))
+
+    (again,) = read_list(opml(listed))
+    (many,) = read_list(opml(f"<outline xmlUrl='{ONE}' category='{crowded}'/>"))
+
+    assert len(again.tags) == len(many.tags) == 50
+
+
+def test_list_of_too_many_feeds_is_refused() -> None:
+    with pytest.raises(ValueError, match="split it"):
+        read_list(b"\n".join(b"http://a.example/%d" % number for number in range(200_001)))
+
+
 def test_only_so_many_folders_become_tags() -> None:
     nested = "".join(f"<outline text='f{n}'>" for n in range(50))
 
