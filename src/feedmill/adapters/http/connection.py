@@ -72,7 +72,9 @@ class Connections:
         trace = current_trace()
         try:
             handle.prepare(request, transfer, sessions)
-            self._stall_watch.start_watching(transfer, limits, partial(self._loop.end, handle.curl))
+            self._stall_watch.start_watching(
+                transfer, limits, partial(self._loop.end, handle.curl), handle.received_octets
+            )
             began_ns = 0 if trace is None else time.perf_counter_ns()
             ended = await self._loop.perform(handle.curl)
             if trace is not None:

@@ -10,6 +10,8 @@ resolving form.
 
 import os
 import socket
+import struct
+import sys
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +30,11 @@ from feedmill.model.fetch import Headers
 _DISALLOW_USERNAME_IN_URL = 278
 _SUPPRESS_CONNECT_HEADERS = 265
 
+
+# The last field that is read of Linux's struct tcp_info: tcpi_bytes_received.
+_TCP_INFO: int | None = getattr(socket, "TCP_INFO", None) if sys.platform == "linux" else None
+_TCP_INFO_BYTES = 136
+_RECEIVED = struct.Struct("=Q")
 
 _DEFAULT_PORTS = {"http": 80, "https": 443, "socks4a": 1080, "socks5h": 1080}
 
@@ -86,6 +93,7 @@ class CurlHandle:
         self._request: CurlRequest | None = None
         self._transfer: ResponseBuffer | None = None
         self._set: dict[int, object] = {}
+        self._octets_before: int | None = None  # of the socket, for other requests
         self._posts = False  # it was last made ready for a POST
         self._sessions: pycurl.CurlShare | None = None
         for option, value in _FIXED:
@@ -102,7 +110,7 @@ class CurlHandle:
     ) -> None:
         """Make ready for this request."""
         self._request, self._transfer, self.refused = request, transfer, ""
-        self.is_too_late = False
+        self.is_too_late, self._octets_before = False, None
         curl = self.curl
         curl.setopt(pycurl.URL, request.url)
         curl.setopt(pycurl.HTTPHEADER, _lines(request.headers, posts=request.body is not None))
@@ -114,6 +122,26 @@ class CurlHandle:
         self._aim_at(request.addresses, request.proxy)
         if sessions is not None and sessions is not self._sessions:
             self._share(sessions)
+
+    def received_octets(self) -> int:
+        """What the socket of the transfer has received for it, as the system counts; 0: unknown.
+
+        On a connection that served others before, it is counted from the first look on.
+        """
+        descriptor = int(self.curl.getinfo(pycurl.ACTIVESOCKET))
+        if descriptor < 0 or _TCP_INFO is None:
+            return 0
+        try:
+            with socket.socket(fileno=os.dup(descriptor)) as same:
+                info = same.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _TCP_INFO_BYTES)
+        except OSError:
+            return 0
+        found: int = _RECEIVED.unpack_from(info, _TCP_INFO_BYTES - _RECEIVED.size)[0]
+        if self._octets_before is None:
+            is_kept = not self.curl.getinfo(pycurl.NUM_CONNECTS)
+            known = 0 if self._transfer is None else self._transfer.received
+            self._octets_before = max(0, found - known) if is_kept else 0
+        return found - self._octets_before
 
     def reset(self) -> None:
         """Let go of the last transfer, so that an idle handle holds no body."""

@@ -17,7 +17,11 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _STATUS_LINE = re.compile(rb"HTTP/[0-9.]+ +([1-9][0-9][0-9])")
 _NO_BODY = frozenset({204, 304})  # their Content-Length speaks of another answer
 _REDIRECT_BODY_BYTES = 65_536  # read for the sake of the connection, worth no more than that
+_FRAMING = 1.25  # of the limit: for TLS records and chunk sizes
 _STOP = -1  # tells libcurl to end the transfer
+_LEAST_CHUNK_BYTES = (
+    64  # what a call of libcurl counts for at least: a body may come octet by octet
+)
 
 
 class BufferedResponse(Value):
@@ -43,6 +47,7 @@ class ResponseBuffer:
         self._header_bytes = 0
         self._max_wire_bytes = limits.max_wire_bytes
         self._wire_length = 0
+        self._small_bytes = 0  # what small chunks count for beyond their length
         self._decoder: BodyDecoder | None = None
         self._headers: Headers = ()
         self._status: int | None = None
@@ -83,6 +88,11 @@ class ResponseBuffer:
             self._capped = True
             chunk = chunk[:left]
         self._wire_length += len(chunk)
+        if len(chunk) < _LEAST_CHUNK_BYTES:
+            self._small_bytes += _LEAST_CHUNK_BYTES - len(chunk)
+            self._capped = self._capped or self._wire_length + self._small_bytes > (
+                self._max_wire_bytes
+            )
         decoder = self._decoder
         if decoder is None:
             decoder = self._decoder = self._new_decoder()
@@ -93,6 +103,17 @@ class ResponseBuffer:
             return _STOP
         self._capped = self._capped or not wanted
         return _STOP if self._capped else None
+
+    def count_socket(self, octets: int) -> bool:
+        """False when the socket has received more than a body within its limit can explain.
+
+        `octets` is the system's own count: chunk extensions and other framing reach no callback.
+        """
+        allowed = self._max_wire_bytes + self._limits.max_header_bytes
+        if octets <= allowed * _FRAMING:
+            return True
+        self._capped = True
+        return False
 
     def answer(
         self,

@@ -1,4 +1,4 @@
-"""Ends stalled transfers: servers that are silent or below the minimum throughput.
+"""Ends stalled transfers: servers that are silent, below the minimum throughput, or send framing without end.
 
 libcurl's own low-speed limit is an average that can be kept happy; this one is a window. One
 round over all transfers per interval costs less than a timer for each.
@@ -22,14 +22,21 @@ class _Watched:
         "heard_at",
         "heard_bytes",
         "limits",
+        "octets",
         "transfer",
         "window_at",
         "window_bytes",
     )
 
     def __init__(
-        self, transfer: ResponseBuffer, limits: FetchLimits, end: Callable[[], None], now: float
+        self,
+        transfer: ResponseBuffer,
+        limits: FetchLimits,
+        end: Callable[[], None],
+        octets: Callable[[], int],
+        now: float,
     ) -> None:
+        self.octets = octets
         self.transfer = transfer
         self.limits = limits
         self.end = end
@@ -51,10 +58,15 @@ class StallWatch:
         self._interval_sec = 1.0
 
     def start_watching(
-        self, transfer: ResponseBuffer, limits: FetchLimits, end: Callable[[], None]
+        self,
+        transfer: ResponseBuffer,
+        limits: FetchLimits,
+        end: Callable[[], None],
+        octets: Callable[[], int] = lambda: 0,
     ) -> None:
+        """Watch a transfer; `end` ends it, `octets` is what its socket has received so far."""
         now = self._clock.monotonic()
-        self._watched[transfer] = _Watched(transfer, limits, end, now)
+        self._watched[transfer] = _Watched(transfer, limits, end, octets, now)
         shortest = min(self._read_timeout_sec, limits.min_throughput_window_sec)
         interval_sec = min(1.0, shortest / _ROUNDS_PER_LIMIT)
         if self._next_check is None or interval_sec < self._interval_sec:
@@ -90,6 +102,10 @@ class StallWatch:
 
     def _check(self, watched: _Watched, now: float, late_sec: float) -> None:
         received = watched.transfer.received
+        if watched.transfer.has_header and not watched.transfer.count_socket(watched.octets()):
+            self._watched.pop(watched.transfer, None)
+            watched.end()
+            return
         watched.heard_at += late_sec
         if watched.window_at is not None:
             watched.window_at += late_sec

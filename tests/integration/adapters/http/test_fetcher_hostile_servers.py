@@ -225,6 +225,51 @@ def test_endless_chunks_end_at_the_wire_limit_to_the_octet() -> None:
     run(story)
 
 
+def test_body_that_comes_octet_by_octet_is_one_buffer_and_ends_early() -> None:
+    async def script(line: Line) -> None:
+        await line.hear()
+        await line.say(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+        while True:
+            await line.say(b"1\r\nz\r\n" * 10_000)
+
+    async def story() -> None:
+        async with serving(script) as server, fetching() as fetcher:
+            response = await get(fetcher, server.url(), max_wire_bytes=1_000_000)
+
+        assert response.capped
+        assert response.wire_length == len(response.body)
+        assert 15_000 < len(response.body) < 16_000  # every chunk counts 64 octets
+
+    run(story)
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["new connection", "kept connection"])
+def test_chunk_extensions_without_end_are_counted_as_the_socket_counts(*, kept: bool) -> None:
+    sent = 0
+
+    async def script(line: Line) -> None:
+        nonlocal sent
+        await line.hear()
+        if kept:
+            await line.say(OK + b"Content-Length: 2\r\n\r\nok")
+            await line.hear()
+        await line.say(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+        while True:
+            await line.say((b"1;" + b"e" * 15_000 + b"\r\nz\r\n") * 10)
+            sent += 150_000
+
+    async def story() -> None:
+        async with serving(script) as server, fetching(read_timeout_ms=500) as fetcher:
+            if kept:
+                await get(fetcher, server.url())
+            response = await get(fetcher, server.url(), max_wire_bytes=100_000)
+
+        assert response.capped
+        assert len(response.body) < sent / 1_000
+
+    run(story)
+
+
 def test_a_length_beyond_the_limit_is_not_even_begun() -> None:
     said = OK + b"Content-Length: 5000000\r\n\r\n" + b"q" * 10_000
 
