@@ -115,7 +115,10 @@ class FetchConfig(Value):
     max_idle_connections: int = 256  # kept for reuse, over all hosts; an idle TLS one has 128 KB
     tls_sessions: int = 4_096  # hosts whose TLS session is kept for resumption
     dns_timeout_ms: int = 5_000
-    dns_cache_sec: float = 300.0  # the system's resolver does not tell how long an answer holds
+    dns_resolver: Literal["c-ares", "system"] = "c-ares"
+    dns_cache_sec: float = (
+        300.0  # at most; the system's resolver does not tell how long an answer holds
+    )
     dns_cache_hosts: int = 10_000
     ca_file: str | None = None  # PEM; None: the machine's own trust store
     allow_cidrs: tuple[

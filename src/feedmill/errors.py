@@ -43,6 +43,7 @@ reason (`Unreadable`, `Refused`, `Failed`).
 # Tested in tests/unit/interfaces/grpc/test_errors.py
 
 from collections.abc import Sequence
+from typing import Final
 
 
 class FeedmillError(Exception):
@@ -224,6 +225,9 @@ class ConfigError(FeedmillError):
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
         super().__init__("; ".join(self.mistakes))
+
+
+DAMAGED_ROW: Final = "damaged-row"  # of a StoreError: one row cannot be read, others can
 
 
 class StoreError(FeedmillError):

@@ -205,6 +205,16 @@ def _without_www(host: str) -> str:
     return host
 
 
+def registrable_domain(host: str) -> str:
+    """The part of a host that somebody registered, by its labels: `feeds.example.co.uk` is of example.co.uk.
+
+    Without a list of public suffixes it errs on the side of a shorter name.
+    """
+    labels = host.lower().removesuffix(".").split(".")
+    pair = ".".join(labels[-2:])
+    return pair if _is_registrable(pair) else ".".join(labels[-3:])
+
+
 def _is_registrable(host: str) -> bool:
     labels = host.removesuffix(".").split(".")
     if len(labels) < 2 or not all(labels):

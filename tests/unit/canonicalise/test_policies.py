@@ -8,6 +8,7 @@ from feedmill.canonicalise.policies import (
     FeedVariant,
     canonical_link,
     feed_variants,
+    registrable_domain,
 )
 from feedmill.canonicalise.urls import tidy_path
 from feedmill.errors import UnknownPolicyError
@@ -203,3 +204,16 @@ def test_a_list_of_ones_own_decides_stripping_and_score() -> None:
 
 def test_what_is_no_url_has_no_variants() -> None:
     assert feed_variants("javascript:alert(1)") == ()
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("feeds.example.com", "example.com"),
+        ("a.b.example.co.uk.", "example.co.uk"),
+        ("EXAMPLE.com", "example.com"),
+        ("localhost", "localhost"),
+    ],
+)
+def test_registrable_domain_of_a_host(host: str, domain: str) -> None:
+    assert registrable_domain(host) == domain

@@ -10,7 +10,7 @@ import msgspec
 
 from feedmill.adapters.http.connection import Connections
 from feedmill.adapters.http.curl_handle import CurlRequest, Proxy, read_proxy
-from feedmill.adapters.http.resolver import AddressCheck, Resolver, SystemResolver
+from feedmill.adapters.http.resolver import AddressCheck, AsyncResolver, Resolver, SystemResolver
 from feedmill.adapters.http.response_buffer import REDIRECTS, BufferedResponse
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
@@ -56,7 +56,7 @@ class CurlFetcher:
     ) -> None:
         self._config = config
         self._clock = clock
-        self._resolver = resolver or _system_resolver(config, clock)
+        self._resolver = resolver or _new_resolver(config, clock)
         self._address_check = AddressCheck(self._resolver, config.allow_cidrs)
         self._wires = Connections(config, clock)
         self._closed = False
@@ -224,8 +224,9 @@ def _response(
     )
 
 
-def _system_resolver(config: FetchConfig, clock: Clock) -> SystemResolver:
-    return SystemResolver(
+def _new_resolver(config: FetchConfig, clock: Clock) -> Resolver:
+    kind = AsyncResolver if config.dns_resolver == "c-ares" else SystemResolver
+    return kind(
         clock,
         timeout_sec=config.dns_timeout_ms / 1000,
         cache_sec=config.dns_cache_sec,

@@ -1,7 +1,6 @@
-"""DNS resolver: the system's own, off the event loop, with a bounded cache.
+"""DNS resolvers: c-ares on the event loop, or the system's own in threads; with a bounded cache.
 
-The system's answer carries no lifetime, so ours is a setting. Whatever comes out of here is
-shown to the guard and pinned: libcurl itself never resolves a name.
+Whatever comes out of here is shown to the guard and pinned: libcurl itself never resolves a name.
 
 `AddressCheck` checks where a request may go: the guard on the URL, then on every address of its host.
 """
@@ -11,14 +10,17 @@ import contextlib
 import socket
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Protocol
+from typing import NamedTuple, Protocol
+from weakref import WeakValueDictionary
 
+import aiodns
 import msgspec
 
 from feedmill.adapters.http.response_buffer import BufferedResponse
+from feedmill.canonicalise.policies import registrable_domain
 from feedmill.engine.ports.clock import Clock
 from feedmill.fetch.guard import check_url
 from feedmill.fetch.public_addresses import check_address
@@ -26,8 +28,15 @@ from feedmill.model.fetch import Allowed, Refused
 
 LookupHost = Callable[[str], tuple[str, ...]]
 
+_SLOTS = 512  # questions under way
+_SLOTS_PER_DOMAIN = (
+    16  # of them about names of one registrable domain: its name server may be silent
+)
 _THREADS = 32
 _FAILURE_SEC = 10.0  # a name that failed is not asked for again at once
+_LEAST_TTL_SEC = 5.0  # some servers say 0
+_STALE_SEC = 3_600.0  # how long an old answer may stand in
+_STALE_WAIT_SEC = 0.5  # before it does
 
 
 # The guard is pure: what it said about a feed's URL it will say at the next poll.
@@ -84,8 +93,137 @@ class AddressCheck:
         return next(refusals, None) or msgspec.structs.replace(verdict, addresses=addresses)
 
 
-class SystemResolver:
-    """The machine's own resolver, asked once per host and lifetime however many callers wait."""
+class Found(NamedTuple):
+    """What a name server said: addresses, best first, and how long they hold; None: it does not say."""
+
+    addresses: tuple[str, ...]
+    ttl_sec: float | None = None
+
+
+class CachedResolver:
+    """Asks for a host once per lifetime, however many callers wait; limits what one domain can hold up.
+
+    An answer that is too old is asked for again; if that takes long, the old one serves meanwhile.
+    """
+
+    def __init__(
+        self, clock: Clock, *, timeout_sec: float, cache_sec: float, cache_hosts: int
+    ) -> None:
+        self._clock = clock
+        self._timeout_sec = timeout_sec
+        self._cache_sec = cache_sec
+        self._cache_hosts = cache_hosts
+        self._known: OrderedDict[str, tuple[float, tuple[str, ...]]] = OrderedDict()
+        self._asked: dict[str, asyncio.Task[tuple[str, ...]]] = {}
+        self._slots = asyncio.Semaphore(_SLOTS)
+        self._domains: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def resolve(self, host: str) -> tuple[str, ...]:
+        if (literal := _as_literal(host)) is not None:
+            return (literal,)
+        until, addresses = self._known.get(host, (0.0, ()))
+        now = self._clock.monotonic()
+        if host in self._known and until > now:
+            return addresses
+        if now >= until + _STALE_SEC:
+            addresses = ()
+        wait_sec = min(self._timeout_sec, _STALE_WAIT_SEC) if addresses else self._timeout_sec
+        try:
+            # Shielded: a caller that gives up leaves the lookup to the others that wait for it.
+            return await asyncio.wait_for(asyncio.shield(self._ask(host)), wait_sec) or addresses
+        except TimeoutError:
+            return addresses
+
+    async def close(self) -> None:
+        """End the open questions."""
+        asked = list(self._asked.values())
+        for task in asked:
+            task.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+
+    def _ask(self, host: str) -> asyncio.Task[tuple[str, ...]]:
+        asked = self._asked.get(host)
+        if asked is None:
+            asked = asyncio.get_running_loop().create_task(self._look_up(host))
+            self._asked[host] = asked
+        return asked
+
+    async def _look_up(self, host: str) -> tuple[str, ...]:
+        try:
+            async with self._slot_of_domain(host), self._slots:
+                found = await self._query(host)
+            self._remember(host, found)
+            return found.addresses
+        finally:
+            self._asked.pop(host, None)
+
+    def _slot_of_domain(self, host: str) -> asyncio.Semaphore:
+        domain = registrable_domain(host)
+        return self._domains.setdefault(domain, asyncio.Semaphore(_SLOTS_PER_DOMAIN))
+
+    async def _query(self, host: str) -> Found:
+        """Ask a name server, within `timeout_sec`; no addresses when there is no answer."""
+        raise NotImplementedError
+
+    def _remember(self, host: str, found: Found) -> None:
+        now, known = self._clock.monotonic(), self._known.get(host)
+        if found.addresses:
+            ttl_sec = self._cache_sec if found.ttl_sec is None else found.ttl_sec
+            until = now + min(max(ttl_sec, _LEAST_TTL_SEC), self._cache_sec)
+        elif known is not None and known[1] and now < known[0] + _STALE_SEC:
+            return  # what was true an hour ago is a better guess than nothing
+        else:
+            until = now + min(self._cache_sec, _FAILURE_SEC)
+        self._known[host] = (until, found.addresses)
+        self._known.move_to_end(host)
+        while len(self._known) > self._cache_hosts:
+            self._known.popitem(last=False)
+
+
+class AsyncResolver(CachedResolver):
+    """c-ares: no thread waits for a silent name server, and its answers say how long they hold.
+
+    It reads /etc/resolv.conf and /etc/hosts, and no other source of nsswitch.conf.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        timeout_sec: float,
+        cache_sec: float,
+        cache_hosts: int,
+        servers: Sequence[str] | None = None,
+    ) -> None:
+        """`servers` are asked instead of those of the machine: 192.0.2.1 or 192.0.2.1:5353."""
+        super().__init__(
+            clock, timeout_sec=timeout_sec, cache_sec=cache_sec, cache_hosts=cache_hosts
+        )
+        self._servers = servers
+        self._channel: aiodns.DNSResolver | None = None
+
+    async def close(self) -> None:
+        """End the open questions and the channel."""
+        await super().close()
+        if self._channel is not None:
+            await self._channel.close()
+
+    async def _query(self, host: str) -> Found:
+        if self._channel is None:
+            self._channel = aiodns.DNSResolver(
+                self._servers, timeout=self._timeout_sec / 2, tries=2
+            )
+        try:
+            async with asyncio.timeout(self._timeout_sec):
+                found = await self._channel.getaddrinfo(host, type=socket.SOCK_STREAM)
+        except (aiodns.error.DNSError, TimeoutError, UnicodeError, ValueError):
+            return Found(())
+        addresses = tuple(dict.fromkeys(_text_of(node.addr[0]) for node in found.nodes))
+        return Found(addresses, min((float(node.ttl) for node in found.nodes), default=None))
+
+
+class SystemResolver(CachedResolver):
+    """The machine's own resolver, in threads; it does not tell how long an answer holds."""
 
     def __init__(
         self,
@@ -96,56 +234,18 @@ class SystemResolver:
         cache_hosts: int,
         lookup: LookupHost | None = None,
     ) -> None:
-        self._clock = clock
-        self._timeout_sec = timeout_sec
-        self._cache_sec = cache_sec
-        self._cache_hosts = cache_hosts
+        super().__init__(
+            clock, timeout_sec=timeout_sec, cache_sec=cache_sec, cache_hosts=cache_hosts
+        )
+        self._slots = asyncio.Semaphore(_THREADS)
         self._lookup = lookup or look_up_host
-        self._known: OrderedDict[str, tuple[float, tuple[str, ...]]] = OrderedDict()
-        self._asked: dict[str, asyncio.Task[tuple[str, ...]]] = {}
-        self._threads = asyncio.Semaphore(_THREADS)
 
-    async def resolve(self, host: str) -> tuple[str, ...]:
-        if (literal := _as_literal(host)) is not None:
-            return (literal,)
-        known = self._known.get(host)
-        if known is not None and known[0] > self._clock.monotonic():
-            return known[1]
-        return await self._ask(host)
+    async def _query(self, host: str) -> Found:
+        return Found(await _in_thread(self._lookup, host))
 
-    async def close(self) -> None:
-        """End the open questions; threads that still wait for a name server end with it."""
-        asked = list(self._asked.values())
-        for task in asked:
-            task.cancel()
-        await asyncio.gather(*asked, return_exceptions=True)
 
-    async def _ask(self, host: str) -> tuple[str, ...]:
-        asked = self._asked.get(host)
-        if asked is None:
-            asked = asyncio.get_running_loop().create_task(self._look_up(host))
-            self._asked[host] = asked
-        try:
-            # Shielded: a caller that gives up leaves the lookup to the others that wait for it.
-            return await asyncio.wait_for(asyncio.shield(asked), self._timeout_sec)
-        except TimeoutError:
-            return ()
-
-    async def _look_up(self, host: str) -> tuple[str, ...]:
-        try:
-            async with self._threads:
-                addresses = await _in_thread(self._lookup, host)
-            self._remember(host, addresses)
-            return addresses
-        finally:
-            self._asked.pop(host, None)
-
-    def _remember(self, host: str, addresses: tuple[str, ...]) -> None:
-        lifetime = self._cache_sec if addresses else min(self._cache_sec, _FAILURE_SEC)
-        self._known[host] = (self._clock.monotonic() + lifetime, addresses)
-        self._known.move_to_end(host)
-        while len(self._known) > self._cache_hosts:
-            self._known.popitem(last=False)
+def _text_of(address: bytes | str) -> str:
+    return address.decode("ascii") if isinstance(address, bytes) else address
 
 
 def look_up_host(host: str) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ from feedmill.engine.run.lane_lease import LaneLease
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import retry
 from feedmill.engine.run.services import Services
-from feedmill.errors import FeedmillError, NotSentError
+from feedmill.errors import DAMAGED_ROW, FeedmillError, NotSentError
 from feedmill.model.feed import Claim, Feed, HostPace
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.schedule import Outcome
@@ -114,8 +114,8 @@ class LaneWorker:
     async def _refresh(self, feed: Feed, scheduled_at: datetime) -> bool:
         """One refresh, committed; False when the lane has to pause or its lease is lost.
 
-        A bug of our own costs this run of this feed and nothing else: its next run was
-        stored with the claim. Only a store or a disk error ends the work.
+        A bug of our own, or a damaged row, costs this run of this feed and nothing else: its next run
+        was stored with the claim. Only a store or a disk error ends the work.
         """
         began = self.services.clock.monotonic()
         try:
@@ -138,7 +138,7 @@ class LaneWorker:
             self.lifecycle.on_lease_lost(self.claim.lane.key)
             return False
         except FeedmillError as problem:
-            if problem.reason != FeedmillError.reason:
+            if problem.reason not in (FeedmillError.reason, DAMAGED_ROW):
                 raise
             self._on_crash(feed, problem)
         except Exception as problem:  # noqa: BLE001  # the edge of the task: logged, counted, survived

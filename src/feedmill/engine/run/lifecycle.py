@@ -44,6 +44,7 @@ class Lifecycle:
         self.lease_lost_listeners = lease_lost_listeners
         self.job_crash_listeners: tuple[JobCrashListener, ...] = ()
         self.lanes = 0  # at work at the moment
+        self.crashes = 0  # polls that failed for reasons of our own
         self._stopping = False
         self._stopped: asyncio.Future[None] | None = None
 
@@ -97,7 +98,8 @@ class Lifecycle:
             listener(lane)
 
     def on_crash(self, feed: Feed, problem: Exception) -> None:
-        """Report a bug of our own; the feed keeps its next run and the others go on."""
+        """Report a bug of our own, or a damaged row; the feed keeps its next run and the others go on."""
+        self.crashes += 1
         for listener in self.crash_listeners:
             listener(feed, problem)
 

@@ -71,13 +71,11 @@ class RefreshReport:
     def crashed(self, feed: Feed, problem: Exception) -> None:
         """A bug of our own: the line carries the traceback and the feed, nothing of its content."""
         self.metrics.surprises.inc()
-        self.log.error(
-            "surprised",
-            feed_id=feed.id,
-            url=printable_url(feed.url),
-            exc_info=problem,
-            op="refresh",
-        )
+        facts = {"feed_id": feed.id, "url": printable_url(feed.url), "op": "refresh"}
+        if isinstance(problem, FeedmillError):  # its message says it all
+            self.log.error("surprised", reason=problem.reason, detail=str(problem), **facts)
+            return
+        self.log.error("surprised", exc_info=problem, **facts)
 
     def store_failed(self, op: str, problem: FeedmillError | None, wait_sec: float) -> None:
         """A store or a disk that fails, or works again: one line."""

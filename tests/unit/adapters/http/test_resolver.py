@@ -6,10 +6,18 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+from tests.support.name_server import NameServer, name_server
 from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.resolver import SystemResolver, _settle, look_up_host
+from feedmill.adapters.http.resolver import (
+    AsyncResolver,
+    CachedResolver,
+    Found,
+    SystemResolver,
+    _settle,
+    look_up_host,
+)
 
 
 class StandingClock(SystemClock):
@@ -165,3 +173,137 @@ def test_the_systems_resolver_knows_this_machine_and_no_nonsense() -> None:
     assert "127.0.0.1" in look_up_host("localhost")
     assert look_up_host("a" * 300 + ".example") == ()
     assert look_up_host("name.invalid") == ()
+
+
+def _asking(
+    server: NameServer, clock: StandingClock | None = None, **settings: Any
+) -> AsyncResolver:
+    values: dict[str, Any] = {
+        "timeout_sec": HANG_GUARD_SEC,
+        "cache_sec": 300,
+        "cache_hosts": 1_000,
+        **settings,
+    }
+    return AsyncResolver(clock or StandingClock(), servers=[server.address], **values)
+
+
+def test_names_of_a_silent_domain_hold_up_no_other() -> None:
+    """300 names behind one silent name server, and good hosts beside them."""
+
+    async def story() -> None:
+        async with name_server(lambda name: name.endswith("silent.example")) as server:
+            resolver = _asking(server)
+            silent = [
+                asyncio.create_task(resolver.resolve(f"n{number}.silent.example"))
+                for number in range(300)
+            ]
+            await asyncio.sleep(0)
+
+            good = [await resolver.resolve(f"good{number}.example") for number in range(8)]
+
+            assert good == [("192.0.2.7",)] * 8
+            assert not any(task.done() for task in silent)
+            names = {name for name in server.asked if name.endswith("silent.example")}
+            assert len(names) <= 16
+            for task in silent:
+                task.cancel()
+            await resolver.close()
+
+    run(story)
+
+
+def test_name_without_an_answer_is_given_up_and_not_asked_for_again_at_once() -> None:
+    async def story() -> None:
+        async with name_server(lambda _: True) as server:
+            resolver = _asking(server, timeout_sec=0.2)
+
+            first = await resolver.resolve("silent.example")
+            await asyncio.gather(*resolver._asked.values())
+            asked = len(server.asked)
+            again = await resolver.resolve("silent.example")
+
+            assert (first, again) == ((), ())
+            assert len(server.asked) == asked
+            await resolver.close()
+
+    run(story)
+
+
+class Scripted(CachedResolver):
+    """A resolver whose name server says what the test wants; c-ares has a cache of its own."""
+
+    found = Found(("192.0.2.7",))
+    asked = 0
+
+    async def _query(self, _: str) -> Found:
+        self.asked += 1
+        return self.found
+
+
+def _scripted(clock: StandingClock) -> Scripted:
+    return Scripted(clock, timeout_sec=HANG_GUARD_SEC, cache_sec=300, cache_hosts=10)
+
+
+@pytest.mark.parametrize(
+    ("ttl_sec", "holds_sec"),
+    [(60, 60), (0, 5), (86_400, 300), (None, 300)],
+    ids=["as said", "0", "a day", "unknown"],
+)
+def test_answer_is_kept_as_long_as_its_ttl_within_bounds(
+    ttl_sec: float | None, holds_sec: float
+) -> None:
+    async def story() -> None:
+        clock = StandingClock()
+        resolver = _scripted(clock)
+        resolver.found = Found(("192.0.2.7",), ttl_sec)
+        await resolver.resolve("good.example")
+
+        clock.at = holds_sec - 0.1
+        await resolver.resolve("good.example")
+        before = resolver.asked
+        clock.at = holds_sec + 0.1
+        await resolver.resolve("good.example")
+
+        assert (before, resolver.asked) == (1, 2)
+
+    run(story)
+
+
+def test_old_answer_stands_in_for_an_hour_while_there_is_no_other() -> None:
+    async def story() -> None:
+        clock = StandingClock()
+        resolver = _scripted(clock)
+        await resolver.resolve("good.example")
+        resolver.found = Found(())
+
+        clock.at = 1_000
+        old = await resolver.resolve("good.example")
+        clock.at = 10_000
+        none = await resolver.resolve("good.example")
+
+        assert (old, none) == (("192.0.2.7",), ())
+
+    run(story)
+
+
+def test_ttl_of_an_answer_is_that_of_its_records() -> None:
+    async def story() -> None:
+        async with name_server() as server:
+            resolver = _asking(server)
+
+            assert await resolver._query("good.example") == Found(("192.0.2.7",), 60.0)
+            await resolver.close()
+
+    run(story)
+
+
+def test_impossible_name_has_no_address() -> None:
+    async def story() -> None:
+        async with name_server() as server:
+            resolver = _asking(server)
+
+            assert await resolver.resolve("a" * 300 + ".example") == ()
+            assert await resolver.resolve("localhost")
+            await resolver.close()
+
+    run(story)

@@ -12,8 +12,10 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final, Literal, TypeVar
 
+import msgspec
+
 from feedmill.adapters.store.tables.paging import begins_word
-from feedmill.errors import StoreError
+from feedmill.errors import DAMAGED_ROW, StoreError
 
 T = TypeVar("T")
 
@@ -21,8 +23,11 @@ Synchronous = Literal["normal", "full"]
 Connect = Callable[[], sqlite3.Connection]
 
 MEMORY: Final = ":memory:"
+# What a query raises because of the file that it reads: SQLite's own, and values that are none of ours.
+FROM_STORE: Final = (sqlite3.Error, msgspec.DecodeError, UnicodeDecodeError)
 PARAMETERS: Final = 500  # of one IN (…): far below SQLite's limit, and few shapes to prepare
 
+_NOT_TEXT: Final = "Could not decode to UTF-8"  # of an OperationalError without a code
 _BUSY_SLICE_SEC: Final = 1.0  # one wait inside SQLite; the writer repeats it up to its patience
 _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _REASONS: Final = {
@@ -68,6 +73,11 @@ def store_error(error: BaseException, path: str = "the store") -> StoreError:
     """The error in our words, with a stable reason."""
     if isinstance(error, StoreError):
         return error
+    if isinstance(error, msgspec.DecodeError | UnicodeDecodeError) or _NOT_TEXT in str(error):
+        message = (
+            f"{path}: a row cannot be read, the file is damaged; check it with `feedmill verify`"
+        )
+        return StoreError(f"{message} ({type(error).__name__})", reason=DAMAGED_ROW)
     code = _system_code(error) if isinstance(error, OSError) else error_code(error)
     reason, advice = _REASONS.get(code, ("failed", "this is a fault in feedmill"))
     return StoreError(f"{path}: {advice} ({type(error).__name__}: {error})", reason=reason)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from typing import Final, TypeVar
 
-from feedmill.adapters.store.sqlite.connection import Connect, store_error
+from feedmill.adapters.store.sqlite.connection import FROM_STORE, Connect, store_error
 from feedmill.adapters.store.sqlite.writer import JobOutcome, WriteJob, resolve
 from feedmill.errors import StoreError
 
@@ -121,4 +121,4 @@ class Readers:
             return JobOutcome(job, error=self._translated(error))
 
     def _translated(self, error: Exception) -> BaseException:
-        return store_error(error, self._path) if isinstance(error, sqlite3.Error) else error
+        return store_error(error, self._path) if isinstance(error, FROM_STORE) else error

@@ -18,7 +18,13 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple, TypeVar
 
 from feedmill.adapters.failpoints import reach
-from feedmill.adapters.store.sqlite.connection import Connect, error_code, is_busy, store_error
+from feedmill.adapters.store.sqlite.connection import (
+    FROM_STORE,
+    Connect,
+    error_code,
+    is_busy,
+    store_error,
+)
 from feedmill.adapters.store.sqlite.run_query import translate
 from feedmill.adapters.store.tables.figures import SAVE_TOTALS
 from feedmill.adapters.store.totals_writer import TotalsWriter
@@ -221,7 +227,7 @@ class _Group:
 
 
 def _translated(error: Exception, path: str) -> BaseException:
-    return store_error(error, path) if isinstance(error, sqlite3.Error | OSError) else error
+    return store_error(error, path) if isinstance(error, (*FROM_STORE, OSError)) else error
 
 
 def resolve(outcomes: Sequence[JobOutcome]) -> None:

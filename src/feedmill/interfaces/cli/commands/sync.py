@@ -82,7 +82,8 @@ def sync(
         _say(result)
     if stopped:
         exit_interrupted("interrupted; what is counted above is kept", as_json=as_json)
-    sys.exit(1 if result["errors"] and result["errors"] == result["feeds_checked"] else 0)
+    failed = result["errors"] and result["errors"] == result["feeds_checked"]
+    sys.exit(1 if failed or result["faults"] else 0)
 
 
 async def _sync(
@@ -117,7 +118,8 @@ async def _sync(
         "new": counts["new"],
         "updated": counts["updated"],
         "unchanged": counts["unchanged"],
-        "errors": counts["errors"],
+        "errors": counts["errors"] + watch.crashes,
+        "faults": watch.crashes,
         "failures": failures,
         "next_due_at": format_instant(await services.store.next_due_at()),
         "persisted": True,
@@ -165,7 +167,7 @@ def _count(counts: Counter[str], failures: list[dict[str, Any]], result: Refresh
 
 
 def _say(result: dict[str, Any]) -> None:
-    if not result["feeds_checked"]:
+    if not result["feeds_checked"] and not result["faults"]:
         due = result["next_due_at"]
         click.echo(f"nothing is due before {due}; --force polls now" if due else "no feeds to poll")
         return
@@ -174,6 +176,12 @@ def _say(result: dict[str, Any]) -> None:
         f"{format_count(result['new'], 'new entry', 'new entries')}, {result['updated']} updated, "
         f"{result['unchanged']} unchanged, {format_count(result['errors'], 'error')}"
     )
+    if result["faults"]:
+        click.echo(
+            f"{format_count(result['faults'], 'feed')} failed for a reason of feedmill's own; see the log,"
+            " and check the store with `feedmill verify`",
+            err=True,
+        )
     for one in result["failures"]:
         words = shorten(f"{one['url']} {one['detail']}", 200)
         again = format_duration(timedelta(seconds=one["wait_sec"]))

@@ -1,7 +1,9 @@
 """Polling from the command line: once, for ever, one document, and without a store."""
 
 import json
+import sqlite3
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,29 @@ def test_a_sync_in_which_everything_fails_exits_with_1_and_says_why(
     assert spoken.status == 1
     assert "not-found" in spoken.text
     assert "next poll in" in spoken.text
+
+
+def test_damaged_row_costs_its_feed_is_counted_and_ends_with_1_without_a_traceback(
+    mill: Mill, publisher: Publisher
+) -> None:
+    for path in ("/good", "/damaged"):
+        publisher.script(path, document(paper("a")), document(paper("z")))
+        mill.ok("add", "--as-is", publisher.url(path))
+    mill.ok("sync")
+    with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
+        store.execute(
+            "UPDATE entries SET title = CAST(x'ff41' AS TEXT) WHERE feed_no ="
+            " (SELECT feed_no FROM feeds WHERE url LIKE '%/damaged')"
+        )
+
+    spoken = mill("sync", "--force")
+
+    assert spoken.status == 1
+    assert "1 updated" in spoken.text  # of the other feed
+    assert "1 error" in spoken.text
+    assert "1 feed failed for a reason of feedmill's own" in spoken.err
+    assert "damaged-row" in spoken.err
+    assert "Traceback" not in spoken.err
 
 
 def test_private_networks_that_are_open_are_announced_by_whoever_fetches(mill: Mill) -> None:
