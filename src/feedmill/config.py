@@ -157,6 +157,17 @@ class JobsConfig(Value):
     concurrency: int = 8  # steps at once in one process; 0: this process runs none
 
 
+class BackfillConfig(Value):
+    """Walking the archives of feeds (RFC 5005); off unless a feed or a tag asks for it."""
+
+    tags: tuple[str, ...] = ()  # feeds with one of these tags are backfilled
+    max_pages: AtLeastOne = 200  # of one feed
+    host_pages_per_day: AtLeastOne = 500
+    pages_per_day: AtLeastOne = 5_000  # at all hosts
+    webhooks: bool = True  # send the events of archived entries to webhooks
+    wordpress: bool = True  # try ?paged=N where the generator is WordPress and robots.txt allows it
+
+
 class RetentionConfig(Value):
     """D13."""
 
@@ -358,6 +369,7 @@ class Config(Value):
     host: HostConfig = HostConfig()
     run: RunConfig = RunConfig()
     jobs: JobsConfig = JobsConfig()
+    backfill: BackfillConfig = BackfillConfig()
     retention: RetentionConfig = RetentionConfig()
     moves: MovesConfig = MovesConfig()
     store: StoreConfig = StoreConfig()

@@ -95,6 +95,7 @@ class StoredEntry(Value):
     article_hash: str | None = None
     revisions: int = 0
     removed_at: datetime | None = None
+    backfill: bool = False  # it was first read from an archive page (RFC 5005)
     raw_refs: tuple[RawRef, ...] = ()
 
 

@@ -23,7 +23,7 @@ class Refresh(Value):
     in_document: bool = False  # the changes are the feed's whole current document (D13)
     events: tuple[NewEvent, ...] = ()
     aliases: tuple[str, ...] = ()
-    backfill: bool = False
+    backfill: bool = False  # a page of the feed's archive: its entries are marked
     entries_only: bool = False  # the feed's own state is left alone: it was not polled
     held: tuple[HeldEntry, ...] = ()  # new entries that wait for a confirmation instead
     arrived: tuple[float, ...] = ()  # when new entries came out, in Unix seconds

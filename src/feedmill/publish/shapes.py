@@ -329,6 +329,17 @@ class JobShape(Value):
     ended_at: datetime | None
 
 
+class BackfillShape(Value):
+    """The walk through a feed's archive: what it would begin with, or how far its job has come."""
+
+    feed_id: str
+    state: JobState | Literal["possible", "impossible", "unknown"]
+    reason: str = ""  # why there is nothing to walk
+    kind: str | None = None  # prev-archive, next or paged
+    first_url: str | None = None
+    job: JobShape | None = None
+
+
 class JobPage(Value):
     items: tuple[JobShape, ...]
     next: str | None = None
@@ -363,6 +374,7 @@ class FeedWish(Value, forbid_unknown_fields=True):
     headers: Fields = ()
     username: ShortText | None = None  # never shown again
     password: ShortText | None = None
+    history: bool = False  # walk the feed's archive once
     as_is: bool = False  # take the address as it stands: no discovery, no canonicalisation
     choose: Annotated[int, Meta(ge=1, le=1_000)] | None = None  # which of the feeds of a page
 

@@ -44,14 +44,19 @@ class Undelivered(Value):
     detail: str = ""
 
 
-def is_wanted(webhook: Webhook, event: Event, tags: Mapping[str, Sequence[str]]) -> bool:
+def is_wanted(
+    webhook: Webhook, event: Event, tags: Mapping[str, Sequence[str]], *, backfill: bool = True
+) -> bool:
     """True when the event passes the webhook's filters; `tags` are those of each feed.
+
+    `backfill=False` leaves out what was read from an archive.
 
     `log.rewound` passes all: it is about the log itself.
     """
     return event.type == "log.rewound" or (
         (not webhook.types or event.type in webhook.types)
         and (webhook.feed_id is None or event.feed_id == webhook.feed_id)
+        and (backfill or not event.data.get("backfill"))
         and (webhook.tag is None or webhook.tag in tags.get(event.feed_id, ()))
     )
 

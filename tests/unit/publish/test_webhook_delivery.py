@@ -225,3 +225,11 @@ def test_a_wait_can_be_replayed_and_differs_between_webhooks() -> None:
 def test_secrets_do_not_show_when_a_webhook_is_printed() -> None:
     assert "fmwh_one" not in repr(HOOK)
     assert "fmwh_one" not in str(HOOK)
+
+
+def test_events_of_an_archive_are_left_out_when_they_are_not_wanted() -> None:
+    archived = replace(event(1), data={"backfill": True})
+
+    assert is_wanted(HOOK, archived, {})
+    assert not is_wanted(HOOK, archived, {}, backfill=False)
+    assert is_wanted(HOOK, event(1), {}, backfill=False)

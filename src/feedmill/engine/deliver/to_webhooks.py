@@ -222,7 +222,8 @@ class _WebhookWorker:
         tags: dict[str, tuple[str, ...]] = {}
         if webhook.tag is not None:
             tags = await self._services.store.feed_tags(sorted({event.feed_id for event in read}))
-        return [event for event in read if is_wanted(webhook, event, tags)]
+        backfill = self._services.config.backfill.webhooks
+        return [event for event in read if is_wanted(webhook, event, tags, backfill=backfill)]
 
     async def _skip(self, webhook: Webhook, upto: int) -> None:
         now = self._services.clock.now()

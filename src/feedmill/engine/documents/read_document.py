@@ -51,8 +51,8 @@ from feedmill.parse.document import parse_document
 
 _TYPES: Final = {"rss": "rss", "ato": "atom", "jso": "json"}
 # The version of parser and normaliser together: another one reads every document again (D31).
-READER: Final = "parse-1.normalise-1"
-_PLAIN_READER: Final = "parse-1.as-published-1"
+READER: Final = "parse-2.normalise-2"
+_PLAIN_READER: Final = "parse-2.as-published-1"
 
 SUMMARY_CHARS: Final = 2_000  # of a candidate; the whole entry is in its document
 

@@ -3,6 +3,7 @@
 
 from typing import Final
 
+from feedmill.engine.jobs import backfill
 from feedmill.engine.jobs.kind import JobKind
 
-KINDS: Final[tuple[JobKind, ...]] = ()
+KINDS: Final[tuple[JobKind, ...]] = (backfill.KIND,)

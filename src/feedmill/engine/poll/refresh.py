@@ -21,6 +21,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from feedmill.archive.wanted import backfill_job, is_backfilled
 from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer, fetch_and_judge, outcome_of
 from feedmill.engine.documents.raw_documents import keep_raw
@@ -302,6 +303,7 @@ def _conclude(
         events=_traced(events),
         aliases=served_addresses(fetch, verdict, reading),
         held=held_rows(read, fetch, now) if read else (),
+        jobs=(backfill_job(after),) if read and is_backfilled(after, config.backfill) else (),
         arrived=arrived,
     )
 

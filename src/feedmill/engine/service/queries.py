@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from feedmill.archive.wanted import backfill_job, is_backfilled
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import describe_health
@@ -111,6 +112,8 @@ async def change_feed(feed_id: str, change: FeedChange, services: Services) -> F
     await services.store.change_feed(after)
     if before.paused and not after.paused:
         await services.store.make_due([feed_id], services.clock.now())
+    if is_backfilled(after, services.config.backfill):
+        await services.store.add_job(backfill_job(after), now=services.clock.now())
     return await get_feed(feed_id, services)
 
 

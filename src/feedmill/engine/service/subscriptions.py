@@ -51,6 +51,7 @@ async def add_feed(
         headers=wish.headers,
         username=wish.username,
         password=wish.password,
+        archive_backfill=wish.history,
     )
     check_intervals(own)
     done = await _subscribe(wish, own, services, subscriber)

@@ -61,13 +61,13 @@ class RobotsGate:
 
     async def _rules(self, url: str) -> Rules | bool:
         """The origin's rules, or one answer for everything on it."""
-        robots_url = _robots_url(url)
-        if robots_url is None:
+        address = robots_url(url)
+        if address is None:
             return False
-        origin = self._origin(robots_url)
+        origin = self._origin(address)
         async with origin.lock:  # the second caller finds the answer of the first
             if origin.is_stale(self._clock.now()):
-                await self._ask(robots_url, origin)
+                await self._ask(address, origin)
         return origin.rules
 
     def _origin(self, robots_url: str) -> "_Origin":
@@ -146,7 +146,17 @@ class _Origin:
             self.rules = is_forgiven
 
 
-def _robots_url(url: str) -> str | None:
+def allows_by_robots(response: RawResponse, url: str, config: FetchConfig) -> bool:
+    """Whether the answer for robots.txt lets us fetch the URL; no answer does not."""
+    access = robots_access(response.status, error=_error(response))
+    if access == "use_rules":
+        text = decode_robots(response.body, config.robots_max_bytes)
+        return Rules(text, config.robots_product).allow(url)
+    return access == "allow_all"
+
+
+def robots_url(url: str) -> str | None:
+    """The address of the rules that hold for a URL; None for no http(s) URL."""
     href = http_url(url)
     if href is None:
         return None

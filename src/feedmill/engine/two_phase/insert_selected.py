@@ -11,11 +11,10 @@ entries need a feed to belong to, and it is not to be polled until `feedmill res
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
-from msgspec.structs import replace
-
+from feedmill.engine.documents.commit_unscheduled import commit_unscheduled
 from feedmill.engine.documents.raw_documents import keep_raw
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import validate_address
@@ -49,8 +48,6 @@ from feedmill.publish.events import event_of_new_feed, events_of_changes
 from feedmill.schedule.interval import initial_state
 
 COLLECTED_TAG: Final = "collected"
-_TRIES: Final = 1_000  # of one document at one instant
-_TICK: Final = timedelta(microseconds=1)
 
 
 class InsertResult(Value):
@@ -192,19 +189,13 @@ async def _commit(
         entries_only=True,
         released=tuple(dict.fromkeys((*added, *waiting))),
     )
-    for _ in range(
-        _TRIES
-    ):  # a feed has one fetch per instant (D26), and this one has no scheduled time
-        done = await services.store.commit(refresh)
-        if done.fenced:
-            message = f"the feed {feed.url} was removed during the insertion"
-            raise ConflictError(message, reason="feed-removed", hint="insert again")
-        if not done.duplicate:
-            return
-        later = refresh.fetch.scheduled_at + _TICK
-        refresh = replace(refresh, fetch=replace(refresh.fetch, scheduled_at=later))
-    message = f"the feed {feed.url} is being inserted into by other processes"
-    raise ConflictError(message, reason="busy", hint="insert again")
+    done = await commit_unscheduled(refresh, services.store)
+    if done.fenced:
+        message = f"the feed {feed.url} was removed during the insertion"
+        raise ConflictError(message, reason="feed-removed", hint="insert again")
+    if done.duplicate:
+        message = f"the feed {feed.url} is being inserted into by other processes"
+        raise ConflictError(message, reason="busy", hint="insert again")
 
 
 def _record(

@@ -70,6 +70,7 @@ COMMANDS: Final = {
     "doctor": "Check the environment and the configuration.",
     "config": "Show the settings.",
     "token": "Create and revoke API tokens.",
+    "backfill": "Read the archive of a feed.",
     "jobs": "List, cancel and retry background jobs.",
     "webhook": "Send events to other programs.",
     "mcp": "Serve MCP tools for agents.",

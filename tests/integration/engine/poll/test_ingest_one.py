@@ -152,7 +152,7 @@ def test_another_reader_shows_its_difference_before_it_writes(
         feed = await stage.add("/feed", paper(1, 2), paper(1, 2, 3))
         after = await stage.poll(feed)
         log = await stage.events()
-        monkeypatch.setattr(read_document, "READER", "parse-1.normalise-2")
+        monkeypatch.setattr(read_document, "READER", "parse-2.normalise-3")
         await stage.reopen(normalise=NormaliseConfig(summary_max_chars=6))
 
         shown = await replay(after, stage.services)
@@ -168,7 +168,7 @@ def test_another_reader_shows_its_difference_before_it_writes(
         assert cut != untouched
         assert all(summary is not None and len(summary) <= 6 for summary in cut)
         assert await stage.events() == log
-        assert (await stage.feed(feed)).reader_version == "parse-1.normalise-2"
+        assert (await stage.feed(feed)).reader_version == "parse-2.normalise-3"
         assert (await replay(await stage.feed(feed), stage.services)).differences == ()
 
     play(story)

@@ -30,13 +30,13 @@ from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS
 
 _CONTENT: Final = ", ".join(CONTENT_COLUMNS)
 _NEW_COLUMNS: Final = (
-    "entry_uid", "feed_no", "first_seen", "in_document", "confirmation", "same_as",
+    "entry_uid", "feed_no", "first_seen", "in_document", "confirmation", "same_as", "backfill",
     *CONTENT_COLUMNS,
 )  # fmt: skip
 _INSERT: Final = (
     "INSERT INTO entries (entry_uid, feed_no, first_seen, last_seen, seen_count, in_document,"
-    f" confirmation, same_as, {_CONTENT}) SELECT entry_uid, feed_no, first_seen, first_seen, 1,"
-    f" in_document, confirmation, same_as, {_CONTENT} FROM {unnest_rows(_NEW_COLUMNS)}"
+    f" confirmation, same_as, backfill, {_CONTENT}) SELECT entry_uid, feed_no, first_seen, first_seen, 1,"
+    f" in_document, confirmation, same_as, backfill, {_CONTENT} FROM {unnest_rows(_NEW_COLUMNS)}"
     " ON CONFLICT (entry_uid) DO NOTHING RETURNING entry_uid, entry_id"
 )
 _REWRITTEN: Final = ("entry_id", "revisions", *CONTENT_COLUMNS)

@@ -46,7 +46,7 @@ TYPES: Final = {
         ),
         "integer",
     ),
-    **dict.fromkeys(("vary_any", "truncated", "in_document"), "smallint"),
+    **dict.fromkeys(("vary_any", "truncated", "in_document", "backfill"), "smallint"),
     **dict.fromkeys(
         ("interval_sec", "ewma_interarrival_sec", "ewma_sec", "lag", "lag_max"), "double precision"
     ),

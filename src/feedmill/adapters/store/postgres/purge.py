@@ -23,7 +23,7 @@ MOST_KEPT: Final = 5_000  # rows of a day that are put aside, so that the day ca
 
 _LOOK_SEC: Final = 600.0  # a day of a big mill is read through once before it is dropped
 _OLD_ENTRIES: Final = (
-    "SELECT entry_id FROM entries WHERE entry_id > $1 AND in_document = 0 AND last_seen < $2"
+    "SELECT entry_id FROM entries WHERE entry_id > $1 AND in_document = 0 AND backfill = 0 AND last_seen < $2"
     " ORDER BY entry_id LIMIT $3"
 )
 # Feeds first, then entries, by their numbers: the order in which all transactions lock. Who is being
@@ -37,7 +37,7 @@ _BURY: Final = """
 WITH old AS (
   SELECT entry_id FROM entries
    WHERE entry_id = ANY($1::bigint[]) AND feed_no = ANY($2::bigint[])
-     AND in_document = 0 AND last_seen < $3
+     AND in_document = 0 AND backfill = 0 AND last_seen < $3
    ORDER BY entry_id FOR UPDATE SKIP LOCKED),
 gone AS (DELETE FROM entries e USING old WHERE e.entry_id = old.entry_id RETURNING e.*)
 INSERT INTO tombstones (entry_id, entry_uid, feed_no, first_seen, last_seen, seen_count, revisions,

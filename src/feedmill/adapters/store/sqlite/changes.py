@@ -24,8 +24,8 @@ from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS
 _CONTENT: Final = ", ".join(CONTENT_COLUMNS)
 _INSERT: Final = (
     "INSERT INTO entries (entry_uid, feed_no, first_seen, last_seen, seen_count, in_document,"
-    f" confirmation, same_as, {_CONTENT}) VALUES (?1, ?2, ?3, ?3, 1, ?4, ?5, ?6,"
-    f" {', '.join(f'?{at}' for at, _ in enumerate(CONTENT_COLUMNS, start=7))})"
+    f" confirmation, same_as, backfill, {_CONTENT}) VALUES (?1, ?2, ?3, ?3, 1, ?4, ?5, ?6, ?7,"
+    f" {', '.join(f'?{at}' for at, _ in enumerate(CONTENT_COLUMNS, start=8))})"
     " ON CONFLICT (entry_uid) DO NOTHING"
 )
 _KEEP_REVISION: Final = (

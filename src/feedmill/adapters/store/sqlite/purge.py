@@ -1,7 +1,7 @@
 """Retention: deletes what is old in small transactions (D13).
 
 Content and metadata of entries that were last seen before a day go; an entry in the feed's last
-document never does; its identities always stay, with a tombstone for them to point at. Work is
+document never does, nor one from its archive; its identities always stay, with a tombstone for them to point at. Work is
 done in small bites, so that a purge never holds up a refresh.
 """
 # Tested in tests/contracts/store/
@@ -17,13 +17,13 @@ from feedmill.adapters.store.tables.fetches import UNUSED_BLOCK
 PURGE_BATCH: Final = 1_000  # rows of one transaction
 
 _OLD_ENTRIES: Final = (
-    "SELECT entry_id FROM entries WHERE entry_id > ? AND in_document = 0 AND last_seen < ?"
+    "SELECT entry_id FROM entries WHERE entry_id > ? AND in_document = 0 AND backfill = 0 AND last_seen < ?"
     " ORDER BY entry_id LIMIT ?"
 )
 _BURY: Final = (
     "INSERT INTO tombstones SELECT entry_id, entry_uid, feed_no, first_seen, last_seen,"
     " seen_count, revisions, removed_at, guid, canonical_link, title_hash, item_hash,"
-    " article_hash, ? FROM entries WHERE entry_id = ? AND in_document = 0 AND last_seen < ?"
+    " article_hash, ? FROM entries WHERE entry_id = ? AND in_document = 0 AND backfill = 0 AND last_seen < ?"
 )
 # A fetch whose body is still kept stays with it; so do the last one and the document's own.
 _OLD_FETCHES: Final = (

@@ -25,7 +25,7 @@ _ENTRIES: Final = """
 SELECT e.published, e.updated, e.first_seen,
        (SELECT max(x.fetched_at) FROM fetches x WHERE x.feed_no = e.feed_no
           AND x.fetched_at < e.first_seen AND x.outcome IN ('fresh', 'unchanged', 'same-body'))
-  FROM entries e WHERE e.feed_no = (SELECT feed_no FROM feeds WHERE id = $1)
+  FROM entries e WHERE e.feed_no = (SELECT feed_no FROM feeds WHERE id = $1) AND e.backfill = 0
  ORDER BY e.first_seen DESC, e.entry_id DESC LIMIT $2"""
 _MERGE: Final = f"""
 INSERT INTO arrival_times (feed_no, month, times)

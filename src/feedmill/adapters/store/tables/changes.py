@@ -36,6 +36,7 @@ class PendingDocument(msgspec.Struct, kw_only=True):
     before_at: int  # and the last of them
     changes: Sequence[Change]
     removed: Sequence[Removed] = ()
+    backfill: bool = False  # a page of the feed's archive
     known: set[int] = msgspec.field(default_factory=set)  # rows that stand in it and were there
     overtaken: set[str] = msgspec.field(default_factory=set)  # added by another refresh meanwhile
 
@@ -70,7 +71,7 @@ class ChangeBatch(msgspec.Struct):
     ids: dict[str, int] = msgspec.field(default_factory=dict)
 
     def added_rows(self) -> list[Row]:
-        """Id, feed, time, document and CONTENT_COLUMNS of the new entries, in document order."""
+        """Id, feed, time, document, origin and CONTENT_COLUMNS of the new entries, in document order."""
         return [
             (
                 uid,
@@ -79,6 +80,7 @@ class ChangeBatch(msgspec.Struct):
                 int(document.whole),
                 document.confirmation,
                 change.same_as,
+                int(document.backfill),
                 *content_row(change.seen, document.fetch_id, document.seen_at),
             )
             for uid, (document, change) in self.added.items()
@@ -147,6 +149,7 @@ def pending_document(
         before_at=confirmed_at,
         changes=() if refresh.changes is None else refresh.changes.changes,
         removed=refresh.removed,
+        backfill=refresh.backfill,
     )
 
 

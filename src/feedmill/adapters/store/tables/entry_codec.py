@@ -43,7 +43,8 @@ STORED_COLUMNS: Final = (
     " e.content_hash, e.dedupe_key, e.match_confidence, e.guid, e.link, e.canonical_link, e.title,"
     " e.summary, e.content, e.authors, e.categories, e.enclosures, e.published, e.updated,"
     " e.published_effective, e.published_source, e.language, e.image, e.comments_url,"
-    " e.article_hash, e.revisions, e.removed_at, e.fetch_id, e.slice_offset, e.slice_length"
+    " e.article_hash, e.revisions, e.removed_at, e.fetch_id, e.slice_offset, e.slice_length,"
+    " e.backfill"
 )
 # What is written anew whenever an entry's content is.
 CONTENT_COLUMNS: Final = (
@@ -128,6 +129,7 @@ def stored_of(row: Row) -> StoredEntry:
         match_confidence, guid, link, canonical_link, title, summary, content, authors, categories,
         enclosures, published, updated, published_effective, published_source, language, image,
         comments_url, article_hash, revisions, removed_at, fetch_id, offset, length,
+        backfill,
     ) = row  # fmt: skip
     raw = () if fetch_id is None else (RawRef(fetch_id=fetch_id, offset=offset, length=length),)
     return StoredEntry(
@@ -158,6 +160,7 @@ def stored_of(row: Row) -> StoredEntry:
         article_hash=article_hash,
         revisions=revisions,
         removed_at=instant_or_none(removed_at),
+        backfill=bool(backfill),
         raw_refs=raw,
     )
 

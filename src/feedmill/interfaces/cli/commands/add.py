@@ -54,6 +54,9 @@ _SECONDS = click.IntRange(min=1)
     help="Which feed to take when a page has several; on a terminal you are asked.",
 )
 @click.option(
+    "--history", is_flag=True, help="Read the feed's archive too, page by page in the background."
+)
+@click.option(
     "--as-is", is_flag=True, help="Subscribe to the address unchecked, without any request."
 )
 @context_and_json
@@ -79,6 +82,7 @@ def add(
       feedmill add https://example.com --tag news
       feedmill add feed://example.com/rss --min-interval 3600
       feedmill add https://example.com/blog --choose best
+      feedmill add https://example.com/podcast --history
     """
     config = config_of(ctx, as_json=as_json)
     _refuse_bad(urls, config.fetch.allow_cidrs, as_json=as_json)
@@ -137,4 +141,5 @@ def _overrides(own: dict[str, Any]) -> FeedOverrides:
         password=password,
         proxy=own["proxy"],
         verify_tls=not own["insecure"],
+        archive_backfill=own["history"],
     )

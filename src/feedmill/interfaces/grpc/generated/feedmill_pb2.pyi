@@ -468,7 +468,7 @@ class EntryPage(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
 
 class Entry(_message.Message):
-    __slots__ = ("entry_uid", "feed_id", "first_seen", "last_seen", "seen_count", "content_hash", "dedupe_key", "match_confidence", "guid", "link", "canonical_link", "title", "summary", "content", "authors", "categories", "enclosures", "published", "updated", "published_effective", "published_source", "language", "image", "comments_url", "article_hash", "revisions", "removed_at", "raw_refs")
+    __slots__ = ("entry_uid", "feed_id", "first_seen", "last_seen", "seen_count", "content_hash", "dedupe_key", "match_confidence", "guid", "link", "canonical_link", "title", "summary", "content", "authors", "categories", "enclosures", "published", "updated", "published_effective", "published_source", "language", "image", "comments_url", "article_hash", "revisions", "removed_at", "raw_refs", "backfill")
     ENTRY_UID_FIELD_NUMBER: _ClassVar[int]
     FEED_ID_FIELD_NUMBER: _ClassVar[int]
     FIRST_SEEN_FIELD_NUMBER: _ClassVar[int]
@@ -497,6 +497,7 @@ class Entry(_message.Message):
     REVISIONS_FIELD_NUMBER: _ClassVar[int]
     REMOVED_AT_FIELD_NUMBER: _ClassVar[int]
     RAW_REFS_FIELD_NUMBER: _ClassVar[int]
+    BACKFILL_FIELD_NUMBER: _ClassVar[int]
     entry_uid: str
     feed_id: str
     first_seen: _timestamp_pb2.Timestamp
@@ -525,7 +526,8 @@ class Entry(_message.Message):
     revisions: int
     removed_at: _timestamp_pb2.Timestamp
     raw_refs: _containers.RepeatedCompositeFieldContainer[RawRef]
-    def __init__(self, entry_uid: _Optional[str] = ..., feed_id: _Optional[str] = ..., first_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seen_count: _Optional[int] = ..., content_hash: _Optional[str] = ..., dedupe_key: _Optional[str] = ..., match_confidence: _Optional[str] = ..., guid: _Optional[str] = ..., link: _Optional[str] = ..., canonical_link: _Optional[str] = ..., title: _Optional[str] = ..., summary: _Optional[str] = ..., content: _Optional[str] = ..., authors: _Optional[_Iterable[_Union[Author, _Mapping]]] = ..., categories: _Optional[_Iterable[str]] = ..., enclosures: _Optional[_Iterable[_Union[Enclosure, _Mapping]]] = ..., published: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_effective: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_source: _Optional[str] = ..., language: _Optional[str] = ..., image: _Optional[str] = ..., comments_url: _Optional[str] = ..., article_hash: _Optional[str] = ..., revisions: _Optional[int] = ..., removed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., raw_refs: _Optional[_Iterable[_Union[RawRef, _Mapping]]] = ...) -> None: ...
+    backfill: bool
+    def __init__(self, entry_uid: _Optional[str] = ..., feed_id: _Optional[str] = ..., first_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seen_count: _Optional[int] = ..., content_hash: _Optional[str] = ..., dedupe_key: _Optional[str] = ..., match_confidence: _Optional[str] = ..., guid: _Optional[str] = ..., link: _Optional[str] = ..., canonical_link: _Optional[str] = ..., title: _Optional[str] = ..., summary: _Optional[str] = ..., content: _Optional[str] = ..., authors: _Optional[_Iterable[_Union[Author, _Mapping]]] = ..., categories: _Optional[_Iterable[str]] = ..., enclosures: _Optional[_Iterable[_Union[Enclosure, _Mapping]]] = ..., published: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_effective: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_source: _Optional[str] = ..., language: _Optional[str] = ..., image: _Optional[str] = ..., comments_url: _Optional[str] = ..., article_hash: _Optional[str] = ..., revisions: _Optional[int] = ..., removed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., raw_refs: _Optional[_Iterable[_Union[RawRef, _Mapping]]] = ..., backfill: _Optional[bool] = ...) -> None: ...
 
 class Author(_message.Message):
     __slots__ = ("name", "email", "uri")

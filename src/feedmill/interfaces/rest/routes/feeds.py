@@ -1,10 +1,13 @@
 """Routes /feeds: subscriptions, their schedule and their health."""
 # Tested in tests/integration/interfaces/rest/
 
+from typing import Annotated
+
 from litestar import Response, Router, delete, get, patch, post
+from litestar.params import QueryParameter
 from litestar.response import Stream
 
-from feedmill.engine.service import documents, figures, queries, subscriptions
+from feedmill.engine.service import backfill, documents, figures, queries, subscriptions
 from feedmill.engine.service.simulate import DEFAULT_DAYS, simulate_store
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import (
@@ -32,6 +35,7 @@ from feedmill.model.document_diff import FetchDiff
 from feedmill.publish.figure_shapes import FeedFigures
 from feedmill.publish.shapes import (
     AddedFeed,
+    BackfillShape,
     DecisionPage,
     EntryPage,
     FeedChange,
@@ -79,6 +83,46 @@ async def add_feed(request: AnyRequest) -> Response[bytes]:
     )
     place = {"Location": f"/feeds/{added.id}"}
     return json_response(request, added, status=201 if added.created else 200, headers=place)
+
+
+@get(
+    "/{feed_id:str}/backfill",
+    **describe("getBackfill", "read", BackfillShape, "not-found", conditional=False),
+)
+async def get_backfill(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
+    """Get how far the walk through the feed's archive has come, or where it would begin."""
+    services = services_of(request)
+    feed = await queries.require_feed(feed_id, services)
+    return json_response(request, await backfill.backfill_status(feed, services))
+
+
+@post(
+    "/{feed_id:str}/backfill",
+    **describe("startBackfill", "write", BackfillShape, "not-found", status=202),
+)
+async def start_backfill(
+    request: AnyRequest,
+    feed_id: FeedId,
+    pages: Annotated[
+        int | None, QueryParameter(description="Read at most so many pages.", ge=1, le=100_000)
+    ] = None,
+) -> Response[bytes]:
+    """Read the archive of a feed in the background; one that has ended begins anew."""
+    services = services_of(request)
+    feed = await queries.require_feed(feed_id, services)
+    done = await backfill.start_backfill(feed, services, pages=pages)
+    return json_response(request, done, status=202)
+
+
+@delete(
+    "/{feed_id:str}/backfill",
+    **describe("cancelBackfill", "write", BackfillShape, "not-found", "conflict", status=200),
+)
+async def cancel_backfill(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
+    """Cancel the walk through a feed's archive; stored entries stay."""
+    services = services_of(request)
+    feed = await queries.require_feed(feed_id, services)
+    return json_response(request, await backfill.cancel_backfill(feed, services))
 
 
 @get("/{feed_id:str}", **describe("getFeed", "read", FeedDetail, "not-found"))
@@ -220,6 +264,9 @@ feed_routes = Router(
         change_feed,
         remove_feed,
         refetch,
+        get_backfill,
+        start_backfill,
+        cancel_backfill,
         list_entries,
         schedule,
         simulation,

@@ -1,0 +1,2 @@
+-- Entries that were read from an archive page: retention by age leaves them alone.
+ALTER TABLE entries ADD COLUMN backfill INTEGER NOT NULL DEFAULT 0;
