@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import pytest
 from tests.support.waiting import HANG_GUARD_SEC
+from tests.support.warm_process import WarmPopen
 
 from feedmill.interfaces.cli.main import main
 from feedmill_demo.server.server import Publisher
@@ -96,7 +97,7 @@ class Mill:
 
     def start(self, *words: str, **environment: str) -> Popen[bytes]:
         """The same as a process; the test ends it."""
-        return Popen(
+        return WarmPopen(
             [COMMAND, *words],
             stdout=PIPE,
             stderr=PIPE,

@@ -28,6 +28,7 @@ from tests.support.run_process import SETTINGS, SHORT_LEASE
 from tests.support.servers.free_port import free_port
 from tests.support.store_ledger import Ledger
 from tests.support.waiting import HANG_GUARD_SEC, wait_until
+from tests.support.warm_process import Process, start_script
 
 from feedmill.adapters.settings import load_config
 from feedmill.app.services import DATABASE_NAME, OUT_FOLDER, open_services
@@ -70,7 +71,7 @@ class Trial:
             **_HASTY,
             "FEEDMILL_HOME": str(self._home),
         }
-        self._alive: dict[str, asyncio.subprocess.Process] = {}
+        self._alive: dict[str, Process] = {}
         self.kills: Counter[str] = Counter()
 
     async def start(self, feeds: Sequence[str] = ()) -> None:
@@ -158,22 +159,19 @@ class Trial:
             ],
             "mill": [str(_COMMAND), "run", "--quiet"],
             "writer": [
-                sys.executable,
                 str(_HERE / "children" / "commit_entries_sqlite.py"),
                 str(self._home),
                 str(self._writer_pause_sec),
             ],
         }
         reader = [
-            sys.executable,
             str(_HERE / "children" / "consume_events.py"),
             name,
             str(self._journals),
         ]
-        self._alive[name] = await asyncio.create_subprocess_exec(
+        self._alive[name] = await start_script(
             *commands.get(_kind(name), [*reader, *ports]),
             env={**inherited, **self._own},
-            stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
         )
 

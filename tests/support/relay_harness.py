@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_for_answer
+from tests.support.warm_process import Process, start_script
 
 from feedmill.app.services import make_bus, open_services
 from feedmill.config import BusConfig, Config, StoreConfig
@@ -96,9 +96,7 @@ async def relaying(services: Services, bus: Bus | None = None) -> AsyncIterator[
         await asyncio.wait_for(task, HANG_GUARD_SEC)
 
 
-async def start_child(
-    home: Path, bus: BusConfig, failpoint: str | None = None
-) -> asyncio.subprocess.Process:
+async def start_child(home: Path, bus: BusConfig, failpoint: str | None = None) -> Process:
     """A relay in a process of its own; with a failpoint it dies there."""
     own = {
         "FEEDMILL_HOME": str(home),
@@ -109,9 +107,7 @@ async def start_child(
     }
     if failpoint is not None:
         own["FEEDMILL_FAILPOINT"] = failpoint
-    return await asyncio.create_subprocess_exec(
-        sys.executable, str(CHILD), env=os.environ | own, stdout=asyncio.subprocess.PIPE
-    )
+    return await start_script(CHILD, env=os.environ | own, stdout=asyncio.subprocess.PIPE)
 
 
 def run(story: Callable[[], Awaitable[None]]) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Final, Self
 
 import msgspec
 from tests.support.waiting import HANG_GUARD_SEC
+from tests.support.warm_process import Process, start_script
 
 from feedmill.adapters.settings import load_config
 from feedmill.app.services import open_services
@@ -84,12 +84,11 @@ class Mill:
 
     async def _spawn(
         self, words: list[str], extra: dict[str, str], stdout: int = asyncio.subprocess.DEVNULL
-    ) -> asyncio.subprocess.Process:
+    ) -> Process:
         inherited = {
             name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ
         }
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
+        process = await start_script(
             str(CHILD),
             *words,
             env={**inherited, **self.settings, **extra},
@@ -110,7 +109,7 @@ class Mill:
 class Running:
     """One process at work; killed when its block is left, whatever happens."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Process) -> None:
         self.process = process
 
     async def __aenter__(self) -> Self:

@@ -5,11 +5,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import PIPE
 from typing import Any
 
 from tests.support.populated_home import config_of, database
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
+from tests.support.warm_process import WarmPopen
 
 from feedmill.adapters.store.transfer.compare import RowsDone
 from feedmill.app.store_moves import compare_stores, transfer_store
@@ -39,7 +40,7 @@ def silent(_: int, __: str) -> Iterator[RowsDone]:
 def command(*words: str, home: Path, **environment: str) -> tuple[int, str, str]:
     """The command line as a process; how it left, and what it printed."""
     own = {"FEEDMILL_HOME": str(home), "FEEDMILL_LOG": "error", **environment}
-    with Popen(
+    with WarmPopen(
         [COMMAND, *words], stdout=PIPE, stderr=PIPE, env=os.environ | own, cwd=home.parent
     ) as process:
         out, err = process.communicate(timeout=HANG_GUARD_SEC)

@@ -1,6 +1,5 @@
 """A mill that is killed between a delivery and its cursor tells again, and leaves nothing out."""
 
-import asyncio
 import os
 import signal
 import sys
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.waiting import HANG_GUARD_SEC
+from tests.support.warm_process import Process, start_script
 from tests.support.webhook_harness import happen, opened, run, until_webhook
 from tests.support.webhook_receiver import Receiver, receiving
 
@@ -17,7 +17,7 @@ COMMAND = Path(sys.executable).with_name("feedmill")
 EVENTS = 12
 
 
-async def _child(home: Path, failpoint: str | None) -> asyncio.subprocess.Process:
+async def _child(home: Path, failpoint: str | None) -> Process:
     own = {
         "FEEDMILL_HOME": str(home),
         "FEEDMILL_EGRESS_ALLOW_CIDRS": "127.0.0.0/8",
@@ -28,7 +28,7 @@ async def _child(home: Path, failpoint: str | None) -> asyncio.subprocess.Proces
     }
     if failpoint:
         own["FEEDMILL_FAILPOINT"] = failpoint
-    return await asyncio.create_subprocess_exec(
+    return await start_script(
         COMMAND, "run", "--no-taps", "--quiet", "--for", str(HANG_GUARD_SEC), env=os.environ | own
     )
 

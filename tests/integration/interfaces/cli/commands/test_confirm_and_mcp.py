@@ -9,7 +9,7 @@ import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import PIPE, Popen, run
+from subprocess import PIPE, run
 from typing import Any
 
 import httpx2
@@ -23,6 +23,7 @@ from tests.support.mcp_client import (
     surroundings,
 )
 from tests.support.waiting import HANG_GUARD_SEC
+from tests.support.warm_process import WarmPopen
 
 from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
@@ -47,7 +48,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def at_the_terminal(*words: str, typed: str) -> str:
     """What a person sees who runs the command in a terminal and types that."""
     ours, theirs = pty.openpty()
-    with Popen([COMMAND, *words], stdin=theirs, stdout=theirs, stderr=theirs) as process:
+    with WarmPopen([COMMAND, *words], stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
         os.write(ours, typed.encode())
         seen = b""
@@ -174,7 +175,7 @@ def test_the_http_door_says_where_it_is_and_leaves_when_it_is_told(
     home: Path, number: signal.Signals
 ) -> None:
     assert not home.exists()
-    with Popen(
+    with WarmPopen(
         [COMMAND, "mcp", "--http", "127.0.0.1:0", "--json"], stdout=PIPE, stderr=PIPE
     ) as door:
         assert door.stdout is not None
@@ -188,7 +189,7 @@ def test_the_http_door_says_where_it_is_and_leaves_when_it_is_told(
 
 def test_a_session_that_only_waits_does_not_hold_up_the_end(home: Path) -> None:
     assert not home.exists()
-    with Popen(
+    with WarmPopen(
         [COMMAND, "mcp", "--http", "127.0.0.1:0", "--json"],
         stdout=PIPE,
         stderr=PIPE,
@@ -226,7 +227,7 @@ def test_over_standard_streams_it_leaves_on_a_signal_and_when_the_stream_ends(
     home: Path, end: str
 ) -> None:
     assert not home.exists()
-    with Popen([COMMAND, "mcp"], stdin=PIPE, stdout=PIPE, stderr=PIPE) as door:
+    with WarmPopen([COMMAND, "mcp"], stdin=PIPE, stdout=PIPE, stderr=PIPE) as door:
         assert door.stdin is not None
         assert door.stdout is not None
         door.stdin.write(json.dumps(HELLO).encode() + b"\n")

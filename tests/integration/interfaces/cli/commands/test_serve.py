@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 from tests.support.command_line import COMMAND, Mill
 from tests.support.waiting import HANG_GUARD_SEC
+from tests.support.warm_process import WarmPopen
 
 
 @contextmanager
 def serving(home: Path, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, str]]]:
     """The process, and where its doors are; it is told to end with the block."""
-    process = subprocess.Popen(
+    process = WarmPopen(
         [COMMAND, "serve", "--port", "0", "--json", *options],
         env={**os.environ, **Mill.environment(home)},
         stdout=subprocess.PIPE,
@@ -35,9 +36,10 @@ def serving(home: Path, *options: str) -> Iterator[tuple[subprocess.Popen[bytes]
 
 def feedmill(home: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, **Mill.environment(home)}
-    return subprocess.run(
-        [COMMAND, *words], env=environment, capture_output=True, timeout=HANG_GUARD_SEC
-    )
+    pipe = subprocess.PIPE
+    with WarmPopen([COMMAND, *words], env=environment, stdout=pipe, stderr=pipe) as process:
+        out, err = process.communicate(timeout=HANG_GUARD_SEC)
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
 
 
 def connect(base: str) -> http.client.HTTPConnection:
@@ -113,7 +115,7 @@ def test_the_log_has_one_line_for_each_request_and_no_secret_in_it(tmp_path: Pat
     made = feedmill(tmp_path, "token", "create", "all", "--scope", "admin", "--json")
     secret = json.loads(made.stdout)["secret"]
     environment = {**os.environ, **Mill.environment(tmp_path), "FEEDMILL_LOG": "debug"}
-    with subprocess.Popen(
+    with WarmPopen(
         [COMMAND, "--log-json", "serve", "--port", "0", "--json"],
         env=environment,
         stdout=subprocess.PIPE,
