@@ -11,6 +11,7 @@ from msgspec import Meta
 from feedmill.model.base import Value
 
 AtLeastOne = Annotated[int, Meta(ge=1)]
+NotNegative = Annotated[int, Meta(ge=0)]
 
 
 class ParseLimits(Value):
@@ -175,8 +176,10 @@ class RetentionConfig(Value):
     raw_keep_last: int = 50  # documents of each feed
     raw_keep_days: int = 90
     raw_keep_samples: int = 10  # of each feed: repaired or unreadable, whatever their age
-    decisions_keep: int = 100  # of each feed
-    fetches_keep_days: int = 30
+    decisions_keep: NotNegative = 0  # of each feed; 0: as long as its fetches
+    fetches_keep_days: AtLeastOne = 30
+    events_keep_days: AtLeastOne = 30  # that every reader with a cursor has read
+    unread_events_keep_days: AtLeastOne = 90  # a reader further behind does not hold the log
     figures_keep_days: AtLeastOne = (
         180  # of each feed by the day, of all feeds by the hour, then the day
     )

@@ -47,6 +47,15 @@ class Event(Value):
     data: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
+class Cursor(Value):
+    """How far a consumer has read the log."""
+
+    consumer: str
+    seq: int
+    behind: int  # events that it has not read
+    unread_since: datetime | None = None  # when the oldest of them occurred
+
+
 class Relayed(Value):
     """A batch that a bus has acknowledged, or events that it had acknowledged and lost."""
 

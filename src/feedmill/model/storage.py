@@ -68,6 +68,15 @@ class RawNote(Value):
     note: bytes
 
 
+class PurgeCuts(Value):
+    """Instants before which each kind of row may go (D13)."""
+
+    entries: datetime  # last seen
+    fetches: datetime
+    events: datetime  # that every reader with a cursor has read
+    unread_events: datetime  # whoever is further behind does not hold the log any more
+
+
 class RawOwner(Value):
     """Whose raw store this is, as the store that was opened sees it."""
 

@@ -120,6 +120,7 @@ class SqlStore(ABC):
     fetches = read(fetch_table.fetches)
     fetch = read(fetch_table.fetch)
     decisions = read(fetch_table.decisions)
+    thin_decisions = write(fetch_table.thin_decisions)
 
     feed_days = read(figure_table.feed_days)
     feed_hours = read(figure_table.feed_hours)
@@ -203,6 +204,8 @@ class SqlStore(ABC):
     take_lease = write(worker_table.take_lease)
     release_lease = write(worker_table.release_lease)
     cursor = read(worker_table.cursor)
+    cursors = look(worker_table.cursors)
+    drop_cursor = write(worker_table.drop_cursor)
     counts = read(consistency.counts)
 
     renew = write(lane_table.renew)

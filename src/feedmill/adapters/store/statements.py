@@ -20,6 +20,7 @@ they spell differently; each runner has its own table of these macros:
     @contains(tags, $1)         whether a JSON list of texts contains one
     @lane_host(l)               the host of a lane
     @database_bytes             the size of the database
+    @numbered_events            the table of events that have a sequence number
     @all_events, @last_seq      the table of all events, and the newest sequence number
 """
 

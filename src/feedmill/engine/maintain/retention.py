@@ -23,11 +23,12 @@ from feedmill.engine.maintain.raw_owner import (
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore
+from feedmill.engine.ports.store import Store
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff
 from feedmill.engine.run.services import Services
 from feedmill.errors import BlobError, FeedmillError
-from feedmill.model.storage import BlobProblem, Segment
+from feedmill.model.storage import BlobProblem, PurgeCuts, Segment
 from feedmill.observe import log
 
 
@@ -37,6 +38,7 @@ class CheckedStore(RawIndex, MaintenanceStore, Protocol):
 
 MAINTENANCE_LEASE: Final = "housekeeping"
 _EVERY_SEC = 3600.0
+_FEEDS_AT_ONCE: Final = 500
 _GRACE_SEC = 1.0  # for a purge under way when the run should end
 
 
@@ -44,7 +46,15 @@ async def purge(services: Services) -> dict[str, int]:
     """Delete what retention no longer keeps; how much went, by kind."""
     now = services.clock.now()
     keep = services.config.retention
-    gone = await services.store.purge(before=now - timedelta(days=keep.seen_ttl_days), now=now)
+    cuts = PurgeCuts(
+        entries=now - timedelta(days=keep.seen_ttl_days),
+        fetches=now - timedelta(days=keep.fetches_keep_days),
+        events=now - timedelta(days=keep.events_keep_days),
+        unread_events=now - timedelta(days=keep.unread_events_keep_days),
+    )
+    gone = await services.store.purge(before=cuts.entries, now=now, cuts=cuts)
+    if keep.decisions_keep:
+        gone["decisions"] = await _thin_decisions(services.store, keep.decisions_keep)
     owner = await check_raw_owner(services.store, services.blobs)
     spent = await services.store.expired_blobs(
         keep_last=keep.raw_keep_last,
@@ -73,6 +83,17 @@ async def purge(services: Services) -> dict[str, int]:
         "figures": figures,
         **raw,
     }
+
+
+async def _thin_decisions(store: Store, keep: int) -> int:
+    """Delete the decisions of each feed but the last ones; how many went."""
+    gone, after = 0, None
+    while True:
+        page = await store.feeds(limit=_FEEDS_AT_ONCE, after=after)
+        gone += await store.thin_decisions([feed.id for feed in page.items], keep)
+        after = page.next
+        if after is None:
+            return gone
 
 
 async def pack_raw(store: RawIndex, blobs: Blobs, pack_bytes: int) -> int:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.base import Value
-from feedmill.model.event import Event
+from feedmill.model.event import Cursor, Event
 from feedmill.model.page import Page
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook
 
@@ -19,6 +19,8 @@ class EventLog(Protocol):
     async def append_rewound(self, told: "NewestEvent", now: datetime) -> bool: ...
     async def cursor(self, consumer: str) -> int: ...
     async def set_cursor(self, consumer: str, seq: int) -> None: ...
+    async def cursors(self) -> tuple[Cursor, ...]: ...
+    async def drop_cursor(self, consumer: str) -> bool: ...
 
 
 class Sink(Protocol):

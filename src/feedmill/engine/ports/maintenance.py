@@ -1,9 +1,11 @@
 """Store protocols: retention and consistency, leases by name, heartbeats of workers, API tokens."""
 # Tested in tests/contracts/
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from feedmill.model.storage import PurgeCuts
 from feedmill.model.token import Token, TokenSecret
 from feedmill.model.worker import Worker, WorkerView
 
@@ -11,7 +13,10 @@ from feedmill.model.worker import Worker, WorkerView
 class MaintenanceStore(Protocol):
     """Retention, consistency checks and row counts."""
 
-    async def purge(self, *, before: datetime, now: datetime) -> dict[str, int]: ...
+    async def purge(
+        self, *, before: datetime, now: datetime, cuts: PurgeCuts | None = None
+    ) -> dict[str, int]: ...
+    async def thin_decisions(self, feed_ids: Sequence[str], keep: int) -> int: ...
     async def problems(self) -> tuple[str, ...]: ...
     async def counts(self) -> dict[str, int]: ...
 

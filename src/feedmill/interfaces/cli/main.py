@@ -73,6 +73,7 @@ COMMANDS: Final = {
     "backfill": "Read the archive of a feed.",
     "jobs": "List, cancel and retry background jobs.",
     "webhook": "Send events to other programs.",
+    "cursors": "List or delete the positions of readers in the event log.",
     "mcp": "Serve MCP tools for agents.",
     "confirm": "Confirm or decline what agents want to insert.",
     "canonicalize": "Find and verify the canonical address of a feed.",

@@ -17,6 +17,7 @@ from feedmill.adapters.store.postgres.partitions import Partition, PartitionBusy
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.tables.codec import Row, micros
 from feedmill.adapters.store.tables.fetches import UNUSED_BLOCK
+from feedmill.model.storage import PurgeCuts
 
 PURGE_BATCH: Final = 1_000  # rows of one transaction
 MOST_KEPT: Final = 5_000  # rows of a day that are put aside, so that the day can be dropped
@@ -60,10 +61,13 @@ _OLD_BLOCKS: Final = (
     " ORDER BY h.block_id LIMIT $2"
 )
 # The newest event stays whatever its age. A webhook that is paused does not hold the log up, or one
-# that is gone would do so for ever.
+# that is gone would do so for ever; nor does a reader of events older than $1. Without a cursor the age alone decides.
 _FREE: Final = (
-    "SELECT least((SELECT seq - 1 FROM log_head), coalesce((SELECT min(seq) FROM consumer_cursors"
-    " WHERE consumer NOT IN (SELECT 'webhook:' || id FROM webhooks WHERE state = 'paused')), 0))"
+    "SELECT least(h.seq - 1, greatest("
+    " coalesce((SELECT min(seq) FROM consumer_cursors WHERE consumer NOT IN"
+    " (SELECT 'webhook:' || id FROM webhooks WHERE state = 'paused')), h.seq),"
+    " coalesce((SELECT seq - 1 FROM events WHERE occurred_at >= $1 ORDER BY seq LIMIT 1), h.seq)))"
+    " FROM log_head h"
 )
 # Only from the beginning of the log, up to the first event that is young: processes number their
 # events by commit, so an old one may stand behind a young one, and the log would have a hole.
@@ -91,18 +95,23 @@ _EMPTY_LANES: Final = (
 )
 
 
-async def purge(database: Database, *, before: datetime, now: datetime) -> dict[str, int]:
-    """Let go of what was last seen before; how much of each kind went.
+async def purge(
+    database: Database, *, before: datetime, now: datetime, cuts: PurgeCuts | None = None
+) -> dict[str, int]:
+    """Let go of what was last seen before, or before the cut of its kind; how much of each kind went.
 
     In this order: header blocks are free once their fetches are gone.
     """
     await partitions.ensure_partitions(database, now)
     old, present = micros(before), micros(now)
+    old_fetches = old if cuts is None else micros(cuts.fetches)
+    old_events = old if cuts is None else micros(cuts.events)
+    unread = 0 if cuts is None else micros(cuts.unread_events)
     return {
         "entries": await _purge_entries(database, old, present),
-        "fetches": await _purge_fetches(database, old),
+        "fetches": await _purge_fetches(database, old_fetches),
         "headers": await _purge_headers(database),
-        "events": await _purge_events(database, old),
+        "events": await _purge_events(database, old_events, unread),
         "collected": await _until_none(database, _OLD_COLLECTED, old),
         "lanes": await _purge_lanes(database, present),
     }
@@ -191,9 +200,9 @@ async def _purge_headers(database: Database) -> int:
     return gone
 
 
-async def _purge_events(database: Database, before: int) -> int:
+async def _purge_events(database: Database, before: int, unread: int) -> int:
     """Millions from the beginning of the log, then events from the beginning of the next one."""
-    free = int(await database.read(lambda c: c.fetchval(_FREE)))
+    free = int(await database.read(lambda c: c.fetchval(_FREE, unread, timeout=_LOOK_SEC)))
     gone = 0
     for piece in await database.read(partitions.event_partitions):
         try:

@@ -53,6 +53,7 @@ MACROS: Final[Macros] = {
     "contains": lambda column, text: f"{column}::jsonb ? {text}",
     "lane_host": lambda lane: f"{lane}.host",
     "database_bytes": "pg_database_size(current_database())",
+    "numbered_events": "events",
     "all_events": "(SELECT type, feed_id, data FROM events"
     " UNION ALL SELECT type, feed_id, data FROM outbox)",
     "last_seq": "(SELECT seq FROM log_head)",

@@ -34,6 +34,7 @@ from feedmill.errors import StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim
 from feedmill.model.refresh import Committed, Refresh
+from feedmill.model.storage import PurgeCuts
 from feedmill.model.webhook import Webhook
 from feedmill.model.worker import Worker
 
@@ -152,10 +153,12 @@ class PostgresStore(SqlStore):
         """The number of the newest event, 0 before the first."""
         return await self._log.last_seq()
 
-    async def purge(self, *, before: datetime, now: datetime) -> dict[str, int]:
-        """Delete what was last seen before; how much of each kind."""
+    async def purge(
+        self, *, before: datetime, now: datetime, cuts: PurgeCuts | None = None
+    ) -> dict[str, int]:
+        """Delete what was last seen before, or before the cut of its kind; how much of each kind."""
         await self._number()
-        gone = await retention.purge(self._database, before=before, now=now)
+        gone = await retention.purge(self._database, before=before, now=now, cuts=cuts)
         return {**gone, "jobs": await self._purge_jobs(before)}
 
     async def problems(self) -> tuple[str, ...]:

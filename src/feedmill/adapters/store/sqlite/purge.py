@@ -17,8 +17,8 @@ from feedmill.adapters.store.tables.fetches import UNUSED_BLOCK
 PURGE_BATCH: Final = 1_000  # rows of one transaction
 
 _OLD_ENTRIES: Final = (
-    "SELECT entry_id FROM entries WHERE entry_id > ? AND in_document = 0 AND backfill = 0 AND last_seen < ?"
-    " ORDER BY entry_id LIMIT ?"
+    "SELECT entry_id FROM entries WHERE entry_id > :after AND in_document = 0 AND backfill = 0"
+    " AND last_seen < :before ORDER BY entry_id LIMIT :limit"
 )
 _BURY: Final = (
     "INSERT INTO tombstones SELECT entry_id, entry_uid, feed_no, first_seen, last_seen,"
@@ -28,28 +28,31 @@ _BURY: Final = (
 # A fetch whose body is still kept stays with it; so do the last one and the document's own.
 _OLD_FETCHES: Final = (
     "SELECT x.fetch_no FROM fetches x JOIN feeds f ON f.feed_no = x.feed_no"
-    " WHERE x.fetch_no > ? AND x.fetched_at < ?"
+    " WHERE x.fetch_no > :after AND x.fetched_at < :before"
     " AND x.fetch_id IS NOT f.document_fetch_id AND x.fetched_at IS NOT f.last_fetch_at"
     " AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.sha256 = x.body_sha256)"
-    " ORDER BY x.fetch_no LIMIT ?"
+    " ORDER BY x.fetch_no LIMIT :limit"
 )
 _OLD_BLOCKS: Final = (
-    f"SELECT h.block_id FROM header_blocks h WHERE h.block_id > ? AND ? AND {UNUSED_BLOCK}"
-    " ORDER BY h.block_id LIMIT ?"
+    f"SELECT h.block_id FROM header_blocks h WHERE h.block_id > :after AND {UNUSED_BLOCK}"
+    " ORDER BY h.block_id LIMIT :limit"
 )
 # The newest event stays whatever its age: the next number is one more than its own. A webhook that
-# is paused does not hold the log up, or one that is gone would do so for ever.
+# is paused does not hold the log up, or one that is gone would do so for ever; nor does a reader that is
+# further behind than `held`. Without a cursor the age alone decides.
 _OLD_EVENTS: Final = (
-    "SELECT seq FROM outbox WHERE seq > ? AND occurred_at < ?"
+    "SELECT seq FROM outbox WHERE seq > :after AND occurred_at < :before"
     " AND seq < (SELECT max(seq) FROM outbox)"
-    " AND seq <= coalesce((SELECT min(seq) FROM consumer_cursors WHERE consumer NOT IN"
-    " (SELECT 'webhook:' || id FROM webhooks WHERE state = 'paused')), 0) ORDER BY seq LIMIT ?"
+    " AND (occurred_at < :held OR NOT EXISTS (SELECT 1 FROM consumer_cursors c WHERE c.seq < outbox.seq"
+    " AND c.consumer NOT IN (SELECT 'webhook:' || id FROM webhooks WHERE state = 'paused')))"
+    " ORDER BY seq LIMIT :limit"
 )
 # A document of a collected window goes with its body, which is kept for an age of its own.
 _OLD_COLLECTED: Final = (
-    "SELECT c.collected_no FROM collected_documents c WHERE c.collected_no > ? AND c.fetched_at < ?"
+    "SELECT c.collected_no FROM collected_documents c WHERE c.collected_no > :after"
+    " AND c.fetched_at < :before"
     " AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.sha256 = c.body_sha256)"
-    " ORDER BY c.collected_no LIMIT ?"
+    " ORDER BY c.collected_no LIMIT :limit"
 )
 _EMPTY_LANES: Final = (
     "DELETE FROM lanes WHERE owner IS NULL AND coalesce(next_ok_at, 0) < ?"
@@ -69,15 +72,16 @@ class PurgeKind(NamedTuple):
     """Something that grows old: how to find a bite of it, and how to let that bite go."""
 
     name: str
-    find: str  # after which number, before which instant, how many
+    find: str  # :after which number, :before which instant, how many (:limit)
     forget: Callable[[sqlite3.Connection, PurgeBatch], int]
 
 
 def find_old(
-    connection: sqlite3.Connection, kind: PurgeKind, after: int, before: int
+    connection: sqlite3.Connection, kind: PurgeKind, after: int, before: int, held: int
 ) -> tuple[int, ...]:
     """The next bite, in the order of its numbers; for a reader, because it may look long."""
-    rows = connection.execute(kind.find, (after, before, PURGE_BATCH))
+    cut = {"after": after, "before": before, "held": held, "limit": PURGE_BATCH}
+    rows = connection.execute(kind.find, cut)
     return tuple(number for (number,) in rows)
 
 

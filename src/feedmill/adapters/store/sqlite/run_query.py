@@ -49,6 +49,7 @@ MACROS: Final[Macros] = {
     "lane_host": lambda lane: f"{lane}.lane_key",
     "database_bytes": "(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)",
     "all_events": "outbox",
+    "numbered_events": "outbox",
     "last_seq": "(SELECT coalesce(max(seq), 0) FROM outbox)",
 }
 

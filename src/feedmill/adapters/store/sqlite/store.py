@@ -43,6 +43,7 @@ from feedmill.errors import StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim
 from feedmill.model.refresh import Committed, Refresh
+from feedmill.model.storage import PurgeCuts
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -159,21 +160,25 @@ class SqliteStore(SqlStore):
         """Write what a refresh decided: all or nothing, once per run."""
         return await self._writer.run(lambda c: commit(c, refresh, self.queries, self._totals))
 
-    async def purge(self, *, before: datetime, now: datetime) -> dict[str, int]:
-        """Delete what was last seen before; how much of each kind."""
-        gone = {
-            kind.name: await self._purge_kind(kind, micros(before), micros(now))
-            for kind in retention.PURGE_KINDS
-        }
+    async def purge(
+        self, *, before: datetime, now: datetime, cuts: PurgeCuts | None = None
+    ) -> dict[str, int]:
+        """Delete what was last seen before, or before the cut of its kind; how much of each kind."""
+        by_kind = {} if cuts is None else {"fetches": cuts.fetches, "events": cuts.events}
+        held = 0 if cuts is None else micros(cuts.unread_events)
+        gone = {}
+        for kind in retention.PURGE_KINDS:
+            cut = micros(by_kind.get(kind.name, before))
+            gone[kind.name] = await self._purge_kind(kind, cut, micros(now), held)
         gone["jobs"] = await self._purge_jobs(before)
         gone["lanes"] = await self._writer.run(lambda c: retention.drop_lanes(c, micros(now)))
         return gone
 
-    async def _purge_kind(self, kind: retention.PurgeKind, before: int, now: int) -> int:
+    async def _purge_kind(self, kind: retention.PurgeKind, before: int, now: int, held: int) -> int:
         gone, after = 0, -1
         while True:
             ids = await self._run_reader(
-                partial(retention.find_old, kind=kind, after=after, before=before)
+                partial(retention.find_old, kind=kind, after=after, before=before, held=held)
             )
             if not ids:
                 return gone

@@ -8,11 +8,12 @@ forty bytes of headers. The URL asked for and the final URL lead the blocks like
 
 # ruff: noqa: S608  # names come from the list beside; values are parameters
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from feedmill.adapters.store.statements import Query, row, rows
+from feedmill.adapters.store.statements import Query, row, rows, write
 from feedmill.adapters.store.tables.codec import NEVER, Row, instant, json_or_null, micros, strings
 from feedmill.adapters.store.tables.decision_codec import decision_of
 from feedmill.adapters.store.tables.paging import page_of, position
@@ -75,6 +76,20 @@ def fetch(fetch_id: str) -> Query[FetchRecord | None]:
     """The fetch of that id."""
     found = yield from row(f"{FETCH_SELECT} WHERE x.fetch_id = $1", fetch_id)
     return None if found is None else fetch_of(found)
+
+
+def thin_decisions(feed_ids: Sequence[str], keep: int) -> Query[int]:
+    """Delete the decisions of these feeds but the last ones of each; how many went."""
+    return (
+        yield from write(
+            "UPDATE fetches SET decision = NULL WHERE decision IS NOT NULL AND feed_no IN"
+            " (SELECT feed_no FROM feeds WHERE id @in($1)) AND scheduled_at <="
+            " (SELECT d.scheduled_at FROM fetches d WHERE d.feed_no = fetches.feed_no"
+            " AND d.decision IS NOT NULL ORDER BY d.scheduled_at DESC LIMIT 1 OFFSET $2)",
+            list(feed_ids),
+            keep,
+        )
+    )
 
 
 def decisions(feed_id: str, limit: int = 20) -> Query[tuple[Decision, ...]]:

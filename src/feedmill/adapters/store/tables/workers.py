@@ -19,6 +19,7 @@ from feedmill.adapters.store.tables.codec import (
     instant,
     micros,
 )
+from feedmill.model.event import Cursor
 from feedmill.model.worker import HeldLane, Worker, WorkerView
 
 _WORKER: Final = RowCodec(
@@ -96,6 +97,29 @@ def cursor(consumer: str) -> Query[int]:
     """The last sequence number that a consumer has read, 0 before it started."""
     found = yield from value("SELECT seq FROM consumer_cursors WHERE consumer = $1", consumer)
     return int(found or 0)
+
+
+def cursors() -> Query[tuple[Cursor, ...]]:
+    """Every consumer with its position, and the oldest event that it has not read."""
+    found = yield from rows(
+        "SELECT c.consumer, c.seq, (SELECT e.occurred_at FROM @numbered_events AS e"
+        " WHERE e.seq > c.seq ORDER BY e.seq LIMIT 1) FROM consumer_cursors c ORDER BY c.consumer"
+    )
+    last = yield from value("SELECT @last_seq")
+    return tuple(
+        Cursor(
+            consumer=consumer,
+            seq=seq,
+            behind=max(0, int(last or 0) - seq),
+            unread_since=None if at is None else instant(at),
+        )
+        for consumer, seq, at in found
+    )
+
+
+def drop_cursor(consumer: str) -> Query[bool]:
+    """Delete the position of a consumer; False when it has none."""
+    return (yield from write("DELETE FROM consumer_cursors WHERE consumer = $1", consumer)) == 1
 
 
 def set_cursor(consumer: str, seq: int) -> Query[None]:
