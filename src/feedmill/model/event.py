@@ -20,6 +20,7 @@ EventType = Literal[
     "feed.merged",
     "feed.rekeyed",
     "feed.state",
+    "host.state",
     "history.rewritten",
     "log.rewound",
 ]
@@ -29,7 +30,7 @@ class NewEvent(Value):
     """An event before the log has given it its number."""
 
     type: EventType
-    feed_id: str  # "" for an event of no feed: log.rewound
+    feed_id: str  # "" for an event of no feed: host.state, log.rewound
     occurred_at: datetime
     entry_uid: str | None = None
     data: dict[str, Any] = msgspec.field(default_factory=dict)

@@ -165,6 +165,24 @@ class HostPace(Value):
     failures: int = 0  # fetches of this host in a row that failed alike
     failing_with: str | None = None
     limited_urls: tuple[tuple[str, datetime], ...] = ()  # URLs under a Retry-After of their own
+    troubled_since: datetime | None = None  # when the present pause or row of failures began
+    canary: str | None = None  # the feed that tried the failing host last
+
+
+HostState = Literal[
+    "well",
+    "paused",  # it asked for patience: 429, or 503 with Retry-After
+    "incident",  # it fails for several feeds alike; one at a time tries it
+]
+
+
+class HostLane(Value):
+    """A lane as people see it: its pace, its feeds, and how many of them are due."""
+
+    key: str
+    pace: HostPace
+    feeds: int
+    due: int
 
 
 class Lane(Value):

@@ -137,6 +137,9 @@ class Metrics:
             "Feeds whose state of health changed, by the new state.",
             "health",
         )
+        self.host_states = counter(
+            "feedmill_host_changes", "Hosts whose state changed, by the new state.", "state"
+        )
         self.stored = gauge(
             "feedmill_stored",
             "What the store holds, by kind: feeds, paused ones, entries, articles, raw bodies.",

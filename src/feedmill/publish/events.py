@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Final
 
 from feedmill.model.event import EventType, NewEvent
-from feedmill.model.feed import Feed, Move, MoveProof, NewFeed
+from feedmill.model.feed import Feed, HostPace, HostState, Move, MoveProof, NewFeed
 from feedmill.model.identity import Added, Changes, Rekeyed, Removed, Revised
+from feedmill.publish.to_json import format_instant
 
 # So many revisions in one document are one piece of news, not so many.
 FLOOD: Final = 1_000
@@ -66,6 +67,23 @@ def event_of_state(before: Feed, after: Feed, *, now: datetime) -> tuple[NewEven
         "detail": after.last_detail,
     }
     return (_event("feed.state", after, now, data=data),)
+
+
+def event_of_host(
+    host: str, before: HostState, after: HostState, pace: HostPace, *, now: datetime
+) -> NewEvent:
+    """A host that began to pause or to fail, or works again; of no feed."""
+    until = pace.next_ok_at if after != "well" else None
+    data = {
+        "host": host,
+        "before": before,
+        "after": after,
+        "reason": pace.blocked_reason or pace.failing_with,
+        "since": format_instant(pace.troubled_since),
+        "until": format_instant(until),
+        "canary": pace.canary if after == "incident" else None,
+    }
+    return NewEvent(type="host.state", feed_id="", occurred_at=now, data=data)
 
 
 def event_of_new_feed(new: NewFeed) -> NewEvent:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from feedmill.config import HostConfig
 from feedmill.errors import ConfigError
-from feedmill.model.feed import HostPace
+from feedmill.model.feed import HostPace, HostState
 from feedmill.model.schedule import Outcome
 
 # What says something about the host rather than about the one feed behind a URL.
@@ -94,6 +94,28 @@ def pause_until(pace: HostPace, *, ended_at: datetime) -> datetime | None:
     """Until when the host asked to be left alone, beyond its ordinary gap; None when it did not."""
     ok_at = pace.next_ok_at
     return ok_at if ok_at is not None and ok_at > _after_gap(pace, ended_at) else None
+
+
+def host_state(pace: HostPace, config: HostConfig) -> HostState:
+    """How the host is doing, as far as its answers tell: a pause ends with the next success."""
+    fails_alike = pace.failures >= config.incident_after and pace.failing_with != "rate-limited"
+    if fails_alike:
+        return "incident"
+    return "well" if pace.blocked_reason is None else "paused"
+
+
+def mark_trouble(before: HostPace, after: HostPace, feed_id: str, *, at: datetime) -> HostPace:
+    """The pace with when its trouble began, and with the feed that tried the host last."""
+    if after.blocked_reason is None and after.failing_with is None:
+        if after.troubled_since is None and after.canary is None:
+            return after
+        return replace(after, troubled_since=None, canary=None)
+    return replace(after, troubled_since=before.troubled_since or at, canary=feed_id)
+
+
+def host_of_lane(key: str) -> str:
+    """The host of a lane: one of several lanes has a number behind it."""
+    return key.partition("#")[0]
 
 
 def shift_pace(pace: HostPace, by: timedelta) -> HostPace:

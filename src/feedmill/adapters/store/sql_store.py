@@ -26,6 +26,7 @@ from feedmill.adapters.store.tables import feeds as feed_table
 from feedmill.adapters.store.tables import fetches as fetch_table
 from feedmill.adapters.store.tables import figures as figure_table
 from feedmill.adapters.store.tables import held_entries as held_table
+from feedmill.adapters.store.tables import hosts as host_table
 from feedmill.adapters.store.tables import imports as import_table
 from feedmill.adapters.store.tables import jobs as job_table
 from feedmill.adapters.store.tables import lanes as lane_table
@@ -135,6 +136,8 @@ class SqlStore(ABC):
     hosts = read(host_list.hosts)
     resting_hosts = read(figure_table.resting_hosts)
     compact_figures = write(figure_table.compact_figures)
+    host_lanes = read(host_table.host_lanes)
+
     arrival_times = read(arrival_table.arrival_times)
     stored_arrivals = read(arrival_table.stored_arrivals)
     purge_times = write(arrival_table.purge_times)

@@ -35,6 +35,8 @@ refresh.py. Who claims: scheduler.py.
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from msgspec.structs import replace
+
 from feedmill.engine.documents.fetch_document import (
     Answer,
     outcome_of,
@@ -54,7 +56,8 @@ from feedmill.model.feed import Claim, Feed, HostPace
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.schedule import Outcome
 from feedmill.observe.traces import Facts, current_trace, span
-from feedmill.schedule.host_pace import is_incident
+from feedmill.publish.events import event_of_host
+from feedmill.schedule.host_pace import host_of_lane, host_state, is_incident, mark_trouble
 
 
 class LaneWorker:
@@ -173,7 +176,9 @@ class LaneWorker:
     async def _commit(self, feed: Feed, result: Refresh, began: float) -> bool:
         """Update the host's pace, commit, and report; False when the lane has to pause or is lost."""
         outcome, result = _outcome_of(result), self._redated(result, began)
+        before = self.lease.pace
         await self.lease.update_pace(feed.url, outcome, result.fetch.fetched_at)
+        result = self._with_host_event(before, feed, result)
         with span("store") as storing:
             committed = await retry(
                 lambda: self.services.store.commit(self._redated(result, began)),
@@ -184,6 +189,16 @@ class LaneWorker:
         self.uncommitted.discard(feed.id)
         self.lifecycle.on_refresh(feed, result, committed)
         return not committed.fenced and not self._is_incident(outcome)
+
+    def _with_host_event(self, before: HostPace, feed: Feed, result: Refresh) -> Refresh:
+        """The refresh with an event of the host, when this answer changed its state (D24)."""
+        at, config = result.fetch.fetched_at, self.services.config.host
+        pace = self.lease.pace = mark_trouble(before, self.lease.pace, feed.id, at=at)
+        was, now = host_state(before, config), host_state(pace, config)
+        if was == now:
+            return result
+        event = event_of_host(host_of_lane(self.claim.lane.key), was, now, pace, now=at)
+        return replace(result, events=(*result.events, event))
 
     def _redated(self, result: Refresh, began: float) -> Refresh:
         """The result in the time of a clock that was set while the poll was under way (H32)."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.feed import Claim, HostPace, Lane
+from feedmill.model.feed import Claim, HostLane, HostPace, Lane
 from feedmill.model.host import HostFilter, HostView
 from feedmill.model.page import Page
 
@@ -51,4 +51,7 @@ class HostStore(Protocol):
     async def hosts(
         self, where: HostFilter, *, now: datetime, after: str | None = None, limit: int = 100
     ) -> Page[HostView]: ...  # by name; a lane of a big host each
+    async def host_lanes(
+        self, now: datetime, *, troubled: bool = False, after: str | None = None, limit: int = 100
+    ) -> Page[HostLane]: ...  # `troubled`: only those with a problem
     async def limit_host(self, url: str, until: datetime, reason: str | None = None) -> None: ...

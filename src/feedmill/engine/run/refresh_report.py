@@ -41,6 +41,9 @@ class RefreshReport:
         health = result.feed.schedule.health
         if health != before.schedule.health:
             self.metrics.health.labels(health).inc()
+        for event in result.events:
+            if event.type == "host.state":
+                self.metrics.host_states.labels(event.data["after"]).inc()
         level = _INFO if result.fetch.outcome in SUCCESSFUL_OUTCOMES else self.failure_level
         if self.log.is_enabled_for(level):
             self._say(level, before, result, committed)

@@ -6,6 +6,7 @@ from typing import Final
 
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.hosts import hold_in_words
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.parse.xml.tree import XmlFault, first_xml_fault
@@ -99,7 +100,9 @@ async def describe_health(feed: Feed, services: Services) -> HealthShape:
         line=flaw.line if flaw else None,
         column=flaw.column if flaw else None,
         attempts=tuple(attempt_shape(fetch) for fetch in page.items[:_SHOWN]),
-        words=_words(feed, kind, since, flaw, services.clock.now()),
+        words=_words(
+            feed, kind, since, flaw, services.clock.now(), await hold_in_words(feed, services)
+        ),
     )
 
 
@@ -154,7 +157,12 @@ async def _flaw(fetch: FetchRecord, services: Services) -> XmlFault | None:
 
 
 def _words(
-    feed: Feed, kind: HealthKind, since: datetime | None, flaw: XmlFault | None, now: datetime
+    feed: Feed,
+    kind: HealthKind,
+    since: datetime | None,
+    flaw: XmlFault | None,
+    now: datetime,
+    hold: str | None,
 ) -> tuple[str, ...]:
     said = [_state(feed, kind, now)]
     if flaw is not None:
@@ -162,7 +170,7 @@ def _words(
     if since is not None and kind in _WORDS:
         said += [_tried(feed, since), f"{_WORDS[kind][1]}."]
     if kind != "paused":
-        said.append(_next(feed, now))
+        said.append(hold or _next(feed, now))
     return tuple(said)
 
 

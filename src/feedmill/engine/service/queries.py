@@ -17,10 +17,12 @@ from feedmill.archive.wanted import backfill_job, is_backfilled
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import describe_health
+from feedmill.engine.service.hosts import hold_in_words
 from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import RawDocument
 from feedmill.model.page import EntryFilter
+from feedmill.model.schedule import Decision
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.events import event_of_removed_feed
 from feedmill.publish.shapes import (
@@ -138,10 +140,20 @@ async def refetch(feed_id: str, services: Services) -> Refetch:
 async def schedule(feed_id: str, services: Services, *, limit: int | None = None) -> DecisionPage:
     """Why the feed is polled when it is, the newest decision first, in figures and in words."""
     feed = await require_feed(feed_id, services)
-    decisions = await services.store.decisions(feed.id, limit=clamp_limit(limit))
-    return DecisionPage(
-        items=tuple(decision_shape(one, explain_decision(one)) for one in decisions)
-    )
+    told = await explain_schedule(feed, services, limit=clamp_limit(limit))
+    return DecisionPage(items=tuple(decision_shape(one, words) for one, words in told))
+
+
+async def explain_schedule(
+    feed: Feed, services: Services, *, limit: int
+) -> list[tuple[Decision, tuple[str, ...]]]:
+    """The newest decisions in words, the last one with what holds the feed back since."""
+    decisions = await services.store.decisions(feed.id, limit=limit)
+    told = [(one, explain_decision(one)) for one in decisions]
+    hold = await hold_in_words(feed, services) if told else None
+    if hold is not None:
+        told[0] = (told[0][0], (*told[0][1], hold))
+    return told
 
 
 async def health(feed_id: str, services: Services) -> HealthShape:

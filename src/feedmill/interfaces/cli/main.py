@@ -59,6 +59,7 @@ COMMANDS: Final = {
     "explain": "Explain when and why a feed is polled.",
     "status": "Show the whole engine on one screen, and what to do next.",
     "top": "Rank feeds by new entries, bytes, errors, latency or lag.",
+    "hosts": "List hosts that pause, fail or hold feeds back.",
     "simulate": "Replay the recorded past under another scheduling policy.",
     "stats": "Count feeds, entries, fetches and events.",
     "replay": "Parse stored raw documents again.",

@@ -65,6 +65,8 @@ RangeUntil = Annotated[str | None, QueryParameter(description=f"Before this time
 GranularityQuery = Annotated[
     Granularity, QueryParameter(description="Figures by the hour or by the day.")
 ]
+TroubledQuery = Annotated[bool, QueryParameter(description="Only hosts that pause or fail.")]
+HostName = Annotated[str, PathParameter(description="The host, with its port where it has one.")]
 PolicyQuery = Annotated[
     Literal["budget", "seed"] | None, QueryParameter(description="Default: the one in force.")
 ]

@@ -27,6 +27,7 @@ from feedmill.interfaces.rest.problems import HANDLERS, MEDIA_TYPE, problem_byte
 from feedmill.interfaces.rest.routes.entries import entry_routes
 from feedmill.interfaces.rest.routes.events import event_routes
 from feedmill.interfaces.rest.routes.feeds import feed_routes
+from feedmill.interfaces.rest.routes.hosts import host_routes
 from feedmill.interfaces.rest.routes.import_export import list_routes
 from feedmill.interfaces.rest.routes.jobs import job_routes
 from feedmill.interfaces.rest.routes.metafeeds import metafeed_routes
@@ -148,6 +149,7 @@ def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: 
             event_routes,
             list_routes,
             webhook_routes,
+            host_routes,
             job_routes,
             metafeed_routes,
             care_routes,

@@ -47,7 +47,7 @@ _STANDING: Final = (
 _MAKE: Final = (
     f"INSERT INTO lanes (shard, host, lane_key, claim_at, {PACE_COLUMNS})"
     f" SELECT $1::smallint, $2::text, n.lane_key, {NEVER}, $4::integer, $5::bigint, $6::text,"
-    " $7::double precision, $8::integer, $9::text, $10::text"
+    " $7::double precision, $8::integer, $9::text, $10::text, $11::bigint, $12::text"
     " FROM unnest($3::text[]) AS n (lane_key) ON CONFLICT (lane_key) DO NOTHING"
 )
 _LIMIT: Final = (
@@ -82,6 +82,7 @@ _MOVE: Final = (
 _BEGIN: Final = (
     "UPDATE lanes l SET owner = NULL, epoch = l.epoch + 1, gap_ms = $2, next_ok_at = $3::bigint,"
     " blocked_reason = $4, slow_down = $5, failures = $6, failing_with = $7, limited_urls = $8,"
+    " troubled_since = $9, canary = $10,"
     f" claim_at = greatest({FIRST_DUE}, coalesce($3::bigint, 0)) WHERE l.host = $1"
 )
 

@@ -45,7 +45,7 @@ _GIVE_BACK: Final = (
     f" ({', '.join(f'n.{name}' for name in PACE_COLUMNS.split(', '))}),"
     f" claim_at = greatest({FIRST_DUE}, coalesce(n.next_ok_at, 0))"
     " FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::text[], $5::double precision[],"
-    f" $6::integer[], $7::text[], $8::text[]) AS n (lane_id, {PACE_COLUMNS})"
+    f" $6::integer[], $7::text[], $8::text[], $9::bigint[], $10::text[]) AS n (lane_id, {PACE_COLUMNS})"
     " WHERE l.lane_id = n.lane_id"
 )
 

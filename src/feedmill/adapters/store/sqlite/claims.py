@@ -124,7 +124,8 @@ def release(connection: sqlite3.Connection, given: ReleasedLane) -> None:
         pace = replace(pace, next_ok_at=instant(held[0]), blocked_reason=held[1])
     connection.execute(
         "UPDATE lanes SET owner = NULL, gap_ms = ?, next_ok_at = ?, blocked_reason = ?,"
-        " slow_down = ?, failures = ?, failing_with = ?, limited_urls = ? WHERE lane_id = ?",
+        " slow_down = ?, failures = ?, failing_with = ?, limited_urls = ?,"
+        " troubled_since = ?, canary = ? WHERE lane_id = ?",
         (*pace_row(pace), lane.id),
     )
     connection.executemany(

@@ -49,7 +49,8 @@ FEED_COLUMNS: Final = ", ".join(
     + ["f.https_probed_at"]
 )
 PACE_COLUMNS: Final = (
-    "gap_ms, next_ok_at, blocked_reason, slow_down, failures, failing_with, limited_urls"
+    "gap_ms, next_ok_at, blocked_reason, slow_down, failures, failing_with, limited_urls,"
+    " troubled_since, canary"
 )
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -291,12 +292,24 @@ def pace_row(pace: HostPace) -> Row:
         pace.failures,
         pace.failing_with,
         json_or_null(pace.limited_urls),
+        micros_or_none(pace.troubled_since),
+        pace.canary,
     )
 
 
 def pace_of(row: Row) -> HostPace:
     """The pace of a row of PACE_COLUMNS."""
-    gap_ms, next_ok_at, blocked_reason, slow_down, failures, failing_with, limited = row
+    (
+        gap_ms,
+        next_ok_at,
+        blocked_reason,
+        slow_down,
+        failures,
+        failing_with,
+        limited,
+        since,
+        canary,
+    ) = row
     return HostPace(
         gap_ms=gap_ms,
         next_ok_at=instant_or_none(next_ok_at),
@@ -305,6 +318,8 @@ def pace_of(row: Row) -> HostPace:
         failures=failures,
         failing_with=failing_with,
         limited_urls=_limited(limited) if limited else (),
+        troubled_since=instant_or_none(since),
+        canary=canary,
     )
 
 

@@ -7,13 +7,13 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.engine.service.queries import explain_schedule
 from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import config_of, with_services
 from feedmill.model.feed import Feed
 from feedmill.publish.move_shapes import candidate_in_words, candidate_shape
 from feedmill.publish.to_json import decision_wire
-from feedmill.schedule.explain import explain_decision
 
 
 @click.command()
@@ -36,9 +36,8 @@ def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> No
         services: Services,
     ) -> tuple[Feed, list[tuple[dict[str, Any], tuple[str, ...]]]]:
         found = await resolve_feed(feed, services)
-        decisions = await services.store.decisions(found.id, limit=history)
-        told = [(decision_wire(one, words := explain_decision(one)), words) for one in decisions]
-        return found, told
+        told = await explain_schedule(found, services, limit=history)
+        return found, [(decision_wire(one, words), words) for one, words in told]
 
     found, decisions = with_services(ctx, action, as_json=as_json, config=config)
     title, candidate = found.title or found.url, found.move
