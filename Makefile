@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check observe-check bench-figures proto lock clean help
+.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check observe-check bench-figures proto lock clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -110,6 +110,9 @@ bench-review: $(READY_BENCH)  ## the page of a review with 5,000 candidates in h
 
 bench-figures: $(READY_BENCH)  ## polls per CPU-second with the figures of every poll, and without
 	$(BIN)/python -m benchmarks.figures
+
+bench-console: $(READY_BENCH)  ## every page of the console with 100,000 feeds and 1,000,000 entries, on one core
+	$(BIN)/python -m benchmarks.console
 
 bench-screen: $(READY_BENCH)  ## 50,000 candidates by words and by meaning: rate and memory
 	$(BIN)/python -m benchmarks.screen

@@ -25,7 +25,7 @@ _BEGIN: Final = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 _FEEDS: Final = 100
 _SENTENCES: Final = [one for group in SENTENCES.values() for one in group]
 _BITE: Final = 20_000
-_COLUMNS: Final = (
+COLUMNS: Final = (
     "entry_uid", "feed_no", "first_seen", "last_seen", "seen_count", "dedupe_key",
     "match_confidence", "guid", "link", "canonical_link", "title", "summary", "content", "authors",
     "categories", "published", "published_effective", "published_source", "language",
@@ -38,9 +38,9 @@ def fill(home: Path, count: int) -> None:
     """Make a store with so many entries in a hundred feeds."""
     home.mkdir(parents=True, exist_ok=True)
     asyncio.run(_subscribe(home))
-    marks = ", ".join("?" * len(_COLUMNS))
-    statement = f"INSERT INTO entries ({', '.join(_COLUMNS)}) VALUES ({marks})"
-    rows = (_row(number) for number in range(count))
+    marks = ", ".join("?" * len(COLUMNS))
+    statement = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({marks})"
+    rows = (entry_row(number) for number in range(count))
     with closing(sqlite3.connect(home / DATABASE_NAME, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = OFF")
         for bite in _bites(rows):
@@ -65,20 +65,21 @@ async def _subscribe(home: Path) -> None:
     await store.close()
 
 
-def _row(number: int) -> tuple[Any, ...]:
-    seen = micros(_BEGIN + timedelta(seconds=number))
+def entry_row(number: int, feeds: int = _FEEDS, begin: datetime = _BEGIN) -> tuple[Any, ...]:
+    """One entry a second, spread over so many feeds."""
+    seen = micros(begin + timedelta(seconds=number))
     name = sha256(b"%d" % number).hexdigest()
     words = [_SENTENCES[(number + step * 7) % len(_SENTENCES)] for step in range(8)]
-    link = f"https://host{number % _FEEDS}.example/{number}/{name[:12]}"
+    link = f"https://host{number % feeds}.example/{number}/{name[:12]}"
     return (
         name,
-        number % _FEEDS + 1,
+        number % feeds + 1,
         seen,
         seen,
         1,
         f"url:{link}",
         "high",
-        f"tag:host{number % _FEEDS}.example,2025:{number}",
+        f"tag:host{number % feeds}.example,2025:{number}",
         link,
         link,
         words[0],

@@ -128,7 +128,7 @@ class SqlStore(ABC):
     feed_failures = read(figure_table.feed_failures)
     host_failures = read(figure_table.host_failures)
     poll_totals = read(figure_table.poll_totals)
-    top_feeds = read(figure_table.top_feeds)
+    top_feeds = look(figure_table.top_feeds)
     feed_counts = read(figure_table.feed_counts)
     budget_counts = read(figure_table.budget_counts)
     freshness = read(figure_table.freshness)

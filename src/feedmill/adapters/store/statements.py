@@ -9,6 +9,7 @@ SQL keeps to what both databases understand, with `$1` placeholders. A word with
 they spell differently; each runner has its own table of these macros:
 
     @greatest, @least           the larger or smaller of several values
+    @like                       LIKE without regard to case (in SQLite, to that of ASCII letters)
     @lock(FOR UPDATE)           a row lock; SQLite has one writer at a time and needs none
     @in($1)                     membership in a list of integers or texts: `id @in($1)`
     @rows($1, a bigint, b text) a JSON list of lists as a table; for texts without NUL

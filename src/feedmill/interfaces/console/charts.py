@@ -267,7 +267,7 @@ def _times(starts: Sequence[datetime], height: int, *, at_points: bool = False) 
     every = max(1, -(-len(starts) // _LABELS))
     wide = (WIDTH - _LEFT - 40 if at_points else WIDTH - _LEFT) / max(len(starts) - at_points, 1)
     return "".join(
-        f'<text x="{_LEFT + at * wide:.1f}" y="{height - 5}">{_label(starts[at], starts)}</text>'
+        f'<text x="{_LEFT + at * wide:.1f}" y="{height - 5}" class="when">{_label(starts[at], starts)}</text>'
         for at in range(0, len(starts), every)
     )
 

@@ -42,6 +42,7 @@ MACROS: Final[Macros] = {
     "greatest": "greatest",
     "least": "least",
     "truncated": lambda number: f"trunc({number})::bigint",
+    "like": "ILIKE",
     "lock": lambda clause: clause,
     "in": lambda parameter: f"= ANY({parameter})",
     "rows": _rows,

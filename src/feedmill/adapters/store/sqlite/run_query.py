@@ -37,6 +37,7 @@ MACROS: Final[Macros] = {
     "greatest": "max",
     "least": "min",
     "truncated": lambda number: f"CAST({number} AS INTEGER)",
+    "like": "LIKE",
     "lock": lambda _: "",
     "in": lambda parameter: f"IN (SELECT value FROM json_each({parameter}))",
     "rows": _rows,

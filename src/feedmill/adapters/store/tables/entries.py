@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import json
 
-from feedmill.adapters.store.statements import Query, row, rows, title_search
+from feedmill.adapters.store.statements import Query, row, rows, title_search, value
 from feedmill.adapters.store.tables.codec import NEVER, Row, micros
 from feedmill.adapters.store.tables.entry_codec import (
     LAST_SEEN,
@@ -42,6 +42,8 @@ _CURRENT_UID: Final = (
     "e.entry_uid = coalesce((SELECT p.entry_uid FROM entry_aliases a"
     " JOIN entries p ON p.entry_id = a.entry_id WHERE a.entry_uid = $1), $1)"
 )
+_TAGGED: Final = "e.feed_no IN (SELECT feed_no FROM feed_tags WHERE tag = {})"
+_COMMON: Final = 500  # feeds of a tag
 _PROPOSED: Final = 1_000  # titles that are looked at together
 
 
@@ -163,7 +165,8 @@ def _beyond(
     conditions: Sequence[tuple[str, Any]],
 ) -> Query[list[Row]]:
     keys, _ = ENTRY_ORDERS[where.newest_first]
-    clauses, parameters = _clauses(where, conditions)
+    is_common = yield from _is_common_tag(where.tag)
+    clauses, parameters = _clauses(where, conditions, is_common=is_common)
     places = ", ".join(f"${len(parameters) + at}" for at in range(1, len(keys) + 1))
     clauses.append(f"({', '.join(keys)}) {'>' if forwards else '<'} ({places})")
     return (
@@ -177,17 +180,29 @@ def _beyond(
     )
 
 
+def _is_common_tag(tag: str | None) -> Query[bool]:
+    """Whether so many feeds have the tag that their entries are found soonest among all, in order."""
+    if tag is None:
+        return False
+    found = yield from value(
+        "SELECT count(*) FROM (SELECT 1 FROM feed_tags WHERE tag = $1 LIMIT $2) x", tag, _COMMON
+    )
+    return bool(found == _COMMON)
+
+
 def _clauses(
-    where: EntryFilter, conditions: Sequence[tuple[str, Any]]
+    where: EntryFilter, conditions: Sequence[tuple[str, Any]], *, is_common: bool
 ) -> tuple[list[str], list[Any]]:
     """The filter as SQL, and its parameters."""
+    # The sign keeps SQLite from collecting and sorting the entries of every feed that has the tag.
+    tagged = f"+{_TAGGED}" if is_common else _TAGGED
     pairs: list[tuple[str, Any]] = [
         ("e.feed_no = (SELECT feed_no FROM feeds WHERE id = {})", where.feed_id),
         (
             "e.feed_no IN (SELECT feed_no FROM feeds WHERE id @in({}))",
             None if where.feed_ids is None else list(where.feed_ids),
         ),
-        ("e.feed_no IN (SELECT feed_no FROM feed_tags WHERE tag = {})", where.tag),
+        (tagged, where.tag),
         ("@contains(e.categories, {})", where.category),
         ("e.first_seen >= {}", None if where.since is None else micros(where.since)),
         ("e.first_seen < {}", None if where.until is None else micros(where.until)),

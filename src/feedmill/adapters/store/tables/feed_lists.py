@@ -49,12 +49,14 @@ def find_feeds(
     )
 
 
-def count_feeds(where: FeedFilter) -> Query[int]:
-    """How many feeds match the filter."""
+def count_feeds(where: FeedFilter, *, at_most: int | None = None) -> Query[int]:
+    """How many feeds match the filter; counting ends at `at_most`."""
     clauses, parameters = _clauses(where)
-    found: int = yield from value(
-        f"SELECT count(*) FROM {_tables(where)}{_and(clauses)}", *parameters
-    )
+    chosen = f"FROM {_tables(where)}{_and(clauses)}"
+    if at_most is not None:
+        chosen = f"FROM (SELECT 1 {chosen} LIMIT ${len(parameters) + 1}) x"
+        parameters.append(at_most)
+    found: int = yield from value(f"SELECT count(*) {chosen}", *parameters)
     return found
 
 
@@ -116,8 +118,8 @@ def _clauses(where: FeedFilter) -> tuple[list[str], list[Any]]:
         named, at = [], []
         for text in _spellings(where.text):
             pattern = place(f"%{escape_like(text)}%")
-            named.append(f"lower(f.title) LIKE {pattern} ESCAPE '!'")
-            at.append(f"lower(a.url) LIKE {pattern} ESCAPE '!'")
+            named.append(f"f.title @like {pattern} ESCAPE '!'")
+            at.append(f"a.url @like {pattern} ESCAPE '!'")
         clauses.append(
             f"({' OR '.join(named)} OR f.feed_no IN"
             f" (SELECT a.feed_no FROM feed_aliases a WHERE {' OR '.join(at)}))"
@@ -126,15 +128,10 @@ def _clauses(where: FeedFilter) -> tuple[list[str], list[Any]]:
 
 
 def _spellings(text: str) -> tuple[str, ...]:
-    """The text in lower case; SQLite's own `lower` leaves letters beyond ASCII as they are."""
+    """The text as it may stand there: SQLite's LIKE ignores the case of ASCII letters only."""
     if text.isascii():
-        return (text.lower(),)
-    cased = (text.lower(), text.capitalize(), text.upper(), text)
-    return tuple(dict.fromkeys((text.lower(), *map(_ascii_lower, cased))))
-
-
-def _ascii_lower(text: str) -> str:
-    return "".join(char.lower() if char.isascii() else char for char in text)
+        return (text,)
+    return tuple(dict.fromkeys((text, text.lower(), text.capitalize(), text.upper())))
 
 
 def escape_like(text: str) -> str:

@@ -238,27 +238,38 @@ def top_feeds(
 ) -> Query[tuple[FeedRank, ...]]:
     """The feeds with the most of something in whole days, the first first; none that has nothing of it."""
     rank = f"CAST({_RANKS[by]} AS double precision)"
-    found = yield from rows(
-        f"SELECT f.id, f.url, f.title, l.lane_key, x.rank, {', '.join(f'x.{n}' for n in COLUMNS)}"
-        f" FROM (SELECT feed_no, {rank} AS rank, {', '.join(map(_summed_column, COLUMNS))}"
-        f" FROM feed_figures WHERE day >= $1 AND day <= $2 GROUP BY feed_no HAVING {rank} > 0"
-        " ORDER BY 2 DESC, feed_no LIMIT $3) x"
-        " JOIN feeds f ON f.feed_no = x.feed_no JOIN feed_sched s ON s.feed_no = x.feed_no"
-        " JOIN lanes l ON l.lane_id = s.lane_id ORDER BY x.rank DESC, x.feed_no",
-        day_of(since),
-        day_of(until),
+    days = (day_of(since), day_of(until))
+    # Only the first are worth adding up in every column.
+    ranked = yield from rows(
+        f"SELECT feed_no, {rank} FROM feed_figures WHERE day >= $1 AND day <= $2"
+        f" GROUP BY feed_no HAVING {rank} > 0 ORDER BY 2 DESC, feed_no LIMIT $3",
+        *days,
         limit,
     )
+    found = yield from rows(
+        f"SELECT x.feed_no, f.id, f.url, f.title, l.lane_key, {', '.join(f'x.{n}' for n in COLUMNS)}"
+        f" FROM (SELECT feed_no, {', '.join(map(_summed_column, COLUMNS))} FROM feed_figures"
+        " WHERE day >= $1 AND day <= $2 AND feed_no @in($3) GROUP BY feed_no) x"
+        " JOIN feeds f ON f.feed_no = x.feed_no JOIN feed_sched s ON s.feed_no = x.feed_no"
+        " JOIN lanes l ON l.lane_id = s.lane_id",
+        *days,
+        [feed_no for feed_no, _ in ranked],
+    )
+    by_number = {one[0]: one[1:] for one in found}
     return tuple(
-        FeedRank(
-            feed_id=feed_id,
-            url=url,
-            title=title,
-            host=_host_of(lane_key),
-            value=rank,
-            figures=figures_of(values),
-        )
-        for feed_id, url, title, lane_key, rank, *values in found
+        _rank_of(by_number[feed_no], value) for feed_no, value in ranked if feed_no in by_number
+    )
+
+
+def _rank_of(row: Row, value: float) -> FeedRank:
+    feed_id, url, title, lane_key, *values = row
+    return FeedRank(
+        feed_id=feed_id,
+        url=url,
+        title=title,
+        host=_host_of(lane_key),
+        value=value,
+        figures=figures_of(values),
     )
 
 

@@ -27,6 +27,7 @@ from feedmill.publish.shapes import FeedWish
 
 HERE: Final = "/console/feeds"
 _PER_PAGE: Final = 50
+_COUNTED: Final = 1_000  # matches of a search; that there are more is enough to know
 _MOST_CHARS: Final = 200
 _WORDS: Final = {
     "pause": "Pause",
@@ -48,6 +49,9 @@ async def feeds(request: AnyRequest) -> Response[bytes]:
         where, after=read_cursor(kind, given.get("cursor") or None), limit=_PER_PAGE
     )
     chosen = query_of(where)
+    total = len(found.items)
+    if found.next is not None or "cursor" in given:  # else all of them are shown
+        total = await services.store.count_feeds(where, at_most=_COUNTED if where.text else None)
     return page(
         request,
         "feeds.html",
@@ -56,7 +60,8 @@ async def feeds(request: AnyRequest) -> Response[bytes]:
         where=where,
         chosen=chosen,
         feeds=[(feed, health_in_brief(feed), mark_of(feed)) for feed in found.items],
-        total=await services.store.count_feeds(where),
+        total=total,
+        is_more=where.text is not None and total == _COUNTED,
         states=get_args(FeedListState),
         most=MAX_BULK_FEEDS,
         actions=_WORDS,

@@ -25,8 +25,9 @@ from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.figures import Granularity
 from feedmill.publish.figure_shapes import FiguresPoint, LevelShape, TopFeeds, TotalFigures
 
-_FRESH_SEC: Final = 4.0  # younger figures are shown as they are
-_STALE_SEC: Final = 60.0  # older ones are not shown at all
+_FRESH_SEC: Final = 4.0  # younger figures are shown as they are; longer, where they cost a lot
+_COST_RATIO: Final = 15  # figures are made for at most a fifteenth of the time
+_STALE_SEC: Final = 900.0  # older ones are not shown at all
 _DOTS: Final = 300
 _TOP: Final = 10
 
@@ -58,30 +59,37 @@ class Overview(NamedTuple):
     levels: tuple[LevelShape, ...]
 
 
+class _Kept(NamedTuple):
+    overview: Overview
+    made_at: float
+    cost_sec: float
+
+
 class OverviewCache:
     """The last overview of each span; one at a time is made."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[float, Overview]] = {}
+        self._kept: dict[str, _Kept] = {}
         self._making = asyncio.Lock()
 
     async def get(self, name: str, services: Services) -> tuple[Overview, bool]:
         """The overview, and whether it should be made anew after the answer."""
-        kept = self._kept.get(name)
-        age = _STALE_SEC if kept is None else services.clock.monotonic() - kept[0]
-        if kept is None or age >= _STALE_SEC:
+        kept, now = self._kept.get(name), services.clock.monotonic()
+        if kept is None or now - kept.made_at >= _STALE_SEC:
             return await self.make(name, services), False
-        return kept[1], age >= _FRESH_SEC
+        return kept.overview, now - kept.made_at >= max(_FRESH_SEC, _COST_RATIO * kept.cost_sec)
 
     async def make(self, name: str, services: Services) -> Overview:
         """Read all figures; a request that waits for another's gets the same."""
         asked = services.clock.monotonic()
         async with self._making:
             kept = self._kept.get(name)
-            if kept is not None and kept[0] > asked:
-                return kept[1]
+            if kept is not None and kept.made_at > asked:
+                return kept.overview
+            began = services.clock.monotonic()
             found = await _read(SPANS[name], services)
-            self._kept[name] = (services.clock.monotonic(), found)
+            made_at = services.clock.monotonic()
+            self._kept[name] = _Kept(found, made_at, made_at - began)
             return found
 
 
@@ -109,7 +117,6 @@ async def overview(request: AnyRequest) -> Response[bytes]:
 async def _read(span: Span, services: Services) -> Overview:
     now = services.clock.now()
     since = now - span.lasts
-    day = now - timedelta(days=1)
     return Overview(
         at=now,
         states=await services.store.feed_states(),
@@ -118,7 +125,7 @@ async def _read(span: Span, services: Services) -> Overview:
             services, since=since, granularity=span.granularity, failures=_TOP
         ),
         newest=await top_feeds("new", services, since=since, limit=_TOP),
-        polled=await top_feeds("polls", services, since=day, limit=_DOTS),
+        polled=await top_feeds("polls", services, limit=_DOTS),
         levels=(await service_levels(services)).levels,
     )
 
@@ -144,6 +151,7 @@ def _shown(found: Overview) -> dict[str, Any]:
             [start for start, _ in points],
             [0 if one is None else one.figures.bytes_saved for _, one in points],
             unit="B",
+            height=110,
         ),
         "interval_chart": scatter(
             "Interval of each feed against how often it publishes",

@@ -1,11 +1,12 @@
 """Taking care: replay, purge, verify, doctor, settings; the demonstration; reading a file."""
 
+import http.client
 import json
 import subprocess
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import Mill, paper
+from tests.support.command_line import Mill, finish, paper
 from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill_demo.server.script import document
@@ -117,17 +118,37 @@ def test_every_setting_is_listed_with_its_variable(mill: Mill) -> None:
 def test_the_demonstration_shows_living_feeds_and_comes_to_an_end(mill: Mill) -> None:
     said = mill.until(
         lambda out: out.count(b"\n") > 50,  # most of its feeds were polled
-        *("demo", "--for", str(HANG_GUARD_SEC), "--keep", "kept"),
+        *("demo", "--for", "0", "--port", "0", "--keep", "kept"),  # until a signal
     )
     mill.setenv(FEEDMILL_HOME=str(mill.folder / "kept"))
 
     assert said.status == 0
     assert "Serving " in said.text
+    assert "console at http://127.0.0.1:" in said.err
     assert "Results per feed" in said.text
     assert "Why is" in said.text
     assert "Next, with real feeds" in said.text
     assert mill.json("stats")["entries"] > 300
     assert mill("demo", "--keep", "kept").status == 2
+
+
+def test_polling_with_a_console_answers_browsers(mill: Mill) -> None:
+    process = mill.start("run", "--console", "--port", "0", "--quiet")
+    assert process.stderr is not None
+    line = process.stderr.readline().decode()
+    host, _, port = line.removeprefix("console at http://").rstrip("/\n").partition(":")
+
+    connection = http.client.HTTPConnection(host, int(port), timeout=HANG_GUARD_SEC)
+    connection.request("GET", "/")
+    answer = connection.getresponse()
+    page = answer.read()
+    connection.close()
+    process.terminate()
+
+    assert finish(process).status == 0
+    assert answer.status == 200
+    assert b"Needs attention" in page
+    assert mill("run", "--port", "0").status == 2  # of a console that was not asked for
 
 
 def test_the_demonstration_speaks_to_programs_too(mill: Mill) -> None:
