@@ -116,6 +116,7 @@ async def start_backfill(
 
 @delete(
     "/{feed_id:str}/backfill",
+    status_code=200,
     **describe("cancelBackfill", "write", BackfillShape, "not-found", "conflict", status=200),
 )
 async def cancel_backfill(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
