@@ -217,6 +217,7 @@ def _pages(port: int) -> dict[str, str]:
         "workers": "/console/workers",
         "jobs": "/console/jobs",
         "tokens": "/console/tokens",
+        "simulate": "/console/simulate",
     }
 
 

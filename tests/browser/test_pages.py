@@ -25,6 +25,7 @@ PAGES: tuple[Place, ...] = (
     "/console/workers",
     "/console/jobs",
     "/console/tokens",
+    "/console/simulate?policy=seed&text=harbour",
     "/console/nothing",
 )
 # Pages of one thing, found by a link on a list.

@@ -17,6 +17,7 @@ from feedmill.interfaces.console.pages.log import log_pages
 from feedmill.interfaces.console.pages.login import login_pages
 from feedmill.interfaces.console.pages.overview import OverviewCache, overview_pages
 from feedmill.interfaces.console.pages.review import review_pages
+from feedmill.interfaces.console.pages.simulate import simulate_pages
 from feedmill.interfaces.console.pages.tokens import token_pages
 from feedmill.interfaces.console.pages.webhooks import webhook_pages
 from feedmill.interfaces.console.pages.workers import worker_pages
@@ -40,6 +41,7 @@ def make_console(state: AppState) -> ASGIApp:
             entry_pages,
             review_pages,
             job_pages,
+            simulate_pages,
             log_pages,
             worker_pages,
             webhook_pages,

@@ -15,9 +15,10 @@ from feedmill.schedule.explain import duration_in_words
 
 WIDTH: Final = 760
 _LEFT: Final = 48  # for the figures of the vertical axis
-_RIGHT: Final = 52  # for the end of the last time of a timeline
+_RIGHT: Final = 12
 _TOP: Final = 8
 _BOTTOM: Final = 20
+_STRIP: Final = 34  # the height of one strip
 _LINES: Final = 4
 _LABELS: Final = 6
 _MIN_BAR: Final = 1.0
@@ -212,6 +213,31 @@ def timeline(
     return _svg(title, words, body, height, zoom=True)
 
 
+def strips(title: str, rows: Sequence[tuple[str, Sequence[datetime]]]) -> Markup:
+    """Instants of several kinds under each other: one strip each, a line per instant."""
+    every = [at for _, instants in rows for at in instants]
+    height = _TOP + _STRIP * len(rows) + _BOTTOM
+    if not every:
+        return _empty(title, height)
+    first, last = min(every), max(every)
+    span = max((last - first) / timedelta(seconds=1), 1.0)
+    wide = WIDTH - _LEFT - _RIGHT
+    parts = []
+    for number, (name, instants) in enumerate(rows):
+        y = _TOP + _STRIP * number
+        parts.append(f'<text x="0" y="{y + _STRIP / 2 + 4:.0f}">{escape(name)}</text>')
+        parts += [
+            f'<line class="{"stem" if number else "hint"}" y1="{y + 4}" y2="{y + _STRIP - 4}"'
+            f' x1="{_LEFT + (at - first) / timedelta(seconds=1) / span * wide:.1f}"'
+            f' x2="{_LEFT + (at - first) / timedelta(seconds=1) / span * wide:.1f}"/>'
+            for at in instants
+        ]
+    starts = [first + (last - first) * at / (_LABELS - 1) for at in range(_LABELS)]
+    body = "".join(parts) + _times(starts, height, at_points=True)
+    words = ", ".join(f"{len(instants):,} {name}" for name, instants in rows)
+    return _svg(title, f"{words}.", body, height, zoom=True)
+
+
 def nice_ceiling(value: float) -> float:
     """The next 1, 2 or 5 times a power of ten."""
     if value <= 1:
@@ -263,13 +289,19 @@ def _scale(top: float, height: int, unit: str = "") -> str:
 
 
 def _times(starts: Sequence[datetime], height: int, *, at_points: bool = False) -> str:
-    """Labels of the horizontal axis."""
+    """Labels of the horizontal axis; `at_points` also names the last one, at the right edge."""
     every = max(1, -(-len(starts) // _LABELS))
-    wide = (WIDTH - _LEFT - 40 if at_points else WIDTH - _LEFT) / max(len(starts) - at_points, 1)
-    return "".join(
-        f'<text x="{_LEFT + at * wide:.1f}" y="{height - 5}" class="when">{_label(starts[at], starts)}</text>'
-        for at in range(0, len(starts), every)
-    )
+    room = WIDTH - _LEFT - (_RIGHT if at_points else 0)
+    wide = room / max(len(starts) - at_points, 1)
+    parts = []
+    for at in range(0, len(starts), every):
+        is_last = at_points and at == len(starts) - 1
+        anchor = "end" if is_last else "middle" if at_points and at else "start"
+        parts.append(
+            f'<text x="{_LEFT + at * wide:.1f}" y="{height - 5}" text-anchor="{anchor}" class="when">'
+            f"{_label(starts[at], starts)}</text>"
+        )
+    return "".join(parts)
 
 
 def _label(moment: datetime, all_of_them: Sequence[datetime]) -> str:

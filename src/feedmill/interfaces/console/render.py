@@ -48,6 +48,7 @@ _NAVIGATION: Final[tuple[tuple[str, str, Scope], ...]] = (
     ("/console/webhooks", "Webhooks", "admin"),
     ("/console/workers", "Workers", "read"),
     ("/console/jobs", "Jobs", "read"),
+    ("/console/simulate", "Simulate", "read"),
     ("/console/tokens", "Tokens", "admin"),
 )
 _UNITS: Final = ("B", "kB", "MB", "GB", "TB")

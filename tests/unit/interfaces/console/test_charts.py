@@ -16,6 +16,7 @@ from feedmill.interfaces.console.charts import (
     scatter,
     short_number,
     stacked_bars,
+    strips,
     timeline,
 )
 
@@ -82,6 +83,16 @@ def test_a_timeline_shows_polls_intervals_and_hints() -> None:
     assert "now 1 h" in root.get("aria-label")
 
 
+def test_strips_show_instants_of_several_kinds_under_each_other() -> None:
+    root = parsed(
+        strips("When", [("entries & more", HOURS[:1]), ("seed", HOURS[:3]), ("none", [])])
+    )
+
+    assert len(root.findall('.//line[@class="stem"]')) == 3
+    assert len(root.findall('.//line[@class="hint"]')) == 1
+    assert "3 seed" in root.get("aria-label")
+
+
 def test_one_poll_is_a_timeline_too() -> None:
     root = parsed(timeline("Polls", [PollMark(NOON, 0.0, "ok", "first")]))
 
@@ -97,6 +108,7 @@ def test_one_poll_is_a_timeline_too() -> None:
         line("t", HOURS[:1], [0]),
         scatter("t", [], x_name="x", y_name="y"),
         timeline("t", []),
+        strips("t", [("none", [])]),
     ],
 )
 def test_without_figures_a_chart_says_so(svg: str) -> None:

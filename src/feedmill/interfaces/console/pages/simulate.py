@@ -1,0 +1,85 @@
+"""Simulate: the recorded past of some feeds under another scheduling policy."""
+# Tested in tests/integration/interfaces/console/test_simulate.py
+
+from datetime import UTC, datetime
+from typing import Final
+
+from litestar import Response, Router, get
+from markupsafe import Markup
+
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.simulate import (
+    SimulationResult,
+    candidate_config,
+    simulate_store,
+)
+from feedmill.errors import NotFoundError
+from feedmill.interfaces.console.charts import strips
+from feedmill.interfaces.console.render import page
+from feedmill.interfaces.console.session import SCOPE
+from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.feed import Feed
+from feedmill.model.page import FeedFilter
+
+HERE: Final = "/console/simulate"
+_FEEDS: Final = 25  # of one simulation: more take longer than a page may
+_MOST_DAYS: Final = 90
+_USUAL_DAYS: Final = 30
+_POLICIES: Final = ("budget", "seed")
+_MOST_CHARS: Final = 200
+
+
+@get("/console/simulate", opt={SCOPE: "read"})
+async def simulate(request: AnyRequest) -> Response[bytes]:
+    """The form, and the result when a policy was chosen."""
+    services, given = services_of(request), request.query_params
+    chosen = {
+        name: str(given.get(name) or "").strip()[:_MOST_CHARS]
+        for name in ("text", "with_tag", "policy", "settings", "days")
+    }
+    days = int(chosen["days"]) if chosen["days"].isdecimal() and len(chosen["days"]) < 5 else 0
+    days = min(max(days or _USUAL_DAYS, 1), _MOST_DAYS)
+    found: SimulationResult | None = None
+    if chosen["policy"] or chosen["settings"]:
+        settings = [one.strip() for one in chosen["settings"].split(",") if one.strip()]
+        policy = chosen["policy"] if chosen["policy"] in _POLICIES else None
+        config = candidate_config(services.config.schedule, policy, settings)
+        feeds = await _feeds(chosen, services)
+        found = await simulate_store(services, config, feeds=feeds, days=days)
+    return page(
+        request,
+        "simulate.html",
+        title="Simulate",
+        here=HERE,
+        chosen=chosen,
+        days=days,
+        policies=_POLICIES,
+        most=_FEEDS,
+        found=found,
+        chart=None if found is None else _chart(found),
+    )
+
+
+async def _feeds(chosen: dict[str, str], services: Services) -> tuple[Feed, ...]:
+    where = FeedFilter(text=chosen["text"] or None, tag=chosen["with_tag"] or None, order="name")
+    found = (await services.store.find_feeds(where, limit=_FEEDS)).items
+    if not found:
+        message = "no feed matches"
+        raise NotFoundError(message, "choose other words or another tag")
+    return found
+
+
+def _chart(found: SimulationResult) -> Markup | None:
+    """When each policy polled, for one feed."""
+    if not found.timelines:
+        return None
+    rows = [
+        (one.policy, [datetime.fromtimestamp(at, UTC) for at in one.polls])
+        for one in found.timelines
+    ]
+    if found.series is not None:
+        rows.insert(0, ("entries", [datetime.fromtimestamp(at, UTC) for at in found.series.times]))
+    return strips("When each policy polled, and when entries came out", rows)
+
+
+simulate_pages = Router("/", route_handlers=[simulate])
