@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from feedmill.adapters.private_files import is_open_to_others
 from feedmill.model.base import Value
 
 _ENOUGH_BYTES: Final = 200 * 1024 * 1024
@@ -59,6 +60,9 @@ def _permissions(home: Path) -> Check:
         prove_writable(place)
     except OSError as problem:
         detail = f"{place} cannot be written ({problem.strerror}); choose another with --home"
+        return Check(name="permissions", ok=False, detail=detail)
+    if place == home.resolve() and is_open_to_others(place):
+        detail = f"{place} can be read by other users of this machine: chmod 700 {place}"
         return Check(name="permissions", ok=False, detail=detail)
     return Check(name="permissions", ok=True, detail=f"{place} can be written and synced")
 

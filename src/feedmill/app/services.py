@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from msgspec.structs import replace
 
+from feedmill.adapters import private_files
 from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.bus.address import BusAddress, check_bus_files, parse_bus_address
 from feedmill.adapters.clock import SystemClock
@@ -217,8 +218,15 @@ def _line_of(config: Config) -> Callable[[Event], bytes]:
 
 
 def make_home(home: Path) -> None:
+    """Create the home folder for its owner alone; one that was open to others is closed, with its store."""
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        if private_files.make_private_folder(home):
+            log.logger("home").warning(
+                "the home folder was open to other users of this machine; it is not any more",
+                home=str(home),
+            )
+        stores = [home / f"{DATABASE_NAME}{suffix}" for suffix in ("", "-wal", "-shm")]
+        private_files.close_all([*stores, home / "feedmill.toml"])
     except OSError as problem:
         message = f"{home} cannot be created ({problem.strerror}); choose another with --home"
         raise StoreError(message, reason=_CANNOT_OPEN) from problem

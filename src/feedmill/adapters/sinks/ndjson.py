@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final, cast
 
 from feedmill.adapters.durable_files import make_folder
 from feedmill.adapters.failpoints import reach
+from feedmill.adapters.private_files import PRIVATE_FILE
 from feedmill.engine.ports.events import NewestEvent
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
@@ -178,8 +179,14 @@ def _lock(descriptor: int) -> None:
             return
 
 
+def _opened(path: Path, flags: int, mode: str) -> BinaryIO:
+    """A file of the tap, never through a link: one that another user put here could lead to any file of ours."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE)
+    return cast("BinaryIO", open(descriptor, mode, buffering=0 if mode == "ab" else -1))  # noqa: PTH123  # by descriptor, the caller closes it
+
+
 def _write(path: Path, data: bytes) -> None:
-    with path.open("ab", buffering=0) as file:
+    with _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, "ab") as file:
         view = memoryview(data)
         while view:
             view = view[file.write(view) :]
@@ -194,7 +201,7 @@ def _read_from(path: Path, first: int) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     offset, broken_at = 0, None
-    with path.open("r+b") as file:
+    with _opened(path, os.O_RDWR, "r+b") as file:
         for line in file:
             seq, id_ = position_of_line(line)
             if not seq:
@@ -211,7 +218,7 @@ def _read_from(path: Path, first: int) -> dict[str, int]:
 
 def _last_line(path: Path, *, cut: bool = False) -> tuple[int, str]:
     """Number and id on the last whole line; with `cut`, what follows that line is cut off."""
-    with path.open("r+b" if cut else "rb") as file:
+    with _opened(path, os.O_RDWR if cut else os.O_RDONLY, "r+b" if cut else "rb") as file:
         size = file.seek(0, os.SEEK_END)
         tail = b""
         while len(tail) < size and tail.count(b"\n") < 2:  # a line may be longer than one step

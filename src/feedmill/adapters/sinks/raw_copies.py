@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from feedmill.adapters.durable_files import make_folder, sync_folder
+from feedmill.adapters.private_files import PRIVATE_FILE
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
 
@@ -53,7 +54,9 @@ def _write(path: Path, body: bytes) -> None:
     partial = path.with_suffix(".part")
     try:
         make_folder(path.parent)
-        with partial.open("wb") as file:
+        partial.unlink(missing_ok=True)  # a link that another user put there, or half a file
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(partial, flags, PRIVATE_FILE), "wb") as file:  # noqa: PTH123  # by descriptor
             file.write(body)
             file.flush()
             os.fsync(file.fileno())

@@ -31,6 +31,7 @@ from feedmill.adapters.blobs.segment_source import (
 )
 from feedmill.adapters.durable_files import make_folder, sync_folder
 from feedmill.adapters.failpoints import reach
+from feedmill.adapters.private_files import PRIVATE_FILE
 from feedmill.model.storage import Segment
 
 OPEN_SUFFIX: Final = ".open"
@@ -52,7 +53,7 @@ class SegmentFolder:
     def create(self, name: str) -> int:
         """A new open segment, locked; the descriptor is the lock."""
         path = self._file(name, OPEN_SUFFIX)
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
         try:
             # Between creating and locking, another process may take the file for a dead one's and
             # remove it; then our lock or this look fails, and nothing was written yet.
@@ -109,7 +110,7 @@ class SegmentFolder:
         if self._file(name, SEALED_SUFFIX).exists():
             return
         part = self._file(name, PART_SUFFIX)
-        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
         try:
             write_all(file, data, 0)
             reach("blob-written")
@@ -213,7 +214,7 @@ class SegmentFolder:
         if self.owner() != instead_of:
             return self.owner() or ""
         part = self.path / f"{OWNER_NAME}-{store_id}{PART_SUFFIX}"
-        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
         try:
             write_all(file, f"{store_id}\n".encode(), 0)
             durable_files.sync_data(file)

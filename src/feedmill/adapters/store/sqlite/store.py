@@ -12,6 +12,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from feedmill.adapters.private_files import make_private_file
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sql_store import SqlStore, look, read
 from feedmill.adapters.store.sqlite import (
@@ -215,6 +216,7 @@ def _prepare(path: str) -> None:
     """Create the folder and the file, and migrate it."""
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
+        make_private_file(Path(path))
     except OSError as error:
         message = f"{path}: its folder cannot be made; check path and permissions ({error})"
         raise StoreError(message, reason="cannot-open") from error

@@ -1,0 +1,55 @@
+"""Modes of the home folder and of its files: readable by their owner alone.
+
+Databases and raw documents hold addresses with tokens and the passwords of feeds. A folder that others can enter is closed
+when it is opened, if it is ours; the mode of a file that exists is set as well.
+"""
+# Tested in tests/unit/adapters/test_private_files.py
+
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+PRIVATE_FOLDER: Final = 0o700
+PRIVATE_FILE: Final = 0o600
+
+
+def make_private_folder(path: Path) -> bool:
+    """Create the folder for its owner alone; True when it was open to others and is not any more."""
+    path.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+    return close_to_others(path, PRIVATE_FOLDER)
+
+
+def make_private_file(path: Path) -> None:
+    """Create an empty file for its owner alone, unless it is there."""
+    with suppress(FileExistsError):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        os.close(os.open(path, flags, PRIVATE_FILE))
+
+
+def close_all(paths: Iterable[Path]) -> list[Path]:
+    """Take files from others; those that were open to them."""
+    return [path for path in paths if close_to_others(path, PRIVATE_FILE)]
+
+
+def close_to_others(path: Path, mode: int) -> bool:
+    """Set the mode of what is ours and open to others; True when it was."""
+    try:
+        found = path.lstat()
+        is_open = found.st_mode & 0o077 and not stat.S_ISLNK(found.st_mode)
+        if not is_open or found.st_uid != os.geteuid():
+            return False
+        path.chmod(mode)
+    except OSError:  # a file system without modes, or a file that went
+        return False
+    return True
+
+
+def is_open_to_others(path: Path) -> bool:
+    """True when somebody other than the owner and the group can read it."""
+    try:
+        return bool(path.stat().st_mode & 0o007)
+    except OSError:
+        return False

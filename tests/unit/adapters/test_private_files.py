@@ -1,0 +1,52 @@
+"""The home folder and its files belong to their owner alone."""
+
+from pathlib import Path
+
+from feedmill.adapters.private_files import (
+    close_all,
+    close_to_others,
+    is_open_to_others,
+    make_private_file,
+    make_private_folder,
+)
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_new_folder_and_file_are_private(tmp_path: Path) -> None:
+    assert make_private_folder(tmp_path / "home") is False
+    make_private_file(tmp_path / "home" / "store.db")
+    make_private_file(tmp_path / "home" / "store.db")
+
+    assert mode(tmp_path / "home") == 0o700
+    assert mode(tmp_path / "home" / "store.db") == 0o600
+
+
+def test_folder_and_files_that_others_can_read_are_closed(tmp_path: Path) -> None:
+    home, file = tmp_path / "home", tmp_path / "home" / "store.db"
+    home.mkdir()
+    home.chmod(0o755)
+    file.write_bytes(b"")
+    file.chmod(0o644)
+    assert is_open_to_others(file)
+
+    assert make_private_folder(home)
+    assert close_all([file, home / "missing"]) == [file]
+    assert close_all([file]) == []
+
+    assert (mode(home), mode(file)) == (0o700, 0o600)
+    assert not is_open_to_others(file)
+    assert not is_open_to_others(home / "missing")
+
+
+def test_target_of_a_link_keeps_its_mode(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"")
+    target.chmod(0o644)
+    link.symlink_to(target)
+
+    assert close_to_others(link, 0o600) is False
+
+    assert mode(target) == 0o644
