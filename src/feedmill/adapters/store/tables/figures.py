@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import msgspec
 
-from feedmill.adapters.store.statements import Query, row, rows, slots, write, write_many
+from feedmill.adapters.store.statements import Query, row, rows, slots, value, write, write_many
 from feedmill.adapters.store.tables.codec import Row, instant, json_text, micros
-from feedmill.fetch.figures import figures_of, poll_values, sum_totals, sum_values
+from feedmill.fetch.figures import poll_values, sum_totals, sum_values
 from feedmill.model.feed import FetchRecord
 from feedmill.model.figures import (
     BudgetCounts,
@@ -41,7 +41,6 @@ COMPACTED: Final = 0  # the writer of a row that housekeeping has added up
 
 _MAXIMA: Final = frozenset({"elapsed_ms_max", "lag_max"})
 _LAST: Final = frozenset({"interval_sec", "ewma_sec"})
-_REALS: Final = frozenset({"lag", "lag_max", *_LAST})
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
 _HOUR: Final = timedelta(hours=1)
@@ -134,7 +133,7 @@ def feed_days(feed_id: str, *, since: datetime, until: datetime) -> Query[tuple[
         day_of(since),
         day_of(until - timedelta(microseconds=1)) + 1,
     )
-    days: dict[int, list[Row]] = {}  # two rows where a merged feed had figures of the same day
+    days: dict[int, list[Row]] = {}  # two rows where a clock went back over days
     for day, *values in found:
         days.setdefault(day, []).append(tuple(values))
     return tuple(
@@ -221,15 +220,17 @@ def poll_totals(*, since: datetime, until: datetime) -> Query[tuple[TotalsAt, ..
     )
 
 
-_RANKS: Final[dict[TopBy, str]] = {
-    "new": "sum(entries_new)",
-    "bytes": "sum(bytes_in)",
-    "errors": "sum(failed_ours + failed_theirs + failed_host)",
-    "ours": "sum(failed_ours)",
-    "latency": "sum(elapsed_ms) * 1.0 / sum(polls)",
-    "lag": "max(lag_max)",
-    "polls": "sum(polls)",
-    "saved": "sum(bytes_saved)",
+# What feeds are ordered by, and which rows count for it.
+_FAILED: Final = "failed_ours + failed_theirs + failed_host"
+_RANKS: Final[dict[TopBy, tuple[str, str]]] = {
+    "new": ("sum(entries_new)", "entries_new > 0"),
+    "bytes": ("sum(bytes_in)", "bytes_in > 0"),
+    "errors": (f"sum({_FAILED})", f"{_FAILED} > 0"),
+    "ours": ("sum(failed_ours)", "failed_ours > 0"),
+    "latency": ("sum(elapsed_ms) * 1.0 / sum(polls)", "polls > 0"),
+    "lag": ("max(lag_max)", "lag_max > 0"),
+    "polls": ("sum(polls)", "polls > 0"),
+    "saved": ("sum(bytes_saved)", "bytes_saved > 0"),
 }
 
 
@@ -237,40 +238,56 @@ def top_feeds(
     by: TopBy, *, since: datetime, until: datetime, limit: int = 20
 ) -> Query[tuple[FeedRank, ...]]:
     """The feeds with the most of something in whole days, the first first; none that has nothing of it."""
-    rank = f"CAST({_RANKS[by]} AS double precision)"
+    rank, counts = _RANKS[by]
     days = (day_of(since), day_of(until))
-    # Only the first are worth adding up in every column.
     ranked = yield from rows(
-        f"SELECT feed_no, {rank} FROM feed_figures WHERE day >= $1 AND day <= $2"
-        f" GROUP BY feed_no HAVING {rank} > 0 ORDER BY 2 DESC, feed_no LIMIT $3",
+        f"SELECT feed_no, CAST({rank} AS double precision) AS rank FROM feed_figures"
+        f" WHERE day >= $1 AND day <= $2 AND {counts} GROUP BY feed_no"
+        " ORDER BY 2 DESC, feed_no LIMIT $3",
         *days,
         limit,
     )
-    found = yield from rows(
-        f"SELECT x.feed_no, f.id, f.url, f.title, l.lane_key, {', '.join(f'x.{n}' for n in COLUMNS)}"
-        f" FROM (SELECT feed_no, {', '.join(map(_summed_column, COLUMNS))} FROM feed_figures"
-        " WHERE day >= $1 AND day <= $2 AND feed_no @in($3) GROUP BY feed_no) x"
-        " JOIN feeds f ON f.feed_no = x.feed_no JOIN feed_sched s ON s.feed_no = x.feed_no"
-        " JOIN lanes l ON l.lane_id = s.lane_id",
-        *days,
-        [feed_no for feed_no, _ in ranked],
+    numbers = [feed_no for feed_no, _ in ranked]
+    known = yield from rows(
+        "SELECT f.feed_no, f.id, f.url, f.title, l.lane_key FROM feeds f"
+        " JOIN feed_sched s ON s.feed_no = f.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
+        " WHERE f.feed_no @in($1)",
+        numbers,
     )
-    by_number = {one[0]: one[1:] for one in found}
+    values = yield from _values_of(numbers, days)
+    feeds = {feed_no: rest for feed_no, *rest in known}
     return tuple(
-        _rank_of(by_number[feed_no], value) for feed_no, value in ranked if feed_no in by_number
+        FeedRank(
+            feed_id=feeds[feed_no][0],
+            url=feeds[feed_no][1],
+            title=feeds[feed_no][2],
+            host=_host_of(feeds[feed_no][3]),
+            value=most,
+            figures=sum_values(values[feed_no]),
+        )
+        for feed_no, most in ranked
+        if feed_no in feeds
     )
 
 
-def _rank_of(row: Row, value: float) -> FeedRank:
-    feed_id, url, title, lane_key, *values = row
-    return FeedRank(
-        feed_id=feed_id,
-        url=url,
-        title=title,
-        host=_host_of(lane_key),
-        value=value,
-        figures=figures_of(values),
+def _values_of(feed_nos: list[int], days: tuple[int, int]) -> Query[dict[int, list[Row]]]:
+    """The figures of some feeds by the day, the latest last."""
+    found: dict[int, list[Row]] = {feed_no: [] for feed_no in feed_nos}
+    earlier = yield from rows(
+        f"SELECT feed_no, {', '.join(COLUMNS)} FROM feed_days"
+        " WHERE feed_no @in($1) AND day >= $2 AND day <= $3 ORDER BY day",
+        feed_nos,
+        *days,
     )
+    present = yield from rows(
+        f"SELECT feed_no, {', '.join(f'today_{name}' for name in COLUMNS)} FROM feed_sched"
+        " WHERE feed_no @in($1) AND today >= $2 AND today <= $3",
+        feed_nos,
+        *days,
+    )
+    for feed_no, *values in (*earlier, *present):
+        found[feed_no].append(tuple(values))
+    return found
 
 
 def feed_counts(now: datetime) -> Query[FeedCounts]:
@@ -295,11 +312,11 @@ def feed_counts(now: datetime) -> Query[FeedCounts]:
 
 def budget_counts(day: datetime, *, target: float) -> Query[BudgetCounts]:
     """Polls of one day that count for the error budget, and feeds that used up more than `target`."""
+    counted = "polls - failed_theirs - failed_host"
     found = yield from row(
-        "SELECT count(*), count(CASE WHEN ours > $2 * counted THEN 1 END),"
-        " CAST(coalesce(sum(counted), 0) AS bigint), CAST(coalesce(sum(ours), 0) AS bigint) FROM"
-        " (SELECT feed_no, sum(polls - failed_theirs - failed_host) AS counted,"
-        " sum(failed_ours) AS ours FROM feed_figures WHERE day = $1 GROUP BY feed_no) x",
+        f"SELECT count(*), count(CASE WHEN failed_ours > $2 * ({counted}) THEN 1 END),"
+        f" CAST(coalesce(sum({counted}), 0) AS bigint),"
+        " CAST(coalesce(sum(failed_ours), 0) AS bigint) FROM feed_figures WHERE day = $1",
         day_of(day),
         target,
     )
@@ -314,10 +331,10 @@ def freshness(
     A feed that was never polled waits for the initial interval.
     """
     found = yield from row(
-        "SELECT count(*), count(CASE WHEN x.late > 0 OR s.next_run_at"
-        " + coalesce(s.today_interval_sec, $3) * 1000000 < $2 THEN 1 END) FROM feed_sched s"
-        " LEFT JOIN (SELECT feed_no, sum(late) AS late FROM feed_figures WHERE day = $1"
-        " GROUP BY feed_no) x ON x.feed_no = s.feed_no WHERE s.paused = 0",
+        "SELECT count(*), count(CASE WHEN (s.today = $1 AND s.today_late > 0)"
+        " OR s.next_run_at + coalesce(s.today_interval_sec, $3) * 1000000 < $2"
+        " OR s.feed_no IN (SELECT d.feed_no FROM feed_days d WHERE d.day = $1 AND d.late > 0)"
+        " THEN 1 END) FROM feed_sched s WHERE s.paused = 0",
         day_of(day),
         0 if now is None else micros(now),
         float(initial_interval_sec),
@@ -402,9 +419,19 @@ def _add_up(start: int, until: int, span_sec: int) -> Query[int]:
 
 
 def merge_figures(loser: int, winner: int) -> Query[None]:
-    """Give the figures of one feed to another; both are locked."""
+    """Give the figures of one feed to another; both are locked.
+
+    What is of the winner's present day joins it there, so that a feed has one row for each day.
+    """
     kept = yield from rows(
         f"SELECT day, {', '.join(COLUMNS)} FROM feed_figures WHERE feed_no = $1", loser
+    )
+    today = yield from value("SELECT today FROM feed_sched WHERE feed_no = $1", winner)
+    places = {name: f"${number}" for number, name in enumerate(COLUMNS, start=2)}
+    yield from write_many(
+        f"UPDATE feed_sched SET {assignments(places.__getitem__, greatest='@greatest')}"
+        " WHERE feed_no = $1",
+        [(winner, *values) for day, *values in kept if day == today],
     )
     more = assignments(
         lambda name: f"excluded.{name}", greatest="@greatest", own="", row="feed_days."
@@ -412,7 +439,7 @@ def merge_figures(loser: int, winner: int) -> Query[None]:
     yield from write_many(
         f"INSERT INTO feed_days (feed_no, day, {', '.join(COLUMNS)}) VALUES ({slots(len(COLUMNS) + 2)})"
         f" ON CONFLICT (day, feed_no) DO UPDATE SET {more}",
-        [(winner, *one) for one in kept],
+        [(winner, *one) for one in kept if one[0] != today],
     )
     failed = yield from rows(
         "SELECT day, outcome, status, polls FROM feed_failures WHERE feed_no = $1", loser
@@ -423,13 +450,6 @@ def merge_figures(loser: int, winner: int) -> Query[None]:
     )
     yield from write("DELETE FROM feed_failures WHERE feed_no = $1", loser)
     yield from write("DELETE FROM feed_days WHERE feed_no = $1", loser)
-
-
-def _summed_column(name: str) -> str:
-    if name in _MAXIMA or name in _LAST:
-        return f"max({name}) AS {name}"
-    kind = "double precision" if name in _REALS else "bigint"
-    return f"CAST(sum({name}) AS {kind}) AS {name}"
 
 
 def _summed(found: Iterable[tuple[int, str]]) -> list[tuple[int, Totals]]:
