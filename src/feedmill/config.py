@@ -169,6 +169,22 @@ class BackfillConfig(Value):
     wordpress: bool = True  # try ?paged=N where the generator is WordPress and robots.txt allows it
 
 
+class PushConfig(Value):
+    """WebSub: subscriptions to hubs (D41)."""
+
+    public_url: str | None = None  # where hubs reach the listener; None: no hub is asked
+    host: str = "127.0.0.1"  # of the listener, behind a reverse proxy
+    port: int = 8644  # 0: this process does not listen
+    body_bytes: AtLeastOne = 10 * 1024 * 1024
+    pings_per_sec: float = 5.0  # of one subscription, over time; 0 is no limit
+    lease_sec: AtLeastOne = 864_000  # asked for; a hub may grant at most 14 days
+    verify_sec: float = 900.0  # a hub that has not verified by then is given up
+    trust_after: AtLeastOne = 3  # entries in a row that came by push
+    safety_poll_sec: AtLeastOne = 86_400  # how often a feed with a trusted hub is polled
+    push_only_poll_sec: AtLeastOne = 604_800  # how often a feed with push_only is polled
+    hint_gap_sec: float = 60.0  # a thin ping brings no poll forward sooner after the last one
+
+
 class RetentionConfig(Value):
     """D13."""
 
@@ -373,6 +389,7 @@ class Config(Value):
     run: RunConfig = RunConfig()
     jobs: JobsConfig = JobsConfig()
     backfill: BackfillConfig = BackfillConfig()
+    push: PushConfig = PushConfig()
     retention: RetentionConfig = RetentionConfig()
     moves: MovesConfig = MovesConfig()
     store: StoreConfig = StoreConfig()

@@ -24,6 +24,7 @@ from feedmill.model.entry import Author, Entry
 from feedmill.model.feed import Feed, ImportedOutline
 from feedmill.model.job import JobFilter, JobLimit, NewJob
 from feedmill.model.page import EntryFilter
+from feedmill.model.push import PushSubscription
 from feedmill.model.screening import LiveScreen, Topic, TopicSet
 from feedmill.model.token import Token
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook, WebhookSecret
@@ -117,6 +118,7 @@ async def everything(store: Store) -> dict[str, Any]:
         "question": await store.question("K7QM3XPD"),
         "imported": await store.imported("list"),
         "jobs": [replace(one, owner=None) for one in (await store.jobs(JobFilter())).items],
+        "push": await store.push_subscriptions(),
         "tags": await store.feed_tags([feed.id for feed in feeds]),
         "of": [await _of_feed(store, feed) for feed in feeds],
     }
@@ -268,5 +270,9 @@ async def _kept(store: Store, stage: Stage) -> None:
     found = [blob_ref(name * 64, segment=f"segment-{name}") for name in "ef"]
     await store.adopt_blobs(found, now=now)
     await store.delete_blobs([found[1].sha256])
+    pushed = PushSubscription(
+        token="t", feed_id=None, hub="https://h.example/", topic="\0", secret="s", created_at=now
+    )
+    await store.add_push_subscription(pushed)
     await store.set_cursor("ndjson", 4)
     await store.set_cursor("reader", 2)

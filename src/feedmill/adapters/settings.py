@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from feedmill.canonicalise.urls import http_url
 from feedmill.config import Config
 from feedmill.errors import ConfigError
 from feedmill.fetch.public_addresses import check_address
@@ -269,6 +270,18 @@ def _take(
     given.setdefault(part, {})[field] = value
 
 
+def _push_mistakes(config: Config) -> list[str]:
+    push, found = config.push, list[str]()
+    if push.public_url is not None and http_url(push.public_url) is None:
+        found.append(
+            f"[push] public_url {mask_secrets(push.public_url)!r} is not an http or https address,"
+            " like https://mill.example.org"
+        )
+    if config.jobs.concurrency < 0:
+        found.append("[jobs] concurrency must not be negative")
+    return found
+
+
 def _contradictions(config: Config) -> list[str]:
     """Settings that are each fine and together make no sense."""
     found: list[str] = []
@@ -302,7 +315,11 @@ def _contradictions(config: Config) -> list[str]:
             f"[store] url {mask_secrets(config.store.url)!r} (or FEEDMILL_STORE_URL, DATABASE_URL) is not "
             "supported: expected postgresql://user:password@host/name; leave it out for SQLite"
         )
-    for part, port in (("health", config.health.port), ("serve", config.serve.port)):
+    found += _push_mistakes(config)
+    ports = {
+        "health": config.health.port, "serve": config.serve.port, "push": config.push.port,
+    }  # fmt: skip
+    for part, port in ports.items():
         if not 0 <= port <= _HIGHEST_PORT:
             found.append(f"[{part}] port {port} must be from 0 to {_HIGHEST_PORT}")
     if not 0 <= config.observe.trace_ratio <= 1:

@@ -4,7 +4,7 @@ from typing import Final
 
 from feedmill.model.figures import Fault
 
-SUCCESSFUL_OUTCOMES: Final = frozenset({"fresh", "unchanged", "same-body"})
+SUCCESSFUL_OUTCOMES: Final = frozenset({"fresh", "unchanged", "same-body", "pushed"})
 
 # The server, or the way to it: another feed of this host would have failed alike.
 _HOST: Final = frozenset(

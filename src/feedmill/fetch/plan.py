@@ -64,7 +64,7 @@ def plan_fetch(
         url=bare_url,
         headers=fields,
         conditional=usable is not None,
-        limits=_limits(config),
+        limits=limits_of(config),
         validators=usable,
     )
     return plan if usable is None else _with_conditions(plan, usable)
@@ -194,7 +194,8 @@ def _conditions_for(validators: Validators | None, url: str) -> Headers:
     return conditional_fields(validators)
 
 
-def _limits(config: FetchConfig) -> FetchLimits:
+def limits_of(config: FetchConfig) -> FetchLimits:
+    """The limits of one request."""
     return FetchLimits(
         timeout_ms=config.timeout_ms,
         max_redirects=config.max_redirects,

@@ -26,6 +26,9 @@ class NewJob(Value):
     not_before: datetime | None = None  # None: now
     priority: int = NORMAL_PRIORITY
     keep: bool = False  # retention leaves its row after the end
+    sooner: bool = (
+        False  # one that is queued comes forward with this payload; an ended one restarts
+    )
 
 
 class Job(Value):

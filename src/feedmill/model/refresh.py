@@ -6,6 +6,7 @@ from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane
 from feedmill.model.identity import Changes, KnownEntry, Removed
 from feedmill.model.job import JobStep, NewJob
+from feedmill.model.push import PushEvidence
 from feedmill.model.schedule import Decision
 from feedmill.model.screening import HeldEntry
 
@@ -30,6 +31,7 @@ class Refresh(Value):
     released: tuple[str, ...] = ()  # entry_uids that waited, and are stored with this
     job: JobStep | None = None  # how far the job has come that made this; fenced with it
     jobs: tuple[NewJob, ...] = ()  # queued with this
+    push: PushEvidence | None = None  # what it says about the feed's hub
 
 
 class Committed(Value):

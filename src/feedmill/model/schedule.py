@@ -55,6 +55,8 @@ StepCode = Literal[
     "freshness-floor",
     "retry-after-floor",
     "quiet-window",
+    "push-trusted",  # the hub delivers: the poll is a safety check
+    "push-only",  # the feed is polled once a week
     "quiet-windows-ignored",  # the whole week is excluded, so the hint means nothing
 ]
 

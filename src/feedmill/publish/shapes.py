@@ -16,6 +16,7 @@ from feedmill.model.canonical import Canonical, FoundFeed
 from feedmill.model.event import Event, EventType, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FeedType, FetchRecord
 from feedmill.model.job import JobState
+from feedmill.model.push import PushState
 from feedmill.model.schedule import DecisionReason, Health, HintSource, StepCode
 from feedmill.model.webhook import DeadLetter, EventFormat, PauseReason, WebhookState
 from feedmill.publish.move_shapes import CandidateShape
@@ -342,6 +343,54 @@ class BackfillShape(Value):
 
 class JobPage(Value):
     items: tuple[JobShape, ...]
+    next: str | None = None
+
+
+class PushShape(Value):
+    """A subscription at a hub and its evidence; never its secret or its callback."""
+
+    hub: str
+    topic: str
+    state: PushState
+    created_at: datetime
+    asked_at: datetime | None
+    verified_at: datetime | None
+    lease_until: datetime | None
+    last_push_at: datetime | None
+    pushes: int
+    rejected: int
+    by_push: int  # entries that a ping brought first
+    by_poll: int  # entries that a poll found first
+    streak: int
+    last_error: str
+
+
+class FeedPush(Value):
+    """Push for one feed."""
+
+    feed_id: str
+    hubs: tuple[str, ...]  # that it announces
+    trusted: bool
+    words: str
+    subscriptions: tuple[PushShape, ...]  # the live one first
+
+
+class HubShape(Value):
+    """A hub with what it delivered over all feeds."""
+
+    hub: str
+    subscriptions: int
+    active: int
+    pushes: int
+    by_push: int
+    by_poll: int
+    last_push_at: datetime | None
+    missed_at: datetime | None
+    words: str
+
+
+class HubPage(Value):
+    items: tuple[HubShape, ...]
     next: str | None = None
 
 

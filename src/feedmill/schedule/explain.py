@@ -179,6 +179,17 @@ def _always_quiet(_step: Step, _inputs: Inputs) -> str:
     return "The publisher excludes every hour of the week, which is ignored."
 
 
+def _push_trusted(step: Step, _inputs: Inputs) -> str:
+    return (
+        "The feed's hub pushes what it publishes, so the poll is a safety check"
+        f" after {duration_in_words(step.after)}."
+    )
+
+
+def _push_only(step: Step, _inputs: Inputs) -> str:
+    return f"The feed is set to push only, so it is polled every {duration_in_words(step.after)}."
+
+
 def _price(step: Step, inputs: Inputs, config: ScheduleConfig) -> str:
     price = _price_in_words(inputs, config)
     return (
@@ -297,4 +308,6 @@ _SENTENCES: dict[StepCode, Callable[[Step, Inputs], str]] = {
     "retry-after-floor": _pause,
     "quiet-window": _quiet,
     "quiet-windows-ignored": _always_quiet,
+    "push-trusted": _push_trusted,
+    "push-only": _push_only,
 }

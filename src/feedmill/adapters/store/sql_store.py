@@ -32,6 +32,7 @@ from feedmill.adapters.store.tables import jobs as job_table
 from feedmill.adapters.store.tables import lanes as lane_table
 from feedmill.adapters.store.tables import merge_feeds as merge_table
 from feedmill.adapters.store.tables import moves as move_table
+from feedmill.adapters.store.tables import push as push_table
 from feedmill.adapters.store.tables import store_identity as identity_table
 from feedmill.adapters.store.tables import tokens as token_table
 from feedmill.adapters.store.tables import webhooks as webhook_table
@@ -100,6 +101,7 @@ class SqlStore(ABC):
     change_feed = write(feed_table.change_feed)
     remove_feed = write(feed_table.remove_feed)
     make_due = write(feed_table.make_due)
+    change_feed_hubs = write(feed_table.change_feed_hubs)
 
     moves = read(move_table.moves)
     move_feed = write(move_table.move_feed)
@@ -194,6 +196,13 @@ class SqlStore(ABC):
     cancel_job = write(job_table.cancel_job)
     retry_job = write(job_table.retry_job)
 
+    add_push_subscription = write(push_table.add_push_subscription)
+    push_subscription = read(push_table.push_subscription)
+    push_subscriptions = read(push_table.push_subscriptions)
+    change_push_subscription = write(push_table.change_push_subscription)
+    reject_push = write(push_table.reject_push)
+    hub_tallies = read(push_table.hub_tallies)
+
     save_collected = write(held_table.save_collected)
     add_screen = write(held_table.add_screen)
     screens = read(held_table.screens)
@@ -275,7 +284,8 @@ class SqlStore(ABC):
         reach("cursor-moved")
 
     async def _purge_jobs(self, before: datetime) -> int:
-        """Delete jobs that ended before, in small transactions; how many."""
+        """Delete jobs that ended before, in small transactions; how many. Push of gone feeds ends too."""
+        await self._write(lambda: push_table.purge_push(before))
         gone = 0
         while True:
             batch = await self._write(lambda: job_table.purge_jobs(before, PURGE_BATCH))

@@ -2,7 +2,7 @@
 # Tested in tests/integration/engine/jobs/
 
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from feedmill.config import Config
@@ -10,9 +10,13 @@ from feedmill.engine.documents.fetch_document import Answer, fetch_and_judge, ou
 from feedmill.engine.run.lane_lease import LaneLease
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
+from feedmill.fetch.plan import limits_of
+from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.model.feed import FeedOverrides, Lane
-from feedmill.model.fetch import Validators
+from feedmill.model.fetch import Headers, Post, RawResponse, Validators
 from feedmill.model.job import Job, JobResult, JobStep, Later
+from feedmill.model.schedule import Outcome
+from feedmill.publish.webhook_delivery import Delivered, judge_delivery
 from feedmill.schedule.host_pace import host_wait_sec
 
 
@@ -63,6 +67,23 @@ class JobRun:
             await self._lease.update_pace(url, outcome_of(answer.verdict), answer.at)
         return answer
 
+    async def post(self, url: str, headers: Headers, body: bytes) -> RawResponse | Later:
+        """POST to the job's host when its gap is over; Later when the host has to rest.
+
+        A redirect is an answer; every failure is a response with its reason.
+        """
+        wait = await self.wait_for_host(url)
+        if wait is not None:
+            return wait
+        config = self.services.config.fetch
+        response = await self.services.fetcher.post(
+            Post(url=url, headers=headers, body=body, limits=limits_of(config))
+        )
+        if self._lease is not None:
+            now = self.services.clock.now()
+            await self._lease.update_pace(url, _outcome(response, now), now)
+        return response
+
     async def wait_for_host(self, url: str) -> Later | None:
         """Wait for the host's gap before a request to it; Later when that takes too long."""
         if self._lease is None:
@@ -110,3 +131,14 @@ class JobKind(NamedTuple):
     backoff_base_sec: float = 60.0  # after the first failure; then doubled
     backoff_cap_sec: float = 21_600.0
     limits: Callable[[Config], DailyLimits] = _no_limits
+
+
+def _outcome(response: RawResponse, now: datetime) -> Outcome:
+    """What the answer to a POST says about its host."""
+    verdict = judge_delivery(response)
+    if isinstance(verdict, Delivered) or verdict.reason == "redirect-not-followed":
+        return Outcome(kind="fresh", http_status=response.status)
+    asked = retry_after_sec(response.status or 0, response.headers, now)
+    return Outcome(
+        kind="failed", http_status=response.status, retry_after_sec=asked, reason=verdict.reason
+    )

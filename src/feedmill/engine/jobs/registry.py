@@ -1,9 +1,8 @@
 """All kinds of background jobs. A new kind is one file with a `KIND`, and one line here."""
-# Tested in tests/unit/engine/jobs/
 
 from typing import Final
 
-from feedmill.engine.jobs import backfill
+from feedmill.engine.jobs import backfill, websub
 from feedmill.engine.jobs.kind import JobKind
 
-KINDS: Final[tuple[JobKind, ...]] = (backfill.KIND,)
+KINDS: Final[tuple[JobKind, ...]] = (backfill.KIND, *websub.KINDS)

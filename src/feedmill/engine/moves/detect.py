@@ -35,6 +35,8 @@ def detect_move(
     """
     before = feed.move
     for source, url in _named(feed, answer, read):
+        if source == "self" and feed.overrides.disable_autodiscovery:
+            continue
         target = http_url(url) if url else None
         if target is None or not is_move(feed.url, target):
             continue
@@ -72,6 +74,8 @@ def https_url_to_probe(feed: Feed, now: datetime, config: MovesConfig) -> str | 
         candidate is not None and candidate.source == "self" and _is_refuted(feed)
     )
     if config.https_probe_days <= 0 or not feed.url.startswith("http:") or not is_free:
+        return None
+    if feed.overrides.disable_autodiscovery:
         return None
     since = feed.https_probed_at or feed.created_at
     wait = timedelta(days=config.https_probe_days)

@@ -42,6 +42,14 @@ from feedmill.engine.poll.fetch_record import (
     with_trace,
 )
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
+from feedmill.engine.poll.push_evidence import (
+    PushStatus,
+    announced_hubs,
+    missed_entries,
+    push_jobs,
+    push_status,
+    with_safety_poll,
+)
 from feedmill.engine.run.services import Services
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord, Lane, MoveCandidate
@@ -143,6 +151,7 @@ async def read_answer(
         charged=charged,
         arrived=arrived,
         late_sec=late_sec,
+        push=await push_status(feed, services.store, services.config.push, answer.at),
     )
 
 
@@ -243,6 +252,7 @@ def _conclude(
     charged: bool,
     arrived: tuple[float, ...],
     late_sec: float,
+    push: PushStatus,
 ) -> Refresh:
     """What follows from an answer that was judged and read: the decision, the feed, the events."""
     now, verdict = answer.at, answer.verdict
@@ -267,9 +277,15 @@ def _conclude(
             late_sec=late_sec,
         )
         deciding.describe(_decision_facts, decision)
+    decision = with_safety_poll(decision, feed, push, outcome, config.push)
+    announced = announced_hubs(answer, read)
+    missed = missed_entries(feed, push, outcome, now)
+    facts = changed_facts(feed, verdict, reading, fetch)
+    if read is not None:
+        facts["hubs"] = announced.hubs if announced else ()
     after = replace(
         feed,
-        **changed_facts(feed, verdict, reading, fetch),
+        **facts,
         move=_move(feed, verdict, reading, now),
         hints=hints,
         schedule=decision.state if charged or outcome.kind != "failed" else feed.schedule,
@@ -303,8 +319,12 @@ def _conclude(
         events=_traced(events),
         aliases=served_addresses(fetch, verdict, reading),
         held=held_rows(read, fetch, now) if read else (),
-        jobs=(backfill_job(after),) if read and is_backfilled(after, config.backfill) else (),
         arrived=arrived,
+        push=missed,
+        jobs=(
+            *((backfill_job(after),) if read and is_backfilled(after, config.backfill) else ()),
+            *push_jobs(feed, push, announced, missed, config),
+        ),
     )
 
 

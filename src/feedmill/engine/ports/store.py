@@ -10,6 +10,7 @@ from feedmill.engine.ports.feeds import FeedStore, ImportStore, MoveStore
 from feedmill.engine.ports.figures import FigureStore
 from feedmill.engine.ports.jobs import JobStore
 from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore, TokenStore, WorkerStore
+from feedmill.engine.ports.push import PushStore
 from feedmill.engine.ports.schedule import HostStore, ScheduleStore
 from feedmill.engine.ports.two_phase import ConfirmationStore, ScreenStore
 
@@ -32,6 +33,7 @@ class Store(
     WebhookStore,
     ScreenStore,
     JobStore,
+    PushStore,
     WorkerStore,
     LeaseStore,
     MaintenanceStore,

@@ -7,6 +7,7 @@ from typing import Final
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.hosts import hold_in_words
+from feedmill.engine.service.push import overrides_in_words
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.parse.xml.tree import XmlFault, first_xml_fault
@@ -100,8 +101,11 @@ async def describe_health(feed: Feed, services: Services) -> HealthShape:
         line=flaw.line if flaw else None,
         column=flaw.column if flaw else None,
         attempts=tuple(attempt_shape(fetch) for fetch in page.items[:_SHOWN]),
-        words=_words(
-            feed, kind, since, flaw, services.clock.now(), await hold_in_words(feed, services)
+        words=(
+            *_words(
+                feed, kind, since, flaw, services.clock.now(), await hold_in_words(feed, services)
+            ),
+            *await overrides_in_words(feed, services),
         ),
     )
 

@@ -18,6 +18,7 @@ from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import describe_health
 from feedmill.engine.service.hosts import hold_in_words
+from feedmill.engine.service.push import unsubscribe_feed
 from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import RawDocument
@@ -122,6 +123,7 @@ async def change_feed(feed_id: str, change: FeedChange, services: Services) -> F
 async def remove_feed(feed_id: str, services: Services) -> None:
     """Remove a subscription and its entries."""
     feed = await require_feed(feed_id, services)
+    await unsubscribe_feed(feed, services)
     event = event_of_removed_feed(feed, now=services.clock.now())
     await services.store.remove_feed(feed.id, (event,))
 

@@ -73,6 +73,7 @@ COMMANDS: Final = {
     "token": "Create and revoke API tokens.",
     "backfill": "Read the archive of a feed.",
     "jobs": "List, cancel and retry background jobs.",
+    "push": "Show WebSub hubs and subscribe feeds to them again.",
     "webhook": "Send events to other programs.",
     "cursors": "List or delete the positions of readers in the event log.",
     "mcp": "Serve MCP tools for agents.",

@@ -83,6 +83,7 @@ def serve_until_stopped(
         watch, report, stopping = watch_role()
         async with AsyncExitStack() as stack:
             addresses = await _open(stack, services, watch, report.metrics, wanted)
+            await listen_for_hubs(stack, services)
             _print_addresses(addresses, as_json=as_json)
             await _work(services, watch, report, with_mill=with_mill)
         return stopping
@@ -116,6 +117,14 @@ def load_rest_server() -> Any:  # noqa: ANN401  # a function; it is checked wher
     from feedmill.interfaces.rest.server import rest_server  # noqa: PLC0415
 
     return rest_server
+
+
+async def listen_for_hubs(stack: AsyncExitStack, services: Services) -> None:
+    """Start the listener for WebSub hubs when push is on; it ends with the stack."""
+    if services.config.push.public_url is not None:
+        from feedmill.interfaces.push_listener import push_listener  # noqa: PLC0415
+
+        await stack.enter_async_context(push_listener(services))
 
 
 def load_console() -> Any:  # noqa: ANN401  # a function; it is checked where it is written

@@ -31,6 +31,7 @@ from feedmill.interfaces.rest.routes.hosts import host_routes
 from feedmill.interfaces.rest.routes.import_export import list_routes
 from feedmill.interfaces.rest.routes.jobs import job_routes
 from feedmill.interfaces.rest.routes.metafeeds import metafeed_routes
+from feedmill.interfaces.rest.routes.push import push_routes
 from feedmill.interfaces.rest.routes.status import care_routes
 from feedmill.interfaces.rest.routes.webhooks import webhook_routes
 from feedmill.interfaces.server_state import AppState, StreamLimit
@@ -151,6 +152,7 @@ def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: 
             webhook_routes,
             host_routes,
             job_routes,
+            push_routes,
             metafeed_routes,
             care_routes,
         ],

@@ -52,6 +52,7 @@ from feedmill.adapters.store.tables.figures import SAVE_TOTALS
 from feedmill.adapters.store.tables.held_entries import hold, release
 from feedmill.adapters.store.tables.jobs import add_job, advance_job, holds_job
 from feedmill.adapters.store.tables.lanes import reschedule
+from feedmill.adapters.store.tables.push import count_push
 from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.fetch.figures import poll_values
@@ -292,6 +293,8 @@ async def _write(
         at = one.refresh.fetch.fetched_at
         if one.refresh.job is not None:
             await queries.run(connection, advance_job(one.refresh.job, at))
+        if one.refresh.push is not None:
+            await queries.run(connection, count_push(one.refresh.push))
         for job in one.refresh.jobs:
             await queries.run(connection, add_job(job, now=at))
     times = [row for one in written for row in month_rows(one.feed_no, one.refresh.arrived)]

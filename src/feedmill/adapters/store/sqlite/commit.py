@@ -29,6 +29,7 @@ from feedmill.adapters.store.tables.feeds import add_aliases, relocate
 from feedmill.adapters.store.tables.held_entries import hold, release
 from feedmill.adapters.store.tables.jobs import add_job, advance_job
 from feedmill.adapters.store.tables.lanes import reschedule
+from feedmill.adapters.store.tables.push import count_push
 from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.fetch.figures import poll_values
@@ -128,6 +129,8 @@ def _write(
         queries.run(connection, hold(feed_no, refresh.held))
     if refresh.released:
         queries.run(connection, release(feed_no, refresh.released))
+    if refresh.push is not None:
+        queries.run(connection, count_push(refresh.push))
     for job in refresh.jobs:
         queries.run(connection, add_job(job, now=fetch.fetched_at))
     if refresh.aliases:

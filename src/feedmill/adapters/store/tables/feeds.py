@@ -30,6 +30,7 @@ from feedmill.adapters.store.tables.codec import (
     digest,
     feed_of,
     feed_of_new,
+    json_or_null,
     json_text,
     micros,
     overrides_text,
@@ -39,6 +40,7 @@ from feedmill.adapters.store.tables.codec import (
 from feedmill.adapters.store.tables.jobs import delete_jobs_of_feed
 from feedmill.adapters.store.tables.lanes import hasten, lock_lanes
 from feedmill.adapters.store.tables.paging import page_of, position
+from feedmill.adapters.store.tables.push import leave_feed
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, NewFeed
 from feedmill.model.page import Page
@@ -169,9 +171,9 @@ def change_feed(feed: Feed) -> Query[None]:
     found = yield from row(
         "UPDATE feed_sched SET paused = $2 WHERE feed_no = $1 RETURNING lane_id, next_run_at",
         feed_no,
-        int(_is_resting(feed)),
+        int(feed.paused),
     )
-    if found is not None and not _is_resting(feed):
+    if found is not None and not feed.paused:
         yield from hasten(*found)
 
 
@@ -216,6 +218,11 @@ def alias_holder(url: str) -> Query[int | None]:
     return found
 
 
+def change_feed_hubs(feed_id: str, hubs: Sequence[str]) -> Query[None]:
+    """Store the hubs that were found elsewhere than in the feed's document."""
+    yield from write("UPDATE feeds SET hubs = $2 WHERE id = $1", feed_id, json_or_null(hubs))
+
+
 def make_due(feed_ids: Sequence[str] | None, now: datetime) -> Query[int]:
     """Make feeds due now; how many. None: all of them. Paused feeds stay paused."""
     at, chosen = micros(now), list(feed_ids or ())
@@ -243,6 +250,7 @@ def remove_feed(feed_id: str, events: Sequence[NewEvent] = ()) -> Query[bool]:
             )
     yield from write("DELETE FROM fetches WHERE feed_no = $1", feed_no)
     yield from delete_jobs_of_feed(feed_id)
+    yield from leave_feed(feed_id)
     yield from write("DELETE FROM feeds WHERE feed_no = $1", feed_no)
     yield from append_events(events, f"feed/{feed_id}/removed")
     return True
@@ -293,9 +301,9 @@ def _insert(feed: Feed, urls: Sequence[str]) -> Query[bool]:
         feed_no,
         lane_id,
         due_at,
-        int(_is_resting(feed)),
+        int(feed.paused),
     )
-    if not _is_resting(feed):
+    if not feed.paused:
         yield from hasten(lane_id, due_at)
     yield from set_tags(feed_no, feed.tags)
     return True
@@ -315,8 +323,3 @@ def _lock_feed(feed_id: str) -> Query[int | None]:
         "SELECT feed_no FROM feeds WHERE id = $1 @lock(FOR UPDATE)", feed_id
     )
     return feed_no
-
-
-def _is_resting(feed: Feed) -> bool:
-    """Whether the feed is never polled: it is paused, or its hub delivers everything."""
-    return feed.paused or feed.overrides.push_only

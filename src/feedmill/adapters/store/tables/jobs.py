@@ -85,6 +85,10 @@ _RESTART: Final = (
     + ", cursor = '{}', progress = '{}', attempts = 0, last_error = '', ended_at = NULL"
     " WHERE jobs.state IN ('done', 'failed', 'cancelled')"
 )
+_COME_FORWARD: Final = (
+    "UPDATE jobs SET updated_at = $3, not_before = @least(not_before, $4), url = $5, host = $6,"
+    " feed_id = $7, payload = $8 WHERE kind = $1 AND key = $2 AND state = 'queued'"
+)
 _DUE_FEED: Final = (
     "EXISTS (SELECT 1 FROM lanes l JOIN feed_sched s ON s.lane_id = l.lane_id"
     " WHERE @lane_host(l) = {host} AND s.paused = 0 AND s.next_run_at <= $2)"
@@ -150,7 +154,10 @@ def add_job(new: NewJob, *, now: datetime, restart: bool = False) -> Query[tuple
         json_text(wish.payload),
         int(wish.keep),
     )
+    restart = restart or wish.sooner
     queued = yield from sql.write(_INSERT + (_RESTART if restart else "NOTHING"), *values)
+    if not queued and wish.sooner:
+        yield from sql.write(_COME_FORWARD, wish.kind, wish.key, *values[4:6], *values[7:11])
     stored = yield from find_job(wish.kind, wish.key)
     assert stored is not None
     return stored, queued == 1

@@ -43,6 +43,7 @@ from feedmill.adapters.store.tables.entry_codec import (
 from feedmill.adapters.store.tables.feeds import set_tags
 from feedmill.adapters.store.tables.figures import merge_figures
 from feedmill.adapters.store.tables.fold_entries import fold, gone_and_kept, place_of
+from feedmill.adapters.store.tables.push import leave_feed
 from feedmill.identify.hashes import item_hash
 from feedmill.identify.merge_feeds import adopted_keys, pair_twins
 from feedmill.model.entry import Entry
@@ -241,6 +242,7 @@ def _move_rest(loser: Side, winner: Side) -> Query[int]:
         " FROM held_entries w WHERE w.feed_no = $1 AND w.entry_uid = held_entries.entry_uid)",
         *ends,
     )
+    yield from leave_feed(loser.id)
     # Imports, webhooks, screens and jobs of the loser continue with the winner.
     for table in ("import_outlines", "webhooks", "standing_screens", "jobs"):
         yield from write(f"UPDATE {table} SET feed_id = $1 WHERE feed_id = $2", winner.id, loser.id)

@@ -132,6 +132,7 @@ TABLES: Final = (
         unique=("kind", "key"),
     ),
     Table(name="job_budgets", key=("kind", "host", "day")),
+    Table(name="push_subscriptions", key=("subscription_id",), number="subscription_id"),
     Table(name="feed_sched", key=("feed_no",)),
 )  # fmt: skip
 

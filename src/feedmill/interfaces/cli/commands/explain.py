@@ -7,6 +7,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.engine.service.push import overrides_in_words
 from feedmill.engine.service.queries import explain_schedule
 from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import shorten, show_json, style_text
@@ -34,16 +35,24 @@ def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> No
 
     async def action(
         services: Services,
-    ) -> tuple[Feed, list[tuple[dict[str, Any], tuple[str, ...]]]]:
+    ) -> tuple[Feed, list[tuple[dict[str, Any], tuple[str, ...]]], tuple[str, ...]]:
         found = await resolve_feed(feed, services)
         told = await explain_schedule(found, services, limit=history)
-        return found, [(decision_wire(one, words), words) for one, words in told]
+        shown = [(decision_wire(one, words), words) for one, words in told]
+        return found, shown, await overrides_in_words(found, services)
 
-    found, decisions = with_services(ctx, action, as_json=as_json, config=config)
+    found, decisions, effects = with_services(ctx, action, as_json=as_json, config=config)
     title, candidate = found.title or found.url, found.move
     if as_json:
         move = None if candidate is None else candidate_shape(candidate, config.moves)
-        show_json({"items": [shape for shape, _ in decisions], "next": None, "move": move})
+        show_json(
+            {
+                "items": [shape for shape, _ in decisions],
+                "next": None,
+                "move": move,
+                "effects": list(effects),
+            }
+        )
         return
     if not decisions:
         click.echo(f"{title}: not polled yet")
@@ -53,3 +62,5 @@ def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> No
             click.echo(f"  {sentence}")
     for sentence in () if candidate is None else candidate_in_words(candidate, config.moves):
         click.echo(f"  {shorten(sentence, 4_000)}")
+    for sentence in effects:
+        click.echo(f"  {sentence}")

@@ -28,7 +28,7 @@ from feedmill.interfaces.cli.long_running import (
 from feedmill.interfaces.cli.options import context_and_json, duration_option, webhooks_option
 from feedmill.interfaces.cli.output import format_duration, shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
-from feedmill.interfaces.cli.servers import console_beside
+from feedmill.interfaces.cli.servers import console_beside, listen_for_hubs
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.publish.to_json import refresh_wire
@@ -118,6 +118,7 @@ async def run_engine(
             address = await stack.enter_async_context(serving)
             # Not among the lines of JSON.
             click.echo(f"console at {address}/", err=True)
+        await listen_for_hubs(stack, services)
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
         deliver_to_sinks(group, services, sinks, watch)

@@ -1,0 +1,166 @@
+"""Table `push_subscriptions`: feeds at WebSub hubs, with the evidence for and against each hub."""
+# Tested in tests/contracts/store/test_push.py
+
+# ruff: noqa: S608  # names come from the lists below; values are parameters
+
+from datetime import datetime
+from typing import Final
+
+from feedmill.adapters.store import statements as sql
+from feedmill.adapters.store.statements import Query, slots
+from feedmill.adapters.store.tables.codec import (
+    INSTANT,
+    PLAIN,
+    RowCodec,
+    instant_or_none,
+    micros,
+)
+from feedmill.model.push import HubTally, PushEvidence, PushSubscription
+
+_SUBSCRIPTION: Final = RowCodec(
+    PushSubscription,
+    token=PLAIN,
+    feed_id=PLAIN,
+    hub=PLAIN,
+    topic=PLAIN,
+    secret=PLAIN,
+    state=PLAIN,
+    created_at=INSTANT,
+    asked_at=INSTANT,
+    verified_at=INSTANT,
+    lease_until=INSTANT,
+    last_error=PLAIN,
+    last_push_at=INSTANT,
+    last_body_sha256=PLAIN,
+    pushes=PLAIN,
+    rejected=PLAIN,
+    by_push=PLAIN,
+    by_poll=PLAIN,
+    streak=PLAIN,
+    missed_at=INSTANT,
+    id=PLAIN,
+)
+_COLUMNS: Final = _SUBSCRIPTION.names("p.").replace("p.id", "p.subscription_id")
+_SELECT: Final = f"SELECT {_COLUMNS} FROM push_subscriptions p"
+# What the subscriber decides; the counters belong to polls and pings.
+_STATE: Final = (
+    "feed_id", "hub", "topic", "secret", "state", "asked_at", "verified_at", "lease_until",
+    "last_error",
+)  # fmt: skip
+_NEW: Final = ("token", "created_at", *_STATE)
+_LATEST: Final = "CASE WHEN p.state = 'active' THEN 0 WHEN p.state = 'asked' THEN 1 ELSE 2 END"
+
+
+def add_push_subscription(new: PushSubscription) -> Query[PushSubscription]:
+    """Store a subscription; as it is stored, with its number."""
+    kept = yield from sql.storable(new)
+    yield from sql.write(
+        f"INSERT INTO push_subscriptions ({', '.join(_NEW)}) VALUES ({slots(len(_NEW))})",
+        *_SUBSCRIPTION.row(kept, *_NEW),
+    )
+    stored = yield from push_subscription(new.token)
+    assert stored is not None
+    return stored
+
+
+def push_subscription(token: str) -> Query[PushSubscription | None]:
+    """The subscription whose callback has that token."""
+    found = yield from sql.row(f"{_SELECT} WHERE p.token = $1", token)
+    return None if found is None else _SUBSCRIPTION.value(found)
+
+
+def push_subscriptions(feed_id: str | None = None) -> Query[tuple[PushSubscription, ...]]:
+    """The subscriptions of a feed, the live one first; None: of all feeds."""
+    where = "" if feed_id is None else " WHERE p.feed_id = $1"
+    found = yield from sql.rows(
+        f"{_SELECT}{where} ORDER BY {_LATEST}, p.asked_at DESC, p.subscription_id",
+        *(() if feed_id is None else (feed_id,)),
+    )
+    return tuple(_SUBSCRIPTION.value(one) for one in found)
+
+
+def change_push_subscription(changed: PushSubscription) -> Query[bool]:
+    """Store the state of a subscription; its counters stay as they are."""
+    kept = yield from sql.storable(changed)
+    settings = ", ".join(f"{name} = ${at}" for at, name in enumerate(_STATE, start=1))
+    written = yield from sql.write(
+        f"UPDATE push_subscriptions SET {settings} WHERE subscription_id = ${len(_STATE) + 1}",
+        *_SUBSCRIPTION.row(kept, *_STATE),
+        kept.id,
+    )
+    return written == 1
+
+
+def reject_push(subscription_id: int) -> Query[None]:
+    """Count a ping that was not believed."""
+    yield from sql.write(
+        "UPDATE push_subscriptions SET rejected = rejected + 1 WHERE subscription_id = $1",
+        subscription_id,
+    )
+
+
+def count_push(found: PushEvidence) -> Query[None]:
+    """Add what a poll or a ping says about the hub."""
+    if found.body_sha256 is not None:
+        yield from sql.write(
+            "UPDATE push_subscriptions SET pushes = pushes + 1, by_push = by_push + $2,"
+            " streak = streak + $2, last_push_at = $3, last_body_sha256 = $4"
+            " WHERE subscription_id = $1",
+            found.subscription_id,
+            found.by_push,
+            micros(found.at),
+            found.body_sha256,
+        )
+    if found.by_poll:
+        yield from sql.write(
+            "UPDATE push_subscriptions SET by_poll = by_poll + $2, streak = 0, missed_at = $3"
+            " WHERE subscription_id = $1",
+            found.subscription_id,
+            found.by_poll,
+            micros(found.at),
+        )
+
+
+def hub_tallies(hub: str | None = None) -> Query[tuple[HubTally, ...]]:
+    """All subscriptions of each hub together, by its name; or of one hub."""
+    where = "" if hub is None else " WHERE hub = $1"
+    found = yield from sql.rows(
+        "SELECT hub, count(*), sum(CASE WHEN state = 'active' THEN 1 ELSE 0 END), sum(pushes),"
+        " sum(by_push), sum(by_poll), min(verified_at), max(last_push_at), max(missed_at)"
+        f" FROM push_subscriptions{where} GROUP BY hub ORDER BY hub",
+        *(() if hub is None else (hub,)),
+    )
+    return tuple(
+        HubTally(
+            hub=one[0],
+            subscriptions=int(one[1]),
+            active=int(one[2]),
+            pushes=int(one[3]),
+            by_push=int(one[4]),
+            by_poll=int(one[5]),
+            verified_at=instant_or_none(one[6]),
+            last_push_at=instant_or_none(one[7]),
+            missed_at=instant_or_none(one[8]),
+        )
+        for one in found
+    )
+
+
+def leave_feed(feed_id: str) -> Query[None]:
+    """Let the subscriptions of a feed that is removed or merged end by themselves."""
+    yield from sql.write(
+        "UPDATE push_subscriptions SET feed_id = NULL,"
+        " state = CASE WHEN state = 'unsubscribing' THEN state ELSE 'ended' END WHERE feed_id = $1",
+        feed_id,
+    )
+
+
+def purge_push(before: datetime) -> Query[int]:
+    """Delete subscriptions of feeds that are gone."""
+    return (
+        yield from sql.write(
+            "DELETE FROM push_subscriptions WHERE feed_id IS NULL"
+            " AND coalesce(asked_at, created_at) < $1",
+            micros(before),
+        )
+    )

@@ -1,0 +1,139 @@
+"""The subscriber's side of WebSub without I/O: requests, challenges, renewal, the next hub (§5).
+
+ask        POST hub.mode=subscribe to the hub                          subscribe_form
+answered   202: it will verify; 307, 308: ask there; 4xx: no; 5xx: later   judge_answer
+verify     GET callback?hub.mode=subscribe&hub.challenge=…             judge_challenge
+renew      ask again at 80 % of the lease                              renew_at
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+from feedmill.canonicalise.urls import http_url
+from feedmill.model.base import Value
+from feedmill.model.push import PushSubscription
+from feedmill.push.forms import encode_form
+
+MAX_LEASE: Final = timedelta(days=14)
+_RENEW_AT: Final = 0.8  # of the lease
+_MAX_CHALLENGE_CHARS: Final = 4_096
+_MAX_LEASE_DIGITS: Final = 12
+_REASON_CHARS: Final = 200
+
+Mode = Literal["subscribe", "unsubscribe"]
+
+
+class Accepted(Value):
+    """The hub will verify the request."""
+
+
+class Redirected(Value):
+    """The hub lives elsewhere (307, 308: the same request there)."""
+
+    url: str
+
+
+class Refused(Value):
+    """The hub will not do it; another one may."""
+
+    reason: str
+
+
+class Unavailable(Value):
+    """No usable answer: ask again later."""
+
+    reason: str
+
+
+HubAnswer = Accepted | Redirected | Refused | Unavailable
+
+
+class Confirmed(Value):
+    """The challenge to echo, and how long the subscription holds."""
+
+    challenge: str
+    mode: Mode
+    lease: timedelta
+
+
+class Denied(Value):
+    """The hub says that it will not serve the topic (§5.2)."""
+
+    reason: str
+
+
+class NotOurs(Value):
+    """A request that no subscription of ours explains: 404."""
+
+
+Challenge = Confirmed | Denied | NotOurs
+
+
+def subscribe_form(
+    subscription: PushSubscription, *, callback: str, lease_sec: int, mode: Mode = "subscribe"
+) -> bytes:
+    """The body of the request to the hub."""
+    fields = {"hub.mode": mode, "hub.topic": subscription.topic, "hub.callback": callback}
+    if mode == "subscribe":
+        fields |= {"hub.secret": subscription.secret, "hub.lease_seconds": str(lease_sec)}
+    return encode_form(fields).encode()
+
+
+def callback_url(public_url: str, token: str) -> str:
+    """Where the hub reaches us."""
+    return f"{public_url.rstrip('/')}/push/{token}"
+
+
+def judge_answer(url: str, status: int | None, location: str | None, error: str) -> HubAnswer:
+    """What the hub's answer to a request means."""
+    if status is None:
+        return Unavailable(reason=error or "connection-failed")
+    if 200 <= status < 300:
+        return Accepted()
+    if status in (307, 308):
+        target = None if location is None else http_url(location, url)
+        return Refused(reason="bad-redirect") if target is None else Redirected(url=target)
+    if status in (408, 425, 429) or status >= 500:
+        return Unavailable(reason=f"http-{status}")
+    return Refused(reason=f"http-{status}")
+
+
+def judge_challenge(
+    query: Mapping[str, str], known: PushSubscription, *, asked_lease_sec: int
+) -> Challenge:
+    """What a GET to the callback means for the subscription that its path names (§5.3)."""
+    mode, topic = query.get("hub.mode", ""), query.get("hub.topic", "")
+    if topic != known.topic:
+        return NotOurs()
+    if mode == "denied":
+        return Denied(reason=query.get("hub.reason", "")[:_REASON_CHARS])
+    challenge = query.get("hub.challenge", "")
+    if not 0 < len(challenge) <= _MAX_CHALLENGE_CHARS:
+        return NotOurs()
+    if mode == "subscribe" and known.state in ("asked", "active", "unverified"):
+        lease = _lease(query.get("hub.lease_seconds"), asked_lease_sec)
+        return Confirmed(challenge=challenge, mode="subscribe", lease=lease)
+    if mode == "unsubscribe" and known.state == "unsubscribing":
+        return Confirmed(challenge=challenge, mode="unsubscribe", lease=timedelta(0))
+    return NotOurs()
+
+
+def renew_at(subscription: PushSubscription) -> datetime | None:
+    """When an active subscription is asked for again: at 80 % of its lease."""
+    begun, until = subscription.verified_at, subscription.lease_until
+    if begun is None or until is None:
+        return None
+    return begun + (until - begun) * _RENEW_AT
+
+
+def next_hub(hubs: Sequence[str], tried: Sequence[str]) -> str | None:
+    """The first hub that was not tried; None when all were."""
+    return next((hub for hub in hubs if hub not in tried), None)
+
+
+def _lease(given: str | None, asked_sec: int) -> timedelta:
+    """What the hub grants, at most 14 days; what was asked for when it does not say."""
+    is_number = given is not None and given.isascii() and given.isdigit()
+    seconds = int(given) if is_number and given and len(given) <= _MAX_LEASE_DIGITS else asked_sec
+    return min(timedelta(seconds=max(seconds, 1)), MAX_LEASE)

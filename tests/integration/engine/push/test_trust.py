@@ -1,0 +1,189 @@
+"""Trust in a hub is earned by pings and lost by one entry that a poll found first (D41)."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from tests.support.engine_harness import Stage, titles
+from tests.support.feed_documents import item, rss
+from tests.support.push_harness import (
+    announcing,
+    callback,
+    get,
+    ping,
+    play_push,
+    run_push_jobs,
+    subscription,
+)
+
+from feedmill.engine.service.feed_health import describe_health
+from feedmill.engine.service.push import feed_push, list_hubs
+from feedmill.model.feed import Feed
+from feedmill_demo.server.script import Answer, document
+
+DAY = timedelta(days=1)
+
+
+async def _pushed_feed(stage: Stage, target: str = "/feed") -> Feed:
+    """A feed that is subscribed and verified at a hub that the test plays."""
+    topic = stage.publisher.url(target, host="127.0.0.1")
+    stage.publisher.script("/hub", Answer(status=202), host="127.0.0.1")
+    hub = stage.publisher.url("/hub", host="127.0.0.1")
+    feed = await stage.add(target, announcing(item(1), hub=hub, topic=topic))
+    await stage.poll(feed)
+    await run_push_jobs(stage)
+    found = await subscription(stage, feed)
+    answer = await get(
+        callback(stage, found),
+        hub__mode="subscribe",
+        hub__topic=topic,
+        hub__challenge="echo",
+        hub__lease_seconds="864000",
+    )
+    assert (answer.status_code, answer.text) == (200, "echo")
+    await stage.poll(feed)  # whatever was published before the verification
+    return await stage.feed(feed)
+
+
+async def _earn_trust(stage: Stage, feed: Feed) -> None:
+    found = await subscription(stage, feed)
+    for number in (2, 3, 4):
+        stage.later(minutes=1)
+        await ping(stage, found, rss(item(number)))
+    await _publish(stage, feed, 1, 2, 3, 4)
+    await stage.poll(feed)
+
+
+async def _publish(stage: Stage, feed: Feed, *numbers: int) -> None:
+    found = await subscription(stage, feed)
+    items = [item(number) for number in numbers]
+    stage.publish(feed, announcing(*items, hub=found.hub, topic=found.topic))
+
+
+def test_hub_that_pushes_is_trusted_and_the_poll_becomes_a_daily_safety_check(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await _pushed_feed(stage)
+        assert await stage.wait_until_due(feed) < DAY / 2
+        await _earn_trust(stage, feed)
+
+        assert await stage.wait_until_due(feed) == DAY
+        assert len(await stage.entries(feed)) == 4
+        found = await subscription(stage, feed)
+        assert (found.by_push, found.by_poll, found.streak) == (3, 0, 3)
+        told = await feed_push(await stage.feed(feed), stage.services)
+        assert told.trusted
+        assert "polled every 24 h as a safety check" in told.words
+        decision = await stage.decision(feed)
+        assert decision.steps[-1].code == "push-trusted"
+        # A day of a feed that is pushed well: one request.
+        before = len(stage.requests())
+        stage.later(days=1)
+        await stage.pass_once()
+        assert len(stage.requests()) == before + 1
+
+    play_push(tmp_path, store_url, story)
+
+
+def test_one_entry_found_by_a_poll_ends_the_trust_and_restores_the_pace(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await _pushed_feed(stage)
+        await _earn_trust(stage, feed)
+
+        stage.later(days=1)
+        await _publish(stage, feed, 1, 2, 3, 4, 5)  # the hub died
+        await stage.pass_once()
+
+        assert len(await stage.entries(feed)) == 5
+        assert await stage.wait_until_due(feed) < DAY
+        found = await subscription(stage, feed)
+        assert (found.by_push, found.by_poll, found.streak) == (3, 1, 0)
+        assert not (await feed_push(await stage.feed(feed), stage.services)).trusted
+
+    play_push(tmp_path, store_url, story)
+
+
+def test_miss_at_one_feed_brings_the_other_feeds_of_the_hub_back_to_their_pace(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    async def story(stage: Stage) -> None:
+        first, second = await _pushed_feed(stage), await _pushed_feed(stage, "/second")
+        await _earn_trust(stage, first)
+        await _earn_trust(stage, second)
+        assert await stage.wait_until_due(second) > DAY / 2
+
+        await _publish(stage, first, 1, 2, 3, 4, 5)
+        await stage.poll(first)
+        await run_push_jobs(stage)
+
+        assert await stage.wait_until_due(second) < DAY / 4
+        stage.later(hours=6)
+        await stage.pass_once()
+        assert await stage.wait_until_due(second) < DAY  # the hub is in doubt
+        (hub,) = (await list_hubs(stage.services)).items
+        assert "brought 6 of 7 new entries first (86 %)" in hub.words
+
+    play_push(tmp_path, store_url, story)
+
+
+def test_hub_that_accepts_and_never_pushes_is_named_and_costs_nothing(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await _pushed_feed(stage)
+        stage.later(days=8)
+        await _publish(stage, feed, 1, 2)
+        await stage.poll(feed)
+
+        (hub,) = (await list_hubs(stage.services)).items
+        assert "accepted 1 subscription 8 days ago and has never pushed" in hub.words
+        assert "polls found 1 entries first" in hub.words
+        assert await stage.wait_until_due(feed) < DAY
+        assert len(await stage.entries(feed)) == 2
+
+    play_push(tmp_path, store_url, story)
+
+
+def test_push_only_is_polled_once_a_week_and_never_never(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", document(rss(item(1))), push_only=True)
+        await stage.pass_once()
+
+        assert await stage.wait_until_due(feed) == 7 * DAY
+        stage.publish(feed, document(rss(item(1), item(2))))
+        stage.later(days=7)
+        assert await stage.pass_once() == 1
+        assert len(await stage.entries(feed)) == 2
+        stage.publish(feed, Answer(status=500))
+        stage.later(days=7)
+        await stage.pass_once()
+        assert await stage.wait_until_due(feed) == 7 * DAY  # also after a failure
+        health = await describe_health(await stage.feed(feed), stage.services)
+        assert "Own setting: push only, so it is polled every 7 d." in health.words
+        assert "No hub delivers, so new entries may be found as late as that." in health.words
+
+    play_push(tmp_path, store_url, story)
+
+
+def test_lease_that_ran_out_while_we_were_down_is_asked_for_again(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await _pushed_feed(stage)
+        await _earn_trust(stage, feed)
+        stage.later(days=20)
+
+        await _publish(stage, feed, 1, 2, 3, 4, 5)
+        await stage.pass_once()
+        await run_push_jobs(stage)
+
+        assert titles(await stage.entries(feed))[-1] == "Title 5"
+        assert len([one for one in stage.requests("/hub") if one.method == "POST"]) == 2
+        found = await subscription(stage, feed)
+        assert found.by_poll == 0  # it had no lease: that was not the hub's fault
+
+    play_push(tmp_path, store_url, story)
