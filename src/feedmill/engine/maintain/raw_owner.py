@@ -30,6 +30,8 @@ async def check_raw_owner(store: RawIndex, blobs: Blobs) -> RawOwner:
         indexed = await _count_indexed(segments, store, blobs)
         if 2 * indexed >= len(segments):
             owner = await blobs.set_owner(own)
+        else:  # another process of this store may have claimed it and written since
+            owner = await blobs.owner()
     if owner == own:
         return RawOwner(is_ours=True, place=blobs.place, store_id=own, owner=own)
     segments = await blobs.segments()

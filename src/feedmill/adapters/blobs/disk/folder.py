@@ -213,7 +213,8 @@ class SegmentFolder:
         """Write the owner; the one that is there afterwards."""
         if self.owner() != instead_of:
             return self.owner() or ""
-        part = self.path / f"{OWNER_NAME}-{store_id}{PART_SUFFIX}"
+        # Processes of one store may claim a new folder at the same time.
+        part = self.path / f"{OWNER_NAME}-{store_id}-{os.getpid()}{PART_SUFFIX}"
         file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
         try:
             write_all(file, f"{store_id}\n".encode(), 0)
