@@ -191,7 +191,7 @@ class FeedOverrides(_message.Message):
     def __init__(self, min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., header_names: _Optional[_Iterable[str]] = ..., has_credentials: _Optional[bool] = ..., has_proxy: _Optional[bool] = ..., verify_tls: _Optional[bool] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ...) -> None: ...
 
 class AddFeedRequest(_message.Message):
-    __slots__ = ("url", "title", "tags", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "as_is", "choose")
+    __slots__ = ("url", "title", "tags", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "as_is", "choose", "history")
     URL_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
@@ -203,6 +203,7 @@ class AddFeedRequest(_message.Message):
     PASSWORD_FIELD_NUMBER: _ClassVar[int]
     AS_IS_FIELD_NUMBER: _ClassVar[int]
     CHOOSE_FIELD_NUMBER: _ClassVar[int]
+    HISTORY_FIELD_NUMBER: _ClassVar[int]
     url: str
     title: str
     tags: _containers.RepeatedScalarFieldContainer[str]
@@ -214,7 +215,8 @@ class AddFeedRequest(_message.Message):
     password: str
     as_is: bool
     choose: int
-    def __init__(self, url: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., username: _Optional[str] = ..., password: _Optional[str] = ..., as_is: _Optional[bool] = ..., choose: _Optional[int] = ...) -> None: ...
+    history: bool
+    def __init__(self, url: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., username: _Optional[str] = ..., password: _Optional[str] = ..., as_is: _Optional[bool] = ..., choose: _Optional[int] = ..., history: _Optional[bool] = ...) -> None: ...
 
 class AddFeedReply(_message.Message):
     __slots__ = ("feed", "created", "choices")
