@@ -203,7 +203,7 @@ def _pages(port: int) -> dict[str, str]:
         "polls of a feed": f"/console/feeds/{feed}/fetches",
         "one poll": f"/console/fetches/fetch-{int(feed[5:])}",
         "hosts": "/console/hosts",
-        "hosts, resting": "/console/hosts?state=resting",
+        "hosts, troubled": "/console/hosts?troubled=1",
         "one host": "/console/hosts/blog10.example",
         "entries": "/console/entries",
         "entries, common word": "/console/entries?text=the",

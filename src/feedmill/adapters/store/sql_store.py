@@ -18,7 +18,7 @@ from feedmill.adapters.store.log_position import LogPosition
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables import arrival_times as arrival_table
 from feedmill.adapters.store.tables import blobs as blob_table
-from feedmill.adapters.store.tables import clock_steps, consistency, feed_lists, host_list
+from feedmill.adapters.store.tables import clock_steps, consistency, feed_lists
 from feedmill.adapters.store.tables import confirmations as confirmation_table
 from feedmill.adapters.store.tables import duplicates as duplicate_entries
 from feedmill.adapters.store.tables import entries as entry_table
@@ -135,7 +135,6 @@ class SqlStore(ABC):
     budget_counts = read(figure_table.budget_counts)
     freshness = read(figure_table.freshness)
     store_sizes = read(figure_table.store_sizes)
-    hosts = read(host_list.hosts)
     resting_hosts = read(figure_table.resting_hosts)
     compact_figures = write(figure_table.compact_figures)
     host_lanes = read(host_table.host_lanes)

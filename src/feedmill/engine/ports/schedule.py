@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.feed import Claim, HostLane, HostPace, Lane
-from feedmill.model.host import HostFilter, HostView
+from feedmill.model.host import HostFilter
 from feedmill.model.page import Page
 
 
@@ -48,10 +48,7 @@ class HostStore(Protocol):
     """The pace of a host, for requests that no lane makes."""
 
     async def host_pace(self, url: str) -> HostPace | None: ...  # as last stored
-    async def hosts(
-        self, where: HostFilter, *, now: datetime, after: str | None = None, limit: int = 100
-    ) -> Page[HostView]: ...  # by name; a lane of a big host each
     async def host_lanes(
-        self, now: datetime, *, troubled: bool = False, after: str | None = None, limit: int = 100
-    ) -> Page[HostLane]: ...  # `troubled`: only those with a problem
+        self, where: HostFilter, *, now: datetime, after: str | None = None, limit: int = 100
+    ) -> Page[HostLane]: ...  # by name; a lane of a big host each
     async def limit_host(self, url: str, until: datetime, reason: str | None = None) -> None: ...

@@ -7,6 +7,7 @@ from typing import Final
 from feedmill.engine.run.services import Services
 from feedmill.errors import NotFoundError
 from feedmill.model.feed import Feed, HostLane, HostPace
+from feedmill.model.host import HostFilter
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.host_shapes import HostPage, HostShape
 from feedmill.schedule.explain import duration_in_words, instant_in_words
@@ -14,20 +15,22 @@ from feedmill.schedule.host_pace import host_of_lane, host_state, limited_until
 
 _MOST: Final = 1_000
 _USUAL: Final = 100
+_SLOWED: Final = 1.05  # a smaller factor makes no difference
 
 
 async def list_hosts(
     services: Services,
     *,
     troubled: bool = False,
+    text: str | None = None,
     cursor: str | None = None,
     limit: int | None = None,
 ) -> HostPage:
-    """Hosts in the order in which they were first met; `troubled`: only those with a problem."""
+    """Hosts by name, or those with `text` in it; `troubled`: only those with a problem."""
     now = services.clock.now()
     page = await services.store.host_lanes(
-        now,
-        troubled=troubled,
+        HostFilter(troubled=troubled, text=text),
+        now=now,
         after=read_cursor("hosts", cursor),
         limit=_USUAL if limit is None else min(max(limit, 1), _MOST),
     )
@@ -37,15 +40,9 @@ async def list_hosts(
 
 async def get_host(host: str, services: Services) -> HostShape:
     """One host by its name; of a host with several lanes the one that waits longest."""
-    pace = await services.store.host_pace(f"https://{host}/")
-    now, after = services.clock.now(), None
-    found: list[HostLane] = []
-    while pace is not None:
-        page = await services.store.host_lanes(now, after=after, limit=_MOST)
-        found += [lane for lane in page.items if host_of_lane(lane.key) == host.lower()]
-        after = page.next
-        if after is None:
-            break
+    now = services.clock.now()
+    where = HostFilter(host=host.lower())
+    found = (await services.store.host_lanes(where, now=now, limit=_MOST)).items
     if not found:
         message = f"there is no feed of the host {host[:200]!r}"
         raise NotFoundError(message, "`feedmill hosts --all` lists them")
@@ -59,6 +56,32 @@ async def get_host(host: str, services: Services) -> HostShape:
         due=sum(lane.due for lane in found),
     )
     return _shape(whole, services, now)
+
+
+def host_in_words(host: HostShape) -> str:
+    """How the host is doing, in one sentence without its end."""
+    said = []
+    why = f" ({host.reason})" if host.reason else ""
+    since = f" since {instant_in_words(host.since)}" if host.since is not None else ""
+    if host.state == "incident":
+        tries = f"; feed {host.canary} tried it last" if host.canary is not None else ""
+        said.append(f"fails{why}{since}, {host.failures:,} times in a row{tries}")
+    elif host.state == "paused":
+        said.append(f"pauses{why}{since}")
+    elif host.failures:
+        times = "once" if host.failures == 1 else f"{host.failures:,} times in a row"
+        said.append(f"failed {times}{why}")
+    else:
+        said.append("well")
+    if host.until is not None:
+        held = "" if not host.held else f", and {host.held:,} feeds wait"
+        said.append(f"left alone until {instant_in_words(host.until)}{held}")
+    if host.limited_urls:
+        said.append(f"{host.limited_urls:,} addresses with a pause of their own")
+    gap = duration_in_words(host.gap_sec) if host.gap_sec >= 1 else f"{host.gap_sec * 1000:.0f} ms"
+    slow = f", {host.slow_down:.1f} times the usual" if host.slow_down > _SLOWED else ""
+    said.append(f"{gap} between requests{slow}")
+    return "; ".join(said)
 
 
 async def hold_in_words(feed: Feed, services: Services) -> str | None:

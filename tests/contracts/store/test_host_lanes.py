@@ -1,16 +1,14 @@
 """Hosts for people: pace, what holds them up, who waits."""
 
-from datetime import timedelta
-
 import pytest
 from msgspec.structs import replace
 from tests.contracts.store.conftest import Tell
 from tests.support.sample_refreshes import HOUR, NOON, new_feed
 
 from feedmill.engine.ports.store import Store
-from feedmill.model.host import HostFilter, HostView
-
-MINUTE = timedelta(minutes=1)
+from feedmill.errors import UsageError
+from feedmill.model.feed import HostLane
+from feedmill.model.host import HostFilter
 
 
 async def three_hosts(store: Store) -> None:
@@ -27,24 +25,21 @@ def test_hosts_are_listed_by_name_page_by_page(tell: Tell) -> None:
     async def story(store: Store) -> None:
         await three_hosts(store)
 
-        found: list[HostView] = []
+        found: list[HostLane] = []
         after: str | None = None
         while True:
-            page = await store.hosts(HostFilter(), now=NOON, after=after, limit=1)
+            page = await store.host_lanes(HostFilter(), now=NOON, after=after, limit=1)
             found += page.items
             if page.next is None:
                 break
             after = page.next
 
         assert [one.key for one in found] == ["idle.example", "leased.example", "resting.example"]
-        idle, leased, resting = found
-        assert (idle.feeds, idle.due, idle.owner, idle.rests(NOON)) == (1, 0, None, False)
-        assert (leased.owner, leased.lease_until) == ("me", NOON + MINUTE)
-        assert (resting.feeds, resting.due) == (1, 1)  # a paused feed does not wait
-        assert (resting.reason, resting.rests_until) == ("rate-limited", NOON + HOUR)
-        assert resting.rests(NOON)
-        assert not resting.rests(NOON + HOUR)
-        assert resting.host == "resting.example"
+        idle, _, resting = found
+        assert (idle.feeds, idle.due) == (1, 0)
+        assert (resting.feeds, resting.due) == (1, 1)  # a paused feed waits for nothing
+        assert resting.pace.blocked_reason == "rate-limited"
+        assert resting.pace.next_ok_at == NOON + HOUR
 
     tell(story)
 
@@ -56,18 +51,24 @@ def test_hosts_are_listed_by_name_page_by_page(tell: Tell) -> None:
         (HostFilter(text="%"), []),
         (HostFilter(host="idle.example"), ["idle.example"]),
         (HostFilter(host="idle"), []),
-        (HostFilter(state="resting"), ["resting.example"]),
-        (HostFilter(state="resting", text="idle"), []),
-        (HostFilter(state="failing"), []),
-        (HostFilter(state="slowed"), []),
+        (HostFilter(troubled=True), ["resting.example"]),
+        (HostFilter(troubled=True, text="idle"), []),
     ],
 )
 def test_hosts_are_filtered(tell: Tell, where: HostFilter, expected: list[str]) -> None:
     async def story(store: Store) -> None:
         await three_hosts(store)
 
-        found = await store.hosts(where, now=NOON)
+        found = await store.host_lanes(where, now=NOON)
 
         assert [one.key for one in found.items] == expected
+
+    tell(story)
+
+
+def test_a_cursor_of_another_list_of_hosts_is_refused(tell: Tell) -> None:
+    async def story(store: Store) -> None:
+        with pytest.raises(UsageError, match="cursor"):
+            await store.host_lanes(HostFilter(), now=NOON, after="xyz")
 
     tell(story)
