@@ -361,6 +361,20 @@ class ObserveConfig(Value):
     metrics_top_feeds: Annotated[int, Meta(ge=0, le=1_000)] = 0  # feeds and hosts with own series
 
 
+class FullTextConfig(Value):
+    """Full texts of the web pages of entries (002, D19); off unless a feed or a tag opts in."""
+
+    tags: tuple[str, ...] = ()  # feeds with one of these tags get full texts
+    max_per_poll: int = 20  # new entries of one poll whose pages are fetched
+    pages_per_host_day: int = 500
+    pages_per_day: int = 20_000
+    max_page_bytes: int = 5 * 1024 * 1024
+    min_words: int = 50  # a shorter text is not better than the feed's own
+    processes: int = 1  # that extract
+    deadline_sec: float = 10.0  # to extract one page
+    memory_mb: int = 512  # for one process, beyond what its libraries take
+
+
 class BusConfig(Value):
     """Where the log is relayed to, for programs that read a bus (D29)."""
 
@@ -404,3 +418,4 @@ class Config(Value):
     mcp: McpConfig = McpConfig()
     bus: BusConfig = BusConfig()
     observe: ObserveConfig = ObserveConfig()
+    fulltext: FullTextConfig = FullTextConfig()

@@ -22,6 +22,7 @@ from feedmill.engine.ports.store import Store
 from feedmill.model.candidate import CollectedDocument, Question
 from feedmill.model.entry import Author, Entry
 from feedmill.model.feed import Feed, ImportedOutline
+from feedmill.model.full_text import FullText
 from feedmill.model.job import JobFilter, JobLimit, NewJob
 from feedmill.model.page import EntryFilter
 from feedmill.model.push import PushSubscription
@@ -117,6 +118,7 @@ async def everything(store: Store) -> dict[str, Any]:
         "held": (await store.held(limit=1000)).items,
         "question": await store.question("K7QM3XPD"),
         "imported": await store.imported("list"),
+        "full texts": (await store.full_texts(limit=1000)).items,
         "jobs": [replace(one, owner=None) for one in (await store.jobs(JobFilter())).items],
         "push": await store.push_subscriptions(),
         "tags": await store.feed_tags([feed.id for feed in feeds]),
@@ -258,6 +260,20 @@ async def _kept(store: Store, stage: Stage) -> None:
         content_type="text/xml",
     )
     await store.save_collected(collected, blob_ref("collected"))
+    (entry,) = (await store.entries(EntryFilter(), limit=1)).items
+    text = FullText(
+        entry_uid=entry.entry_uid,
+        feed_id=entry.feed_id,
+        url="https://a.example/1",
+        final_url="https://a.example/1",
+        fetched_at=now,
+        extracted_at=now,
+        state="extracted",
+        body_sha256=blob_ref("page").sha256,
+        html="<p>x\0</p>",
+        words=1,
+    )
+    assert await store.save_full_text(text, blob=blob_ref("page"))
     walk = NewJob(
         kind="walk", key="nul\0", url="https://a.example/1", payload={"x": "\0"}, keep=True
     )

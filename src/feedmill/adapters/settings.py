@@ -330,6 +330,11 @@ def _contradictions(config: Config) -> list[str]:
             f"[observe] otlp_endpoint {mask_secrets(endpoint)!r} is not supported: expected the address of"
             " OTLP over HTTP, for example http://localhost:4318"
         )
+    found += [
+        f"[fulltext] {name} must be at least {least}"
+        for name, least in (("processes", 1), ("deadline_sec", 0.1), ("memory_mb", 64))
+        if getattr(config.fulltext, name) < least
+    ]
     if config.bus.window < 1:
         found.append("[bus] window must be at least 1")
     try:

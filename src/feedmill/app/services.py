@@ -16,6 +16,7 @@ from feedmill.adapters import private_files
 from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.bus.address import BusAddress, check_bus_files, parse_bus_address
 from feedmill.adapters.clock import SystemClock
+from feedmill.adapters.extractor.pool import ExtractorPool
 from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.adapters.sinks.ndjson import NdjsonSink, StdoutSink
 from feedmill.adapters.sinks.raw_copies import RawCopySink
@@ -76,6 +77,8 @@ async def open_services(
         fetcher = CurlFetcher(config.fetch, clock)
         stack.push_async_callback(fetcher.close)
         judge = LiveScreener(config, stack)
+        extractor = ExtractorPool(config.fulltext)
+        stack.push_async_callback(extractor.close)
         yield Services(
             clock=clock,
             fetcher=fetcher,
@@ -84,6 +87,7 @@ async def open_services(
             config=config,
             screen=judge,
             traces=open_traces(config, stack),
+            extractor=extractor,
         )
 
 

@@ -77,6 +77,7 @@ def plan_feed_fetch(
     *,
     validators: Validators | None = None,
     forced: bool = False,
+    accept: str = ACCEPT_FEED,
 ) -> FetchPlan:
     """The request for this URL with everything that the feed sends of its own."""
     name = (("User-Agent", own.user_agent),) if own.user_agent else ()
@@ -86,6 +87,7 @@ def plan_feed_fetch(
         validators,
         config,
         forced=forced,
+        accept=accept,
         extra_headers=(*own.headers, *name),
         credentials=(own.username or "", own.password or "") if has_credentials else None,
     )

@@ -23,6 +23,8 @@ EventType = Literal[
     "host.state",
     "history.rewritten",
     "log.rewound",
+    "fulltext.extracted",
+    "fulltext.failed",
 ]
 
 

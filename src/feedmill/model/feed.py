@@ -28,6 +28,8 @@ class FeedOverrides(Value):
     disable_autodiscovery: bool = False
     push_only: bool = False
     archive_backfill: bool = False
+    full_text: bool | None = None  # fetch the pages of new entries; None: as the tags say
+    full_text_selector: str | None = None  # CSS or XPath of the text in such a page
 
 
 MoveSource = Literal[

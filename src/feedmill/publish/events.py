@@ -6,6 +6,7 @@ from typing import Final
 
 from feedmill.model.event import EventType, NewEvent
 from feedmill.model.feed import Feed, HostPace, HostState, Move, MoveProof, NewFeed
+from feedmill.model.full_text import FullText
 from feedmill.model.identity import Added, Changes, Rekeyed, Removed, Revised
 from feedmill.publish.to_json import format_instant
 
@@ -84,6 +85,29 @@ def event_of_host(
         "canary": pace.canary if after == "incident" else None,
     }
     return NewEvent(type="host.state", feed_id="", occurred_at=now, data=data)
+
+
+def event_of_full_text(found: FullText) -> NewEvent:
+    """A full text that was extracted, or could not be."""
+    data: dict[str, object] = {"entry_uid": found.entry_uid, "url": found.url}
+    if found.state == "extracted":
+        data |= {
+            "words": found.words,
+            "language": found.language,
+            "author": found.author,
+            "paywalled": found.paywalled,
+            "extractor": found.extractor,
+            "version": found.version,
+        }
+    else:
+        data |= {"reason": found.reason, "detail": found.detail}
+    return NewEvent(
+        type="fulltext.extracted" if found.state == "extracted" else "fulltext.failed",
+        feed_id=found.feed_id,
+        occurred_at=found.extracted_at,
+        entry_uid=found.entry_uid,
+        data=data,
+    )
 
 
 def event_of_new_feed(new: NewFeed) -> NewEvent:

@@ -15,6 +15,7 @@ from feedmill.model.base import Value
 from feedmill.model.canonical import Canonical, FoundFeed
 from feedmill.model.event import Event, EventType, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FeedType, FetchRecord
+from feedmill.model.full_text import FullText
 from feedmill.model.job import JobState
 from feedmill.model.push import PushState
 from feedmill.model.schedule import DecisionReason, Health, HintSource, StepCode
@@ -24,6 +25,7 @@ from feedmill.publish.move_shapes import CandidateShape
 EntryShape = StoredEntry
 RevisionShape = Revision
 FetchShape = FetchRecord
+FullTextShape = FullText
 EventShape = Event
 ArticleShape = StoredArticle
 CanonicalShape = Canonical
@@ -92,6 +94,8 @@ class OverridesShape(Value):
     push_only: bool
     archive_backfill: bool
     disable_autodiscovery: bool
+    full_text: bool | None
+    full_text_selector: str | None
 
 
 class FeedShape(Value):
@@ -443,6 +447,8 @@ class FeedChange(Value, forbid_unknown_fields=True):
     push_only: bool | UnsetType = UNSET
     archive_backfill: bool | UnsetType = UNSET
     disable_autodiscovery: bool | UnsetType = UNSET
+    full_text: bool | UnsetType | None = UNSET
+    full_text_selector: ShortText | UnsetType | None = UNSET
 
 
 class WebhookWish(Value, forbid_unknown_fields=True):

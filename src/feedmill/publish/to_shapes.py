@@ -77,6 +77,8 @@ def overrides_shape(own: FeedOverrides) -> OverridesShape:
         push_only=own.push_only,
         archive_backfill=own.archive_backfill,
         disable_autodiscovery=own.disable_autodiscovery,
+        full_text=own.full_text,
+        full_text_selector=own.full_text_selector,
     )
 
 

@@ -25,6 +25,7 @@ from feedmill.adapters.store.tables import entries as entry_table
 from feedmill.adapters.store.tables import feeds as feed_table
 from feedmill.adapters.store.tables import fetches as fetch_table
 from feedmill.adapters.store.tables import figures as figure_table
+from feedmill.adapters.store.tables import fulltexts as fulltext_table
 from feedmill.adapters.store.tables import held_entries as held_table
 from feedmill.adapters.store.tables import hosts as host_table
 from feedmill.adapters.store.tables import imports as import_table
@@ -201,6 +202,12 @@ class SqlStore(ABC):
     change_push_subscription = write(push_table.change_push_subscription)
     reject_push = write(push_table.reject_push)
     hub_tallies = read(push_table.hub_tallies)
+
+    save_full_text = write(fulltext_table.save_full_text)
+    full_text = read(fulltext_table.full_text)
+    full_texts_of = read(fulltext_table.full_texts_of)
+    full_texts = read(fulltext_table.full_texts)
+    last_page_at = read(fulltext_table.last_page_at)
 
     save_collected = write(held_table.save_collected)
     add_screen = write(held_table.add_screen)

@@ -17,7 +17,13 @@ from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.run.services import Services
 from feedmill.fetch.guard import printable_url
 from feedmill.fetch.judge import judge
-from feedmill.fetch.plan import is_trusted, plan_feed_fetch, without_credentials
+from feedmill.fetch.plan import (
+    ACCEPT_FEED,
+    ACCEPT_PAGE,
+    is_trusted,
+    plan_feed_fetch,
+    without_credentials,
+)
 from feedmill.fetch.redirects import permanent_target
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FeedOverrides
@@ -68,16 +74,19 @@ async def fetch_and_judge(
     validators: Validators | None = None,
     forced: bool = False,
     send_before: float | None = None,
+    page: bool = False,
 ) -> Answer:
     """Fetch an address for the feed at `home_url`; `forced` sends no validators.
 
-    Every failure is a verdict with its reason, never an exception; but NotSentError when a request
-    has not left by `send_before` on the monotonic clock, the end of a lease.
+    With `page` a web page is wanted: HTML is a document like any other. Every failure is a verdict
+    with its reason, never an exception; but NotSentError when a request has not left by
+    `send_before` on the monotonic clock, the end of a lease.
     """
     own = overrides
     if url != home_url and not is_trusted(url, home_url):
         own = without_credentials(overrides)
-    plan = plan_feed_fetch(url, own, config, validators=validators, forced=forced)
+    accept = ACCEPT_PAGE if page else ACCEPT_FEED
+    plan = plan_feed_fetch(url, own, config, validators=validators, forced=forced, accept=accept)
     if send_before is not None:
         plan = replace(plan, send_before=send_before)
     began = clock.monotonic()
@@ -88,13 +97,21 @@ async def fetch_and_judge(
             sending.describe(_request_facts, plan, response)
     elapsed_ms = int((clock.monotonic() - began) * 1000)
     now = clock.now()
+    verdict = judge(response, plan, now)
     return Answer(
         url=plan.url,
         response=response,
-        verdict=judge(response, plan, now),
+        verdict=_as_page(verdict) if page else verdict,
         at=now,
         elapsed_ms=elapsed_ms,
     )
+
+
+def _as_page(verdict: Verdict) -> Verdict:
+    """The verdict on a web page: that it is no feed is as it should be."""
+    if isinstance(verdict, Failed) and verdict.reason == "not-a-feed" and verdict.document:
+        return Fresh(status=verdict.status or 200, document=verdict.document)
+    return verdict
 
 
 def _request_facts(plan: FetchPlan, response: RawResponse) -> Facts:

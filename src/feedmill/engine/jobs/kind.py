@@ -3,21 +3,25 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from feedmill.config import Config
+from feedmill.config import Config, FetchConfig
 from feedmill.engine.documents.fetch_document import Answer, fetch_and_judge, outcome_of
 from feedmill.engine.run.lane_lease import LaneLease
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
+from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import limits_of
 from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.model.feed import FeedOverrides, Lane
-from feedmill.model.fetch import Headers, Post, RawResponse, Validators
+from feedmill.model.fetch import FetchPlan, Headers, Post, RawResponse, Validators
 from feedmill.model.job import Job, JobResult, JobStep, Later
 from feedmill.model.schedule import Outcome
 from feedmill.publish.webhook_delivery import Delivered, judge_delivery
 from feedmill.schedule.host_pace import host_wait_sec
+
+_BUSY: Final = frozenset({429, 503})
+_ANSWERED: Final = Outcome(kind="unchanged")
 
 
 class JobRun:
@@ -45,6 +49,8 @@ class JobRun:
         *,
         home_url: str | None = None,
         validators: Validators | None = None,
+        page: bool = False,  # a web page: HTML is what is wanted
+        config: FetchConfig | None = None,  # other limits than the usual ones
     ) -> Answer | Later:
         """GET an address of the job's host when its gap is over; Later when the host has to rest.
 
@@ -59,9 +65,10 @@ class JobRun:
             home_url=home_url or url,
             fetcher=self.services.fetcher,
             clock=self.services.clock,
-            config=self.services.config.fetch,
+            config=config or self.services.config.fetch,
             validators=validators,
-            send_before=None if self._lease is None else self._lease.deadline,
+            send_before=self.send_before,
+            page=page,
         )
         if self._lease is not None:
             await self._lease.update_pace(url, outcome_of(answer.verdict), answer.at)
@@ -83,6 +90,19 @@ class JobRun:
             now = self.services.clock.now()
             await self._lease.update_pace(url, _outcome(response, now), now)
         return response
+
+    @property
+    def send_before(self) -> float | None:
+        """By when a request has to leave, on the monotonic clock: the end of the lease."""
+        return None if self._lease is None else self._lease.deadline
+
+    async def note_answer(self, response: RawResponse, plan: FetchPlan) -> None:
+        """Tell the lane of an answer that came outside of `fetch`: the gap counts from now."""
+        if self._lease is not None:
+            now = self.services.clock.now()
+            failed = response.status is None or response.status in _BUSY
+            outcome = outcome_of(judge(response, plan, now)) if failed else _ANSWERED
+            await self._lease.update_pace(plan.url, outcome, now)
 
     async def wait_for_host(self, url: str) -> Later | None:
         """Wait for the host's gap before a request to it; Later when that takes too long."""

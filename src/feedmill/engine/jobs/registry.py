@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from feedmill.engine.jobs import backfill, websub
+from feedmill.engine.jobs import backfill, fulltext, websub
 from feedmill.engine.jobs.kind import JobKind
 
-KINDS: Final[tuple[JobKind, ...]] = (backfill.KIND, *websub.KINDS)
+KINDS: Final[tuple[JobKind, ...]] = (backfill.KIND, fulltext.KIND, *websub.KINDS)

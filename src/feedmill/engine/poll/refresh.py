@@ -51,9 +51,11 @@ from feedmill.engine.poll.push_evidence import (
     with_safety_poll,
 )
 from feedmill.engine.run.services import Services
+from feedmill.extract.opt_in import full_text_jobs
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Unchanged, Verdict
+from feedmill.model.job import NewJob
 from feedmill.model.refresh import Refresh
 from feedmill.model.schedule import Decision, Outcome, ScheduleState
 from feedmill.observe.traces import Facts, current_trace, span
@@ -322,10 +324,16 @@ def _conclude(
         arrived=arrived,
         push=missed,
         jobs=(
-            *((backfill_job(after),) if read and is_backfilled(after, config.backfill) else ()),
+            *(_jobs(read, after, config) if read else ()),
             *push_jobs(feed, push, announced, missed, config),
         ),
     )
+
+
+def _jobs(read: ComparedDocument, feed: Feed, config: Config) -> tuple[NewJob, ...]:
+    """Background work that follows from a document: its archives, the pages of its new entries."""
+    archives = (backfill_job(feed),) if is_backfilled(feed, config.backfill) else ()
+    return (*archives, *full_text_jobs(read.changes.changes, feed, config.fulltext))
 
 
 def _sends_whole_documents(feed: Feed) -> bool:

@@ -8,6 +8,7 @@ from feedmill.engine.ports.entries import ArrivalStore, CommitStore, EntryStore,
 from feedmill.engine.ports.events import EventLog, WebhookStore
 from feedmill.engine.ports.feeds import FeedStore, ImportStore, MoveStore
 from feedmill.engine.ports.figures import FigureStore
+from feedmill.engine.ports.full_texts import FullTextStore
 from feedmill.engine.ports.jobs import JobStore
 from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore, TokenStore, WorkerStore
 from feedmill.engine.ports.push import PushStore
@@ -34,6 +35,7 @@ class Store(
     ScreenStore,
     JobStore,
     PushStore,
+    FullTextStore,
     WorkerStore,
     LeaseStore,
     MaintenanceStore,

@@ -8,6 +8,7 @@ from feedmill.config import Config
 from feedmill.engine.ports.blobs import Blobs
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.full_texts import Extractor
 from feedmill.engine.ports.store import Store
 from feedmill.model.screening import LiveScreenMethod, Screening, ScreenText, TopicSet
 from feedmill.observe.traces import Traces
@@ -27,3 +28,4 @@ class Services(NamedTuple):
     config: Config
     screen: ScreenFunction | None = None  # for live screens; loaded at its first use
     traces: Traces | None = None  # None: off
+    extractor: Extractor | None = None  # of full texts; its processes start at the first page

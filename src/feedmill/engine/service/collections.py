@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.full_texts import with_full_content
 from feedmill.errors import CursorError
 from feedmill.model.base import Value
 from feedmill.model.event import StoredEntry
@@ -35,6 +36,7 @@ class Collection(Value):
     text: str | None = None  # prefix of a word in the title
     since: datetime | None = None  # first_seen, inclusive
     until: datetime | None = None  # first_seen, exclusive
+    full_text: bool | None = None  # True: full texts as content, where there are some
 
 
 class CollectionPage(Value):
@@ -64,9 +66,8 @@ async def collection_page(
     )
     after, before = _position(cursor)
     found = await services.store.entries(where, after=after, before=before, limit=limit)
-    entries = await asyncio.to_thread(
-        _cleaned, found.items, services.config.normalise.html_max_depth
-    )
+    items = await with_full_content(found.items, services) if query.full_text else found.items
+    entries = await asyncio.to_thread(_cleaned, items, services.config.normalise.html_max_depth)
     sources = await _sources(entries, query, services)
     return CollectionPage(
         title=_title(query, sources),

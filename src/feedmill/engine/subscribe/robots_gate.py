@@ -39,13 +39,14 @@ class RobotsGate:
         *,
         verify_tls: bool = True,
         proxy: str | None = None,
+        origins: "dict[str, _Origin] | None" = None,  # shared by several gates
     ) -> None:
         self._fetcher = fetcher
         self._clock = clock
         self._config = config
         self._host_queue = host_queue  # None: the fetcher's owner keeps the host's pace
         self._verify_tls, self._proxy = verify_tls, proxy  # as in the requests it is asked about
-        self._origins: dict[str, _Origin] = {}
+        self._origins: dict[str, _Origin] = {} if origins is None else origins
 
     async def allows(self, url: str) -> bool:
         """Whether robots.txt of the URL's origin lets us fetch it; False for no http(s) URL."""

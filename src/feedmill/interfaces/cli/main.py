@@ -55,6 +55,7 @@ COMMANDS: Final = {
     "entry": "Show one entry.",
     "raw": "Write the raw bytes of a fetch or an entry.",
     "diff": "Show what a publisher changed between two fetches.",
+    "fulltext": "Fetch, extract and show the full texts of entries.",
     "fixture": "Write a stored document as a test case for the parser.",
     "explain": "Explain when and why a feed is polled.",
     "status": "Show the whole engine on one screen, and what to do next.",

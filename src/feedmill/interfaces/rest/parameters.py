@@ -40,6 +40,9 @@ FetchId = Annotated[str, PathParameter(description="The id of a fetch.")]
 DiffFetch = Annotated[
     str | None, QueryParameter(description="The id of a fetch of this feed.", max_length=100)
 ]
+FullTextQuery = Annotated[
+    bool, QueryParameter(description="Add the full text of each entry as `full_text`.")
+]
 WebhookId = Annotated[str, PathParameter(description="The id of a webhook.")]
 ProblemCode = Annotated[
     str, PathParameter(description="The last path segment of a problem's type.")

@@ -19,6 +19,7 @@ ROUTES = [
     ("GET", "/feeds/nobody/schedule", "read", 404),
     ("GET", "/feeds/nobody/health", "read", 404),
     ("GET", "/feeds/nobody/diff", "read", 404),
+    ("GET", "/entries/nobody/full-text", "read", 404),
     ("GET", "/entries", "read", 200),
     ("GET", "/entries/nobody", "read", 404),
     ("GET", "/entries/nobody/revisions", "read", 404),

@@ -44,6 +44,7 @@ SELECT sha256 FROM blobs
 EXCEPT SELECT body_sha256 FROM versions WHERE rank <= $1 AND last_at >= $2
 EXCEPT SELECT body_sha256 FROM samples WHERE rank <= $3
 EXCEPT SELECT body_sha256 FROM collected_documents WHERE fetched_at >= $2
+EXCEPT SELECT body_sha256 FROM fulltexts WHERE fetched_at >= $2
 EXCEPT SELECT body_sha256 FROM feeds
 EXCEPT SELECT body_sha256 FROM held_entries WHERE dropped = 0
 EXCEPT SELECT sha256 FROM adopted_blobs WHERE adopted_at >= $2"""

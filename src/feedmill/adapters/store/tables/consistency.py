@@ -32,6 +32,8 @@ _CHECKS: Final = {
     "feeds are not known under their own address": """
         SELECT count(*) FROM feeds f WHERE NOT EXISTS
                (SELECT 1 FROM feed_aliases a WHERE a.url = f.url AND a.feed_no = f.feed_no)""",
+    "full texts have no text": """
+        SELECT count(*) FROM fulltexts WHERE state = 'extracted' AND html IS NULL""",
     "jobs run without a lease": """
         SELECT count(*) FROM jobs WHERE state = 'running' AND lease_until IS NULL""",
     "jobs belong to feeds that are gone": """
@@ -82,6 +84,7 @@ _TABLES: Final = {
     "events": "@all_events AS e",
     "blobs": "blobs",
     "paused": "feeds WHERE paused = 1",
+    "fulltexts": "fulltexts WHERE state = 'extracted'",
     "jobs": "jobs WHERE state IN ('queued', 'running')",
 }
 

@@ -57,6 +57,14 @@ _FORMER_ID: Final = (
 )
 
 
+# The full text of the row that goes, where the one that stays is alive and has none.
+_KEEP_FULL_TEXT: Final = (
+    f"UPDATE fulltexts SET entry_id = p.kept FROM {_PAIRS} WHERE fulltexts.entry_id = p.gone"
+    " AND NOT EXISTS (SELECT 1 FROM fulltexts o WHERE o.entry_id = p.kept)"
+    " AND EXISTS (SELECT 1 FROM entries e WHERE e.entry_id = p.kept)"
+)
+
+
 class Place(NamedTuple):
     """Where one row of two that are the same entry stands."""
 
@@ -100,6 +108,7 @@ def fold(folds: Sequence[tuple[Place, Place]], at: datetime) -> Query[None]:
             f"UPDATE {table} SET entry_id = p.kept FROM {_PAIRS} WHERE {table}.entry_id = p.gone",
             pairs,
         )
+    yield from write(_KEEP_FULL_TEXT, pairs)
     yield from write(_SAME_AS, pairs)
     for table in ("entries", "tombstones"):
         yield from write(f"DELETE FROM {table} WHERE entry_id @in($1)", gone)

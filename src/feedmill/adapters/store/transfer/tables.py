@@ -94,6 +94,7 @@ TABLES: Final = (
     Table(name="articles", key=("article_hash",)),
     Table(name="entry_revisions", key=("entry_id", "number"), json=("changed",)),
     Table(name="entry_aliases", key=("entry_uid",)),
+    Table(name="fulltexts", key=("entry_id",)),
     Table(name="events", source="outbox", key=("seq",), json=("data",)),
     Table(
         name="consumer_cursors",

@@ -5,20 +5,28 @@ from litestar import Response, Router, get
 from litestar.di import Provide
 from litestar.response import Stream
 
-from feedmill.engine.service import queries
+from feedmill.engine.service import full_texts, queries
 from feedmill.engine.service.queries import RawContent
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import (
     Cursor,
     EntryUid,
     FetchId,
+    FullTextQuery,
     Limit,
     QueryFilter,
     entry_filter_of_query,
 )
 from feedmill.interfaces.rest.responses import bytes_response, json_response, list_response
 from feedmill.interfaces.server_state import AnyRequest, services_of
-from feedmill.publish.shapes import ArticlePage, EntryPage, EntryShape, FetchShape, RevisionPage
+from feedmill.publish.shapes import (
+    ArticlePage,
+    EntryPage,
+    EntryShape,
+    FetchShape,
+    FullTextShape,
+    RevisionPage,
+)
 
 BINARY = "application/octet-stream"
 # A browser never renders an untrusted document in the origin of this server.
@@ -34,20 +42,28 @@ _HARMLESS = {
     **describe("listEntries", "read", EntryPage, "bad-cursor", "bad-parameter", lines=True),
 )
 async def list_entries(
-    request: AnyRequest, where: QueryFilter, cursor: Cursor = None, limit: Limit = None
+    request: AnyRequest,
+    where: QueryFilter,
+    cursor: Cursor = None,
+    limit: Limit = None,
+    full_text: FullTextQuery = False,
 ) -> Response[bytes] | Stream:
     """List entries that match the filters, newest arrivals first."""
     services = services_of(request)
+    ask = full_texts.entries_with_full_text if full_text else queries.entry_texts
     return await list_response(
-        request,
-        lambda after: queries.entry_texts(where, services, cursor=after, limit=limit),
-        cursor,
+        request, lambda after: ask(where, services, cursor=after, limit=limit), cursor
     )
 
 
 @get("/entries/{entry_uid:str}", **describe("getEntry", "read", EntryShape, "not-found"))
-async def get_entry(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]:
+async def get_entry(
+    request: AnyRequest, entry_uid: EntryUid, full_text: FullTextQuery = False
+) -> Response[bytes]:
     """Get one entry."""
+    if full_text:
+        whole = await full_texts.entry_with_full_text(entry_uid, services_of(request))
+        return json_response(request, whole)
     found = await queries.entry(entry_uid, services_of(request))
     return json_response(
         request, found, modified=max(found.last_seen, found.removed_at or found.last_seen)
@@ -62,6 +78,16 @@ async def list_revisions(request: AnyRequest, entry_uid: EntryUid) -> Response[b
     """List earlier revisions of an entry, oldest first."""
     services = services_of(request)
     return await list_response(request, lambda _: queries.revisions(entry_uid, services))
+
+
+@get(
+    "/entries/{entry_uid:str}/full-text",
+    **describe("getFullText", "read", FullTextShape, "not-found"),
+)
+async def get_full_text(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]:
+    """Get the full text of an entry, extracted from its web page, or why it has none."""
+    found = await full_texts.get_full_text(entry_uid, services_of(request))
+    return json_response(request, found, modified=found.extracted_at)
 
 
 @get(
@@ -121,6 +147,7 @@ entry_routes = Router(
         list_entries,
         get_entry,
         list_revisions,
+        get_full_text,
         get_entry_raw,
         get_raw,
         get_raw_headers,

@@ -6,8 +6,16 @@ from typing import Annotated
 from litestar import Response, Router, delete, get, patch, post
 from litestar.params import QueryParameter
 from litestar.response import Stream
+from msgspec.structs import replace
 
-from feedmill.engine.service import backfill, documents, figures, queries, subscriptions
+from feedmill.engine.service import (
+    backfill,
+    documents,
+    figures,
+    full_texts,
+    queries,
+    subscriptions,
+)
 from feedmill.engine.service.simulate import DEFAULT_DAYS, simulate_store
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import (
@@ -15,6 +23,7 @@ from feedmill.interfaces.rest.parameters import (
     DaysQuery,
     DiffFetch,
     FeedId,
+    FullTextQuery,
     GranularityQuery,
     Limit,
     PolicyQuery,
@@ -172,13 +181,15 @@ async def list_entries(
     text: TextQuery = None,
     cursor: Cursor = None,
     limit: Limit = None,
+    full_text: FullTextQuery = False,
 ) -> Response[bytes] | Stream:
     """List entries of one feed, newest arrivals first."""
-    services, where = services_of(request), entry_filter(since=since, until=until, text=text)
+    services = services_of(request)
+    feed = await queries.require_feed(feed_id, services)
+    where = replace(entry_filter(since=since, until=until, text=text), feed_id=feed.id)
+    ask = full_texts.entries_with_full_text if full_text else queries.entry_texts
     return await list_response(
-        request,
-        lambda after: queries.feed_entry_texts(feed_id, where, services, cursor=after, limit=limit),
-        cursor,
+        request, lambda after: ask(where, services, cursor=after, limit=limit), cursor
     )
 
 

@@ -56,6 +56,10 @@ MetaFeedCursor = Annotated[
         description="Cursor of another page, taken from the links of this one.", max_length=200
     ),
 ]
+FullTextContent = Annotated[
+    bool,
+    QueryParameter(description="The full text of an entry as its content, where there is one."),
+]
 MetaFeedTag = Annotated[str, PathParameter(description="Tag of the feeds.", max_length=100)]
 MetaFeedFeedId = Annotated[str, PathParameter(description="The id of a feed.")]
 
@@ -179,6 +183,7 @@ def _collection(kind: MetaFeedFormat) -> RouteHandler:
         q: TextQuery = None,
         cursor: MetaFeedCursor = None,
         limit: MetaFeedLimit = None,
+        full_text: FullTextContent = False,
     ) -> Response[bytes]:
         feeds = None if feed is None else list(dict.fromkeys(feed))
         where = entry_filter(
@@ -191,6 +196,7 @@ def _collection(kind: MetaFeedFormat) -> RouteHandler:
             text=where.text,
             since=where.since,
             until=where.until,
+            full_text=full_text or None,
         )
         asked = (
             *(("feed", one) for one in feeds or ()),
@@ -199,6 +205,7 @@ def _collection(kind: MetaFeedFormat) -> RouteHandler:
             ("since", since),
             ("until", until),
             ("q", q),
+            ("full_text", "1" if full_text else None),
         )
         path = f"/collections/feed.{kind}"
         return await serve_metafeed(
@@ -214,11 +221,15 @@ def _of_feed(kind: MetaFeedFormat) -> RouteHandler:
         feed_id: MetaFeedFeedId,
         limit: MetaFeedLimit = None,
         cursor: MetaFeedCursor = None,
+        full_text: FullTextContent = False,
     ) -> Response[bytes]:
         feed = await require_feed(feed_id, services_of(request))
-        query = Collection(feed_ids=(feed.id,))
+        query = Collection(feed_ids=(feed.id,), full_text=full_text or None)
         path = f"/feeds/{quote(feed.id, safe='')}/feed.{kind}"
-        return await serve_metafeed(request, _wanted(request, kind, query, path, (), limit, cursor))
+        asked = (("full_text", "1" if full_text else None),)
+        return await serve_metafeed(
+            request, _wanted(request, kind, query, path, asked, limit, cursor)
+        )
 
     return feed_feed
 
@@ -229,10 +240,14 @@ def _of_tag(kind: MetaFeedFormat) -> RouteHandler:
         tag: MetaFeedTag,
         limit: MetaFeedLimit = None,
         cursor: MetaFeedCursor = None,
+        full_text: FullTextContent = False,
     ) -> Response[bytes]:
-        query = Collection(tag=tag)
+        query = Collection(tag=tag, full_text=full_text or None)
         path = f"/tags/{quote(tag, safe='')}/feed.{kind}"
-        return await serve_metafeed(request, _wanted(request, kind, query, path, (), limit, cursor))
+        asked = (("full_text", "1" if full_text else None),)
+        return await serve_metafeed(
+            request, _wanted(request, kind, query, path, asked, limit, cursor)
+        )
 
     return tag_feed
 

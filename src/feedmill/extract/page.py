@@ -1,0 +1,99 @@
+"""Extracts the text of a web page: by the feed's own selector first, else by trafilatura in its fast mode.
+
+Bad markup gives a result, never an exception. Work is not bounded here: whoever calls this on pages of others does
+it in a process with a deadline and a memory limit (adapters/extractor). The HTML is not sanitised yet.
+"""
+
+import re
+from typing import Any, Final
+
+import lxml.html
+import trafilatura
+
+from feedmill.canonicalise.discovery.html_page import page_text
+from feedmill.errors import UsageError
+from feedmill.extract.paywall import is_paywalled
+from feedmill.extract.selector import select
+from feedmill.model.full_text import ExtractedText, NoFullText, PageTask
+
+RECIPE: Final = "1"  # grows when our use of the extractor changes what comes out
+VERSION: Final = f"{RECIPE}+trafilatura-{trafilatura.__version__}"
+_WORD: Final = re.compile(r"\w+")
+_MARKUP: Final = re.compile(
+    r"<(?:!doctype|html|head|body|div|p|article|meta|title)\b", re.IGNORECASE
+)
+_HEAD: Final = re.compile(r"<head\b.{0,200000}?</head\s*>", re.IGNORECASE | re.DOTALL)
+_LANGUAGE: Final = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}")
+_ROOT: Final = re.compile(
+    r"""<html\b[^>]{0,2000}?\blang\s{0,4}=\s{0,4}("[^"<>]{0,50}"|'[^'<>]{0,50}'|[\w-]{2,35})""",
+    re.IGNORECASE,
+)
+_LINES: Final = 300  # characters of a title or an author
+
+
+def extract_page(task: PageTask) -> ExtractedText | NoFullText:
+    """The text of a page, or why there is none."""
+    if not task.body.strip():
+        return NoFullText(reason="empty-page")
+    markup = page_text(task.body, task.content_type).replace("\x00", "")
+    if _MARKUP.search(markup) is None:
+        return NoFullText(reason="not-html", detail=(task.content_type or "")[:100])
+    try:
+        document = _extract(markup, task.url)
+        chosen = select(markup, task.selector) if task.selector else ()
+    except UsageError as problem:
+        return NoFullText(reason="no-text", detail=str(problem)[:200])
+    except (ValueError, AssertionError, RecursionError) as problem:
+        return NoFullText(reason="no-text", detail=type(problem).__name__)
+    html = "\n".join(chosen) or _body_of(document.text or "" if document else "")
+    words = count_words(html)
+    if not words:
+        return NoFullText(reason="no-text")
+    return ExtractedText(
+        html=html,
+        words=words,
+        extractor="selector" if chosen else "trafilatura",
+        version=VERSION,
+        title=_line(document.title if document else None),
+        author=_line(document.author if document else None),
+        published=document.date if document else None,
+        language=_language(markup),
+        paywalled=is_paywalled(markup),
+    )
+
+
+def count_words(html: str) -> int:
+    """The words of a piece of HTML."""
+    if not html.strip():
+        return 0
+    text = " ".join(lxml.html.fragment_fromstring(html, create_parent="div").itertext())
+    return len(_WORD.findall(text))
+
+
+def _extract(markup: str, url: str) -> Any:  # noqa: ANN401  # trafilatura's own type
+    return trafilatura.extract_with_metadata(
+        markup,
+        url=url,
+        output_format="html",
+        fast=True,
+        include_comments=False,
+        include_formatting=True,
+        include_links=True,  # not images: their captions cost half a point of precision
+        date_extraction_params={"extensive_search": False, "original_date": True},
+    )
+
+
+def _body_of(html: str) -> str:
+    """What trafilatura wrote, without the head that repeats the metadata."""
+    return _HEAD.sub("", html, count=1)
+
+
+def _line(text: str | None) -> str | None:
+    return " ".join(text.split())[:_LINES] or None if text else None
+
+
+def _language(markup: str) -> str | None:
+    """What the page says of its own language."""
+    root = _ROOT.search(markup)
+    found = None if root is None else _LANGUAGE.fullmatch(root[1].strip("\"'"))
+    return None if found is None else found[0].replace("_", "-")
