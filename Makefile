@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check observe-check bench-figures proto lock clean help
+.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check observe-check bench-figures proto lock sbom licences audit reproducible clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -140,6 +140,19 @@ observe-check: $(READY)  ## rules and dashboards against a real Prometheus that 
 
 proto: $(READY)  ## write the Python of proto/ into the gRPC door
 	$(BIN)/python -m tools.proto
+
+sbom: $(READY)  ## write dist/feedmill.cdx.json: every locked package with version, licence and hashes (CycloneDX)
+	$(BIN)/python tools/sbom.py sbom dist/feedmill.cdx.json
+
+licences: $(READY)  ## write docs/reference/licences.md
+	$(BIN)/python tools/sbom.py licences docs/reference/licences.md
+
+audit: $(READY)  ## look for known vulnerabilities of the locked packages; fails when it cannot look
+	$(PIP) install --quiet 'pip-audit>=2.7,<3' || true
+	$(BIN)/python tools/audit.py
+
+reproducible: $(READY)  ## build wheel and sdist twice and compare them byte by byte
+	$(BIN)/python tools/reproducible.py
 
 lock: $(READY)  ## compile requirements*.txt from pyproject.toml
 	$(PIP) install --quiet 'pip-tools>=7.4,<8'
