@@ -11,6 +11,7 @@ from typing import Any, Final, TextIO, cast
 
 import structlog
 
+from feedmill.model.addresses import mask_address
 from feedmill.observe.traces import kept_trace_id
 
 LOG_LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
@@ -68,7 +69,7 @@ def _with_trace(_: object, __: str, event: MutableMapping[str, Any]) -> MutableM
 def _one_line(_: object, __: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
     """Escape line ends and control characters: a feed cannot write our log (xss-d008)."""
     return {
-        key: _escaped(value) if isinstance(value, str) else value
+        key: _escaped(mask_address(value)) if isinstance(value, str) else value
         for key, value in event.items()
         if value is not None
     }

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from feedmill.model.addresses import mask_address
 from feedmill.model.event import EventType, NewEvent
 from feedmill.model.feed import Feed, HostPace, HostState, Move, MoveProof, NewFeed
 from feedmill.model.full_text import FullText
@@ -112,21 +113,21 @@ def event_of_full_text(found: FullText) -> NewEvent:
 
 def event_of_new_feed(new: NewFeed) -> NewEvent:
     """A subscription that was not there before."""
-    data = {"url": new.url, "title": new.title, "tags": list(new.tags)}
+    data = {"url": mask_address(new.url), "title": new.title, "tags": list(new.tags)}
     return NewEvent(type="feed.added", feed_id=new.id, occurred_at=new.created_at, data=data)
 
 
 def event_of_removed_feed(feed: Feed, *, now: datetime) -> NewEvent:
     """A subscription that was given up."""
-    data = {"url": feed.url, "title": feed.title, "tags": list(feed.tags)}
+    data = {"url": mask_address(feed.url), "title": feed.title, "tags": list(feed.tags)}
     return NewEvent(type="feed.removed", feed_id=feed.id, occurred_at=now, data=data)
 
 
 def event_of_move(feed: Feed, move: Move) -> NewEvent:
     """A feed that has a new address, or its old one again."""
     data = {
-        "from_url": move.from_url,
-        "to_url": move.to_url,
+        "from_url": mask_address(move.from_url),
+        "to_url": mask_address(move.to_url),
         "source": move.source,
         "proof": move.proof,
         "undone": move.undone_at is not None,
@@ -136,7 +137,7 @@ def event_of_move(feed: Feed, move: Move) -> NewEvent:
 
 def event_of_held_move(feed: Feed, url: str, reason: str, *, now: datetime) -> NewEvent:
     """A move that was ripe and is not made."""
-    data = {"url": feed.url, "to_url": url, "reason": reason}
+    data = {"url": mask_address(feed.url), "to_url": mask_address(url), "reason": reason}
     return _event("feed.move_held", feed, now, data=data)
 
 
@@ -145,8 +146,8 @@ def event_of_merge(loser: Feed, winner: Feed, proof: MoveProof, *, now: datetime
     data = {
         "from": loser.id,
         "into": winner.id,
-        "from_url": loser.url,
-        "into_url": winner.url,
+        "from_url": mask_address(loser.url),
+        "into_url": mask_address(winner.url),
         "proof": proof,
     }
     return _event("feed.merged", winner, now, data=data)

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from feedmill.config import MovesConfig
+from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.feed import Move, MoveCandidate, MoveSource
 
@@ -54,7 +55,7 @@ def candidate_shape(candidate: MoveCandidate, config: MovesConfig) -> CandidateS
     seen_for = candidate.last_seen_at - candidate.first_seen_at
     left = timedelta(hours=config.quarantine_hours) - seen_for
     return CandidateShape(
-        url=candidate.url,
+        url=mask_address(candidate.url),
         source=candidate.source,
         sightings=candidate.sightings,
         first_seen_at=candidate.first_seen_at,

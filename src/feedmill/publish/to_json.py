@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from feedmill.config import MovesConfig, ScheduleConfig
+from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.event import Event, Revision, StoredEntry
 from feedmill.model.feed import Feed, FetchRecord
@@ -41,7 +43,13 @@ def revision_wire(revision: Revision) -> dict[str, Any]:
 
 def fetch_wire(fetch: FetchRecord) -> dict[str, Any]:
     """A fetch as 002 §5.3 writes it; headers stay a list of pairs, in order, duplicates kept."""
-    shape: dict[str, Any] = msgspec.to_builtins(fetch)
+    shown = replace(
+        fetch,
+        url=mask_address(fetch.url),
+        final_url=mask_address(fetch.final_url),
+        hops=tuple(replace(hop, url=mask_address(hop.url)) for hop in fetch.hops),
+    )
+    shape: dict[str, Any] = msgspec.to_builtins(shown)
     return shape
 
 
@@ -50,7 +58,7 @@ def refresh_wire(feed: Feed, fetch: FetchRecord) -> dict[str, Any]:
     return {
         "fetch_id": fetch.fetch_id,
         "feed_id": feed.id,
-        "url": feed.url,
+        "url": mask_address(feed.url),
         "title": feed.title,
         "fetched_at": format_instant(fetch.fetched_at),
         "outcome": fetch.outcome,

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from feedmill.config import MovesConfig, ScheduleConfig
+from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.schedule import Decision, Hint, Hints
 from feedmill.model.webhook import Webhook
@@ -31,7 +32,7 @@ def feed_shape(feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_
     """A feed as 002 §5.1 writes it, with what we know beyond it."""
     return FeedShape(
         id=feed.id,
-        url=feed.url,
+        url=mask_address(feed.url),
         type=feed.type,
         title=feed.title,
         site_url=feed.site_url,
@@ -46,7 +47,7 @@ def feed_shape(feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_
         schedule=_schedule(feed, config),
         publisher_hints=_publisher_hints(feed.hints),
         stats=_stats(feed),
-        self_url=feed.self_url,
+        self_url=feed.self_url and mask_address(feed.self_url),
         hubs=feed.hubs,
         validators_ineffective=feed.same_bodies >= 3,
         overrides=overrides_shape(feed.overrides),
@@ -56,7 +57,9 @@ def feed_shape(feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_
 
 def feed_detail(feed: Feed, aliases: tuple[str, ...], config: ScheduleConfig) -> FeedDetail:
     """The feed with its addresses."""
-    return FeedDetail(**_fields(feed_shape(feed, config)), aliases=aliases)
+    return FeedDetail(
+        **_fields(feed_shape(feed, config)), aliases=tuple(map(mask_address, aliases))
+    )
 
 
 def added_feed(feed: Feed, config: ScheduleConfig, *, created: bool) -> AddedFeed:

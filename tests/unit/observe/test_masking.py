@@ -2,6 +2,7 @@
 
 import pytest
 
+from feedmill.model.addresses import mask_address
 from feedmill.observe.masking import database_address, mask_all_secrets, mask_secrets
 
 
@@ -54,3 +55,30 @@ def test_every_text_of_a_shape_is_masked_and_everything_else_stays() -> None:
 )
 def test_database_address_has_neither_password_nor_parameters(url: str, shown: str) -> None:
     assert database_address(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        pytest.param("https://a.example/f?token=abc", "https://a.example/f?token=***", id="token"),
+        pytest.param(
+            "https://a.example/f?x=1&api_key=abc&y=2",
+            "https://a.example/f?x=1&api_key=***&y=2",
+            id="key-between-others",
+        ),
+        pytest.param(
+            "https://a.example/f?Access-Token=a%20b#c",
+            "https://a.example/f?Access-Token=***#c",
+            id="several-words",
+        ),
+        pytest.param("https://a.example/f?apikey=1", "https://a.example/f?apikey=***", id="apikey"),
+        pytest.param(
+            "https://a.example/f?keyword=climate&monkey=2&tokens=3",
+            "https://a.example/f?keyword=climate&monkey=2&tokens=3",
+            id="no-secret",
+        ),
+        pytest.param("https://a.example/f", "https://a.example/f", id="no-parameter"),
+    ],
+)
+def test_address_of_a_feed_is_shown_without_its_tokens(url: str, shown: str) -> None:
+    assert mask_address(url) == shown

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.full_texts import with_full_content
 from feedmill.errors import CursorError
+from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.event import StoredEntry
 from feedmill.model.page import EntryFilter
@@ -126,7 +127,10 @@ async def _sources(
         feed = await services.store.feed(feed_id)
         if feed is not None:  # else it went between two questions
             sources[feed_id] = EntrySource(
-                feed_id=feed_id, url=feed.url, title=feed.title, site_url=feed.site_url
+                feed_id=feed_id,
+                url=mask_address(feed.url),
+                title=feed.title,
+                site_url=feed.site_url,
             )
     return sources
 

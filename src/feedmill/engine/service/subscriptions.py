@@ -20,6 +20,7 @@ from feedmill.engine.subscribe.list_formats import Outline, read_list, write_opm
 from feedmill.engine.subscribe.subscriber import FeedChoices, KeepFirst, Subscriber
 from feedmill.errors import ListError, NoFeedError, SeveralFeedsError
 from feedmill.fetch.guard import printable_url
+from feedmill.model.addresses import mask_address
 from feedmill.model.canonical import NotCanonical
 from feedmill.model.feed import FeedOverrides
 from feedmill.publish.shapes import AddedFeed, CanonicalShape, FeedWish, Imported, NotImported
@@ -90,9 +91,9 @@ async def import_list(data: bytes, services: Services, *, tags: Sequence[str] = 
 
 
 async def export_opml(services: Services, *, tag: str | None = None) -> bytes:
-    """All subscriptions as OPML 2.0; without credentials."""
+    """All subscriptions as OPML 2.0; without credentials, and with *** for tokens in addresses."""
     outlines = [
-        Outline(url=feed.url, title=feed.title, site=feed.site_url, tags=feed.tags)
+        Outline(url=mask_address(feed.url), title=feed.title, site=feed.site_url, tags=feed.tags)
         async for feed in iterate_feeds(services, tag)
     ]
     return write_opml(outlines)

@@ -1,0 +1,46 @@
+"""A token in the address of a feed appears in no answer, event, log line, meta-feed or export."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.support.engine_harness import opened
+from tests.support.feed_documents import paper
+
+from feedmill.engine.service import queries
+from feedmill.engine.service.subscriptions import export_opml
+from feedmill.observe import log
+from feedmill.publish.ndjson import event_line
+from feedmill.publish.to_json import feed_wire, fetch_wire
+
+SECRET = "s3cr3t"
+
+
+def test_token_of_a_feed_is_shown_nowhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def story() -> list[bytes]:
+        async with opened(tmp_path / "home") as stage:
+            feed = await stage.add(f"/feed?token={SECRET}", paper(1))
+            await stage.poll(feed)
+            services = stage.services
+            fetches = (await services.store.fetches(feed.id, limit=10)).items
+            log.set_up("info")
+            log.logger("poll").info("polled", url=feed.url)
+            assert SECRET in (await stage.feed(feed)).url
+            return [
+                str(await queries.list_feeds(services)).encode(),
+                str(await queries.get_feed(feed.id, services)).encode(),
+                str(feed_wire(feed, services.config.schedule)).encode(),
+                *(str(fetch_wire(fetch)).encode() for fetch in fetches),
+                *(event_line(event) for event in await services.store.events(after=0)),
+                await export_opml(services),
+            ]
+
+    shown = asyncio.run(story())
+
+    assert len(shown) >= 6
+    assert [one for one in shown if SECRET.encode() in one] == []
+    said = capsys.readouterr()
+    assert SECRET not in said.out + said.err
+    assert "token=***" in said.out + said.err
