@@ -6,6 +6,7 @@ reached; that is no pass.
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 from urllib.error import URLError
@@ -18,9 +19,7 @@ _NOT_AUDITED: Final = 2
 
 def main(database: str = DATABASE) -> int:
     """Run pip-audit when it can do its work; the exit status."""
-    try:
-        import pip_audit  # noqa: F401  # not a dependency of the project
-    except ImportError:
+    if find_spec("pip_audit") is None:
         return _not_audited("pip-audit is not installed: pip install pip-audit")
     try:
         with urlopen(database, timeout=10):  # a constant

@@ -54,7 +54,7 @@ def licence_of(name: str) -> str:
         found = metadata.metadata(name)
     except metadata.PackageNotFoundError:
         return _UNKNOWN
-    expression = found.get("License-Expression")
+    expression = _first(found, "License-Expression")
     if expression:
         return expression
     classifiers = [
@@ -64,7 +64,7 @@ def licence_of(name: str) -> str:
     ]
     if classifiers:
         return " / ".join(sorted(set(classifiers)))
-    stated = (found.get("License") or "").strip().splitlines()
+    stated = _first(found, "License").strip().splitlines()
     return stated[0][:80] if stated else _UNKNOWN
 
 
@@ -94,6 +94,10 @@ def licence_page(packages: list[Package]) -> str:
     """The list as a page of the documentation."""
     rows = "".join(f"| `{one.name}` | {licence_of(one.name)} |\n" for one in packages)
     return _PAGE + rows
+
+
+def _first(found: metadata.PackageMetadata, name: str) -> str:
+    return str((found.get_all(name) or [""])[0])
 
 
 def _component(package: Package) -> dict[str, Any]:

@@ -37,11 +37,21 @@ def is_allowed_host(host: str, known: Sequence[str], *, is_local: bool) -> bool:
 
 
 def is_cross_origin(headers: Mapping[bytes, str]) -> bool:
-    """True when a page of another origin sends the request."""
-    origin = headers.get(b"origin")
-    if origin is not None and origin.partition("://")[2] != headers.get(b"host", ""):
+    """True when a page of another origin sends the request: another scheme, host or port.
+
+    Behind a proxy with TLS the scheme is the one that it forwards; a browser that says by itself that the page is of
+    the same origin is believed, because no page can say that.
+    """
+    site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
+    if site == "cross-site":
         return True
-    return headers.get(b"sec-fetch-site") == "cross-site"
+    if origin is None:
+        return False
+    scheme, _, host = origin.partition("://")
+    if host != headers.get(b"host", ""):
+        return True
+    asked = headers.get(b"x-forwarded-proto", "http").partition(",")[0].strip().lower()
+    return scheme.lower() != asked and site != "same-origin"
 
 
 def bearer_token(fields: Sequence[str]) -> str | None:
