@@ -117,7 +117,7 @@ class FeedCounts(Value):
     never_polled: int = 0
     due: int = 0
     late: int = 0  # due since more than one interval
-    held: int = 0  # late because their host has to be left alone
+    held: int = 0  # due, but their host has to be left alone
 
 
 class BudgetCounts(Value):

@@ -77,7 +77,7 @@ class Metrics:
         self.feeds = gauge(
             "feedmill_feeds",
             "Feeds by state: active, backing_off, suspect, gone, paused; due, late by more than an"
-            " interval, held for their host. Of the whole store.",
+            " interval, due but held for their host. Of the whole store.",
             "state",
         )
         self.resting_hosts = gauge(

@@ -52,7 +52,7 @@ def _advice(
     said: list[str] = []
     if not feeds.feeds:
         return ("Subscribe to a feed: feedmill add URL",)
-    late = feeds.late - feeds.held
+    late = max(feeds.late - feeds.held, 0)  # what waits for its host is not ours to hurry
     if late and not recent_polls:
         said.append(f"Nothing polls: {late} feeds are late. Start a scheduler: feedmill run")
     elif late > 0.05 * feeds.feeds:

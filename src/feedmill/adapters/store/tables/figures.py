@@ -302,7 +302,8 @@ def feed_counts(now: datetime) -> Query[FeedCounts]:
         " count(CASE WHEN f.last_fetch_at IS NULL THEN 1 END),"
         " count(CASE WHEN s.paused = 0 AND s.next_run_at <= $1 THEN 1 END),"
         f" count(CASE WHEN {late} THEN 1 END),"
-        f" count(CASE WHEN {late} AND l.next_ok_at > $1 THEN 1 END)"
+        " count(CASE WHEN s.paused = 0 AND s.next_run_at <= $1 AND l.next_ok_at > $1"
+        " AND l.blocked_reason IS NOT NULL THEN 1 END)"
         " FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
         " JOIN lanes l ON l.lane_id = s.lane_id",
         micros(now),

@@ -60,8 +60,8 @@ def _feeds(found: StatusShape) -> str:
 
 def _due(found: StatusShape) -> str:
     feeds = found.feeds
-    held = f" ({feeds.held:,} of them wait for their host)" if feeds.held else ""
-    return f"{feeds.due:,} now, {feeds.late:,} late by more than their interval{held}"
+    held = f" ({feeds.held:,} of them are held for their host)" if feeds.held else ""
+    return f"{feeds.due:,} now{held}, {feeds.late:,} late by more than their interval"
 
 
 def _recent(found: StatusShape) -> str:

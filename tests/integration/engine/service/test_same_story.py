@@ -1,0 +1,113 @@
+"""Explain, health, status, hosts and metrics say the same about a feed that cannot be polled."""
+
+from tests.support.engine_harness import Play, Stage
+from tests.support.feed_documents import paper, said
+
+from feedmill.config import HostConfig
+from feedmill.engine.run.gauges import run_counters
+from feedmill.engine.service import queries
+from feedmill.engine.service.hosts import list_hosts
+from feedmill.engine.service.status import status
+from feedmill.model.feed import Feed
+from feedmill.observe.metrics import Metrics
+from feedmill.publish.shapes import FeedChange
+
+HASTY = HostConfig(rps=0, min_gap_ms=0, incident_base_sec=600.0)
+
+
+async def scraped(stage: Stage) -> str:
+    """The page of /metrics after the gauges of the store were updated once."""
+    metrics, watch = Metrics(), stage.watch()
+
+    async def stop(_: float) -> None:
+        watch.stop()
+
+    watch.sleep_unless_stopping = stop  # type: ignore[method-assign]  # one round
+    await run_counters(stage.services.store, stage.clock, metrics, watch)
+    return metrics.page().decode()
+
+
+async def explained(feed: Feed, stage: Stage) -> str:
+    page = await queries.schedule(feed.id, stage.services)
+    return " ".join(sentence for item in page.items for sentence in item.words)
+
+
+async def health_of(feed: Feed, stage: Stage) -> str:
+    return " ".join((await queries.health(feed.id, stage.services)).words)
+
+
+def test_a_host_incident(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feeds = [await stage.add(f"/{n}", paper(n), said(500), said(500)) for n in range(5)]
+        await stage.pass_once()
+        stage.later(hours=2)
+        await stage.pass_once()
+        asked = [feed for feed in feeds if len(stage.requests(f"/{feed.url[-1]}")) == 2]
+        held = [feed for feed in feeds if feed not in asked]
+        assert (len(asked), len(held)) == (3, 2)
+
+        shown, page = await status(stage.services), await scraped(stage)
+
+        (host,) = (await list_hosts(stage.services, troubled=True)).items
+        assert (host.state, host.reason, host.held) == ("incident", "server-error", 2)
+        (resting,) = shown.resting_hosts
+        assert (resting.host, resting.until, resting.reason, resting.failures) == (
+            host.host, host.until, host.reason, host.failures,
+        )  # fmt: skip
+        assert shown.feeds.held == host.held
+        assert any(host.host in one and "server-error" in one for one in shown.advice)
+        assert [(one.outcome, one.fault, one.count) for one in shown.failures] == [
+            ("server-error", "host", 3)
+        ]
+        assert 'feedmill_resting_hosts{reason="server-error"} 1.0' in page
+        assert 'feedmill_feeds{state="held"} 2.0' in page
+        for feed in held:
+            for words in (await explained(feed, stage), await health_of(feed, stage)):
+                assert "The feed is held: its host is left alone" in words
+                assert "(server-error)" in words
+
+    play(story, host=HASTY)
+
+
+def test_a_host_that_asked_for_patience(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        waiting = await stage.add("/waiting", paper(1), paper(2))
+        await stage.pass_once()
+        limited = await stage.add("/limited", said(429, ("Retry-After", "7200")))
+        await stage.poll(limited)
+        stage.later(minutes=40)
+
+        shown, page = await status(stage.services), await scraped(stage)
+
+        (host,) = (await list_hosts(stage.services, troubled=True)).items
+        (resting,) = shown.resting_hosts
+        assert (resting.host, resting.until, resting.reason) == (
+            host.host,
+            host.until,
+            "rate-limited",
+        )
+        assert shown.feeds.held == host.held == 1
+        assert 'feedmill_resting_hosts{reason="rate-limited"} 1.0' in page
+        assert 'feedmill_feeds{state="held"} 1.0' in page
+        for words in (await explained(waiting, stage), await health_of(waiting, stage)):
+            assert "The feed is held: its host is left alone" in words
+            assert "(rate-limited)" in words
+
+    play(story, host=HASTY)
+
+
+def test_a_feed_that_is_paused_is_neither_due_nor_late(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1))
+        await stage.poll(feed)
+        await queries.change_feed(feed.id, FeedChange(paused=True), stage.services)
+        stage.later(days=1)
+
+        shown, page = await status(stage.services), await scraped(stage)
+
+        assert (shown.feeds.paused, shown.feeds.due, shown.feeds.late) == (1, 0, 0)
+        assert 'feedmill_feeds{state="paused"} 1.0' in page
+        assert "paused" in await health_of(feed, stage)
+        assert all(level.met for level in shown.levels)
+
+    play(story)
