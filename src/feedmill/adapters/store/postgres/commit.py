@@ -48,7 +48,6 @@ from feedmill.adapters.store.tables.fetches import (
     request_of,
     response_of,
 )
-from feedmill.adapters.store.tables.figures import SAVE_TOTALS
 from feedmill.adapters.store.tables.held_entries import hold, release
 from feedmill.adapters.store.tables.jobs import add_job, advance_job, holds_job
 from feedmill.adapters.store.tables.lanes import reschedule
@@ -84,10 +83,15 @@ _RESCHEDULE: Final = (
     "UPDATE feed_sched s SET next_run_at = n.next_run_at"
     f" FROM {unnest_rows(('feed_no', 'next_run_at'))} WHERE s.feed_no = n.feed_no"
 )
-# The figures of a poll join those of the day in the statement that sets the next run.
-_COUNTED: Final = unnest_rows(("feed_no", "next_run_at", "day", *figures.COLUMNS))
+# The figures of a poll join those of the day in the statement that sets the next run, and the totals of
+# the hour are written with it.
+_COUNT_COLUMNS: Final = ("feed_no", "next_run_at", "day", *figures.COLUMNS)
+_COUNTED: Final = unnest_rows(_COUNT_COLUMNS)
 _COUNT: Final = (
-    "UPDATE feed_sched s SET next_run_at = n.next_run_at,"
+    f"WITH totals AS (INSERT INTO poll_totals ({', '.join(figures.TOTALS_COLUMNS)}) SELECT * FROM"
+    f" {unnest_rows(figures.TOTALS_COLUMNS, first=len(_COUNT_COLUMNS) + 1)}"
+    " ON CONFLICT (start, span_sec, writer) DO UPDATE SET totals = excluded.totals)"
+    " UPDATE feed_sched s SET next_run_at = n.next_run_at,"
     f" {figures.assignments(lambda name: f'n.{name}', greatest='greatest', row='s.')}"
     f" FROM {_COUNTED} WHERE s.feed_no = n.feed_no AND {figures.same_day('n.day')}"
     " RETURNING s.feed_no"
@@ -168,12 +172,10 @@ async def commit_group(
     ran = await _insert_fetches(connection, writings)
     written = [one for one in writings if one.feed_no in ran]
     if written:
-        await _write(connection, written, queries)
         for one in written:
             if one.values is not None:
                 totals.add(one.refresh.fetch, one.values)
-        if rows := totals.rows():
-            await connection.executemany(SAVE_TOTALS, rows)
+        await _write(connection, written, queries, totals.rows())
     done = {one.refresh.feed.id: _WRITTEN if one.feed_no in ran else _DUPLICATE for one in writings}
     return [done.get(refresh.feed.id, _FENCED) for refresh in refreshes]
 
@@ -279,12 +281,15 @@ def _block_row(writing: Writing) -> Row:
 
 
 async def _write(
-    connection: PgConnection, written: Sequence[Writing], queries: QueryRunner
+    connection: PgConnection,
+    written: Sequence[Writing],
+    queries: QueryRunner,
+    totals: Sequence[Row],
 ) -> None:
     """Everything but the fetches, for the runs that were not there yet."""
     polled = [one for one in written if not one.refresh.entries_only]
     await write_rows(connection, _UPDATE_FEED, [_feed_row(one) for one in polled])
-    await _reschedule(connection, polled, queries)
+    await _reschedule(connection, polled, queries, totals)
     documents = [document for one in written if (document := _open_document(one)) is not None]
     if documents:
         await write_changes(connection, documents)
@@ -325,7 +330,10 @@ def _feed_row(writing: Writing) -> Row:
 
 
 async def _reschedule(
-    connection: PgConnection, polled: Sequence[Writing], queries: QueryRunner
+    connection: PgConnection,
+    polled: Sequence[Writing],
+    queries: QueryRunner,
+    totals: Sequence[Row],
 ) -> None:
     """Write the next runs; a feed that moved is due in its new lane."""
     leased = [
@@ -334,7 +342,7 @@ async def _reschedule(
         if one.refresh.lane is not None and one.values is None
     ]
     await write_rows(connection, _RESCHEDULE, leased)
-    await _count(connection, polled)
+    await _count(connection, polled, totals)
     for one in polled:
         feed = one.refresh.feed
         if feed.url != one.refresh.fetch.url:
@@ -343,8 +351,10 @@ async def _reschedule(
             await queries.run(connection, reschedule(one.feed_no, feed.next_poll_at))
 
 
-async def _count(connection: PgConnection, polled: Sequence[Writing]) -> None:
-    """Set the next runs, and count the polls for their day; the first of another day keeps the day before."""
+async def _count(
+    connection: PgConnection, polled: Sequence[Writing], totals: Sequence[Row]
+) -> None:
+    """Set the next runs, and count the polls; the first of another day keeps the day before."""
     rows = {
         one.feed_no: (
             one.feed_no,
@@ -357,7 +367,7 @@ async def _count(connection: PgConnection, polled: Sequence[Writing]) -> None:
     }
     if not rows:
         return
-    counted = await connection.fetch(_COUNT, *to_columns(list(rows.values())))
+    counted = await connection.fetch(_COUNT, *to_columns(list(rows.values())), *to_columns(totals))
     begun = rows.keys() - {row[0] for row in counted}
     if begun:
         await connection.execute(_KEEP_DAYS, sorted(begun))
