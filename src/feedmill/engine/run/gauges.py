@@ -1,5 +1,5 @@
 """Gauges that are read from the store: lengths of the queues every 5 s, counts of rows every minute."""
-# Tested in tests/unit/engine/run/
+# Tested in tests/integration/engine/service/test_same_story.py
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence

@@ -5,6 +5,7 @@ from tests.support.feed_documents import paper, said
 
 from feedmill.config import HostConfig
 from feedmill.engine.run.gauges import run_counters
+from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service import queries
 from feedmill.engine.service.hosts import list_hosts
 from feedmill.engine.service.status import status
@@ -15,15 +16,18 @@ from feedmill.publish.shapes import FeedChange
 HASTY = HostConfig(rps=0, min_gap_ms=0, incident_base_sec=600.0)
 
 
+class OneRound(Lifecycle):
+    """A run that ends when its loop would sleep."""
+
+    async def sleep_unless_stopping(self, seconds: float) -> None:  # noqa: ARG002  # it never sleeps
+        """Stop instead."""
+        self.stop()
+
+
 async def scraped(stage: Stage) -> str:
     """The page of /metrics after the gauges of the store were updated once."""
-    metrics, watch = Metrics(), stage.watch()
-
-    async def stop(_: float) -> None:
-        watch.stop()
-
-    watch.sleep_unless_stopping = stop  # type: ignore[method-assign]  # one round
-    await run_counters(stage.services.store, stage.clock, metrics, watch)
+    metrics = Metrics()
+    await run_counters(stage.services.store, stage.clock, metrics, OneRound("the test"))
     return metrics.page().decode()
 
 
