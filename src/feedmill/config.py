@@ -87,6 +87,9 @@ class ScheduleConfig(Value):
     jitter_ratio: float = 0.15
     backoff_base: float = 2.0
     backoff_cap_sec: int = 3_600
+    error_budget: float = (
+        0.4  # share of polls that may fail after a success; then the circuit opens
+    )
     ewma_window: int = 20
     retry_after_max_sec: int = 604_800  # a Retry-After beyond a week is read as a week
     suspect_after_failures: int = 10  # D24: this many in a row, or one 410

@@ -11,6 +11,7 @@ from feedmill.model.base import Value
 from feedmill.model.fetch import Headers, Hop, Validators
 from feedmill.model.schedule import Hints, ScheduleState
 
+ValidatorUse = Literal["both", "etag", "date"]
 FeedType = Literal["rss", "atom", "json", "unknown"]
 
 
@@ -132,7 +133,8 @@ class Feed(Value):
     document_fetch_id: str | None = None  # the fetch that brought it
     document_bytes: int | None = None  # its length as transferred
     reader_version: str | None = None  # of the parser and normaliser that read it (D31)
-    same_bodies: int = 0  # 200s with the same body in a row although validators were sent (H06)
+    same_bodies: int = 0  # 200s with nothing new in a row although validators were sent (H06)
+    validator_use: ValidatorUse | None = None  # which of them made the server answer 304
     self_url: str | None = None
     hubs: tuple[str, ...] = ()
     ignored_guids: tuple[str, ...] = ()

@@ -47,6 +47,7 @@ StepCode = Literal[
     "window",  # half a document may have come out by then
     "ceiling",  # the price is not reached within the longest interval
     "quiet-ceiling",  # the longer ceiling of a feed that has been silent for long
+    "circuit-open",  # the error budget is spent: polled like a canary
     "cadence",  # drawn towards the pace at which entries are published
     "silence",  # the same, with the open gap since the last entry counted in (D21)
     "ttl-floor",
@@ -103,6 +104,13 @@ class Arrivals(Value, array_like=True):
     weekdays: tuple[float, ...]  # 7, from Monday, UTC
 
 
+class ErrorBudget(Value, array_like=True):
+    """How much a feed that fails, works and fails again has spent of its error budget (002 §7)."""
+
+    spent: float  # 0 to 1: the share of the last polls that failed after a success
+    opened_at: datetime | None = None  # when the circuit opened; None: it is closed
+
+
 class StoredArrival(Value):
     """What the store knows about the time at which an entry came out."""
 
@@ -120,6 +128,7 @@ class ScheduleState(Value):
     gone_seen_at: datetime | None = None  # the first 410 since the last success
     cadence: Cadence | None = None
     arrivals: Arrivals | None = None
+    errors: ErrorBudget | None = None  # None: nothing was spent
 
 
 class Outcome(Value):

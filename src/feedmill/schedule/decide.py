@@ -20,7 +20,6 @@ from feedmill.model.feed import FeedOverrides
 from feedmill.model.schedule import (
     Decision,
     DecisionReason,
-    Health,
     Hints,
     Inputs,
     Outcome,
@@ -31,6 +30,7 @@ from feedmill.model.schedule import (
 )
 from feedmill.schedule.arrivals import distinct_events, event_times, learn_arrivals
 from feedmill.schedule.budget import known_arrivals, wait_for_price
+from feedmill.schedule.circuit import poll_like_canary
 from feedmill.schedule.delay import (
     add_jitter,
     leave_quiet_windows,
@@ -181,7 +181,7 @@ def decide_again(inputs: Inputs, config: ScheduleConfig) -> Decision:
     after = advance_state(inputs.state, inputs.outcome, now=inputs.now, config=config)
     interval = current_interval(inputs.state, config)
     pause = pause_exactly(interval, inputs, config)
-    steps = (pause,) if pause else _steps(interval, inputs, after.health, config)
+    steps = (pause,) if pause else _steps(interval, inputs, after, config)
     delay_sec = steps[-1].after
     carried = next((step.after for step in reversed(steps) if step.of == "interval"), interval)
     return Decision(
@@ -219,16 +219,21 @@ def config_of(decision: Decision) -> ScheduleConfig:
 
 
 def _steps(
-    interval: float, inputs: Inputs, health: Health, config: ScheduleConfig
+    interval: float, inputs: Inputs, after: ScheduleState, config: ScheduleConfig
 ) -> tuple[Step, ...]:
     arrivals = known_arrivals(inputs, config)
-    steps = [step_by_outcome(interval, inputs.outcome, health, config, moves=arrivals is None)]
+    steps = [
+        step_by_outcome(interval, inputs.outcome, after.health, config, moves=arrivals is None)
+    ]
     if inputs.outcome.kind == "failed":
         pass
     elif arrivals is not None:
         steps.append(wait_for_price(interval, arrivals, inputs, config))
     elif inputs.state.cadence is not None:
         steps.append(blend_cadence(steps[0].after, inputs.state.cadence, inputs, config))
+    canary = poll_like_canary(steps[-1].after, after.errors, inputs, config)
+    if canary is not None:
+        steps.append(canary)
     for rule in _RULES:
         step = rule(steps[-1].after, inputs, config)
         if step is not None:

@@ -132,6 +132,13 @@ def _pace(_step: Step, inputs: Inputs) -> str:
     return f"{usual}, but the last one is {duration_in_words(silence)} old"
 
 
+def _circuit(_step: Step, _inputs: Inputs) -> str:
+    return (
+        "The feed works and fails by turns and has spent its error budget, so it is polled rarely"
+        " until it is steady"
+    )
+
+
 def _ttl(_step: Step, inputs: Inputs) -> str:
     return _asked(inputs.hints.ttl_sec)
 
@@ -299,6 +306,7 @@ _SENTENCES: dict[StepCode, Callable[[Step, Inputs], str]] = {
     "error-backoff": _error_backoff,
     "retry-after": _retry_after,
     "gone": _gone,
+    "circuit-open": _circuit,
     "cadence": _pace,
     "silence": _pace,
     "ttl-floor": _ttl,

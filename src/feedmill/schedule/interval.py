@@ -24,6 +24,7 @@ from feedmill.model.schedule import (
     Step,
     StepCode,
 )
+from feedmill.schedule.circuit import spend_budget
 
 _GONE = 410  # RFC 9110 15.5.11
 
@@ -147,13 +148,28 @@ def advance_state(
     state: ScheduleState, outcome: Outcome, *, now: datetime, config: ScheduleConfig
 ) -> ScheduleState:
     """The state after a poll: failures counted and health judged, the interval as it was."""
+    errors = spend_budget(
+        state.errors,
+        outcome,
+        failed_before=state.consecutive_failures > 0,
+        now=now,
+        config=config,
+    )
     if outcome.kind != "failed":
-        if state.health == "active" and not state.consecutive_failures and not state.gone_seen_at:
+        if (
+            state.health == "active"
+            and not state.consecutive_failures
+            and not state.gone_seen_at
+            and errors == state.errors
+        ):
             return state
-        return replace(state, consecutive_failures=0, health="active", gone_seen_at=None)
+        return replace(
+            state, consecutive_failures=0, health="active", gone_seen_at=None, errors=errors
+        )
     failures = state.consecutive_failures + 1
     return replace(
         state,
+        errors=errors,
         consecutive_failures=failures,
         health=_health_after_failure(state, outcome, failures, now, config),
         gone_seen_at=state.gone_seen_at or (now if outcome.http_status == _GONE else None),

@@ -13,8 +13,8 @@ from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.fetch.guard import printable_url
 from feedmill.fetch.headers import redact_headers
 from feedmill.fetch.redirects import permanent_target
-from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
-from feedmill.model.fetch import Fresh, Headers, Unchanged, Verdict
+from feedmill.model.feed import Feed, FeedOverrides, FetchRecord, ValidatorUse
+from feedmill.model.fetch import Fresh, Headers, Unchanged, Validators, Verdict
 from feedmill.observe.traces import Facts, Trace, Traces
 
 Reading = ComparedDocument | SameBody | NotAFeed | None  # None: there was nothing to read
@@ -119,7 +119,8 @@ def changed_facts(
             facts["same_bodies"] = feed.same_bodies + _asked_for_changes(fetch)
             facts["document_bytes"] = _transferred(fetch)
         case None if isinstance(verdict, Unchanged):
-            facts |= {"validators": verdict.validators, "same_bodies": 0}
+            facts |= {"validators": _kept_validators(feed, verdict.validators), "same_bodies": 0}
+            facts["validator_use"] = _use_that_worked(feed, fetch)
             facts["last_success_at"] = fetch.fetched_at
         case _:  # what we have is still what we have, and so are its validators
             pass
@@ -175,8 +176,36 @@ def _document_facts(
         "document_bytes": feed.document_bytes if keeps_last else _transferred(fetch),
         "validators": None if cut else getattr(verdict, "validators", None),
         "last_success_at": fetch.fetched_at,
-        "same_bodies": 0,
+        "same_bodies": feed.same_bodies + _asked_for_changes(fetch) if _is_same(read) else 0,
     }
+
+
+def _is_same(read: ComparedDocument) -> bool:
+    """True when the document differs from the last one in bytes only."""
+    summary = read.changes.summary
+    return not (summary.added or summary.revised or summary.rekeyed or read.removed or read.held)
+
+
+def _kept_validators(feed: Feed, renewed: Validators | None) -> Validators | None:
+    """The validators after a 304: one that was left out of the request is kept for later."""
+    known = feed.validators
+    if known is None or renewed is None or known.url != renewed.url:
+        return renewed
+    return replace(
+        renewed,
+        etag=renewed.etag or known.etag,
+        last_modified=renewed.last_modified or known.last_modified,
+    )
+
+
+def _use_that_worked(feed: Feed, fetch: FetchRecord) -> ValidatorUse | None:
+    """What the request carried that was answered 304, where there was a choice."""
+    known = feed.validators
+    if known is None or known.etag is None or known.last_modified is None:
+        return feed.validator_use
+    names = {name.lower() for name, _ in fetch.request_headers}
+    etag, date = "if-none-match" in names, "if-modified-since" in names
+    return "both" if etag == date else "etag" if etag else "date"
 
 
 def _transferred(fetch: FetchRecord) -> int | None:

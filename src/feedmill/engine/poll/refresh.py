@@ -52,6 +52,7 @@ from feedmill.engine.poll.push_evidence import (
 )
 from feedmill.engine.run.services import Services
 from feedmill.extract.opt_in import full_text_jobs
+from feedmill.fetch.validator_use import EXHAUSTED, validators_to_send
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Unchanged, Verdict
@@ -64,7 +65,6 @@ from feedmill.schedule.decide import decide_next_poll, learn_entries, learn_stor
 from feedmill.schedule.hints import merge_hints
 
 _STORED_ARRIVALS: Final = 2_000  # entries of a feed that its pace is learnt from
-_USELESS_VALIDATORS: Final = 3  # equal bodies in a row although nothing but changes was asked for
 _CLOCK_JITTER: Final = timedelta(seconds=1)  # between two looks at a clock that nobody has set
 
 
@@ -93,7 +93,7 @@ async def refresh(
         fetcher=services.fetcher,
         clock=services.clock,
         config=services.config.fetch,
-        validators=feed.validators,
+        validators=validators_to_send(feed.validators, feed.same_bodies, feed.validator_use),
         forced=forced,
         send_before=send_before,
     )
@@ -207,6 +207,9 @@ async def _read(answer: Answer, digest: str | None, feed: Feed, services: Servic
     if digest == feed.body_sha256 and feed.reader_version == reader_version(config):
         return SameBody()
     read = await read_and_compare(verdict.document, feed, services.store, config, now=answer.at)
+    if isinstance(read, ComparedDocument) and read.parsed.truncated and not read.seen:
+        # Nothing of the document could be read: that is a failure, whatever its status (002 §7).
+        return NotAFeed(reason="truncated", detail="the document was cut before its first entry")
     return read if isinstance(read, NotAFeed) else await apply_live_screen(read, feed, services)
 
 
@@ -340,7 +343,7 @@ def _sends_whole_documents(feed: Feed) -> bool:
     """True when each poll of the feed brings its whole document: nothing ever makes it answer 304."""
     if feed.last_success_at is None:
         return False
-    return feed.validators is None or feed.same_bodies >= _USELESS_VALIDATORS
+    return feed.validators is None or feed.same_bodies >= EXHAUSTED
 
 
 def _outcome(verdict: Verdict, reading: Reading) -> Outcome:

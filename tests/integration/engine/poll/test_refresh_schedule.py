@@ -5,10 +5,11 @@ from datetime import timedelta
 import msgspec
 from msgspec.structs import replace
 from tests.support.engine_harness import Play, Stage
-from tests.support.feed_documents import paper
+from tests.support.feed_documents import paper, rss, said
 
 from feedmill.config import ScheduleConfig
 from feedmill.schedule.decide import config_of, decide_again
+from feedmill_demo.server.script import Answer, Request, document
 
 BUDGET = ScheduleConfig()
 
@@ -91,3 +92,48 @@ def test_a_feed_that_always_sends_its_whole_document_is_polled_less(play: Play) 
         assert newest.inputs.whole_documents
 
     play(story, schedule=BUDGET)
+
+
+def test_a_document_that_is_cut_before_its_first_entry_is_a_failure(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        cut = rss(extra="<description>Hello", end="")
+        feed = await stage.add("/feed", paper(1), document(cut), paper(1, 2))
+        good = await stage.poll(feed)
+        stage.later(hours=1)
+
+        after = await stage.poll(feed)
+
+        assert await stage.outcome(feed) == "truncated"
+        assert after.last_success_at == good.last_success_at
+        assert after.schedule.consecutive_failures == 1
+        assert (await stage.poll(feed)).new_entries_last_fetch == 1
+
+    play(story)
+
+
+def test_a_server_that_answers_304_to_the_date_alone_is_found_out_and_remembered(
+    play: Play,
+) -> None:
+    async def story(stage: Stage) -> None:
+        date = "Mon, 13 Oct 2025 08:00:00 GMT"
+
+        def answer(request: Request) -> Answer:
+            names = {name.lower() for name, _ in request.headers}
+            if "if-modified-since" in names and "if-none-match" not in names:
+                return said(304, ("Last-Modified", date))
+            # As behind two machines: the ETag is another one for each answer.
+            return paper(1, etag=f'"{len(stage.requests())}"', last_modified=date)
+
+        feed = await stage.add("/feed", answer)
+
+        after = await stage.poll(feed, times=9)
+        last = await stage.poll(feed, times=2)
+
+        assert await stage.outcome(feed) == "unchanged"
+        assert after.validator_use == last.validator_use == "date"
+        assert last.same_bodies == 0
+        assert last.validators is not None
+        assert last.validators.etag is not None
+        assert [one.outcome for one in (await stage.fetches(feed))[-4:]] == ["unchanged"] * 4
+
+    play(story)

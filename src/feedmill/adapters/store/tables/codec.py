@@ -19,7 +19,7 @@ from feedmill.model.feed import (
     NewFeed,
 )
 from feedmill.model.fetch import Headers, Validators
-from feedmill.model.schedule import Arrivals, Cadence, Hints, ScheduleState
+from feedmill.model.schedule import Arrivals, Cadence, ErrorBudget, Hints, ScheduleState
 
 T = TypeVar("T")
 
@@ -41,6 +41,7 @@ STATE_COLUMNS: Final = (
     "last_success_at", "last_result", "last_status", "last_detail", "new_entries_last_fetch",
     "body_sha256", "document_fetch_id", "document_bytes", "reader_version", "same_bodies", "self_url", "hubs",
     "ignored_guids", "ignored_links", "move", "arrivals",
+    "errors", "validator_use",
 )  # fmt: skip
 FEED_COLUMNS: Final = ", ".join(
     [f"f.{name}" for name in ("id", "url", "feed_key", "created_at", "tags", "paused", "overrides")]
@@ -58,6 +59,7 @@ _strings: Final = msgspec.json.Decoder(tuple[str, ...]).decode
 _headers: Final = msgspec.json.Decoder(Headers).decode
 _overrides: Final = msgspec.json.Decoder(FeedOverrides).decode
 _hints: Final = msgspec.json.Decoder(Hints).decode
+_errors: Final = msgspec.json.Decoder(ErrorBudget).decode
 _arrivals: Final = msgspec.json.Decoder(Arrivals).decode
 _move: Final = msgspec.json.Decoder(MoveCandidate).decode
 _limited: Final = msgspec.json.Decoder(tuple[tuple[str, datetime], ...]).decode
@@ -211,6 +213,8 @@ def state_row(feed: Feed) -> Row:
         json_or_null(feed.ignored_links),
         None if feed.move is None else json_text(feed.move),
         None if schedule.arrivals is None else json_text(schedule.arrivals),
+        None if schedule.errors is None else json_text(schedule.errors),
+        feed.validator_use,
     )
 
 
@@ -228,7 +232,8 @@ def feed_of(row: Row) -> Feed:
         reason, last_decision_at, last_fetch_at, last_success_at, last_result, last_status,
         last_detail, new_entries, body_sha256, document_fetch_id, document_bytes, reader_version,
         same_bodies,
-        self_url, hubs, ignored_guids, ignored_links, move, arrivals, https_probed_at,
+        self_url, hubs, ignored_guids, ignored_links, move, arrivals, errors,
+        validator_use, https_probed_at,
     ) = row  # fmt: skip
     return Feed(
         id=feed_id,
@@ -243,6 +248,7 @@ def feed_of(row: Row) -> Feed:
             gone_seen_at=instant_or_none(gone_seen_at),
             cadence=None if ewma_sec is None else _cadence(ewma_sec, last_published_at),
             arrivals=_arrivals(arrivals) if arrivals else None,
+            errors=_errors(errors) if errors else None,
         ),
         type=kind,
         title=title,
@@ -273,6 +279,7 @@ def feed_of(row: Row) -> Feed:
         document_bytes=document_bytes,
         reader_version=reader_version,
         same_bodies=same_bodies,
+        validator_use=validator_use,
         self_url=self_url,
         hubs=strings(hubs),
         ignored_guids=strings(ignored_guids),

@@ -1,7 +1,7 @@
 """A decision as compact JSON and back: every poll has one, so names and defaults are left out.
 
 [now, state, outcome, hints or null, state after, delay, next poll, reason, steps, settings, arrivals,
-whole documents, late]; what comes behind the steps is missing in decisions of earlier versions.
+whole documents, late, error budgets before and after]; what comes behind the steps is missing in decisions of earlier versions.
 """
 # Tested in tests/contracts/store/
 
@@ -32,6 +32,7 @@ class _Compact(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
     arrivals: schedule.Arrivals | None = None  # before and after: a decision learns nothing
     whole_documents: bool = False
     late_sec: float = 0.0
+    errors: tuple[schedule.ErrorBudget | None, schedule.ErrorBudget | None] | None = None
 
 
 _NO_HINTS: Final = schedule.Hints()
@@ -62,6 +63,7 @@ def decision_text(decision: schedule.Decision) -> str:
         inputs.state.arrivals,
         inputs.whole_documents,
         inputs.late_sec,
+        _errors_of(inputs.state, decision.state),
     )
     return _encode(compact).decode()
 
@@ -74,7 +76,7 @@ def decision_of(feed_id: str, text: str) -> schedule.Decision:
         inputs=schedule.Inputs(
             feed_id=feed_id,
             now=instant(one.now),
-            state=_state_of(one.before, one.arrivals),
+            state=_state_of(one.before, one.arrivals, one.errors[0] if one.errors else None),
             outcome=schedule.Outcome(
                 kind=kind,
                 http_status=http_status,
@@ -86,7 +88,7 @@ def decision_of(feed_id: str, text: str) -> schedule.Decision:
             whole_documents=one.whole_documents,
             late_sec=one.late_sec,
         ),
-        state=_state_of(one.after, one.arrivals),
+        state=_state_of(one.after, one.arrivals, one.errors[1] if one.errors else None),
         delay_sec=one.delay_sec,
         next_poll_at=instant(one.next_poll_at),
         reason=one.reason,
@@ -109,7 +111,17 @@ def _state_row(state: schedule.ScheduleState) -> _State:
     )
 
 
-def _state_of(row: _State, arrivals: schedule.Arrivals | None) -> schedule.ScheduleState:
+def _errors_of(
+    before: schedule.ScheduleState, after: schedule.ScheduleState
+) -> tuple[schedule.ErrorBudget | None, schedule.ErrorBudget | None] | None:
+    if before.errors is None and after.errors is None:
+        return None
+    return before.errors, after.errors
+
+
+def _state_of(
+    row: _State, arrivals: schedule.Arrivals | None, errors: schedule.ErrorBudget | None
+) -> schedule.ScheduleState:
     interval_sec, failures, health, gone_seen_at, cadence = row
     return schedule.ScheduleState(
         interval_sec=interval_sec,
@@ -118,6 +130,7 @@ def _state_of(row: _State, arrivals: schedule.Arrivals | None) -> schedule.Sched
         gone_seen_at=instant_or_none(gone_seen_at),
         cadence=None if cadence is None else _cadence_of(*cadence),
         arrivals=arrivals,
+        errors=errors,
     )
 
 
