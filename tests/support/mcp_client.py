@@ -17,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
 from tests.support.engine_harness import Stage
 from tests.support.feed_documents import item, rss
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.interfaces.mcp.server import mcp_http_server
 from feedmill_demo.server.script import document
@@ -95,8 +96,10 @@ async def agent(
     """A client over HTTP; without a person it says that it cannot show questions."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     async with (
+        hang_guard(),
         mcp_http_server(stage.services, "127.0.0.1", 0) as url,
-        httpx2.AsyncClient(headers=headers) as wire,
+        # A call whose request runs into the client's own limit of five seconds waits for ever.
+        httpx2.AsyncClient(headers=headers, timeout=HANG_GUARD_SEC) as wire,
         Client(
             streamable_http_client(url, http_client=wire),
             elicitation_callback=person,
@@ -114,7 +117,7 @@ async def agent_over_stdio(
     parameters = StdioServerParameters(
         command=str(COMMAND), args=["mcp"], env=dict(os.environ) | surroundings(home) | environment
     )
-    async with Client(parameters, elicitation_callback=person, mode=mode) as client:
+    async with hang_guard(), Client(parameters, elicitation_callback=person, mode=mode) as client:
         yield Ask(client)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -170,7 +171,8 @@ def test_the_waits_between_connections_grow_up_to_a_limit_and_begin_anew(
         tired = (Answer(status=503) for _ in range(6))
         busy = Answer(status=429, headers=(("Retry-After", "77"),))
         mill.script(STREAM, *tired, busy, sse(1), Answer(status=500), sse(2))
-        monkeypatch.setattr(asyncio, "sleep", waited)
+        # Only where it watches: whatever else sleeps in this process goes on sleeping.
+        monkeypatch.setattr(follow, "asyncio", SimpleNamespace(sleep=waited))
 
         await watched(client, 2)
 

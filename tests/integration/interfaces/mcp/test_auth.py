@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from tests.support.engine_harness import opened
 from tests.support.mcp_client import Person, agent, collected, publish
-from tests.support.waiting import hang_guard
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.config import AccessConfig, ServeConfig
 from feedmill.engine.service.auth import issue_token, revoke_token
@@ -31,7 +31,7 @@ def test_requests_for_other_hosts_and_of_other_origins_are_refused(tmp_path: Pat
         async with (
             opened(tmp_path) as stage,
             mcp_http_server(stage.services, "127.0.0.1", 0) as url,
-            httpx2.AsyncClient(headers=ACCEPT) as wire,
+            httpx2.AsyncClient(headers=ACCEPT, timeout=HANG_GUARD_SEC) as wire,
         ):
             for headers, status, code in STRANGERS:
                 answer = await wire.post(url, json=PING, headers=headers)
@@ -45,7 +45,7 @@ def test_a_name_that_the_owner_listed_is_answered(tmp_path: Path) -> None:
         async with (
             opened(tmp_path, serve=ServeConfig(hosts=("mill.example",))) as stage,
             mcp_http_server(stage.services, "127.0.0.1", 0) as url,
-            httpx2.AsyncClient(headers=ACCEPT) as wire,
+            httpx2.AsyncClient(headers=ACCEPT, timeout=HANG_GUARD_SEC) as wire,
         ):
             answer = await wire.post(url, json=PING, headers={"Host": "mill.example"})
 
@@ -59,7 +59,7 @@ def test_the_first_token_closes_the_door_to_those_without_one(tmp_path: Path) ->
         async with (
             opened(tmp_path) as stage,
             mcp_http_server(stage.services, "127.0.0.1", 0) as url,
-            httpx2.AsyncClient(headers=ACCEPT) as wire,
+            httpx2.AsyncClient(headers=ACCEPT, timeout=HANG_GUARD_SEC) as wire,
         ):
             token = await issue_token(
                 "an agent", ["read"], stage.services.store, stage.services.clock
@@ -130,7 +130,7 @@ def test_who_asks_too_often_is_told_when_to_come_back(tmp_path: Path) -> None:
         async with (
             opened(tmp_path, access=slow) as stage,
             mcp_http_server(stage.services, "127.0.0.1", 0) as url,
-            httpx2.AsyncClient(headers=ACCEPT) as wire,
+            httpx2.AsyncClient(headers=ACCEPT, timeout=HANG_GUARD_SEC) as wire,
         ):
             await wire.post(url, json=PING)
             answer = await wire.post(url, json=PING)

@@ -198,7 +198,8 @@ def test_a_session_that_only_waits_does_not_hold_up_the_end(home: Path) -> None:
     ) as door:
         assert door.stdout is not None
         place = json.loads(door.stdout.readline())["mcp"]
-        with httpx2.Client(headers={"Accept": "application/json, text/event-stream"}) as wire:
+        accepting = {"Accept": "application/json, text/event-stream"}
+        with httpx2.Client(headers=accepting, timeout=HANG_GUARD_SEC) as wire:
             hello = wire.post(place, json=HELLO)
             session = {"Mcp-Session-Id": hello.headers["Mcp-Session-Id"]}
             with wire.stream("GET", place, headers=session, timeout=HANG_GUARD_SEC) as waiting:
