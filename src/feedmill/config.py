@@ -173,7 +173,7 @@ class BackfillConfig(Value):
 
 
 class PushConfig(Value):
-    """WebSub: subscriptions to hubs (D41)."""
+    """WebSub: subscriptions to hubs, and the hub of our own metafeeds (D41)."""
 
     public_url: str | None = None  # where hubs reach the listener; None: no hub is asked
     host: str = "127.0.0.1"  # of the listener, behind a reverse proxy
@@ -186,6 +186,7 @@ class PushConfig(Value):
     safety_poll_sec: AtLeastOne = 86_400  # how often a feed with a trusted hub is polled
     push_only_poll_sec: AtLeastOne = 604_800  # how often a feed with push_only is polled
     hint_gap_sec: float = 60.0  # a thin ping brings no poll forward sooner after the last one
+    hub: bool = False  # be the hub of our own metafeeds, at /hub of the REST server
 
 
 class RetentionConfig(Value):

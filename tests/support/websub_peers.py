@@ -132,3 +132,30 @@ def _serving(app: flask.Flask) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+class RawSubscriber(NamedTuple):
+    """A callback that echoes every challenge and keeps what it is sent."""
+
+    url: str
+    got: list[tuple[dict[str, str], bytes]]  # headers and bodies
+    challenges: list[dict[str, str]]
+
+
+@contextmanager
+def raw_subscriber(*, status: int = 204, echo: bool = True) -> Iterator[RawSubscriber]:
+    """A callback that answers deliveries with `status`."""
+    app = flask.Flask("raw")
+    got: list[tuple[dict[str, str], bytes]] = []
+    challenges: list[dict[str, str]] = []
+
+    @app.route("/cb", methods=["GET", "POST"])
+    def callback() -> Any:
+        if flask.request.method == "POST":
+            got.append((dict(flask.request.headers), flask.request.get_data()))
+            return "", status
+        challenges.append(dict(flask.request.args))
+        return flask.request.args["hub.challenge"] if echo else ("no", 404)
+
+    with _serving(app) as base:
+        yield RawSubscriber(f"{base}/cb?own=1", got, challenges)

@@ -32,6 +32,7 @@ from feedmill.engine.ports.events import Bus, Sink
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.metafeed_pages import render_topic
 from feedmill.errors import BlobError, MissingExtraError, StoreError
 from feedmill.model.event import Event
 from feedmill.observe import log
@@ -86,6 +87,7 @@ async def open_services(
             store=store,
             config=config,
             screen=judge,
+            render_topic=render_topic,
             traces=open_traces(config, stack),
             extractor=extractor,
         )

@@ -8,6 +8,7 @@ from feedmill.model.base import Value
 from feedmill.model.event import Event, EventType
 
 EventFormat = Literal["plain", "cloudevents"]
+DeliveryFormat = Literal[EventFormat, "websub"]  # websub: the content of a topic of our hub
 WebhookState = Literal["active", "paused"]
 PauseReason = Literal[
     "by-hand",  # an administrator paused it
@@ -36,7 +37,7 @@ class Webhook(Value):
     types: tuple[EventType, ...] = ()  # empty: all
     feed_id: str | None = None
     tag: str | None = None
-    format: EventFormat = "plain"
+    format: DeliveryFormat = "plain"
     state: WebhookState = "active"
     paused_reason: PauseReason | None = None
     cursor: int = 0  # the number of the last event that is settled
@@ -45,6 +46,16 @@ class Webhook(Value):
     last_delivery_at: datetime | None = None
     last_result: str | None = None  # "delivered", "gone" or the reason of the failure
     last_status: int | None = None
+    topic: str | None = None  # of a subscriber of our hub
+    expires_at: datetime | None = None  # the end of its lease
+
+
+class TopicContent(Value):
+    """What the subscribers of a topic are sent."""
+
+    body: bytes
+    content_type: str
+    links: str  # the Link header
 
 
 class DeadLetter(Value):

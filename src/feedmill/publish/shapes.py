@@ -19,7 +19,13 @@ from feedmill.model.full_text import FullText
 from feedmill.model.job import JobState
 from feedmill.model.push import PushState
 from feedmill.model.schedule import DecisionReason, Health, HintSource, StepCode
-from feedmill.model.webhook import DeadLetter, EventFormat, PauseReason, WebhookState
+from feedmill.model.webhook import (
+    DeadLetter,
+    DeliveryFormat,
+    EventFormat,
+    PauseReason,
+    WebhookState,
+)
 from feedmill.publish.move_shapes import CandidateShape
 
 EntryShape = StoredEntry
@@ -285,7 +291,9 @@ class WebhookShape(Value):
     types: tuple[EventType, ...]
     feed_id: str | None
     tag: str | None
-    format: EventFormat
+    format: DeliveryFormat
+    topic: str | None  # of a subscriber of our hub
+    expires_at: datetime | None
     state: WebhookState
     paused_reason: PauseReason | None
     attempts: int

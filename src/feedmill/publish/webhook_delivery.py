@@ -10,7 +10,7 @@ import msgspec
 from feedmill.model.base import Value
 from feedmill.model.event import Event
 from feedmill.model.fetch import FailureReason, Headers, RawResponse, RefusalReason
-from feedmill.model.webhook import EventFormat, Webhook
+from feedmill.model.webhook import EventFormat, TopicContent, Webhook
 from feedmill.publish.cloudevents import TRACEPARENT, cloudevent
 from feedmill.publish.signing import SIGNATURE, sign
 
@@ -30,6 +30,7 @@ class Batch(Value):
     events: tuple[Event, ...]
     body: bytes
     upto: int
+    content: TopicContent | None = None  # of a topic of our hub, instead of events
 
 
 class Delivered(Value):
@@ -118,7 +119,7 @@ def delivery_headers(
     return (
         ("User-Agent", user_agent),
         ("Accept", "*/*"),
-        ("Content-Type", _TYPES[webhook.format]),
+        ("Content-Type", _TYPES.get(webhook.format, "application/json")),
         (WEBHOOK, webhook.id),
         (DELIVERY, delivery_id(webhook.id, batch.events)),
         (SIGNATURE, sign(batch.body, valid, now)),

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from feedmill.canonicalise.urls import http_url
 from feedmill.model.base import Value
 from feedmill.push.forms import encode_form
+from feedmill.push.signatures import SIGNATURE, sign_delivery
 
 MIN_LEASE_SEC: Final = 300
 MAX_LEASE_SEC: Final = 1_209_600  # 14 days
@@ -72,6 +73,14 @@ def verification_url(request: HubRequest, challenge: str) -> str:
 def is_verified(status: int | None, body: bytes, challenge: str) -> bool:
     """True when the subscriber echoes the challenge."""
     return status is not None and 200 <= status < 300 and body.strip() == challenge.encode()
+
+
+def delivery_headers(
+    content_type: str, links: str, body: bytes, secret: str | None
+) -> tuple[tuple[str, str], ...]:
+    """The fields of a delivery: the topic's own type and links; signed only when a secret was given."""
+    own = (("Content-Type", content_type), ("Link", links))
+    return own if secret is None else (*own, (SIGNATURE, sign_delivery(body, secret)))
 
 
 def _lease_sec(given: str | None, default: int) -> int | None:

@@ -8,6 +8,7 @@ from feedmill.push.hub import (
     MIN_LEASE_SEC,
     BadHubRequest,
     HubRequest,
+    delivery_headers,
     is_verified,
     read_hub_request,
     verification_url,
@@ -79,3 +80,11 @@ def test_only_the_challenge_verifies() -> None:
     assert not is_verified(200, b"d", "c")
     assert not is_verified(404, b"c", "c")
     assert not is_verified(None, b"", "c")
+
+
+def test_delivery_has_type_and_links_of_its_topic_and_a_signature_for_a_secret() -> None:
+    plain = delivery_headers("text/xml", "<x>; rel=self", b"x", None)
+    signed = delivery_headers("text/xml", "<x>; rel=self", b"x", "s")
+
+    assert plain == (("Content-Type", "text/xml"), ("Link", "<x>; rel=self"))
+    assert dict(signed)["X-Hub-Signature"].startswith("sha256=")

@@ -13,7 +13,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.deliver.webhook_request import DeliveryAttempt, send_batch, settlement_of
+from feedmill.engine.deliver.webhook_request import (
+    DeliveryAttempt,
+    batch_of,
+    send_batch,
+    settlement_of,
+)
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff
 from feedmill.engine.run.services import Services
@@ -196,6 +201,9 @@ class _WebhookWorker:
         webhook = await self._services.store.webhook(self.webhook_id)
         if webhook is None or webhook.state != "active":
             return None
+        if webhook.expires_at is not None and webhook.expires_at <= self._services.clock.now():
+            await self._services.store.remove_webhook(webhook.id)  # its lease was not renewed
+            return None
         if webhook.next_attempt_at is not None:
             wait_sec = (webhook.next_attempt_at - self._services.clock.now()) / _SECOND
             if wait_sec > 0:
@@ -207,8 +215,21 @@ class _WebhookWorker:
         if not wanted:
             await self._skip(webhook, read[-1].seq)
             return 0.0
+        batch = await self._batch(webhook, read, wanted)
+        if batch is None:
+            await self._skip(webhook, read[-1].seq)
+            return 0.0
+        return await self._settle(webhook, batch, await send_batch(webhook, batch, self._services))
+
+    async def _batch(
+        self, webhook: Webhook, read: tuple[Event, ...], wanted: list[Event]
+    ) -> Batch | None:
+        """The next events; for a subscriber of our hub its topic, once for all that happened."""
+        if webhook.format == "websub":
+            batch = await batch_of(webhook, wanted, self._services)
+            return None if batch is None else replace(batch, upto=read[-1].seq)
         config = self._services.config
-        batch = next_batch(
+        return next_batch(
             read,
             wanted,
             webhook.format,
@@ -216,7 +237,6 @@ class _WebhookWorker:
             max_events=config.webhook.batch_events,
             max_bytes=config.webhook.batch_bytes,
         )
-        return await self._settle(webhook, batch, await send_batch(webhook, batch, self._services))
 
     async def _wanted(self, webhook: Webhook, read: tuple[Event, ...]) -> list[Event]:
         tags: dict[str, tuple[str, ...]] = {}

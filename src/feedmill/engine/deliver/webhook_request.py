@@ -1,6 +1,7 @@
 """Sends one batch to one webhook, and decides what the answer changes: cursor, retry, dead letter."""
 # Tested in tests/integration/engine/deliver/
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final, NamedTuple
 
@@ -20,8 +21,10 @@ from feedmill.publish.webhook_delivery import (
     backoff_sec,
     delivery_headers,
     delivery_id,
+    exact_batch,
     judge_delivery,
 )
+from feedmill.push import hub
 
 _ANSWER_BYTES: Final = 65_536  # of an answer; more is not read
 _SECOND: Final = timedelta(seconds=1)
@@ -73,6 +76,13 @@ async def _send(
         now=now,
         traceparent=traceparent,
     )
+    if batch.content is not None:
+        agent = agent if is_sendable(agent) else "feedmill"
+        secret = webhook.secrets[0].value if webhook.secrets else None
+        topic = hub.delivery_headers(
+            batch.content.content_type, batch.content.links, batch.body, secret
+        )
+        headers = (("User-Agent", agent), ("Accept", "*/*"), *topic)
     post = Post(url=webhook.url, headers=headers, body=batch.body, limits=_limits(services))
     response = await services.fetcher.post(post)
     verdict = judge_delivery(response)
@@ -92,6 +102,22 @@ async def _send(
 
 def _parent_of(event: Event) -> Parent | None:
     return read_traceparent(event.data.get(TRACEPARENT))
+
+
+async def batch_of(webhook: Webhook, events: Sequence[Event], services: Services) -> Batch | None:
+    """Exactly these events; for a subscriber of our hub the present content of its topic.
+
+    None when the topic is none any more, or this process does not render topics.
+    """
+    if webhook.format != "websub":
+        return exact_batch(events, webhook.format, source=services.config.store.event_source)
+    if services.render_topic is None or webhook.topic is None:
+        return None
+    content = await services.render_topic(webhook.topic, services)
+    if content is None:
+        return None
+    upto = events[-1].seq if events else 0
+    return Batch(events=tuple(events), body=content.body, upto=upto, content=content)
 
 
 def settlement_of(

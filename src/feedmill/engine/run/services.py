@@ -11,11 +11,15 @@ from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.ports.full_texts import Extractor
 from feedmill.engine.ports.store import Store
 from feedmill.model.screening import LiveScreenMethod, Screening, ScreenText, TopicSet
+from feedmill.model.webhook import TopicContent
 from feedmill.observe.traces import Traces
 
 ScreenFunction = Callable[
     [Sequence[ScreenText], TopicSet, LiveScreenMethod], Awaitable[Sequence[Screening]]
 ]
+
+
+RenderTopic = Callable[[str, "Services"], Awaitable[TopicContent | None]]
 
 
 class Services(NamedTuple):
@@ -29,3 +33,4 @@ class Services(NamedTuple):
     screen: ScreenFunction | None = None  # for live screens; loaded at its first use
     traces: Traces | None = None  # None: off
     extractor: Extractor | None = None  # of full texts; its processes start at the first page
+    render_topic: RenderTopic | None = None  # for subscribers of our hub

@@ -12,7 +12,7 @@ from typing import Final, get_args
 from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import join_url, split_url
-from feedmill.engine.deliver.webhook_request import send_batch
+from feedmill.engine.deliver.webhook_request import batch_of, send_batch
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import WebhookStore
 from feedmill.engine.run.services import Services
@@ -20,10 +20,10 @@ from feedmill.engine.subscribe.add_feed import refusal
 from feedmill.errors import AddressError, NotFoundError, UsageError
 from feedmill.fetch.guard import check_url, printable_url
 from feedmill.model.base import Value
-from feedmill.model.event import EventType
+from feedmill.model.event import Event, EventType
 from feedmill.model.fetch import Refused
 from feedmill.model.webhook import DeadLetter, Delivery, EventFormat, Webhook, WebhookSecret
-from feedmill.publish.webhook_delivery import Undelivered, exact_batch
+from feedmill.publish.webhook_delivery import Batch, Undelivered
 
 WEBHOOK_SECRET_PREFIX: Final = "fmwh_"  # noqa: S105  # what a secret begins with
 
@@ -139,8 +139,16 @@ async def rotate_webhook_secret(
 async def send_test_delivery(webhook_id: str, services: Services) -> Delivery:
     """Send an empty, signed batch; cursor and state stay as they are."""
     webhook = await load_webhook(webhook_id, services.store)
-    batch = exact_batch((), webhook.format, source=services.config.store.event_source)
+    batch = await _batch(webhook, (), services)
     return (await send_batch(webhook, batch, services)).delivery
+
+
+async def _batch(webhook: Webhook, events: Sequence[Event], services: Services) -> Batch:
+    batch = await batch_of(webhook, events, services)
+    if batch is None:
+        message = f"the topic of {webhook.id} is not served any more"
+        raise NotFoundError(message, "remove it: feedmill webhook remove")
+    return batch
 
 
 async def resend_dead_letters(webhook_id: str, services: Services) -> Resent:
@@ -149,8 +157,7 @@ async def resend_dead_letters(webhook_id: str, services: Services) -> Resent:
     sent = 0
     while letters := (await _letters(webhook_id, services.store)):
         for letter in letters:
-            source = services.config.store.event_source
-            batch = exact_batch(letter.events, webhook.format, source=source)
+            batch = await _batch(webhook, letter.events, services)
             done = await send_batch(webhook, batch, services)
             if isinstance(done.verdict, Undelivered):
                 left = await _count_letters(webhook_id, services.store)

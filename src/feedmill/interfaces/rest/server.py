@@ -28,6 +28,7 @@ from feedmill.interfaces.rest.routes.entries import entry_routes
 from feedmill.interfaces.rest.routes.events import event_routes
 from feedmill.interfaces.rest.routes.feeds import feed_routes
 from feedmill.interfaces.rest.routes.hosts import host_routes
+from feedmill.interfaces.rest.routes.hub import hub_routes
 from feedmill.interfaces.rest.routes.import_export import list_routes
 from feedmill.interfaces.rest.routes.jobs import job_routes
 from feedmill.interfaces.rest.routes.metafeeds import metafeed_routes
@@ -153,6 +154,7 @@ def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: 
             host_routes,
             job_routes,
             push_routes,
+            hub_routes,
             metafeed_routes,
             care_routes,
         ],

@@ -44,6 +44,8 @@ _WEBHOOK: Final = RowCodec(
     last_delivery_at=INSTANT,
     last_result=PLAIN,
     last_status=PLAIN,
+    topic=PLAIN,
+    expires_at=INSTANT,
     cursor=PLAIN,
 )
 _LETTER: Final = RowCodec(
@@ -63,9 +65,9 @@ _SELECT: Final = (
 )
 _OWNERS: Final = (
     "secrets", "types", "feed_id", "tag", "format", "state", "paused_reason", "attempts",
-    "next_attempt_at",
+    "next_attempt_at", "expires_at",
 )  # fmt: skip
-_NEW: Final = ("id", "url", "created_at", *_OWNERS)
+_NEW: Final = ("id", "url", "created_at", "topic", *_OWNERS)
 _CHANGE: Final = (
     f"UPDATE webhooks SET {', '.join(f'{name} = ${at}' for at, name in enumerate(_OWNERS, start=1))}"
     f" WHERE id = ${len(_OWNERS) + 1}"

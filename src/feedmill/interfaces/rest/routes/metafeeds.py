@@ -5,23 +5,18 @@ Every page links to itself, to the next and previous page and to the hub, in the
 it may also come as the password of Basic, never in the URL.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Annotated, Final, NamedTuple
-from urllib.parse import quote, urlencode
+from typing import Annotated, Final
+from urllib.parse import quote
 
 from litestar import Response, Router, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import PathParameter, QueryParameter
 
-from feedmill.engine.service.collections import (
-    Collection,
-    CollectionPage,
-    collection_key,
-    collection_page,
-)
+from feedmill.engine.service.collections import Collection
+from feedmill.engine.service.metafeed_pages import MetaFeedRequest, metafeed_page
 from feedmill.engine.service.queries import require_feed
 from feedmill.errors import AccessError
 from feedmill.interfaces.rest.openapi import describe
@@ -37,7 +32,7 @@ from feedmill.interfaces.rest.parameters import (
 from feedmill.interfaces.rest.problems import RequestError, on_error
 from feedmill.interfaces.rest.responses import bytes_response
 from feedmill.interfaces.server_state import AnyRequest, services_of
-from feedmill.publish.metafeeds import FORMATS, MetaFeed, MetaFeedFormat
+from feedmill.publish.metafeeds import FORMATS, MetaFeedFormat
 from feedmill.publish.metafeeds.items import public_http_url
 
 RouteHandler = Callable[..., Awaitable[Response[bytes]]]
@@ -62,17 +57,6 @@ FullTextContent = Annotated[
 ]
 MetaFeedTag = Annotated[str, PathParameter(description="Tag of the feeds.", max_length=100)]
 MetaFeedFeedId = Annotated[str, PathParameter(description="The id of a feed.")]
-
-
-class MetaFeedRequest(NamedTuple):
-    """A page of a collection: format, filter, path and cursor."""
-
-    kind: MetaFeedFormat
-    query: Collection
-    path: str
-    parameters: tuple[tuple[str, str], ...]
-    cursor: str | None
-    limit: int
 
 
 class ChangeTimes:
@@ -109,63 +93,22 @@ async def serve_metafeed(request: AnyRequest, wanted: MetaFeedRequest) -> Respon
     """The page, or 304 when the reader's copy is current."""
     services = services_of(request)
     config = services.config.metafeed
-    found = await collection_page(wanted.query, services, wanted.cursor, wanted.limit)
     base = public_http_url(config.base_url or str(request.base_url))
     if base is None:  # a Host that no address can have
         raise RequestError(code="bad-host")
-    feed = _described(found, wanted, base.rstrip("/"), config.hub_url)
-    form = FORMATS[wanted.kind]
-    body = await asyncio.to_thread(form.write, feed, found.entries, found.sources)
+    page = await metafeed_page(wanted, base.rstrip("/"), services)
+    body = page.body
     tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
     change_times = request.app.state.setdefault(_CHANGE_TIMES, ChangeTimes())
-    modified = change_times.since(feed.self_url, tag, services.clock.now().astimezone(UTC))
+    modified = change_times.since(page.feed.self_url, tag, services.clock.now().astimezone(UTC))
     headers = {
-        "Link": _links(feed, form.media_type),
+        "Link": page.links,
         "Cache-Control": f"private, max-age={config.max_age_sec}",
         "Vary": "Authorization",
     }
     return bytes_response(
-        request, body, form.content_type, headers=headers, modified=modified, etag=tag
+        request, body, page.content_type, headers=headers, modified=modified, etag=tag
     )
-
-
-def _described(
-    found: CollectionPage, wanted: MetaFeedRequest, base: str, hub: str | None
-) -> MetaFeed:
-    def address(cursor: str | None) -> str:
-        pairs = [*wanted.parameters, *([("cursor", cursor)] if cursor else [])]
-        return f"{base}{wanted.path}{'?' if pairs else ''}{urlencode(pairs)}"
-
-    return MetaFeed(
-        key=collection_key(wanted.query),
-        title=found.title,
-        updated=found.updated,
-        self_url=address(wanted.cursor),
-        home_url=_home(found) or f"{base}/",
-        first_url=address(None),
-        next_url=address(found.next) if found.next else None,
-        previous_url=address(found.previous) if found.previous else None,
-        hub_url=hub,
-        language=found.language,
-    )
-
-
-def _home(found: CollectionPage) -> str | None:
-    """The site of the entries, when all come from one feed."""
-    sites = {source.site_url for source in found.sources.values()}
-    return public_http_url(sites.pop()) if len(sites) == 1 else None
-
-
-def _links(feed: MetaFeed, media_type: str) -> str:
-    """The Link header (RFC 8288); URLs are encoded, so they cannot end a value."""
-    own = (
-        ("self", feed.self_url),
-        ("first", feed.first_url),
-        ("next", feed.next_url),
-        ("prev", feed.previous_url),
-    )
-    links = [f'<{url}>; rel="{rel}"; type="{media_type}"' for rel, url in own if url]
-    return ", ".join([*links, *([f'<{feed.hub_url}>; rel="hub"'] if feed.hub_url else [])])
 
 
 def _clamped(limit: int | None, usual: int) -> int:
