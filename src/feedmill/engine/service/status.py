@@ -4,9 +4,11 @@
 from datetime import timedelta
 from typing import Final
 
+from feedmill.engine.maintain.raw_owner import check_raw_owner, describe_owner
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.figure_shapes import failure_shape, figures_shape, host_rest
 from feedmill.engine.service.service_levels import service_levels
+from feedmill.errors import BlobError
 from feedmill.fetch.figures import sum_totals
 from feedmill.model.figures import FeedCounts
 from feedmill.publish.figure_shapes import FailureShape, HostRest, LevelShape, StatusShape
@@ -37,8 +39,20 @@ async def status(services: Services) -> StatusShape:
         resting_hosts=resting,
         sizes=await store.store_sizes(),
         levels=levels,
-        advice=_advice(feeds, recent.figures.polls, failures, resting, levels),
+        advice=(
+            await _raw_advice(services)
+            + _advice(feeds, recent.figures.polls, failures, resting, levels)
+        ),
     )
+
+
+async def _raw_advice(services: Services) -> tuple[str, ...]:
+    """How to mend a raw store that another store indexes (D36)."""
+    try:
+        owner = await check_raw_owner(services.store, services.blobs)
+    except BlobError as problem:
+        return (f"The raw store cannot be read: {problem}",)
+    return () if owner.is_ours else (describe_owner(owner),)
 
 
 def _advice(

@@ -26,6 +26,7 @@ from feedmill.engine.maintain.raw_owner import check_raw_owner
 from feedmill.engine.maintain.retention import purge, verify_integrity
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.status import status
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.errors import ConflictError
 from feedmill.model.fetch import RawDocument
@@ -113,6 +114,7 @@ def test_fresh_postgresql_over_an_existing_home_sweeps_nothing_and_says_so(
     assert any("another store" in one for one in within(fresh, problems))
     checks = {one["name"]: one for one in asyncio.run(run_doctor(fresh))}
     assert not checks["raw index"]["ok"]
+    assert "another store" in within(fresh, status).advice[0]
 
 
 def test_fresh_index_that_has_polled_sweeps_nothing_of_the_old_one(
