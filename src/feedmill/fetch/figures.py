@@ -6,6 +6,7 @@ bucket n holds latencies above 2 ** ((n - 1) / 4) up to 2 ** (n / 4) millisecond
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
+from itertools import accumulate
 from math import ceil, log2
 from typing import Any, Final, TypeVar
 
@@ -119,15 +120,11 @@ def bucket_limit_ms(bucket: int) -> float:
 def quantile_ms(histogram: Mapping[int, int], share: float) -> float | None:
     """The latency that the share of polls kept, at most 19 % too high; None without polls."""
     wanted = share * sum(histogram.values())
-    if not wanted:
-        return None
-    counted = 0
-    last = 0
-    for last in sorted(histogram):
-        counted += histogram[last]
-        if counted >= wanted:
-            break
-    return round(bucket_limit_ms(last), 1)
+    buckets = sorted(histogram)
+    counted = accumulate(histogram[bucket] for bucket in buckets)
+    reached = (bucket for bucket, count in zip(buckets, counted, strict=True) if count >= wanted)
+    first = next(reached, None)
+    return None if first is None else round(bucket_limit_ms(first), 1)
 
 
 class TotalsCounter:

@@ -68,10 +68,10 @@ def _advice(
         return ("Subscribe to a feed: feedmill add URL",)
     late = max(feeds.late - feeds.held, 0)  # what waits for its host is not ours to hurry
     if late and not recent_polls:
-        said.append(f"Nothing polls: {late} feeds are late. Start a scheduler: feedmill run")
+        said.append(f"Nothing polls: {_feeds(late)} late. Start a scheduler: feedmill run")
     elif late > 0.05 * feeds.feeds:
         said.append(
-            f"{late} feeds are late and their hosts do not ask for patience: polling does not keep"
+            f"{_feeds(late)} late and their hosts do not ask for patience: polling does not keep"
             " up. See feedmill top --by lag, then add workers or raise [run] concurrency"
         )
     ours = [one for one in failures if one.fault == "ours"]
@@ -82,15 +82,19 @@ def _advice(
             " a limit of ours: feedmill top --by ours"
         )
     said += [
-        f"{one.host} rests until {one.until:%H:%M} UTC ({one.reason}): its {one.feeds} feeds wait"
+        f"{one.host} rests until {one.until:%H:%M} UTC ({one.reason}), with {one.feeds} of the feeds"
         for one in resting[:3]
     ]
     if feeds.gone:
         said.append(
-            f"{feeds.gone} feeds are gone, say their publishers: look for new addresses or remove them"
+            f"{_feeds(feeds.gone)} gone, say the publishers: look for new addresses or remove them"
         )
     if feeds.suspect:
-        said.append(f"{feeds.suspect} feeds fail for long: feedmill top --by errors")
+        said.append(f"{_feeds(feeds.suspect)} failing for long: feedmill top --by errors")
     missed = [one for one in levels if not one.met]
     said += [f"A service level is missed: {one.words}" for one in missed]
     return tuple(said) or ("Nothing needs attention",)
+
+
+def _feeds(count: int) -> str:
+    return "1 feed is" if count == 1 else f"{count:,} feeds are"
