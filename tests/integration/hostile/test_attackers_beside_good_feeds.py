@@ -16,6 +16,7 @@ from feedmill_demo.server.server import Publisher
 from feedmill_demo.server.site import Site
 
 FIRST_INTERVAL_SEC, LAST_INTERVAL_SEC = 2, 4
+LEASE_SEC = 60
 MAX_MEGABYTES = 512
 SETTINGS = {
     "FEEDMILL_EGRESS_ALLOW_CIDRS": "127.0.1.0/24",  # the canary at 127.0.0.1 is out of reach
@@ -28,7 +29,7 @@ SETTINGS = {
     "FETCH_TIMEOUT_MS": "5000",
     "FEEDMILL_FETCH_CONNECT_TIMEOUT_MS": "4000",
     "FEEDMILL_FETCH_READ_TIMEOUT_MS": "4000",
-    "FEEDMILL_RUN_LEASE_SEC": "60",
+    "FEEDMILL_RUN_LEASE_SEC": str(LEASE_SEC),
     "FEEDMILL_RUN_CONCURRENCY": "32",
     "FEEDMILL_RUN_IDLE_SEC": "0.1",
     "FEEDMILL_LOG": "error",
@@ -148,12 +149,13 @@ def check_good_feeds(ledger: Ledger, press: Press) -> None:
 
 
 def check_attacks(ledger: Ledger, attacks: dict[str, str]) -> None:
-    """Each ended with its reason whenever it was met."""
+    """Each ended with its reason whenever it was met, and no fetch outlasted the lease."""
     outcomes = outcomes_by_url(ledger)
     for name, reason in REASONS.items():
         assert set(outcomes[attacks[name]]) <= {reason, "timeout"}, name
     for name in ("endless-chunks", "endless-body"):
         assert set(outcomes[attacks[name]]) <= {"too-large", "timeout"}, name
+    assert ledger.number("SELECT max(elapsed_ms) FROM fetches") < LEASE_SEC * 1000
 
 
 FETCHES = (
