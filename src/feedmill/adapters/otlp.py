@@ -45,20 +45,20 @@ class OtlpExporter:
 
     def export(self, trace: Trace) -> None:
         """Put the spans of a trace into the queue."""
-        ids = [trace.root_id + number for number in range(len(trace.spans))]
-        for number, span in enumerate(trace.spans):
+        spans = trace.spans()
+        for number, span in enumerate(spans):
             above = (
                 _context(trace.remote_parent, remote=True)
                 if span.parent < 0
-                else _context(Parent(trace.trace_id, ids[span.parent]))
+                else _context(Parent(trace.trace_id, trace.root_id + span.parent))
             )
             self._processor.on_end(
                 ReadableSpan(
                     name=span.name,
-                    context=_context(Parent(trace.trace_id, ids[number])),
+                    context=_context(Parent(trace.trace_id, trace.root_id + number)),
                     parent=above,
                     resource=self._resource,
-                    attributes=span.facts(),
+                    attributes=span.facts,
                     links=_links(trace) if span.parent < 0 else (),
                     kind=SpanKind.CLIENT if span.is_request else SpanKind.INTERNAL,
                     status=_status(span),

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, Token
 from os import urandom
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 Fact = str | int | float | bool
 Facts = Mapping[str, Fact | None]
@@ -33,45 +33,46 @@ class Parent(NamedTuple):
     span_id: int
 
 
-class Span:
-    """One step of a trace; used as a context manager, or added when it is over.
+class Span(NamedTuple):
+    """One step of a finished trace, as an exporter sees it."""
 
-    Most spans are never exported, so they cost little: facts that take work are a function that is called
-    at the export (`describe`).
-    """
+    name: str
+    parent: int  # its place in the trace's list; -1: none
+    start_ns: int  # of the monotonic clock
+    end_ns: int
+    facts: dict[str, Fact]  # under the names of OpenTelemetry
+    error: str | None
+    is_request: bool  # to another program
 
-    error: str | None = None
-    is_request = False  # to another program
-    _facts: tuple[Facts, ...] = ()
-    _later: tuple[tuple[Callable[..., Facts], tuple[object, ...]], ...] = ()
 
-    def __init__(self, trace: "Trace | None", name: str, parent: int, start_ns: int) -> None:
-        self.trace = trace
-        self.name = name
-        self.parent = parent  # its place in the trace's list; -1: none
-        self.start_ns = start_ns  # of the monotonic clock
-        self.end_ns = start_ns
+class OpenSpan:
+    """The step of the current trace that is open; this one does nothing, for when there is no trace."""
 
-    def set(self, **facts: Fact | None) -> None:
-        """Add facts; two underscores become a dot, as OpenTelemetry names attributes. None says nothing."""
-        self._facts += (facts,)
-
-    def describe(self, facts: Callable[..., Facts], *of: object) -> None:
-        """Add the facts that the function gives, if the trace is exported at all."""
-        self._later += ((facts, of),)
-
-    def facts(self) -> dict[str, Fact]:
-        """Everything that was said about it, under the names of OpenTelemetry."""
-        said = (*self._facts, *(function(*of) for function, of in self._later))
-        return {
-            name.replace("__", "."): value
-            for facts in said
-            for name, value in facts.items()
-            if value is not None
-        }
+    trace: "Trace | None" = None
 
     def __enter__(self) -> Self:
         return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        _: TracebackType | None,
+    ) -> None:
+        """End the step; an exception marks it and the trace as failed."""
+
+    def describe(self, facts: Callable[..., Facts], *of: object) -> None:
+        """Add the facts that the function gives, if the trace is exported at all."""
+
+    def requested(self, error: str | None) -> None:
+        """The step was a request to another program, and how it failed if it did."""
+
+
+class _TracedSpan(OpenSpan):
+    """The same for a trace: one object serves all its spans, because they are nested."""
+
+    def __init__(self, trace: "Trace") -> None:
+        self.trace = trace
 
     def __exit__(
         self,
@@ -81,42 +82,37 @@ class Span:
     ) -> None:
         trace = self.trace
         if trace is not None:
-            self.end_ns = time.perf_counter_ns()
-            trace.parent = self.parent
+            at = trace.place
+            trace.ends[at] = time.perf_counter_ns()
+            trace.place = trace.parents[at]
             if kind is not None:
-                self.error = trace.error = kind.__name__
-
-
-class _NoSpan(Span):
-    """What `span` returns when there is no trace."""
-
-    def set(self, **facts: Fact | None) -> None:
-        """Do nothing."""
+                trace.errors[at] = trace.error = kind.__name__
 
     def describe(self, facts: Callable[..., Facts], *of: object) -> None:
-        """Do nothing."""
+        if self.trace is not None:
+            self.trace.notes += (self.trace.place, facts, of)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        _: TracebackType | None,
-    ) -> None:
-        """Do nothing."""
+    def requested(self, error: str | None) -> None:
+        if self.trace is not None:
+            self.trace.requests.append(self.trace.place)
+            if error is not None:
+                self.trace.errors[self.trace.place] = error
 
 
-_NO_SPAN: Final = _NoSpan(None, "", -1, 0)
+_NO_SPAN: Final = OpenSpan()
 
 
 class Trace:
-    """The spans of one poll while it runs; a context manager that makes it the current trace."""
+    """The spans of one poll while it runs; a context manager that makes it the current trace.
+
+    Most traces are never exported. So a span is a few numbers in lists and no object of its own: many small objects
+    that live as long as a poll would keep the collector of garbage busy, which cost more than the spans themselves.
+    """
 
     __slots__ = (
-        "_deferred", "_export", "_token", "error", "links", "origin_ns", "parent", "remote_parent", "root_id",
-        "sampled", "spans", "trace_id",
+        "_export", "_later", "_open", "_token", "ends", "error", "errors", "links", "names", "notes",
+        "origin_ns", "parents", "place", "remote_parent", "requests", "root_id", "sampled", "starts",
+        "trace_id",
     )  # fmt: skip
 
     def __init__(
@@ -128,18 +124,18 @@ class Trace:
         self.sampled = sampled
         self.error: str | None = None
         self.origin_ns = time.time_ns() - now
-        self.spans = [Span(self, name, -1, now if began_ns is None else began_ns)]
-        self.parent = 0  # where the next span belongs
+        self.names, self.parents, self.ends = [name], [-1], [now]
+        self.starts = [now if began_ns is None else began_ns]
+        self.place = 0  # of the span that is open
+        self.notes: list[Any] = []  # place, function, arguments, and so on
+        self.errors: dict[int, str] = {}
+        self.requests: list[int] = []
         self.remote_parent: Parent | None = None
         self.links: tuple[Parent, ...] = ()
-        self._deferred: list[tuple[Callable[..., None], int, tuple[object, ...]]] = []
+        self._later: list[Any] = []  # place, function, arguments, and so on
+        self._open = _TracedSpan(self)
         self._export = export
         self._token: Token[Trace | None] | None = None
-
-    @property
-    def root(self) -> Span:
-        """The span that holds all others."""
-        return self.spans[0]
 
     @property
     def is_kept(self) -> bool:
@@ -156,27 +152,51 @@ class Trace:
         """The W3C trace context of the root span."""
         return traceparent_of(Parent(self.trace_id, self.root_id))
 
-    def open(self, name: str) -> Span:
+    def open(self, name: str) -> OpenSpan:
         """Begin a span inside the one that is open."""
-        span = Span(self, name, self.parent, time.perf_counter_ns())
-        self.parent = len(self.spans)
-        self.spans.append(span)
-        return span
+        parent, self.place = self.place, len(self.names)
+        now = time.perf_counter_ns()
+        self.names.append(name)
+        self.parents.append(parent)
+        self.starts.append(now)
+        self.ends.append(now)
+        return self._open
 
-    def add(self, name: str, start_ns: int, end_ns: int) -> Span:
-        """Add a span that is over, inside the one that is open."""
-        span = Span(self, name, self.parent, start_ns)
-        span.end_ns = end_ns
-        self.spans.append(span)
-        return span
+    def add(self, name: str, start_ns: int, end_ns: int, **facts: Fact | None) -> None:
+        """Add a span that is over, inside the one that is open; two underscores become a dot."""
+        self.notes += (len(self.names), _given, (facts,))
+        self.names.append(name)
+        self.parents.append(self.place)
+        self.starts.append(start_ns)
+        self.ends.append(end_ns)
 
     def add_later(self, add: Callable[..., None], *of: object) -> None:
         """Let `add(trace, *of)` add spans that are over, inside the one that is open, if it is exported at all."""
-        self._deferred.append((add, self.parent, of))
+        self._later += (self.place, add, of)
+
+    def describe(self, facts: Callable[..., Facts], *of: object) -> None:
+        """Add facts to the root span, if the trace is exported at all."""
+        self.notes += (0, facts, of)
+
+    def requested(self) -> None:
+        """The root span is a request to another program."""
+        self.requests.append(0)
 
     def fail(self, reason: str) -> None:
         """Mark the trace as failed: it is exported whatever the ratio says."""
-        self.error = self.root.error = reason
+        self.error = self.errors[0] = reason
+
+    def spans(self) -> list[Span]:
+        """All spans, each behind the one that holds it."""
+        facts: list[dict[str, Fact]] = [{} for _ in self.names]
+        for place, function, of in zip(*[iter(self.notes)] * 3, strict=True):
+            found = function(*of).items()
+            facts[place] |= {name: value for name, value in found if value is not None}
+        columns = zip(self.names, self.parents, self.starts, self.ends, facts, strict=True)
+        return [
+            Span(*column, self.errors.get(at), at in self.requests)
+            for at, column in enumerate(columns)
+        ]
 
     def __enter__(self) -> Self:
         self._token = _current.set(self)
@@ -190,16 +210,18 @@ class Trace:
     ) -> None:
         if self._token is not None:
             _current.reset(self._token)
-        self.root.end_ns = time.perf_counter_ns()
+        self.ends[0] = time.perf_counter_ns()
+        self._open.trace = None  # no cycle, nothing for the collector
         if kind is not None:
             self.fail(kind.__name__)
         if self.is_kept:
-            for add, parent, of in self._deferred:
-                self.parent = parent
+            for self.place, add, of in zip(*[iter(self._later)] * 3, strict=True):  # noqa: B020
                 add(self, *of)
             self._export(self)
-        for span in self.spans:  # without a cycle the collector of garbage has nothing to do
-            span.trace = None
+
+
+def _given(facts: Mapping[str, Fact | None]) -> Facts:
+    return {name.replace("__", "."): value for name, value in facts.items()}
 
 
 class Traces:
@@ -224,7 +246,7 @@ class Traces:
         return trace
 
 
-def span(name: str) -> Span:
+def span(name: str) -> OpenSpan:
     """Begin a span of the current trace; does nothing without one."""
     trace = _current.get()
     return _NO_SPAN if trace is None else trace.open(name)

@@ -12,7 +12,7 @@ from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.model.event import Event
 from feedmill.model.fetch import FetchLimits, Post
 from feedmill.model.webhook import DeadLetter, Delivery, Settlement, Webhook
-from feedmill.observe.traces import Parent, read_traceparent, traceparent_of
+from feedmill.observe.traces import Facts, Parent, read_traceparent, traceparent_of
 from feedmill.publish.cloudevents import TRACEPARENT
 from feedmill.publish.webhook_delivery import (
     Batch,
@@ -50,15 +50,9 @@ async def send_batch(webhook: Webhook, batch: Batch, services: Services) -> Deli
         first = next(iter(parents))
         return await _send(webhook, batch, services, traceparent_of(first))
     with services.traces.join("deliver", tuple(parents)) as trace:
-        trace.root.is_request = True
+        trace.requested()
         sent = await _send(webhook, batch, services, trace.traceparent)
-        trace.root.set(
-            feedmill__webhook_id=webhook.id,
-            server__address=sent.delivery.host,
-            feedmill__result=sent.delivery.result,
-            feedmill__events=sent.delivery.events,
-            http__response__status_code=sent.delivery.status,
-        )
+        trace.describe(_delivery_facts, sent.delivery)
         if isinstance(sent.verdict, Undelivered):
             trace.fail(sent.verdict.reason)
         return sent
@@ -98,6 +92,16 @@ async def _send(
         detail=verdict.detail if isinstance(verdict, Undelivered) else "",
     )
     return DeliveryAttempt(verdict, delivery, asked)
+
+
+def _delivery_facts(delivery: Delivery) -> Facts:
+    return {
+        "feedmill.webhook_id": delivery.webhook_id,
+        "server.address": delivery.host,
+        "feedmill.result": delivery.result,
+        "feedmill.events": delivery.events,
+        "http.response.status_code": delivery.status,
+    }
 
 
 def _parent_of(event: Event) -> Parent | None:

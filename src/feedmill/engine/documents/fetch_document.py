@@ -93,7 +93,7 @@ async def fetch_and_judge(
     with span("http") as sending:
         response = await fetcher.fetch(plan, verify_tls=own.verify_tls, proxy=own.proxy)
         if sending.trace is not None:
-            sending.is_request, sending.error = True, response.error
+            sending.requested(response.error)
             sending.describe(_request_facts, plan, response)
     elapsed_ms = int((clock.monotonic() - began) * 1000)
     now = clock.now()

@@ -71,7 +71,10 @@ def begin_poll(traces: Traces, feed: Feed, scheduled_at: datetime, waited_sec: f
 
 
 def _add_schedule(trace: Trace, feed: Feed, scheduled_at: datetime, now_ns: int) -> None:
-    trace.add("schedule", trace.root.start_ns, now_ns).set(
+    trace.add(
+        "schedule",
+        trace.starts[0],
+        now_ns,
         feedmill__reason=feed.reason,
         feedmill__interval_sec=feed.schedule.interval_sec,
         feedmill__scheduled_at=scheduled_at.isoformat(),
@@ -83,7 +86,7 @@ def with_trace(feed: Feed, fetch: FetchRecord, trace: Trace | None) -> FetchReco
     """The record with the id of its trace when that is exported; a poll that failed always is."""
     if trace is None:
         return fetch
-    trace.root.describe(_poll_facts, feed, fetch)
+    trace.describe(_poll_facts, feed, fetch)
     if fetch.outcome not in SUCCESSFUL_OUTCOMES:
         trace.fail(fetch.outcome)
     return replace(fetch, trace_id=trace.hex_id) if trace.is_kept else fetch

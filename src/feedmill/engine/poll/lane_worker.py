@@ -111,7 +111,7 @@ class LaneWorker:
             return await self._refresh(feed, scheduled_at)
         waited_sec = self.services.clock.monotonic() - self.claimed_at
         with begin_poll(self.services.traces, feed, scheduled_at, waited_sec) as trace:
-            trace.root.set(feedmill__lane=self.claim.lane.key, feedmill__forced=self.forced)
+            trace.describe(_lane_facts, self.claim.lane.key, self.forced)
             return await self._refresh(feed, scheduled_at)
 
     async def _refresh(self, feed: Feed, scheduled_at: datetime) -> bool:
@@ -239,6 +239,10 @@ class LaneWorker:
         return outcome.kind == "failed" and is_incident(
             self.pace, outcome.reason, self.services.config.host
         )
+
+
+def _lane_facts(lane: str, forced: bool) -> Facts:  # called by position only
+    return {"feedmill.lane": lane, "feedmill.forced": forced}
 
 
 def _commit_facts(committed: Committed) -> Facts:

@@ -254,6 +254,7 @@ _JSON: Final = (
     " 'comments_url', e.comments_url, 'article_hash', e.article_hash, 'revisions', e.revisions,"
     f" 'removed_at', {_moment('e.removed_at')},"
     " 'raw_refs', iif(e.fetch_id IS NULL, json_array(), json_array(json_object("
-    "'fetch_id', e.fetch_id, 'offset', e.slice_offset, 'length', e.slice_length, 'note', NULL)))"
+    "'fetch_id', e.fetch_id, 'offset', e.slice_offset, 'length', e.slice_length, 'note', NULL))),"
+    " 'backfill', json(iif(e.backfill, 'true', 'false'))"
     ") AS BLOB)"
 )
