@@ -3,6 +3,7 @@
 
 import asyncio
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,33 @@ async def run_doctor(config: Config) -> list[dict[str, Any]]:
     raw += [] if config.store.url is None else [await _examine_store(config, config.store.url)]
     if all(check["ok"] for check in raw):
         raw += await _examine_raw_owner(config)
-    return [first, *(to_builtins(check) for check in checks), *raw]
+    return [first, *(to_builtins(check) for check in checks), *raw, *_examine_extras(config)]
+
+
+def _examine_extras(config: Config) -> list[dict[str, Any]]:
+    """Packages that the settings ask for and that are installed on demand only."""
+    wanted = (
+        ("full texts", bool(config.fulltext.tags), "trafilatura", "fulltext"),
+        ("traces", config.observe.otlp_endpoint is not None, "opentelemetry.sdk", "otel"),
+    )
+    return [
+        {
+            "name": name,
+            "ok": (installed := _is_installed(package)),
+            "detail": f"{package} is installed"
+            if installed
+            else f"not installed; run: pip install 'feedmill[{extra}]'",
+        }
+        for name, asked, package, extra in wanted
+        if asked
+    ]
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # not even the package that it is in
+        return False
 
 
 def readiness_checks_for(services: Services, role: WorkerRole) -> dict[str, ReadinessCheck]:

@@ -70,6 +70,20 @@ def test_a_sound_store_verifies_and_a_damaged_one_is_told_with_1(mill: Mill) -> 
     assert f"problem segment {segment.stem} is damaged: document " in spoken.text
 
 
+def test_doctor_names_packages_that_the_settings_need(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mill.setenv(FEEDMILL_FULLTEXT_TAGS="news", OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9")
+    there = {one["name"]: one["ok"] for one in mill("doctor", "--json").json["items"]}
+    monkeypatch.setattr("feedmill.app.doctor.find_spec", lambda _: None)
+
+    missing = {one["name"]: one for one in mill("doctor", "--json").json["items"]}
+
+    assert (there["full texts"], there["traces"]) == (True, True)
+    assert missing["full texts"]["ok"] is False
+    assert "feedmill[otel]" in missing["traces"]["detail"]
+
+
 def test_the_doctor_looks_at_everything_a_run_depends_on(mill: Mill) -> None:
     told = mill("doctor", "--json")
     spoken = mill("doctor")
