@@ -114,7 +114,7 @@ def test_damaged_row_costs_its_feed_is_counted_and_ends_with_1_without_a_traceba
     mill.ok("sync")
     with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
         store.execute(
-            "UPDATE entries SET title = CAST(x'ff41' AS TEXT) WHERE feed_no ="
+            "UPDATE entries SET guid = CAST(x'ff41' AS TEXT) WHERE feed_no ="
             " (SELECT feed_no FROM feeds WHERE url LIKE '%/damaged')"
         )
 
