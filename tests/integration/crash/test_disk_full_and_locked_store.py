@@ -53,6 +53,27 @@ def test_run_stops_on_a_full_disk(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_run_ends_although_no_sync_of_the_disk_ever_ends(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with pressing(FEEDS, HOSTS) as press:
+            mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="0.1")
+            async with await mill.start() as running:
+                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+                running.signal(signal.SIGHUP)
+                asked = sum(map(len, press.asked.values()))
+                await wait_until(
+                    lambda: sum(map(len, press.asked.values())) > asked + 2, "polls that hang"
+                )
+
+                assert await running.stop() == 1
+
+            (said,) = [line for line in mill.lines() if "without waiting" in str(line["event"])]
+            assert "lanes" in said
+            ledger.check(press)
+
+    asyncio.run(story())
+
+
 @pytest.mark.parametrize(
     ("failpoint", "reason"),
     [

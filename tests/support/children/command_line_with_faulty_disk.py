@@ -1,12 +1,16 @@
 """The real command line in a process whose disk can be made full and free again.
 
-SIGUSR1 forbids every file to grow, as a full disk does; SIGUSR2 lets them grow again.
+SIGUSR1 forbids every file to grow, as a full disk does; SIGUSR2 lets them grow again. SIGHUP makes every
+sync last for ever.
 """
 
+import os
 import resource
 import signal
 import sys
+import threading
 
+from feedmill.adapters import durable_files
 from feedmill.interfaces.cli.main import main
 
 _FREE = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -20,7 +24,12 @@ def _free(_: int, __: object) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, _FREE)
 
 
+def _hang(_: int, __: object) -> None:
+    os.fsync = durable_files.sync_data = lambda _: threading.Event().wait()
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGHUP, _hang)
     signal.signal(signal.SIGUSR1, _fill)
     signal.signal(signal.SIGUSR2, _free)
     sys.argv[0] = "feedmill"

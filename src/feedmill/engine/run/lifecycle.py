@@ -43,6 +43,7 @@ class Lifecycle:
         self.poll_loop_listeners = poll_loop_listeners
         self.lease_lost_listeners = lease_lost_listeners
         self.job_crash_listeners: tuple[JobCrashListener, ...] = ()
+        self.stop_listeners: tuple[Callable[[], None], ...] = ()
         self.lanes = 0  # at work at the moment
         self.crashes = 0  # polls that failed for reasons of our own
         self._stopping = False
@@ -54,6 +55,9 @@ class Lifecycle:
 
     def stop(self) -> None:
         """Ask the run to end: nothing new is started, what is under way is finished."""
+        if not self._stopping:
+            for listener in self.stop_listeners:
+                listener()
         self._stopping = True
         if self._stopped is not None and not self._stopped.done():
             self._stopped.set_result(None)

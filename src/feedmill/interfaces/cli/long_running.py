@@ -4,6 +4,7 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Final, NamedTuple
 
 from feedmill.app.doctor import readiness_checks_for, warn_if_raw_not_shared
@@ -22,6 +23,7 @@ from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import SIGNALS, early_signal, exit_interrupted
 from feedmill.interfaces.cli.run_command import SignalHandler, run_async, stop_on_signals
+from feedmill.interfaces.cli.stop_limit import STOP_LIMIT, StopLimit
 from feedmill.model.worker import Readiness, WorkerRole
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
@@ -47,13 +49,22 @@ def run_role(
     *,
     as_json: bool,
 ) -> None:
-    """Run a role with its services until a signal; after Ctrl-C the exit code is 130."""
+    """Run a role with its services until a signal; after Ctrl-C the exit code is 130.
+
+    When the end takes longer than `StopLimit` allows, the process ends with 1.
+    """
+    limit = StopLimit(config.run)
+    STOP_LIMIT.set(limit)
 
     async def run() -> SignalHandler:
         async with open_services_when_ready(config, schema) as services:
             return await action(services)
 
-    if run_async(run, as_json=as_json).by == signal.SIGINT:
+    try:
+        stopped_by = run_async(run, as_json=as_json).by
+    finally:
+        limit.cancel()
+    if stopped_by == signal.SIGINT:
         exit_interrupted("interrupted; running work was finished", as_json=as_json)
 
 
@@ -65,6 +76,9 @@ def watch_role(show: tuple[RefreshListener, ...] = ()) -> RoleWatch:
     )
     watch.lease_lost_listeners += (report.lease_lost,)
     watch.job_crash_listeners += (report.job_crashed,)
+    limit = STOP_LIMIT.get()
+    if limit is not None:
+        watch.stop_listeners += (partial(limit.begin, watch),)
     return RoleWatch(watch, report, stop_on_signals(watch))
 
 

@@ -1,0 +1,63 @@
+"""Bounds a graceful shutdown: says what it waits for, and ends the process when that takes too long.
+
+A disk that needs seconds for every sync, or a database that does not answer, holds up threads that Python waits
+for at its end. What was committed is safe, and leases that are not released end by themselves: to be
+killed here costs no more than a crash.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Final
+
+from feedmill.config import RunConfig
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.observe.log import logger
+
+STOP_LIMIT: Final[ContextVar["StopLimit | None"]] = ContextVar("stop_limit", default=None)
+
+_GRACE_SEC: Final = 2.0  # beyond the drain, for releasing and closing
+_STATUS: Final = 1
+
+
+class StopLimit:
+    """Two alarms that begin with the stop of a role; `end` is called when the second one rings."""
+
+    def __init__(self, config: RunConfig, end: Callable[[int], None] = os._exit) -> None:
+        self._config, self._end = config, end
+        self._alarms: list[threading.Timer] = []
+
+    def begin(self, watch: Lifecycle) -> None:
+        """Start both alarms, once."""
+        if self._alarms:
+            return
+        first = self._config.drain_sec + _GRACE_SEC
+        self._alarms = [
+            threading.Timer(first, self._warn, (watch,)),
+            threading.Timer(2 * first, self._give_up, (watch,)),
+        ]
+        for alarm in self._alarms:
+            alarm.daemon = True
+            alarm.start()
+
+    def cancel(self) -> None:
+        """The role has ended by itself."""
+        for alarm in self._alarms:
+            alarm.cancel()
+
+    def _warn(self, watch: Lifecycle) -> None:
+        logger("stop").warning(
+            "still stopping: the disk or the database does not answer",
+            lanes=watch.lanes,
+            ends_in_sec=self._config.drain_sec + _GRACE_SEC,
+        )
+
+    def _give_up(self, watch: Lifecycle) -> None:
+        logger("stop").error(
+            "stopped without waiting for the disk or the database; leases that were not released end by"
+            " themselves",
+            lanes=watch.lanes,
+            lease_sec=self._config.lease_sec,
+        )
+        self._end(_STATUS)
