@@ -153,6 +153,7 @@ class RunConfig(Value):
     idle_sec: float = 1.0  # how often to look for due lanes when there are none
     drain_sec: float = 8.0  # what SIGTERM grants to fetches under way
     parse_in_thread_bytes: int = 262_144  # larger documents leave the event loop
+    memory_mb: int = 256  # for large documents while they are read and committed, over all lanes
 
 
 class JobsConfig(Value):

@@ -31,6 +31,7 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import Bus, Sink
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.ports.store import Store
+from feedmill.engine.run.memory_budget import MemoryBudget
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.metafeed_pages import render_topic
 from feedmill.errors import BlobError, MissingExtraError, StoreError
@@ -90,6 +91,7 @@ async def open_services(
             render_topic=render_topic,
             traces=open_traces(config, stack),
             extractor=extractor,
+            memory=MemoryBudget(config.run.memory_mb * 1024 * 1024),
         )
 
 

@@ -32,6 +32,7 @@ lasts, then ends the lane. Pure decisions about pace: schedule/host_pace.py. Wha
 refresh.py. Who claims: scheduler.py.
 """
 
+import sys
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -49,6 +50,7 @@ from feedmill.engine.poll.fetch_record import begin_poll
 from feedmill.engine.poll.refresh import redate, refresh
 from feedmill.engine.run.lane_lease import LaneLease
 from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.memory_budget import MemoryBudget
 from feedmill.engine.run.retry import retry
 from feedmill.engine.run.services import Services
 from feedmill.errors import DAMAGED_ROW, FeedmillError, NotSentError
@@ -80,6 +82,7 @@ class LaneWorker:
         url = claim.feeds[0].url
         self.lease = LaneLease(claim.lane, url, services, lifecycle, claimed_at=claimed_at)
         self.left = {feed.id for feed in claim.feeds}
+        self._memory = services.memory or MemoryBudget(sys.maxsize)
         self.uncommitted: set[str] = set()  # polled, but not committed
 
     @property
@@ -120,21 +123,8 @@ class LaneWorker:
         A bug of our own, or a damaged row, costs this run of this feed and nothing else: its next run
         was stored with the claim. Only a store or a disk error ends the work.
         """
-        began = self.services.clock.monotonic()
         try:
-            result = await refresh(
-                feed,
-                scheduled_at=scheduled_at,
-                lane=self.claim.lane,
-                services=self.services,
-                forced=self.forced,
-                charged=not self._is_canary(feed),
-                late_sec=self._late_sec(scheduled_at),
-                send_before=self.lease.deadline,
-            )
-            if not await self._commit(feed, result, began):
-                return False
-            await self._follow(result)
+            return await self._refresh_within(self._memory, feed, scheduled_at)
         except NotSentError:  # this process was stopped, and its lease is over
             self.left.add(feed.id)
             self.uncommitted.discard(feed.id)
@@ -146,6 +136,27 @@ class LaneWorker:
             self._on_crash(feed, problem)
         except Exception as problem:  # noqa: BLE001  # the edge of the task: logged, counted, survived
             self._on_crash(feed, problem)
+        return True
+
+    async def _refresh_within(
+        self, budget: MemoryBudget, feed: Feed, scheduled_at: datetime
+    ) -> bool:
+        began = self.services.clock.monotonic()
+        async with budget.share() as memory:
+            result = await refresh(
+                feed,
+                scheduled_at=scheduled_at,
+                lane=self.claim.lane,
+                services=self.services,
+                forced=self.forced,
+                charged=not self._is_canary(feed),
+                late_sec=self._late_sec(scheduled_at),
+                send_before=self.lease.deadline,
+                memory=memory,
+            )
+            if not await self._commit(feed, result, began):
+                return False
+        await self._follow(result)
         return True
 
     def _on_crash(self, feed: Feed, problem: Exception) -> None:

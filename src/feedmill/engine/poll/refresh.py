@@ -50,6 +50,7 @@ from feedmill.engine.poll.push_evidence import (
     push_status,
     with_safety_poll,
 )
+from feedmill.engine.run.memory_budget import MemoryShare
 from feedmill.engine.run.services import Services
 from feedmill.extract.opt_in import full_text_jobs
 from feedmill.fetch.validator_use import EXHAUSTED, validators_to_send
@@ -78,13 +79,14 @@ async def refresh(
     charged: bool = True,
     late_sec: float = 0.0,
     send_before: float | None = None,
+    memory: MemoryShare | None = None,
 ) -> Refresh:
     """Poll a feed and say everything that follows from the answer; the caller commits it.
 
     `forced` asks unconditionally. `charged=False` is for the canary of a failing host: a
     failure is recorded, but not held against the feed (D24). `late_sec` is how long the poll
     waited for its lane. NotSentError when the request has not left by `send_before` on the
-    monotonic clock.
+    monotonic clock. A large document waits for its `memory` before it is read.
     """
     answer = await fetch_and_judge(
         feed.url,
@@ -97,6 +99,8 @@ async def refresh(
         forced=forced,
         send_before=send_before,
     )
+    if memory is not None and answer.document is not None:
+        await memory.take_for(len(answer.document.body))
     return await read_answer(
         feed,
         answer,

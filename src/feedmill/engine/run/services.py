@@ -10,6 +10,7 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.ports.full_texts import Extractor
 from feedmill.engine.ports.store import Store
+from feedmill.engine.run.memory_budget import MemoryBudget
 from feedmill.model.screening import LiveScreenMethod, Screening, ScreenText, TopicSet
 from feedmill.model.webhook import TopicContent
 from feedmill.observe.traces import Traces
@@ -34,3 +35,4 @@ class Services(NamedTuple):
     traces: Traces | None = None  # None: off
     extractor: Extractor | None = None  # of full texts; its processes start at the first page
     render_topic: RenderTopic | None = None  # for subscribers of our hub
+    memory: MemoryBudget | None = None  # None: no limit
