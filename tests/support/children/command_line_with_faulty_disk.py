@@ -25,7 +25,11 @@ def _free(_: int, __: object) -> None:
 
 
 def _hang(_: int, __: object) -> None:
-    os.fsync = durable_files.sync_data = lambda _: threading.Event().wait()
+    def sync(_: object) -> None:
+        threading.Event().wait()
+
+    for module, name in ((os, "fsync"), (durable_files, "sync_data")):
+        setattr(module, name, sync)
 
 
 if __name__ == "__main__":

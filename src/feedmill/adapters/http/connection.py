@@ -76,13 +76,21 @@ class Connections:
                 transfer, limits, partial(self._loop.end, handle.curl), handle.received_octets
             )
             began_ns = 0 if trace is None else time.perf_counter_ns()
+            if self._is_too_late(request):
+                raise NotSentError
             ended = await self._loop.perform(handle.curl)
+            if self._is_too_late(request) and not handle.curl.getinfo(pycurl.REQUEST_SIZE):
+                raise NotSentError  # it was still connecting
             if trace is not None:
                 trace.add_later(_add_phases, _timings(handle.curl), began_ns)
             return _answer(transfer, ended, handle)
         finally:
             self._stall_watch.stop_watching(transfer)
             self._put_back(handle)
+
+    def _is_too_late(self, request: CurlRequest) -> bool:
+        before = request.send_before
+        return before is not None and self._clock.monotonic() >= before
 
     def close(self) -> None:
         """Drop all connections, and with them the requests under way."""
