@@ -115,3 +115,19 @@ def test_a_feed_that_is_paused_is_neither_due_nor_late(play: Play) -> None:
         assert all(level.met for level in shown.levels)
 
     play(story)
+
+
+def test_a_push_only_feed_is_polled_weekly_and_not_late_before(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1), push_only=True)
+        await stage.poll(feed)
+        stage.later(days=3)
+
+        shown, page = await status(stage.services), await scraped(stage)
+
+        assert (shown.feeds.due, shown.feeds.late) == (0, 0)
+        assert 'feedmill_feeds{state="late"} 0.0' in page
+        for words in (await explained(feed, stage), await health_of(feed, stage)):
+            assert "push only" in words.lower() or "push-only" in words.lower()
+
+    play(story)
