@@ -44,6 +44,7 @@ class NormaliseConfig(Value):
     html_max_depth: int = 200
     max_categories: int = 256
     max_authors: int = 64
+    author_emails: Literal["keep", "hash", "remove"] = "keep"  # 002 §11; raw documents keep them
     max_enclosures: int = 256
     link_tracking_params: tuple[str, ...] = (
         "utm_source",
@@ -125,6 +126,8 @@ class FetchConfig(Value):
     )
     dns_cache_hosts: int = 10_000
     ca_file: str | None = None  # PEM; None: the machine's own trust store
+    content_types: tuple[str, ...] = ()  # of feeds, the only ones that are read; (): what parses
+    only_hosts: tuple[str, ...] = ()  # FEEDMILL_EGRESS_ONLY_HOSTS: ask no other host; (): any
     allow_cidrs: tuple[
         str, ...
     ] = ()  # FEEDMILL_EGRESS_ALLOW_CIDRS: the only way to reach private addresses

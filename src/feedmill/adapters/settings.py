@@ -28,6 +28,7 @@ ENVIRONMENT_PREFIX: Final = "FEEDMILL_"
 ENVIRONMENT: Final[dict[str, tuple[str, str]]] = {
     "FEEDMILL_HOME": ("store", "home"),
     "FEEDMILL_EGRESS_ALLOW_CIDRS": ("fetch", "allow_cidrs"),
+    "FEEDMILL_EGRESS_ONLY_HOSTS": ("fetch", "only_hosts"),
     "FETCH_TIMEOUT_MS": ("fetch", "timeout_ms"),
     "MAX_BODY_BYTES": ("fetch", "max_body_bytes"),
     "SCHED_MIN_INTERVAL_SEC": ("schedule", "min_interval_sec"),

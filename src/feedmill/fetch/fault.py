@@ -18,7 +18,7 @@ _HOST: Final = frozenset(
 _OURS: Final = frozenset(
     {
         "malformed-url", "unsafe-character", "too-long", "scheme", "empty-host", "bad-host",
-        "non-canonical-ipv4", "dotless-name", "local-name", "bad-port", "private-address",
+        "non-canonical-ipv4", "dotless-name", "local-name", "bad-port", "private-address", "host-not-listed", "content-type",
         "too-large", "headers-too-large",
     }
 )  # fmt: skip

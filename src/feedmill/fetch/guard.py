@@ -84,6 +84,15 @@ def check_url(
     return _with_addresses(target, known, closed, allow_cidrs)
 
 
+def is_listed_host(host: str, only_hosts: Sequence[str]) -> bool:
+    """Whether the host is one of the list; `*.example.com` stands for all names below it."""
+    name = host.rstrip(".").lower()
+    return any(
+        name == listed or (listed.startswith("*.") and name.endswith(listed[1:]))
+        for listed in (one.strip().rstrip(".").lower() for one in only_hosts)
+    )
+
+
 def printable_url(url: str) -> str:
     """The beginning of a URL for a person to read: no credentials, no lone surrogates."""
     return _USERINFO.sub("//", url[:_MAX_URL_CHARS]).encode("utf-8", "replace").decode()[:200]

@@ -66,6 +66,7 @@ def _judge_document(
     fault = (
         _framing_fault(response, received_at)
         or _wall(response, status, received_at)
+        or _refused_type(response, plan, received_at)
         or _content_fault(response, received_at)
     )
     return fault or Fresh(
@@ -155,6 +156,19 @@ def _length_fault(response: RawResponse, *, coded: bool) -> FailureReason | None
     if received is None or received == int(length):
         return None
     return "truncated" if received < int(length) else "protocol-error"
+
+
+def _refused_type(response: RawResponse, plan: FetchPlan, received_at: datetime) -> Failed | None:
+    """A type that is not on the list, where there is one; the type is named."""
+    allowed = plan.limits.content_types
+    if not allowed:
+        return None
+    said = header_value(response.headers, "content-type") or ""
+    essence = said.partition(";")[0].strip().lower()
+    if essence in {one.strip().lower() for one in allowed}:
+        return None
+    detail = f"{essence or 'no type'} is not among [fetch] content_types: {', '.join(allowed)}"
+    return _failed(response, "content-type", received_at, detail=detail[:300])
 
 
 def _content_fault(response: RawResponse, received_at: datetime) -> Failed | None:

@@ -64,7 +64,7 @@ def plan_fetch(
         url=bare_url,
         headers=fields,
         conditional=usable is not None,
-        limits=limits_of(config),
+        limits=limits_of(config, config.content_types if accept == ACCEPT_FEED else ()),
         validators=usable,
     )
     return plan if usable is None else _with_conditions(plan, usable)
@@ -196,7 +196,7 @@ def _conditions_for(validators: Validators | None, url: str) -> Headers:
     return conditional_fields(validators)
 
 
-def limits_of(config: FetchConfig) -> FetchLimits:
+def limits_of(config: FetchConfig, content_types: tuple[str, ...] = ()) -> FetchLimits:
     """The limits of one request."""
     return FetchLimits(
         timeout_ms=config.timeout_ms,
@@ -206,4 +206,5 @@ def limits_of(config: FetchConfig) -> FetchLimits:
         max_header_bytes=config.max_header_bytes,
         min_bytes_per_sec=config.min_bytes_per_sec,
         min_throughput_window_sec=config.min_throughput_window_sec,
+        content_types=content_types,
     )

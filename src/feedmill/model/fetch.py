@@ -26,6 +26,7 @@ RefusalReason = Literal[
     "unresolved",  # the name has no address
     "bad-address",  # the resolver answered with something that is no address
     "private-address",  # not reachable over the public internet
+    "host-not-listed",  # only the hosts of a list may be asked
     "not-a-redirect",
     "no-location",
     "bad-location",
@@ -64,6 +65,7 @@ FailureReason = Literal[
     "server-error",
     "unexpected-status",
     "not-a-feed",
+    "content-type",  # none of those that are allowed
 ]
 
 
@@ -95,6 +97,7 @@ class FetchLimits(Value):
     max_header_bytes: int
     min_bytes_per_sec: int  # over min_throughput_window_sec
     min_throughput_window_sec: int
+    content_types: tuple[str, ...] = ()  # the only ones that are read; (): whatever parses
 
 
 class FetchPlan(Value):

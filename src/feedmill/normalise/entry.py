@@ -19,7 +19,7 @@ from feedmill.normalise.fields import (
 from feedmill.normalise.html.body import EntryBody, content_body, summary_body
 from feedmill.normalise.links import bad_link, entry_links, usable_http_url
 from feedmill.normalise.media import entry_files, entry_image, with_embeds
-from feedmill.normalise.people import clean_authors
+from feedmill.normalise.people import clean_authors, redact_emails
 from feedmill.normalise.publication_dates import read_publication_dates
 from feedmill.normalise.suspicious import find_suspicious
 from feedmill.normalise.text import remove_surrogates
@@ -69,7 +69,7 @@ def normalise_entry(
         summary=_summary(parsed, content, config),
         content=html,
         content_from=None if html is None else "summary" if fallback else "content",
-        authors=_authors(parsed.authors, config.max_authors),
+        authors=redact_emails(_authors(parsed.authors, config.max_authors), config.author_emails),
         categories=clean_categories(parsed.categories, config.max_categories),
         enclosures=files.enclosures,
         published=moments.published,

@@ -13,7 +13,7 @@ from feedmill.normalise.dates.parse import parse_date
 from feedmill.normalise.entry import FeedContext, normalise_entry
 from feedmill.normalise.fields import clean_categories, clean_language, field_findings, field_text
 from feedmill.normalise.links import bad_link, usable_http_url
-from feedmill.normalise.people import clean_authors
+from feedmill.normalise.people import clean_authors, redact_emails
 
 _DEFAULTS = NormaliseConfig()
 
@@ -42,7 +42,9 @@ def normalise(
         subtitle=field_text(parsed.subtitle, config.summary_max_chars),
         link=link,
         self_url=usable_http_url(parsed.self_url, base),
-        authors=clean_authors(parsed.authors, config.max_authors),
+        authors=redact_emails(
+            clean_authors(parsed.authors, config.max_authors), config.author_emails
+        ),
         categories=clean_categories(parsed.categories, config.max_categories),
         language=context.language,
         image=_image(parsed, base),

@@ -6,6 +6,8 @@ for each, and people put everything into the first one there too.
 """
 
 import re
+from hashlib import sha256
+from typing import Literal
 
 import ada_url
 import msgspec
@@ -30,6 +32,30 @@ def clean_authors(persons: tuple[Person, ...], max_authors: int) -> tuple[Author
         elif len(authors) < max_authors:
             authors.append(author)
     return tuple(authors)
+
+
+def redact_emails(
+    authors: tuple[Author, ...], how: Literal["keep", "hash", "remove"]
+) -> tuple[Author, ...]:
+    """The authors with their e-mail addresses hashed or removed (002 §11).
+
+    A hash still tells two authors apart; one who is nothing but an address remains as a hash.
+    """
+    if how == "keep":
+        return authors
+    found = (
+        author
+        if author.email is None
+        else msgspec.structs.replace(
+            author, email=None if how == "remove" else _hashed(author.email)
+        )
+        for author in authors
+    )
+    return tuple(author for author in found if author != Author())
+
+
+def _hashed(email: str) -> str:
+    return f"sha256:{sha256(email.strip().lower().encode()).hexdigest()[:32]}"
 
 
 def parse_person(text: str) -> Author:

@@ -57,7 +57,7 @@ class CurlFetcher:
         self._config = config
         self._clock = clock
         self._resolver = resolver or _new_resolver(config, clock)
-        self._address_check = AddressCheck(self._resolver, config.allow_cidrs)
+        self._address_check = AddressCheck(self._resolver, config.allow_cidrs, config.only_hosts)
         self._wires = Connections(config, clock)
         self._closed = False
 

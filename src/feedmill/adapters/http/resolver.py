@@ -22,7 +22,7 @@ import msgspec
 from feedmill.adapters.http.response_buffer import BufferedResponse
 from feedmill.canonicalise.policies import registrable_domain
 from feedmill.engine.ports.clock import Clock
-from feedmill.fetch.guard import check_url
+from feedmill.fetch.guard import check_url, is_listed_host
 from feedmill.fetch.public_addresses import check_address
 from feedmill.model.fetch import Allowed, Refused
 
@@ -55,8 +55,11 @@ class Resolver(Protocol):
 class AddressCheck:
     """The guard and the resolver together."""
 
-    def __init__(self, resolver: Resolver, allow_cidrs: tuple[str, ...]) -> None:
+    def __init__(
+        self, resolver: Resolver, allow_cidrs: tuple[str, ...], only_hosts: tuple[str, ...] = ()
+    ) -> None:
         self._resolver = resolver
+        self._only_hosts = only_hosts
         self._allow_cidrs = allow_cidrs
 
     async def check(
@@ -64,6 +67,9 @@ class AddressCheck:
     ) -> Allowed | BufferedResponse:
         """The URL with the addresses that may be dialled for it, or why not."""
         verdict = _verdict(url, allow_cidrs=self._allow_cidrs)
+        if isinstance(verdict, Allowed) and not self._is_listed(verdict.host):
+            detail = f"{verdict.host} is not among [fetch] only_hosts"
+            return BufferedResponse(error="host-not-listed", detail=detail)
         # Behind a proxy the name is the proxy's to resolve; literal addresses were checked.
         if isinstance(verdict, Allowed) and verdict.needs_addresses and not by_proxy:
             addresses = await self.resolve(verdict.host, within_sec=within_sec)
@@ -83,6 +89,9 @@ class AddressCheck:
                 return await self._resolver.resolve(host)
         except TimeoutError:
             return ()
+
+    def _is_listed(self, host: str) -> bool:
+        return not self._only_hosts or is_listed_host(host, self._only_hosts)
 
     def _with_addresses(self, verdict: Allowed, addresses: tuple[str, ...]) -> Allowed | Refused:
         if self._allow_cidrs:  # names and ports may be open because of where they lead

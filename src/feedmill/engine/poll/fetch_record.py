@@ -3,10 +3,11 @@
 
 import time
 from datetime import datetime
+from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.urls import is_same_site
+from feedmill.canonicalise.urls import is_same_site, split_url
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict
 from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, SameBody
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
@@ -14,9 +15,10 @@ from feedmill.fetch.guard import printable_url
 from feedmill.fetch.headers import redact_headers
 from feedmill.fetch.redirects import permanent_target
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord, ValidatorUse
-from feedmill.model.fetch import Fresh, Headers, Unchanged, Validators, Verdict
+from feedmill.model.fetch import Fresh, Headers, RawResponse, Unchanged, Validators, Verdict
 from feedmill.observe.traces import Facts, Trace, Traces
 
+HTTP_VERSION: Final = "HTTP/1.1"  # the only one that the fetcher speaks
 Reading = ComparedDocument | SameBody | NotAFeed | None  # None: there was nothing to read
 
 
@@ -43,7 +45,7 @@ def record_fetch(
         outcome=outcome,
         http_status=response.status,
         detail=detail,
-        request_headers=_redacted(response.request_headers, feed.overrides),
+        request_headers=_as_sent(response, feed.overrides),
         response_headers=redact_headers(response.headers),
         hops=response.hops,
         body_sha256=body_sha256,
@@ -220,6 +222,16 @@ def _asked_for_changes(fetch: FetchRecord) -> int:
     """1 when the last request carried validators, so that a 200 with the same body is odd (H06)."""
     names = {name.lower() for name, _ in fetch.request_headers}
     return 0 if names.isdisjoint(("if-none-match", "if-modified-since")) else 1
+
+
+def _as_sent(response: RawResponse, overrides: FeedOverrides) -> Headers:
+    """The request as it was sent: the version of HTTP and the host, then the headers."""
+    headers = _redacted(response.request_headers, overrides)
+    if not headers:
+        return headers  # nothing was sent
+    parts = split_url(response.final_url)
+    host = f"{parts.host}:{parts.port}" if parts.port else parts.host
+    return ((":version", HTTP_VERSION), ("Host", host), *headers)
 
 
 def _redacted(headers: Headers, overrides: FeedOverrides) -> Headers:

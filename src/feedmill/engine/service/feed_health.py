@@ -67,7 +67,7 @@ _GROUPS: Final[tuple[tuple[HealthKind, frozenset[str]], ...]] = (
         "content",
         frozenset(
             {"empty", "empty-body", "html-page", "login-page", "error-document", "opml", "binary",
-             "not-a-feed", "malformed"}
+             "not-a-feed", "malformed", "content-type"}
         ),
     ),
     (
@@ -75,7 +75,7 @@ _GROUPS: Final[tuple[tuple[HealthKind, frozenset[str]], ...]] = (
         frozenset(
             {"malformed-url", "unsafe-character", "too-long", "scheme", "empty-host", "bad-host",
              "non-canonical-ipv4", "dotless-name", "local-name", "bad-port", "bad-address",
-             "private-address"}
+             "private-address", "host-not-listed"}
         ),
     ),
 )  # fmt: skip

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import msgspec
 from msgspec.structs import replace
-from tests.support.engine_harness import Play, Stage
+from tests.support.engine_harness import PLAIN, Play, Stage
 from tests.support.feed_documents import paper, rss, said
 
 from feedmill.config import ScheduleConfig
@@ -135,5 +135,43 @@ def test_a_server_that_answers_304_to_the_date_alone_is_found_out_and_remembered
         assert last.validators is not None
         assert last.validators.etag is not None
         assert [one.outcome for one in (await stage.fetches(feed))[-4:]] == ["unchanged"] * 4
+
+    play(story)
+
+
+def test_a_type_that_is_not_allowed_is_refused_by_name(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1))
+
+        after = await stage.poll(feed)
+
+        assert await stage.outcome(feed) == "content-type"
+        assert "is not among [fetch] content_types: application/atom+xml" in after.last_detail
+
+    play(story, fetch=replace(PLAIN.fetch, content_types=("application/atom+xml",)))
+
+
+def test_a_host_that_is_not_listed_is_never_asked(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1))
+
+        after = await stage.poll(feed)
+
+        assert await stage.outcome(feed) == "host-not-listed"
+        assert "127.0.0.1 is not among" in after.last_detail
+        assert stage.requests() == ()
+
+    play(story, fetch=replace(PLAIN.fetch, only_hosts=("example.com",)))
+
+
+def test_the_recorded_request_begins_with_the_version_and_the_host(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1))
+        await stage.poll(feed)
+
+        (fetch,) = await stage.fetches(feed)
+
+        host = feed.url.split("/")[2]
+        assert fetch.request_headers[:2] == ((":version", "HTTP/1.1"), ("Host", host))
 
     play(story)
