@@ -18,6 +18,11 @@ async def pass_once(stage: Stage) -> None:
     await stage.pass_once()
 
 
+async def wait_a_minute(stage: Stage) -> None:
+    """Move the clock."""
+    stage.later(minutes=1)
+
+
 def test_a_feed_is_added_polled_and_explained(empty: ConsoleMill, watched: Watched) -> None:
     url, page = empty.tell(publish_feed), watched()
 
@@ -26,12 +31,14 @@ def test_a_feed_is_added_polled_and_explained(empty: ConsoleMill, watched: Watch
     page.get_by_label("Address of a feed or a site").fill(url)
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("Added")
-    expect(page.locator("main")).to_contain_text("It has not been polled yet.")
+    expect(page.locator("main")).to_contain_text("The poll brought 2 new entries")
 
+    empty.tell(wait_a_minute)
+    page.get_by_role("button", name="Poll now").click()
+    expect(page.get_by_role("status")).to_contain_text("polled as soon as")
     empty.tell(pass_once)
     page.reload()
-    expect(page.locator("main")).to_contain_text("The poll brought 2 new entries")
-    expect(page.locator("svg.chart circle")).to_have_count(1)
+    expect(page.locator("svg.chart circle")).to_have_count(2)
 
     page.get_by_role("link", name="Polls").click()
     page.get_by_role("link", name=re.compile(r"^\d{4}-")).first.click()

@@ -114,6 +114,7 @@ class Mill:
         while not is_enough(out) and (line := process.stdout.readline()):
             out += line
         process.terminate()
+        out += process.stdout.read()  # lines that were read ahead are no longer in the pipe
         said = finish(process)
         return said._replace(out=out + said.out)
 

@@ -22,6 +22,7 @@ _STRIP: Final = 34  # the height of one strip
 _LINES: Final = 4
 _LABELS: Final = 6
 _MIN_BAR: Final = 1.0
+_MAX_BAR: Final = 60.0
 _DURATIONS: Final = (1, 10, 60, 600, 3_600, 21_600, 86_400, 604_800, 2_592_000, 31_536_000)
 
 
@@ -80,7 +81,7 @@ def stacked_bars(
             y -= tall
             parts.append(
                 f'<rect class="{one.kind}" x="{_LEFT + at * wide:.1f}" y="{y:.1f}"'
-                f' width="{max(wide * 0.8, _MIN_BAR):.1f}" height="{tall:.1f}"/>'
+                f' width="{min(max(wide * 0.8, _MIN_BAR), _MAX_BAR):.1f}" height="{tall:.1f}"/>'
             )
         parts.append("</g>")
     sums = ", ".join(f"{sum(one.values):,.0f} {one.name}" for one in series)

@@ -19,6 +19,10 @@ HERE: Final = "/console/log"
 _PER_PAGE: Final = 100
 _REACH: Final = 5_000  # events that are looked through for a filtered page
 _BATCH: Final = 200
+# What the data of an event says to people, in this order.
+_FACTS: Final = (
+    "host", "before", "after", "reason", "detail", "from", "to_url", "link", "published", "feeds",
+)  # fmt: skip
 
 
 @get("/console/log", opt={SCOPE: "read"})
@@ -121,12 +125,8 @@ def _choice(request: AnyRequest) -> dict[str, tuple[str, ...]]:
 def _row(event: Event) -> dict[str, Any]:
     """An event as a row: its number, and what it says in a few words."""
     data = event.data
-    subject = data.get("title") or data.get("url") or data.get("to_url") or event.entry_uid or ""
-    facts = {
-        name: value
-        for name, value in data.items()
-        if isinstance(value, str | int | float) and name not in ("title", "url", "content")
-    }
+    subject = data.get("title") or data.get("url") or data.get("host") or event.entry_uid or ""
+    facts = {name: data[name] for name in _FACTS if isinstance(data.get(name), str | int | float)}
     return {
         "seq": event.seq,
         "at": event.occurred_at,
