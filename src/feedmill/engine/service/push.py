@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
+from feedmill.archive.wanted import BACKFILL, is_backfilled
 from feedmill.engine.documents.fetch_document import probe_other_host
 from feedmill.engine.jobs.websub import UNSUBSCRIBE
 from feedmill.engine.poll.push_evidence import push_status, subscribe_job
@@ -122,6 +123,8 @@ async def overrides_in_words(feed: Feed, services: Services) -> tuple[str, ...]:
             "Own setting: no other address is looked for, neither by https or self link nor a hub"
             " on its site."
         )
+    if is_backfilled(feed, config.backfill):
+        said.append(await _backfill_in_words(feed, services))
     push = await feed_push(feed, services) if feed.hubs or own.push_only else None
     if own.push_only:
         every = duration_in_words(config.push.push_only_poll_sec)
@@ -131,6 +134,15 @@ async def overrides_in_words(feed: Feed, services: Services) -> tuple[str, ...]:
     if push is not None:
         said.append(push.words)
     return tuple(said)
+
+
+async def _backfill_in_words(feed: Feed, services: Services) -> str:
+    whose = "Own setting" if feed.overrides.archive_backfill else "By its tags"
+    job = await services.store.find_job(BACKFILL, feed.id)
+    if job is None:
+        return f"{whose}: its archive is read once, after its next document."
+    done = ", ".join(f"{name} {count}" for name, count in job.progress.items())
+    return f"{whose}: its archive is read once; {job.state}" + (f" ({done})." if done else ".")
 
 
 async def _announced(
