@@ -15,6 +15,7 @@ from tests.support.engine_harness import Stage, opened, titles
 from tests.support.feed_documents import paper
 from tests.support.job_kinds import run_due
 from tests.support.push_harness import push_mill, run_push_jobs, subscription
+from tests.support.waiting import wait_for_answer
 from tests.support.websub_peers import peer_subscriber, raw_subscriber
 
 from feedmill.config import PushConfig, WebhookConfig
@@ -68,6 +69,11 @@ async def publish(stage: Stage) -> None:
     """Let the feed have a new entry, and deliver what that means."""
     (feed,) = (await stage.services.store.feeds()).items
     await stage.poll(feed)
+    # On PostgreSQL another reader of the log may be giving the events their numbers just now.
+    stored = (await stage.counts())["entries"]
+    await wait_for_answer(
+        lambda: stage.events("new_entry"), lambda found: len(found) == stored, "numbered events"
+    )
     await deliver_once(stage.services, Lifecycle("relay"))
 
 
