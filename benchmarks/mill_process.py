@@ -108,10 +108,16 @@ class Mill:
 
     def __init__(self, services: Services) -> None:
         self.services = services
+        self._traces = services.traces
         self.report = RefreshReport(logger("refresh"), Metrics())
         self.profile = cProfile.Profile()
         self.feed_ids: list[str] = []
         self.outcomes: Counter[str] = Counter()
+
+    async def trace(self, *, on: bool) -> dict[str, Any]:
+        """Poll with traces or without, in one process: two processes differ by more than traces cost."""
+        self.services = self.services._replace(traces=self._traces if on else None)
+        return {}
 
     async def subscribe(self, urls: list[str]) -> dict[str, Any]:
         """Subscribe as `feedmill add` does."""
