@@ -123,7 +123,6 @@ QUESTIONS = {
         {"types": ["feed.state", "entry.updated"]},
     ),
     "events of a feed": Question("/events?feed={rich}", "Events/List", {"feed_ids": ["{rich}"]}),
-    "events of the future": Question("/events?after=9999", "Events/List", {"after_seq": 9999}),
     "the one right address": Question(
         "/canonicalize", "Addresses/Canonicalize", {"url": "{url}"}, {"url": "{url}"}, "POST"
     ),
@@ -141,6 +140,7 @@ QUESTIONS = {
 }
 
 WRONG = {
+    "events of the future": Question("/events?after=9999", "Events/List", {"after_seq": 9999}),
     "no such feed": Question("/feeds/nobody", "Feeds/Get", {"id": "nobody"}),
     "no health of it": Question("/feeds/nobody/health", "Feeds/Health", {"id": "nobody"}),
     "no such entry": Question("/entries/nothing", "Entries/Get", {"entry_uid": "nothing"}),

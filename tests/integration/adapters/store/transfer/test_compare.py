@@ -31,9 +31,9 @@ CHANGES = (
         RowDifference(kind="changed", key="[2]", columns=("title",)),
     ),
     (
-        "DELETE FROM events WHERE seq IN (3, 9)",
+        "DELETE FROM events WHERE seq IN (SELECT seq FROM events ORDER BY seq DESC LIMIT 2)",
         "events",
-        RowDifference(kind="missing", key="[3]"),
+        None,
     ),
     (
         "INSERT INTO consumer_cursors VALUES ('stranger', 1)",
@@ -60,7 +60,7 @@ def test_one_row_that_is_not_the_same_is_found_and_named(
 
             different = {one.name: one for one in found.compared if not one.is_same}
             assert set(different) == expected
-            assert different[table].first is not None
+            assert different[table].first is not None, table
             assert first in (None, different[table].first)
             assert different[table].digest_from != different[table].digest_to
         assert different["events"].differing == 2

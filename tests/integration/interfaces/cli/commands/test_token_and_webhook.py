@@ -121,7 +121,7 @@ class TestWebhooks:
         publisher.script("/hooked/feed", document(paper("One", "Two")))
         publisher.script("/hooked/hook", Answer(status=503), Answer(status=200))
         mill.setenv(FEEDMILL_WEBHOOK_MAX_ATTEMPTS="1")
-        feed = mill.json("add", publisher.url("/hooked/feed"))
+        feed = mill.json("add", "--as-is", publisher.url("/hooked/feed"))
         a_webhook(mill, "--feed", feed["id"], url=publisher.url("/hooked/hook"))
 
         mill.ok("sync")
@@ -148,7 +148,7 @@ class TestWebhooks:
         publisher.script("/failing/feed", document(paper("One")))
         publisher.script("/failing/hook", Answer(status=500))
         mill.setenv(FEEDMILL_WEBHOOK_MAX_ATTEMPTS="1")
-        mill.ok("add", publisher.url("/failing/feed"))
+        mill.ok("add", "--as-is", publisher.url("/failing/feed"))
         made = a_webhook(mill, url=publisher.url("/failing/hook"))
         mill.ok("sync")
 
