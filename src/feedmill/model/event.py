@@ -107,8 +107,8 @@ class StoredEntry(Value):
     article_hash: str | None = None
     revisions: int = 0
     removed_at: datetime | None = None
-    backfill: bool = False  # it was first read from an archive page (RFC 5005)
     raw_refs: tuple[RawRef, ...] = ()
+    backfill: bool = False  # it was first read from an archive page (RFC 5005)
 
 
 class Revision(Value):

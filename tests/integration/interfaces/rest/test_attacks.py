@@ -262,8 +262,9 @@ class TestCrowds:
         serve = ServeConfig(max_streams=1_000, max_connections=1_200, heartbeat_sec=60.0)
         with _many_files(4_096), RestMill(tmp_path, access=HASTY, serve=serve) as mill:
             mill.tell(fill)
+            end = mill.ask("/events").json["last_seq"]
             with ExitStack() as crowd:
-                wires = [crowd.enter_context(_stream(mill, after=99)) for _ in range(1_000)]
+                wires = [crowd.enter_context(_stream(mill, after=end)) for _ in range(1_000)]
                 opened_all = [_read_until(wire, b"retry: 2000\n\n") for wire in wires]
 
                 answers = [mill.ask("/entries") for _ in range(20)]

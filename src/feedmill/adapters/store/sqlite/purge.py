@@ -39,13 +39,17 @@ _OLD_BLOCKS: Final = (
 )
 # The newest event stays whatever its age: the next number is one more than its own. A webhook that
 # is paused does not hold the log up, or one that is gone would do so for ever; nor does a reader that is
-# further behind than `held`. Without a cursor the age alone decides.
+# further behind than `held`. Without a cursor the age alone decides. Only the beginning of the log goes, up
+# to the first event that stays: an old event may stand behind a young one, and the log has no hole.
+_FIRST_KEPT_EVENT: Final = (
+    "SELECT y.seq FROM outbox y WHERE y.seq > :after AND (y.occurred_at >= :before"
+    " OR (y.occurred_at >= :held AND EXISTS (SELECT 1 FROM consumer_cursors c WHERE c.seq < y.seq"
+    " AND c.consumer NOT IN (SELECT 'webhook:' || id FROM webhooks WHERE state = 'paused'))))"
+    " ORDER BY y.seq LIMIT 1"
+)
 _OLD_EVENTS: Final = (
-    "SELECT seq FROM outbox WHERE seq > :after AND occurred_at < :before"
-    " AND seq < (SELECT max(seq) FROM outbox)"
-    " AND (occurred_at < :held OR NOT EXISTS (SELECT 1 FROM consumer_cursors c WHERE c.seq < outbox.seq"
-    " AND c.consumer NOT IN (SELECT 'webhook:' || id FROM webhooks WHERE state = 'paused')))"
-    " ORDER BY seq LIMIT :limit"
+    "SELECT seq FROM outbox WHERE seq > :after AND seq < (SELECT max(seq) FROM outbox)"
+    f" AND seq < coalesce(({_FIRST_KEPT_EVENT}), 9223372036854775807) ORDER BY seq LIMIT :limit"
 )
 # A document of a collected window goes with its body, which is kept for an age of its own.
 _OLD_COLLECTED: Final = (
