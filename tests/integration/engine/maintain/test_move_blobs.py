@@ -44,7 +44,7 @@ from feedmill.model.feed import BlobRef
 from feedmill.model.fetch import RawDocument
 
 _DOCUMENTS = 12
-_SEGMENTS = 9  # four of the documents are packed into one
+_SEGMENTS = 10  # four of the documents are packed into two
 _FEEDMILL = (sys.executable, "-c", "from feedmill.interfaces.cli.main import main; main()")
 
 
