@@ -128,7 +128,7 @@ def test_watch_hands_out_the_event_of_a_log_that_went_back_whatever_its_number()
             STREAM, sse(1, 2), Answer(headers=SSE, body=said, framing="close"), sse(1_000_010)
         )
 
-        assert await watched(client, 1_000_010) == [1, 2, 1_000_009, 1_000_010]
+        assert await watched(client, 4) == [1, 2, 1_000_009, 1_000_010]
 
     hold(conversation)
 
