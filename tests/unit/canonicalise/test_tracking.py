@@ -6,6 +6,7 @@ from feedmill.canonicalise.tracking import (
     ARTICLE_PARAMS,
     FEED_PARAMS,
     IDENTITY_PARAMS,
+    adds_only_tracking,
     is_tracking,
     tracking_list,
 )
@@ -51,3 +52,9 @@ def test_a_star_stands_for_a_family() -> None:
 
 def test_a_star_alone_is_no_family_of_everything() -> None:
     assert not is_tracking("id", tracking_list(["*"]))
+
+
+def test_what_is_no_address_has_no_tracking_added() -> None:
+    assert not adds_only_tracking("nonsense", "https://example.com/?utm_source=x")
+    assert not adds_only_tracking("https://example.com/feed", "https://example.com/other?utm_a=1")
+    assert adds_only_tracking("https://example.com/?a=1", "https://example.com/?a=1&utm_a=1")

@@ -297,3 +297,23 @@ def test_what_went_wrong_on_the_wire_is_kept_in_words() -> None:
 
     assert isinstance(verdict, Failed)
     assert verdict.detail == words
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        pytest.param("application/rss+xml; charset=utf-8", None, id="on the list"),
+        pytest.param("text/html", "content-type", id="not on the list"),
+        pytest.param(None, "content-type", id="no type at all"),
+    ],
+)
+def test_a_type_that_is_not_on_the_list_is_refused_and_named(
+    said: str | None, reason: str | None
+) -> None:
+    config = FetchConfig(content_types=("application/rss+xml",))
+    headers = (("Content-Type", said),) if said else ()
+    response = RawResponse(url=_URL, final_url=_URL, status=200, headers=headers, body=_FEED)
+
+    verdict = judge(response, plan_fetch(_URL, None, config), _NOW)
+
+    assert (verdict.reason if isinstance(verdict, Failed) else None) == reason

@@ -77,6 +77,16 @@ def test_the_fullest_description_becomes_the_content(name: str) -> None:
     assert [content.value for content in entry.contents] == ["a much longer text"]
 
 
+def test_of_two_fuller_descriptions_the_longer_one_is_the_content() -> None:
+    entry = item(
+        "<description>d</description><itunes:summary>the longest of all</itunes:summary>"
+        "<media:description>less of it</media:description>",
+        f"{ITUNES} {MEDIA}",
+    )
+
+    assert [content.value for content in entry.contents] == ["the longest of all"]
+
+
 @pytest.mark.parametrize(
     "inside",
     [

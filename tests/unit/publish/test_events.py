@@ -9,7 +9,8 @@ from tests.support.sample_refreshes import IDENTIFY, NOON, an_entry, new_feed
 
 from feedmill.identify.identify import identify
 from feedmill.model.event import NewEvent
-from feedmill.model.feed import Feed, Move
+from feedmill.model.feed import Feed, HostPace, Move
+from feedmill.model.full_text import FullText
 from feedmill.model.identity import (
     Added,
     Change,
@@ -29,7 +30,9 @@ from feedmill.model.parsed import Slice
 from feedmill.model.schedule import ScheduleState
 from feedmill.publish.events import (
     FLOOD,
+    event_of_full_text,
     event_of_held_move,
+    event_of_host,
     event_of_merge,
     event_of_move,
     event_of_new_feed,
@@ -254,3 +257,33 @@ def test_event_of_a_log_that_went_back_says_what_was_told_and_where_the_log_ende
 
     assert (event.type, event.feed_id) == ("log.rewound", "")
     assert event.data == {"told_seq": 5, "log_ended_at": 3}
+
+
+def test_the_state_of_a_host_is_told_with_its_reason_and_its_canary() -> None:
+    pace = HostPace(gap_ms=1, failing_with="timeout", canary="f", next_ok_at=NOON)
+
+    failing = event_of_host("a.example", "well", "incident", pace, now=NOON)
+    well = event_of_host("a.example", "incident", "well", HostPace(gap_ms=1), now=NOON)
+
+    assert (failing.data["reason"], failing.data["canary"]) == ("timeout", "f")
+    assert failing.data["until"] is not None
+    assert (well.data["until"], well.data["canary"]) == (None, None)
+
+
+def test_a_full_text_is_told_or_why_there_is_none() -> None:
+    found = FullText(
+        entry_uid="e",
+        feed_id="f",
+        url="https://paper.example/1",
+        final_url="https://paper.example/1",
+        fetched_at=NOON,
+        extracted_at=NOON,
+        state="extracted",
+        words=9,
+    )
+
+    told = event_of_full_text(found)
+    failed = event_of_full_text(replace(found, state="failed", reason="too-short"))
+
+    assert (told.type, told.data["words"]) == ("fulltext.extracted", 9)
+    assert (failed.type, failed.data["reason"]) == ("fulltext.failed", "too-short")

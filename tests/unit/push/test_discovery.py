@@ -1,8 +1,11 @@
 """Hubs and topics in the order of WebSub §4."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from feedmill.model.parsed import Link
+from feedmill.model.push import PushSubscription
 from feedmill.push.discovery import MAX_HUBS, Announced, announced_on_page, announced_push
 
 URL = "https://paper.example/feed"
@@ -54,3 +57,12 @@ def test_page_announces_by_link_elements() -> None:
     found = announced_on_page(page, "text/html", "https://paper.example/")
 
     assert found == Announced(hubs=(HUB,), topic="https://paper.example/a/me")
+
+
+def test_a_subscription_in_a_log_shows_neither_secret_nor_token() -> None:
+    at = datetime(2025, 10, 13, tzinfo=UTC)
+    subscription = PushSubscription(
+        token="hidden", hub="https://hub.example/", topic="t", secret="hidden", created_at=at
+    )
+
+    assert "hidden" not in repr(subscription)

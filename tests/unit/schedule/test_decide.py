@@ -4,12 +4,28 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.errors import UsageError
+from feedmill.model.feed import FeedOverrides
 from feedmill.model.parsed import PublisherHints
-from feedmill.model.schedule import Cadence, Decision, Hints, Outcome, ScheduleState
-from feedmill.schedule.decide import decide_again, decide_next_poll, outcome_of_status
+from feedmill.model.schedule import (
+    Cadence,
+    Decision,
+    Hints,
+    Outcome,
+    ScheduleState,
+    StoredArrival,
+)
+from feedmill.schedule.decide import (
+    decide_again,
+    decide_next_poll,
+    learn_stored,
+    learn_times,
+    outcome_of_status,
+    own_schedule,
+)
 from feedmill.schedule.explain import step_in_words
 from feedmill.schedule.hints import merge_hints
 
@@ -285,3 +301,27 @@ def test_a_stored_decision_is_reached_again_from_its_inputs() -> None:
     assert stored == decision
     assert decide_again(stored.inputs, ScheduleConfig()) == decision
     assert decide_again(stored.inputs, STILL).delay_sec != decision.delay_sec
+
+
+def test_arrivals_are_learnt_from_stored_entries_in_the_order_of_their_times() -> None:
+    stored = [
+        StoredArrival(stated_at=NOW - timedelta(days=day), first_seen=NOW, previous_at=None)
+        for day in (1, 3, 2)
+    ]
+
+    learnt, times = learn_stored(state(), stored, now=NOW, window=30)
+    later = learn_times(
+        replace(learnt, cadence=None), [NOW.timestamp()], now=NOW, window=30, config=STILL
+    )
+
+    assert list(times) == sorted(times)
+    assert learnt.arrivals is not None
+    assert learnt.arrivals.entries == 3
+    assert later.cadence is not None
+
+
+def test_a_feeds_own_intervals_take_the_place_of_the_settings() -> None:
+    own = own_schedule(FeedOverrides(min_interval_sec=60), STILL)
+
+    assert own_schedule(FeedOverrides(), STILL) is STILL
+    assert (own.min_interval_sec, own.max_interval_sec) == (60, STILL.max_interval_sec)

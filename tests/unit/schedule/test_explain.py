@@ -7,7 +7,7 @@ import pytest
 from feedmill.config import ScheduleConfig
 from feedmill.model.parsed import PublisherHints
 from feedmill.model.schedule import Cadence, Hints, ScheduleState
-from feedmill.schedule.decide import decide_next_poll, outcome_of_status
+from feedmill.schedule.decide import decide_next_poll, learn_times, outcome_of_status
 from feedmill.schedule.explain import duration_in_words, explain_decision, instant_in_words
 from feedmill.schedule.hints import merge_hints
 
@@ -223,3 +223,73 @@ def test_quiet_hours_that_leave_no_open_hour_are_explained_as_ignored() -> None:
     assert "The publisher excludes every hour of the week, which is ignored." in explain_decision(
         decision
     )
+
+
+def learnt(times: list[datetime], *, window: int = 30) -> ScheduleState:
+    seconds = sorted(at.timestamp() for at in times)
+    return learn_times(ScheduleState(interval_sec=3_600), seconds, now=NOW, window=window)
+
+
+def forecast(state: ScheduleState, **settings: float) -> str:
+    config = ScheduleConfig(jitter_ratio=0, policy="budget", **settings)  # type: ignore[arg-type]
+    decision = decide_next_poll(
+        state, outcome_of_status(304), Hints(), now=NOW, feed_id="feed", config=config
+    )
+    return " ".join(explain_decision(decision))
+
+
+def test_a_forecast_says_what_is_expected_since_when_and_at_which_hours_and_days() -> None:
+    mornings = [
+        (NOW - timedelta(days=day)).replace(hour=hour)
+        for day in range(1, 60)
+        for hour in (8, 9, 15)
+        if (NOW - timedelta(days=day)).weekday() < 2
+    ]
+
+    said = forecast(learnt(mornings))
+
+    assert "mostly at 8-10 h, 15-16 h UTC" in said
+    assert " and on Mon, Tue" in said
+    assert "the price of a request" in said
+
+
+def test_a_forecast_says_when_entries_would_leave_the_document_unseen() -> None:
+    often = [NOW - timedelta(minutes=10 * number) for number in range(1, 500)]
+
+    assert "entries that leave it unseen would be lost" in forecast(
+        learnt(often, window=4), price_sec=1e9, max_interval_sec=86_400
+    )
+
+
+def test_a_forecast_says_when_the_ceiling_or_that_of_quiet_feeds_applies() -> None:
+    long_ago = [NOW - timedelta(days=200 + number) for number in range(5)]
+
+    assert "but this is the longest interval" in forecast(learnt(long_ago))
+    assert "the longer ceiling of quiet feeds applies" in forecast(
+        learnt(long_ago), quiet_max_interval_sec=604_800
+    )
+
+
+def test_a_price_below_a_second_is_told_as_a_fraction() -> None:
+    often = [NOW - timedelta(seconds=90 * number) for number in range(1, 500)]
+
+    assert "0.01 s" in forecast(learnt(often), price_sec=0.01, min_interval_sec=1)
+
+
+def test_a_dearer_request_is_explained() -> None:
+    often = [NOW - timedelta(hours=number) for number in range(1, 500)]
+    decision = decide_next_poll(
+        learnt(often),
+        outcome_of_status(304),
+        Hints(),
+        now=NOW,
+        feed_id="feed",
+        config=ScheduleConfig(jitter_ratio=0),
+        whole_documents=True,
+        late_sec=7_200,
+    )
+
+    said = " ".join(explain_decision(decision))
+
+    assert "because it always sends its whole document" in said
+    assert "because the poll waited 2 h for its host" in said

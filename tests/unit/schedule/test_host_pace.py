@@ -11,8 +11,11 @@ from feedmill.config import HostConfig
 from feedmill.model.feed import HostPace
 from feedmill.model.schedule import Outcome
 from feedmill.schedule.host_pace import (
+    host_of_lane,
+    host_state,
     initial_pace,
     is_incident,
+    mark_trouble,
     may_fetch,
     pace_after,
     shift_pace,
@@ -209,3 +212,33 @@ def test_pauses_keep_their_length_when_the_clock_is_set() -> None:
     assert shifted.next_ok_at == until - day
     assert shifted.limited_urls == (("https://a.example", until - day),)
     assert shift_pace(initial_pace(HostConfig()), day) == initial_pace(HostConfig())
+
+
+@pytest.mark.parametrize(
+    ("pace", "state"),
+    [
+        pytest.param(replace(initial_pace(CONFIG), failures=99, failing_with="timeout"), "incident", id="fails alike"),
+        pytest.param(replace(initial_pace(CONFIG), blocked_reason="rate-limited"), "paused", id="asked to be left alone"),
+        pytest.param(initial_pace(CONFIG), "well", id="well"),
+    ],
+)  # fmt: skip
+def test_the_state_of_a_host_is_read_from_its_pace(pace: HostPace, state: str) -> None:
+    assert host_state(pace, CONFIG) == state
+
+
+def test_trouble_is_marked_with_its_beginning_and_its_canary_until_it_ends() -> None:
+    well = initial_pace(CONFIG)
+    failing = replace(well, failing_with="timeout")
+
+    troubled = mark_trouble(well, failing, "feed", at=NOW)
+    longer = mark_trouble(troubled, failing, "other", at=NOW + timedelta(hours=1))
+
+    assert (troubled.troubled_since, troubled.canary) == (NOW, "feed")
+    assert (longer.troubled_since, longer.canary) == (NOW, "other")
+    assert mark_trouble(well, well, "feed", at=NOW) is well
+    ended = mark_trouble(troubled, replace(troubled, failing_with=None), "feed", at=NOW)
+    assert (ended.troubled_since, ended.canary) == (None, None)
+
+
+def test_one_of_several_lanes_of_a_host_has_a_number() -> None:
+    assert [host_of_lane(key) for key in ("a.example", "a.example#2")] == ["a.example"] * 2

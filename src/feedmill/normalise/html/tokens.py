@@ -86,7 +86,7 @@ def tag_name(token: re.Match[str]) -> str:
 
 
 def _end_of_content(text: str, name: str, start: int, unclosed: set[str]) -> int:
-    if name in VOID_TAGS or name in unclosed:
+    if name in unclosed:
         return start
     if closer := _CLOSERS[name].search(text, start):
         return closer.start()

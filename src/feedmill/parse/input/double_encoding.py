@@ -38,13 +38,13 @@ def undo_double_encoding(utf8: bytes) -> tuple[bytes, int]:
 
 
 def _undone(utf8: bytes) -> bytes:
-    for _ in range(_MAX_ROUNDS):
-        if _SUSPICIOUS.search(utf8) is None:
-            break
+    rounds = _MAX_ROUNDS
+    while rounds and _SUSPICIOUS.search(utf8) is not None:
         try:
             utf8 = _BEYOND_ASCII.sub(_decoded_run, utf8.decode()).encode()
         except (KeyError, UnicodeDecodeError):
             break
+        rounds -= 1
     return utf8
 
 

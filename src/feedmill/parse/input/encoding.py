@@ -284,8 +284,7 @@ def _read_stray_byte(problem: UnicodeError) -> tuple[str, int]:
 
     Of Â and Ã, the first bytes of most Western letters in UTF-8, an end of a word is no letter.
     """
-    if not isinstance(problem, UnicodeDecodeError):
-        raise problem
+    assert isinstance(problem, UnicodeDecodeError)
     raw, start, end = problem.object, problem.start, problem.end
     before, after = raw[start - 1 : start] or b" ", raw[end : end + 1] or b" "
     lone = end - start == 1 and before.isascii() and after.isascii()

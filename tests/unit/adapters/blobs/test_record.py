@@ -16,6 +16,7 @@ from feedmill.adapters.blobs.record import (
     write_header,
 )
 from feedmill.model.feed import BlobRef
+from feedmill.model.storage import Segment, created_at
 
 _NAME = "0192-test"
 _payloads = st.lists(st.binary(max_size=200), max_size=6)
@@ -134,3 +135,14 @@ def test_headers_alone_are_enough_to_count() -> None:
 
     assert len([step for step in walked(bytes(data)) if isinstance(step, IntactRecord)]) == 1
     assert len(walked(bytes(data), payloads=False)) == 2
+
+
+def test_the_name_of_a_segment_tells_when_it_was_made() -> None:
+    made = Segment(
+        name="0199e0f5-1c00-7000-8000-000000000000", size_bytes=1, sealed=True, packed=False
+    )
+
+    assert made.created_at is not None
+    assert made.created_at.year == 2025
+    assert created_at("short") is None
+    assert created_at("0001") is None
