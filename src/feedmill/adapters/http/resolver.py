@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import socket
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -109,7 +110,7 @@ class Found(NamedTuple):
     ttl_sec: float | None = None
 
 
-class CachedResolver:
+class CachedResolver(ABC):
     """Asks for a host once per lifetime, however many callers wait; limits what one domain can hold up.
 
     An answer that is too old is asked for again; if that takes long, the old one serves meanwhile.
@@ -170,9 +171,9 @@ class CachedResolver:
         domain = registrable_domain(host)
         return self._domains.setdefault(domain, asyncio.Semaphore(_SLOTS_PER_DOMAIN))
 
+    @abstractmethod
     async def _query(self, host: str) -> Found:
         """Ask a name server, within `timeout_sec`; no addresses when there is no answer."""
-        raise NotImplementedError
 
     def _remember(self, host: str, found: Found) -> None:
         now, known = self._clock.monotonic(), self._known.get(host)
