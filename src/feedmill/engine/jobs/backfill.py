@@ -28,7 +28,7 @@ from feedmill.engine.documents.fetch_document import Answer
 from feedmill.engine.documents.raw_documents import keep_raw, load_document
 from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, read_and_compare
 from feedmill.engine.jobs.kind import DailyLimits, JobKind, JobRun
-from feedmill.engine.poll.fetch_record import record_fetch
+from feedmill.engine.poll.fetch_record import record_fetch, with_reading
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.robots_gate import allows_by_robots, robots_url
 from feedmill.fetch.link_headers import link_headers, links_with_rel
@@ -157,12 +157,11 @@ def _refresh_of(
     fetch = record_fetch(
         feed,
         answer,
-        read,
         fetch_id=run.services.clock.new_id(),
         scheduled_at=now,
         body_sha256=digest,
     )
-    fetch = replace(fetch, url=answer.url, outcome=OUTCOME)
+    fetch = replace(with_reading(fetch, read), url=answer.url, outcome=OUTCOME)
     events = events_of_changes(read.changes, (), feed=feed, fetch_id=fetch.fetch_id, now=now)
     return Refresh(
         lane=run.lane,

@@ -25,16 +25,14 @@ Reading = ComparedDocument | SameBody | NotAFeed | None  # None: there was nothi
 def record_fetch(
     feed: Feed,
     answer: Answer,
-    reading: Reading,
     *,
     fetch_id: str,
     scheduled_at: datetime,
     body_sha256: str | None,
 ) -> FetchRecord:
-    """The record of one poll, with credentials redacted."""
+    """The record of one poll before its document is read, with credentials redacted."""
     response, document = answer.response, answer.document
-    outcome, detail = _outcome_words(answer.verdict, reading)
-    read = reading if isinstance(reading, ComparedDocument) else None
+    outcome, detail = describe_verdict(answer.verdict)
     return FetchRecord(
         fetch_id=fetch_id,
         feed_id=feed.id,
@@ -53,15 +51,32 @@ def record_fetch(
         content_length=len(document.body) if document is not None else None,
         wire_length=response.wire_length,
         elapsed_ms=answer.elapsed_ms,
-        entries_seen=read.seen if read else 0,
-        entries_new=read.changes.summary.added if read else 0,
-        entries_updated=read.changes.summary.revised if read else 0,
-        repairs=tuple(sorted({one.code for one in read.parsed.repairs})) if read else (),
-        truncated=read.parsed.truncated if read else response.truncated or response.capped,
+        truncated=response.truncated or response.capped,
         interval_sec=feed.schedule.interval_sec,
         saved_bytes=feed.document_bytes if isinstance(answer.verdict, Unchanged) else None,
         retries=response.retries,
     )
+
+
+def with_reading(fetch: FetchRecord, reading: Reading) -> FetchRecord:
+    """The record with what reading the document showed."""
+    match reading:
+        case NotAFeed(reason=reason, detail=detail):
+            return replace(fetch, outcome=reason, detail=detail)
+        case SameBody():
+            return replace(fetch, outcome="same-body", detail="")
+        case ComparedDocument():
+            summary, parsed = reading.changes.summary, reading.parsed
+            return replace(
+                fetch,
+                entries_seen=reading.seen,
+                entries_new=summary.added,
+                entries_updated=summary.revised,
+                repairs=tuple(sorted({one.code for one in parsed.repairs})),
+                truncated=parsed.truncated,
+            )
+        case None:
+            return fetch
 
 
 def begin_poll(traces: Traces, feed: Feed, scheduled_at: datetime, waited_sec: float) -> Trace:
@@ -153,16 +168,6 @@ def served_addresses(fetch: FetchRecord, verdict: Verdict, reading: Reading) -> 
         for url in hops
         if url != fetch.url and is_same_site(url, fetch.url) and (lasts or "?" not in url)
     )
-
-
-def _outcome_words(verdict: Verdict, reading: Reading) -> tuple[str, str]:
-    match reading:
-        case NotAFeed():
-            return reading.reason, reading.detail
-        case SameBody():
-            return "same-body", ""
-        case _:
-            return describe_verdict(verdict)
 
 
 def _document_facts(

@@ -47,7 +47,8 @@ from feedmill.engine.documents.fetch_document import (
 from feedmill.engine.moves.detect import is_same_host
 from feedmill.engine.moves.follow import apply_move
 from feedmill.engine.poll.fetch_record import begin_poll
-from feedmill.engine.poll.refresh import redate, refresh
+from feedmill.engine.poll.redate import redate
+from feedmill.engine.poll.refresh import refresh
 from feedmill.engine.run.lane_lease import LaneLease
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.memory_budget import MemoryBudget

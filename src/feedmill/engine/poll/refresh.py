@@ -6,7 +6,9 @@
     keep      the raw body, before anything parses it
     read      parse, normalise, identify, compare with what is known
     hold      new entries that a live screen holds for review (live_screening.py)
-    decide    when to ask again, and why
+    learn     how often the feed publishes (learn_pace.py)
+    decide    when to ask again, and why; a feed that a hub pushes is asked less (push_evidence.py)
+    queue     background work that follows: archives, full texts, subscriptions to hubs
     commit    all of it in one transaction (the caller: lane_worker.py)
     follow    the feed to its new address, once the poll is committed (moves/follow.py)
 
@@ -15,9 +17,8 @@ alone. Plan to read are shared with collecting and probing (engine/documents); w
 a poll is in fetch_record.py.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import sha256
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -39,8 +40,10 @@ from feedmill.engine.poll.fetch_record import (
     changed_facts,
     record_fetch,
     served_addresses,
+    with_reading,
     with_trace,
 )
+from feedmill.engine.poll.learn_pace import learn_pace
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
 from feedmill.engine.poll.push_evidence import (
     PushStatus,
@@ -59,14 +62,11 @@ from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord, Lane, Mov
 from feedmill.model.fetch import Failed, Fresh, Gone, Unchanged, Verdict
 from feedmill.model.job import NewJob
 from feedmill.model.refresh import Refresh
-from feedmill.model.schedule import Decision, Outcome, ScheduleState
+from feedmill.model.schedule import Decision, Outcome
 from feedmill.observe.traces import Facts, current_trace, span
 from feedmill.publish.events import event_of_state, events_of_changes
-from feedmill.schedule.decide import decide_next_poll, learn_entries, learn_stored, own_schedule
+from feedmill.schedule.decide import decide_next_poll, own_schedule
 from feedmill.schedule.hints import merge_hints
-
-_STORED_ARRIVALS: Final = 2_000  # entries of a feed that its pace is learnt from
-_CLOCK_JITTER: Final = timedelta(seconds=1)  # between two looks at a clock that nobody has set
 
 
 async def refresh(
@@ -133,19 +133,18 @@ async def read_answer(
     late_sec: float = 0.0,
 ) -> Refresh:
     """Everything that follows from an answer that came for the feed; the caller commits it."""
-    fetch_id = services.clock.new_id()
-    digest, blob = await _keep(answer, feed, services, fetch_id, scheduled_at)
-    reading = await _read(answer, digest, feed, services)
+    body = answer.document.body if answer.document is not None else b""
     fetch = record_fetch(
         feed,
         answer,
-        reading,
-        fetch_id=fetch_id,
+        fetch_id=services.clock.new_id(),
         scheduled_at=scheduled_at,
-        body_sha256=digest,
+        body_sha256=sha256(body).hexdigest() if body else None,
     )
-    fetch = with_trace(feed, fetch, current_trace())
-    schedule, arrived = await _learn(feed, answer, reading, services)
+    blob = await _keep(body, fetch, feed, services)
+    reading = await _read(answer, fetch.body_sha256, feed, services)
+    fetch = with_trace(feed, with_reading(fetch, reading), current_trace())
+    schedule, arrived = await learn_pace(feed, answer, reading, services)
     return _conclude(
         replace(feed, schedule=schedule),
         answer,
@@ -161,45 +160,13 @@ async def read_answer(
     )
 
 
-def redate(result: Refresh, now: datetime, elapsed: timedelta) -> Refresh:
-    """The result, moved to now when its date cannot be one of the last `elapsed`: the clock was set (H32).
-
-    Dated by a clock that was ahead, a feed would be silent for as long as that clock was ahead.
-    """
-    fetch, feed, decision = result.fetch, result.feed, result.decision
-    by = now - fetch.fetched_at
-    if -_CLOCK_JITTER <= by <= elapsed + _CLOCK_JITTER:
-        return result
-    next_poll_at = feed.next_poll_at + by
-    return replace(
-        result,
-        fetch=replace(fetch, fetched_at=now),
-        feed=replace(
-            feed,
-            next_poll_at=next_poll_at,
-            last_fetch_at=now,
-            last_decision_at=None if feed.last_decision_at is None else now,
-        ),
-        decision=None if decision is None else replace(decision, next_poll_at=next_poll_at),
-    )
-
-
-async def _keep(
-    answer: Answer, feed: Feed, services: Services, fetch_id: str, scheduled_at: datetime
-) -> tuple[str | None, BlobRef | None]:
+async def _keep(body: bytes, fetch: FetchRecord, feed: Feed, services: Services) -> BlobRef | None:
     """Raw before parse, always: durable when this returns. The body before is there already."""
-    document = answer.document
-    if document is None or not document.body:
-        return None, None
-    digest = sha256(document.body).hexdigest()
-    if digest == feed.body_sha256:
-        return digest, None
-    fetch = record_fetch(
-        feed, answer, None, fetch_id=fetch_id, scheduled_at=scheduled_at, body_sha256=digest
-    )
+    if fetch.body_sha256 is None or fetch.body_sha256 == feed.body_sha256:
+        return None
     note = FetchNote(feed_key=feed.feed_key, tags=feed.tags, fetch=fetch)
     with span("keep"):
-        return digest, await keep_raw(document.body, digest, services.store, services.blobs, note)
+        return await keep_raw(body, fetch.body_sha256, services.store, services.blobs, note)
 
 
 async def _read(answer: Answer, digest: str | None, feed: Feed, services: Services) -> Reading:
@@ -215,38 +182,6 @@ async def _read(answer: Answer, digest: str | None, feed: Feed, services: Servic
         # Nothing of the document could be read: that is a failure, whatever its status (002 §7).
         return NotAFeed(reason="truncated", detail="the document was cut before its first entry")
     return read if isinstance(read, NotAFeed) else await apply_live_screen(read, feed, services)
-
-
-async def _learn(
-    feed: Feed, answer: Answer, reading: Reading, services: Services
-) -> tuple[ScheduleState, tuple[float, ...]]:
-    """The schedule's state with what the answer shows of the feed's pace, and when entries came out.
-
-    A feed that was polled before this was remembered is learnt from what is stored of it, once.
-    """
-    state, config = feed.schedule, services.config.schedule
-    if not isinstance(answer.verdict, Fresh | Unchanged) or isinstance(reading, NotAFeed):
-        return state, ()
-    known: tuple[float, ...] = ()
-    if state.arrivals is None and feed.last_success_at is not None:
-        stored = await services.store.stored_arrivals(feed.id, _STORED_ARRIVALS)
-        window = feed.new_entries_last_fetch
-        state, known = learn_stored(state, stored, now=answer.at, window=window, config=config)
-    if not isinstance(reading, ComparedDocument):
-        return state, known
-    if state.arrivals is not None and not reading.new_dates:
-        if state.arrivals.window != reading.seen:
-            state = replace(state, arrivals=replace(state.arrivals, window=reading.seen))
-        return state, known
-    state, new = learn_entries(
-        state,
-        reading.new_dates,
-        previous_at=feed.last_success_at,
-        now=answer.at,
-        window=reading.seen,
-        config=config,
-    )
-    return state, known + new
 
 
 def _conclude(
