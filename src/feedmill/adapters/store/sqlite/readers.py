@@ -2,8 +2,9 @@
 
 A thread takes the questions that wait, a handful at a time, and answers them from one state of
 the database: the threads wake the event loop once for all of them, and SQLite, which forgets its
-pages after every write, reads the upper ones once. Of the threads that have nothing to
-do, the one that worked last is asked first: its pages are still at hand.
+pages after every write, reads the upper ones once. A question that was asked after that state was
+fixed waits for the next one: it may follow a write, and has to see it. Of the threads that have
+nothing to do, the one that worked last is asked first: its pages are still at hand.
 """
 # Tested in tests/integration/adapters/store/sqlite/
 
@@ -31,8 +32,9 @@ class Readers:
 
     def __init__(self, connect: Connect, path: str, *, threads: int) -> None:
         self._connect, self._path = connect, path
-        self._lock = threading.Lock()  # of the three below
-        self._waits: deque[WriteJob] = deque()
+        self._lock = threading.Lock()  # of the four below
+        self._waits: deque[tuple[int, WriteJob]] = deque()  # numbered in the order of asking
+        self._asked = 0
         self._idle: list[SimpleQueue[None]] = []  # a bell for each thread, the last to rest last
         self._closed = False
         self._threads = [
@@ -50,7 +52,8 @@ class Readers:
             if self._closed:
                 message = f"{self._path}: the store is closed"
                 raise StoreError(message, reason="closed")
-            self._waits.append(WriteJob(query, future, loop))
+            self._asked += 1
+            self._waits.append((self._asked, WriteJob(query, future, loop)))
             bell = self._idle.pop() if self._idle else None
         if bell is not None:
             bell.put(None)
@@ -73,45 +76,48 @@ class Readers:
         """A thread's whole life: one group after the other, until there will be none."""
         connection: sqlite3.Connection | None = None
         bell: SimpleQueue[None] = SimpleQueue()
-        while (first := self._next(bell)) is not None:
+        while (found := self._next(bell)) is not None:
+            asked, first = found
             try:
                 connection = connection or self._connect()
-                outcomes = self._answer(connection, first)
+                outcomes = self._answer(connection, first, asked)
             except Exception as error:  # noqa: BLE001  # the edge of a task: raised in what waits
                 outcomes = [JobOutcome(first, error=self._translated(error))]
             resolve(outcomes)
         if connection is not None:
             connection.close()
 
-    def _next(self, bell: "SimpleQueue[None]") -> WriteJob | None:
-        """The question that waits longest, as soon as there is one; None at the end of all."""
+    def _next(self, bell: "SimpleQueue[None]") -> tuple[int, WriteJob] | None:
+        """How many were asked so far, and the question that waits longest; None at the end of all."""
         while True:
             with self._lock:
                 if self._waits:
-                    return self._waits.popleft()
+                    return self._asked, self._waits.popleft()[1]
                 if self._closed:
                     return None
                 self._idle.append(bell)
             bell.get()
 
-    def _answer(self, connection: sqlite3.Connection, first: WriteJob) -> list[JobOutcome]:
+    def _answer(
+        self, connection: sqlite3.Connection, first: WriteJob, asked: int
+    ) -> list[JobOutcome]:
         connection.execute("BEGIN")
         try:
-            return [self._ask(connection, job) for job in self._waiting(first)]
+            return [self._ask(connection, job) for job in self._waiting(first, asked)]
         finally:
             connection.execute("COMMIT")
 
-    def _waiting(self, first: WriteJob) -> Iterator[WriteJob]:
-        """The first question, then those that wait by the time the one before is answered."""
+    def _waiting(self, first: WriteJob, asked: int) -> Iterator[WriteJob]:
+        """The first question, then those that were asked before the transaction began."""
         deadline = time.monotonic() + READ_GROUP_SEC
         yield first
         for _ in range(READ_GROUP_JOBS - 1):
             if time.monotonic() >= deadline:
                 return
             with self._lock:
-                if not self._waits:
+                if not self._waits or self._waits[0][0] > asked:
                     return
-                job = self._waits.popleft()
+                _, job = self._waits.popleft()
             yield job
 
     def _ask(self, connection: sqlite3.Connection, job: WriteJob) -> JobOutcome:
