@@ -71,6 +71,11 @@ def atom_entry(number: int, *, text: str = "", updated: str = "2025-10-13T08:00:
     )
 
 
+def atom_link(rel: str, href: str) -> str:
+    """A link of an Atom document."""
+    return f'<link rel="{rel}" href="{href}"/>'
+
+
 def paper(*numbers: int, **validators: str) -> Answer:
     """A 200 with a document of these items, and validators if given."""
     return document(numbered(*numbers), **validators)  # type: ignore[arg-type]  # etag, last_modified

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from msgspec.structs import replace
 from tests.support.engine_harness import Stage, opened
-from tests.support.feed_documents import rss
+from tests.support.feed_documents import item, rss
 from tests.support.websub_peers import free_port
 
 from feedmill.config import PushConfig
@@ -57,6 +57,34 @@ async def subscription(stage: Stage, feed: Feed) -> PushSubscription:
     found = await stage.services.store.push_subscriptions(feed.id)
     assert found, "no subscription"
     return found[0]
+
+
+async def pushed_feed(stage: Stage, target: str = "/feed") -> Feed:
+    """A feed that is subscribed and verified at a hub that the test plays."""
+    topic = stage.publisher.url(target, host="127.0.0.1")
+    stage.publisher.script("/hub", Answer(status=202), host="127.0.0.1")
+    hub = stage.publisher.url("/hub", host="127.0.0.1")
+    feed = await stage.add(target, announcing(item(1), hub=hub, topic=topic))
+    await stage.poll(feed)
+    await run_push_jobs(stage)
+    found = await subscription(stage, feed)
+    answer = await get(
+        callback(stage, found),
+        hub__mode="subscribe",
+        hub__topic=topic,
+        hub__challenge="echo",
+        hub__lease_seconds="864000",
+    )
+    assert (answer.status_code, answer.text) == (200, "echo")
+    await stage.poll(feed)  # whatever was published before the verification
+    return await stage.feed(feed)
+
+
+async def publish_items(stage: Stage, feed: Feed, *numbers: int) -> None:
+    """Let the feed of `pushed_feed` have these items from now on."""
+    found = await subscription(stage, feed)
+    items = [item(number) for number in numbers]
+    stage.publish(feed, announcing(*items, hub=found.hub, topic=found.topic))
 
 
 async def ping(

@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from feedmill.canonicalise.urls import http_url
 from feedmill.model.base import Value
+from feedmill.model.feed import Feed
 from feedmill.model.push import PushSubscription
 from feedmill.push.forms import encode_form
 
@@ -117,6 +118,11 @@ def judge_challenge(
     if mode == "unsubscribe" and known.state == "unsubscribing":
         return Confirmed(challenge=challenge, mode="unsubscribe", lease=timedelta(0))
     return NotOurs()
+
+
+def is_own_document(self_url: str | None, topic: str, feed: Feed) -> bool:
+    """False when a document that was pushed says that it is another one than the topic."""
+    return self_url is None or self_url in (topic, feed.self_url, feed.url)
 
 
 def renew_at(subscription: PushSubscription) -> datetime | None:

@@ -6,12 +6,12 @@ from hashlib import sha256
 from typing import Final
 
 from feedmill.engine.documents.fetch_document import Answer
-from feedmill.engine.documents.raw_documents import keep_raw
+from feedmill.engine.documents.raw_documents import FULL_TEXT, keep_document
 from feedmill.engine.run.services import Services
 from feedmill.errors import MissingExtraError
 from feedmill.extract.judge import judge_text
 from feedmill.model.event import StoredEntry
-from feedmill.model.feed import Feed
+from feedmill.model.feed import BlobRef, Feed, FetchRecord
 from feedmill.model.full_text import ExtractedText, FullText, NoFullText, PageTask
 from feedmill.model.job import JobStep
 from feedmill.publish.events import event_of_full_text
@@ -27,7 +27,7 @@ async def store_full_text(
     document = answer.document
     body = b"" if document is None else document.body
     digest = sha256(body).hexdigest() if body else None
-    blob = None if digest is None else await keep_raw(body, digest, services.store, services.blobs)
+    blob = None if digest is None else await _keep(body, digest, feed, answer, services)
     made = FullText(
         entry_uid=entry.entry_uid,
         feed_id=entry.feed_id,
@@ -44,6 +44,24 @@ async def store_full_text(
     event = event_of_full_text(found)
     saved = await services.store.save_full_text(found, blob=blob, events=(event,), step=step)
     return found if saved else None
+
+
+async def _keep(
+    body: bytes, digest: str, feed: Feed, answer: Answer, services: Services
+) -> BlobRef:
+    """Keep the page with a note that says whose it is: it is no document of a feed."""
+    fetch = FetchRecord(
+        fetch_id=services.clock.new_id(),
+        feed_id=feed.id,
+        scheduled_at=answer.at,
+        fetched_at=answer.at,
+        url=feed.url,
+        final_url=answer.response.final_url,
+        outcome=FULL_TEXT,
+        http_status=answer.response.status,
+        body_sha256=digest,
+    )
+    return await keep_document(body, fetch, feed, services.store, services.blobs)
 
 
 async def extract_again(

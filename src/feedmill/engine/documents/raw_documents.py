@@ -7,11 +7,25 @@ from msgspec.structs import replace
 
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.errors import BlobMoved, NotFoundError
-from feedmill.model.feed import BlobRef, FetchNote, FetchRecord
+from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord
 from feedmill.model.fetch import RawDocument
 
 _MAX_NOTE_BYTES: Final = 65_535  # of one record
 _decoder: Final = msgspec.json.Decoder(FetchNote)
+
+# Outcomes of documents of a feed that are not its current one: a note of each is kept beside that of a poll.
+BACKFILL: Final = "backfill"  # a page of its archive
+PUSHED: Final = "pushed"  # a ping of its hub
+FULL_TEXT: Final = "full-text"  # the web page of an entry
+_BESIDE: Final = frozenset({BACKFILL, PUSHED, FULL_TEXT})
+
+
+async def keep_document(
+    body: bytes, fetch: FetchRecord, feed: Feed, index: RawIndex, blobs: Blobs
+) -> BlobRef:
+    """Keep the body of a fetch with a note of it, so that `feedmill restore` knows whose it is."""
+    note = FetchNote(feed_key=feed.feed_key, tags=feed.tags, fetch=fetch)
+    return await keep_raw(body, fetch.body_sha256 or "", index, blobs, note)
 
 
 async def keep_raw(
@@ -24,7 +38,8 @@ async def keep_raw(
     known = await index.blob(sha256)
     if note is None:
         return known or await blobs.put(body, sha256=sha256)
-    noted = blobs.is_noted(note.fetch.feed_id, sha256)
+    beside = f" {note.fetch.outcome}" if note.fetch.outcome in _BESIDE else ""
+    noted = blobs.is_noted(f"{note.fetch.feed_id}{beside}", sha256)
     if known is None:
         return await blobs.put(body, sha256=sha256, note=encode_note(note, await index.store_id()))
     if not noted:

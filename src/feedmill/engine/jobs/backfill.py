@@ -23,10 +23,11 @@ from feedmill.archive.walk import (
 )
 from feedmill.archive.wanted import BACKFILL
 from feedmill.config import Config
-from feedmill.engine.documents.commit_unscheduled import commit_unscheduled
 from feedmill.engine.documents.fetch_document import Answer
-from feedmill.engine.documents.raw_documents import keep_raw, load_document
-from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, read_and_compare
+from feedmill.engine.documents.raw_documents import BACKFILL as OUTCOME
+from feedmill.engine.documents.raw_documents import keep_document, load_document
+from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
+from feedmill.engine.documents.unscheduled import commit_unscheduled, unscheduled
 from feedmill.engine.jobs.kind import DailyLimits, JobKind, JobRun
 from feedmill.engine.poll.fetch_record import record_fetch, with_reading
 from feedmill.engine.run.services import Services
@@ -37,11 +38,8 @@ from feedmill.model.feed import Feed
 from feedmill.model.fetch import Fresh, Gone, RawDocument
 from feedmill.model.job import Again, Done, Failed, JobResult, Later
 from feedmill.model.parsed import Link, ParsedFeed
-from feedmill.model.refresh import Refresh
 from feedmill.parse.document import parse_document
-from feedmill.publish.events import events_of_changes
 
-OUTCOME: Final = "backfill"  # of the fetch record of a page
 _NOT_THERE: Final = frozenset({404, 410})
 
 
@@ -119,7 +117,15 @@ async def _read_page(
 ) -> JobResult:
     services, document = run.services, verdict.document
     digest = sha256(document.body).hexdigest()
-    blob = await keep_raw(document.body, digest, services.store, services.blobs)
+    fetch = record_fetch(
+        feed,
+        answer,
+        fetch_id=services.clock.new_id(),
+        scheduled_at=services.clock.now(),
+        body_sha256=digest,
+    )
+    fetch = replace(fetch, outcome=OUTCOME)
+    blob = await keep_document(document.body, fetch, feed, services.store, services.blobs)
     read = await read_and_compare(
         document, feed, services.store, services.config, now=answer.at, rows=()
     )
@@ -134,9 +140,13 @@ async def _read_page(
     )
     progress = _progress(walk.number, walk.entries + read.changes.summary.added)
     cursor = to_cursor(after) if isinstance(after, ArchiveWalk) else run.job.cursor
+    # Nothing of it touches the feed or its schedule, and what the page lacks was not removed.
+    refresh = unscheduled(feed, with_reading(fetch, read), read.changes, blob=blob)
     refresh = replace(
-        _refresh_of(run, feed, answer, read, digest),
-        blob=blob,
+        refresh,
+        lane=run.lane,
+        events=tuple(replace(one, data={**one.data, "backfill": True}) for one in refresh.events),
+        backfill=True,
         job=run.step(cursor, progress=progress),
     )
     committed = await commit_unscheduled(refresh, services.store)
@@ -147,31 +157,6 @@ async def _read_page(
     if isinstance(after, Stop):
         return Done(progress=progress, reason=after.reason)
     return Again(progress=progress, url=after.url)
-
-
-def _refresh_of(
-    run: JobRun, feed: Feed, answer: Answer, read: ComparedDocument, digest: str
-) -> Refresh:
-    """The entries of a page, without anything that would touch the feed or its schedule."""
-    now = run.services.clock.now()
-    fetch = record_fetch(
-        feed,
-        answer,
-        fetch_id=run.services.clock.new_id(),
-        scheduled_at=now,
-        body_sha256=digest,
-    )
-    fetch = replace(with_reading(fetch, read), url=answer.url, outcome=OUTCOME)
-    events = events_of_changes(read.changes, (), feed=feed, fetch_id=fetch.fetch_id, now=now)
-    return Refresh(
-        lane=run.lane,
-        feed=feed,
-        fetch=fetch,
-        changes=read.changes,
-        events=tuple(replace(one, data={**one.data, "backfill": True}) for one in events),
-        backfill=True,
-        entries_only=True,
-    )
 
 
 def _failed(answer: Answer, walk: ArchiveWalk | None) -> JobResult:

@@ -4,16 +4,17 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from feedmill.engine.documents.raw_documents import keep_raw
+from feedmill.engine.documents.raw_documents import keep_document
 from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
+from feedmill.engine.documents.unscheduled import commit_unscheduled, unscheduled
+from feedmill.engine.poll.fetch_record import with_reading
 from feedmill.engine.poll.refresh import refresh
 from feedmill.engine.run.services import Services
 from feedmill.model.base import Value
-from feedmill.model.feed import Feed, FetchNote, FetchRecord
+from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import Added, Change, Changes, Revised
 from feedmill.model.refresh import Refresh
-from feedmill.publish.events import events_of_changes
 
 
 class Ingested(Value):
@@ -60,36 +61,21 @@ async def ingest_document(document: RawDocument, feed: Feed, services: Services)
         content_type=document.content_type,
         content_length=len(document.body),
     )
-    note = FetchNote(feed_key=feed.feed_key, tags=feed.tags, fetch=fetch)
-    blob = await keep_raw(document.body, digest, store, services.blobs, note)
+    blob = await keep_document(document.body, fetch, feed, store, services.blobs)
     read = await read_and_compare(document, feed, store, services.config, now=now)
+    fetch = with_reading(fetch, read)
     if isinstance(read, NotAFeed):
-        failed = replace(fetch, outcome=read.reason, detail=read.detail)
-        await store.commit(Refresh(lane=None, feed=feed, fetch=failed, blob=blob))
+        await commit_unscheduled(unscheduled(feed, fetch, blob=blob, whole=True), store)
         return Ingested(errors=1, outcome=read.reason, detail=read.detail)
-    cut, counts = read.parsed.truncated, read.changes.summary
     # The server's validators vouch for what it served, not for this: the next poll asks for all.
     facts = read.facts | {
-        "body_sha256": None if cut else digest,
+        "body_sha256": None if fetch.truncated else digest,
         "document_fetch_id": fetch.fetch_id,
         "validators": None,
     }
     after = replace(feed, **facts, last_success_at=now, last_result="fresh")
-    result = Refresh(
-        lane=None,
-        feed=after,
-        fetch=replace(
-            fetch, entries_new=counts.added, entries_updated=counts.revised, truncated=cut
-        ),
-        blob=blob,
-        changes=read.changes,
-        removed=read.removed,
-        in_document=not cut,
-        events=events_of_changes(
-            read.changes, read.removed, feed=after, fetch_id=fetch.fetch_id, now=now
-        ),
-    )
-    await store.commit(result)
+    result = unscheduled(after, fetch, read.changes, read.removed, blob=blob, whole=True)
+    await commit_unscheduled(result, store)
     return _counted(result)
 
 

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from feedmill.archive.wanted import backfill_job, is_backfilled
 from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer, fetch_and_judge, outcome_of
-from feedmill.engine.documents.raw_documents import keep_raw
+from feedmill.engine.documents.raw_documents import keep_document
 from feedmill.engine.documents.read_document import (
     ComparedDocument,
     NotAFeed,
@@ -58,7 +58,7 @@ from feedmill.engine.run.services import Services
 from feedmill.extract.opt_in import full_text_jobs
 from feedmill.fetch.validator_use import EXHAUSTED, validators_to_send
 from feedmill.model.event import NewEvent
-from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord, Lane, MoveCandidate
+from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Unchanged, Verdict
 from feedmill.model.job import NewJob
 from feedmill.model.refresh import Refresh
@@ -164,9 +164,8 @@ async def _keep(body: bytes, fetch: FetchRecord, feed: Feed, services: Services)
     """Raw before parse, always: durable when this returns. The body before is there already."""
     if fetch.body_sha256 is None or fetch.body_sha256 == feed.body_sha256:
         return None
-    note = FetchNote(feed_key=feed.feed_key, tags=feed.tags, fetch=fetch)
     with span("keep"):
-        return await keep_raw(body, fetch.body_sha256, services.store, services.blobs, note)
+        return await keep_document(body, fetch, feed, services.store, services.blobs)
 
 
 async def _read(answer: Answer, digest: str | None, feed: Feed, services: Services) -> Reading:

@@ -5,14 +5,14 @@ from msgspec.structs import replace
 
 from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, read_and_compare
+from feedmill.engine.documents.unscheduled import commit_unscheduled, unscheduled
+from feedmill.engine.poll.fetch_record import with_reading
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
 from feedmill.engine.run.services import Services
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import Added, Change, Identified, KnownEntry, Revised, UnchangedEntry
-from feedmill.model.refresh import Refresh
-from feedmill.publish.events import events_of_changes
 
 
 class EntryDifference(Value):
@@ -77,24 +77,10 @@ async def _write(
         scheduled_at=now,
         fetched_at=now,
         outcome="replayed",
-        entries_new=read.changes.summary.added,
-        entries_updated=read.changes.summary.revised,
     )
-    events = events_of_changes(
-        read.changes, read.removed, feed=after, fetch_id=again.fetch_id, now=now
-    )
-    await services.store.commit(
-        Refresh(
-            lane=None,
-            feed=after,
-            fetch=again,
-            changes=read.changes,
-            removed=read.removed,
-            in_document=not read.parsed.truncated,
-            events=events,
-            held=held_rows(read, again, now),
-        )
-    )
+    again = with_reading(again, read)
+    refresh = unscheduled(after, again, read.changes, read.removed, whole=True)
+    await commit_unscheduled(replace(refresh, held=held_rows(read, again, now)), services.store)
 
 
 def _differences(read: ComparedDocument) -> tuple[EntryDifference, ...]:

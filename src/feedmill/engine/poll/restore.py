@@ -16,8 +16,20 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from feedmill.config import Config
-from feedmill.engine.documents.raw_documents import decode_note, load_body
+from feedmill.engine.documents.raw_documents import (
+    BACKFILL,
+    FULL_TEXT,
+    PUSHED,
+    decode_note,
+    load_body,
+)
 from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, read_and_compare
+from feedmill.engine.documents.unscheduled import (
+    commit_unscheduled,
+    removals_of_part,
+    unscheduled,
+)
+from feedmill.engine.poll.fetch_record import with_reading
 from feedmill.engine.ports.blobs import Blobs
 from feedmill.engine.run.services import Services
 from feedmill.errors import BlobError, ConflictError, NotFoundError
@@ -26,13 +38,17 @@ from feedmill.model.base import Value
 from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord, NewFeed
 from feedmill.model.fetch import RawDocument, Refused
 from feedmill.model.parsed import ParsedFeed
-from feedmill.model.refresh import Refresh
 from feedmill.model.storage import Segment
 from feedmill.parse.document import parse_document
+from feedmill.push.subscription import is_own_document
 from feedmill.schedule.interval import initial_state
 
 RESTORE_LEASE: Final = "restore"
-_READ: Final = ("fresh", "ingested")  # outcomes with a document to read
+_BESIDE: Final = (
+    BACKFILL,
+    PUSHED,
+)  # documents that bring entries and say nothing else of their feed
+_READ: Final = ("fresh", "ingested", *_BESIDE)  # outcomes with a document to read
 _FOR: Final = timedelta(days=3650)
 _TICK: Final = timedelta(microseconds=1)
 
@@ -78,8 +94,9 @@ async def stored_fetches(
     for segment in await services.blobs.segments():
         if segment.sealed:
             for note, sha256 in await _notes(segment, services.blobs):
-                found[note.fetch.fetch_id] = StoredFetch(note.fetch.fetched_at, sha256, note)
                 noted.add(sha256)
+                if note.fetch.outcome != FULL_TEXT:  # the page of an entry: no document of a feed
+                    found[note.fetch.fetch_id] = StoredFetch(note.fetch.fetched_at, sha256, note)
             bare |= await _bare(segment, services.blobs)
         step()
     left = {sha256: place for sha256, place in bare.items() if sha256 not in noted}
@@ -171,47 +188,54 @@ async def _restore_one(
         return replace(result, already=result.already + 1)
     fetch = replace(fetch, feed_id=feed.id, body_sha256=one.sha256)
     blob = await store.blob(one.sha256)
+    try:
+        read = await _read(fetch, feed, services)
+    except (BlobError, NotFoundError):
+        return replace(result, unreadable=result.unreadable + 1)
+    whole = fetch.outcome not in _BESIDE
+    if whole:
+        feed = replace(feed, **_facts(fetch, read))
+    if isinstance(read, ComparedDocument):
+        removed = read.removed if whole else removals_of_part(read)
+        is_archive = fetch.outcome == BACKFILL
+        refresh = unscheduled(
+            feed,
+            with_reading(fetch, read),
+            read.changes,
+            () if is_archive else removed,
+            blob=blob,
+            whole=whole,
+            silent=True,
+        )
+        refresh = replace(refresh, backfill=is_archive)
+        entries = read.changes.summary.added
+    else:
+        refresh, entries = unscheduled(feed, fetch, blob=blob, whole=whole), 0
+    await commit_unscheduled(refresh, store)
+    return replace(
+        result,
+        fetches=result.fetches + 1,
+        entries=result.entries + entries,
+        unreadable=result.unreadable + isinstance(read, NotAFeed),
+    )
+
+
+def _facts(fetch: FetchRecord, read: ComparedDocument | NotAFeed | None) -> dict[str, object]:
+    """What a poll says about its feed."""
     facts: dict[str, object] = {
         "last_fetch_at": fetch.fetched_at,
         "last_result": fetch.outcome,
         "last_status": fetch.http_status,
         "last_detail": fetch.detail,
     }
-    try:
-        read = await _read(fetch, feed, services)
-    except (BlobError, NotFoundError):
-        return replace(result, unreadable=result.unreadable + 1)
-    if read is None or isinstance(read, NotAFeed):
-        bare = Refresh(lane=None, feed=replace(feed, **facts), fetch=fetch, blob=blob)
-        await store.commit(bare)
-        unreadable = result.unreadable + isinstance(read, NotAFeed)
-        return replace(result, fetches=result.fetches + 1, unreadable=unreadable)
-    counts, cut = read.changes.summary, read.parsed.truncated
-    facts |= read.facts | {
-        "body_sha256": None if cut else one.sha256,
-        "document_fetch_id": fetch.fetch_id,
-        "last_success_at": fetch.fetched_at,
-        "validators": None,
-    }
-    done = await store.commit(
-        Refresh(
-            lane=None,
-            feed=replace(feed, **facts),
-            fetch=replace(
-                fetch,
-                entries_seen=read.seen,
-                entries_new=counts.added,
-                entries_updated=counts.revised,
-            ),
-            blob=blob,
-            changes=read.changes,
-            removed=read.removed,
-            in_document=not cut,
-        )
-    )
-    if done.duplicate:
-        return replace(result, already=result.already + 1)
-    return replace(result, fetches=result.fetches + 1, entries=result.entries + counts.added)
+    if isinstance(read, ComparedDocument):
+        facts |= read.facts | {
+            "body_sha256": None if read.parsed.truncated else fetch.body_sha256,
+            "document_fetch_id": fetch.fetch_id,
+            "last_success_at": fetch.fetched_at,
+            "validators": None,
+        }
+    return facts
 
 
 async def _read(
@@ -221,9 +245,21 @@ async def _read(
         return None
     body = await load_body(fetch.body_sha256, services.store, services.blobs)
     document = RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type)
-    return await read_and_compare(
-        document, feed, services.store, services.config, now=fetch.fetched_at
+    read = await read_and_compare(
+        document,
+        feed,
+        services.store,
+        services.config,
+        now=fetch.fetched_at,
+        rows=() if fetch.outcome == BACKFILL else None,
     )
+    if (
+        fetch.outcome == PUSHED
+        and isinstance(read, ComparedDocument)
+        and not is_own_document(read.clean.self_url, fetch.final_url, feed)
+    ):
+        return NotAFeed(reason="other-topic", detail="pushed")
+    return read
 
 
 async def _feed_of(one: StoredFetch, feeds: dict[str, str], services: Services) -> Feed:

@@ -14,8 +14,14 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from feedmill.engine.documents.raw_documents import keep_raw
+from feedmill.engine.documents.raw_documents import PUSHED, keep_document
 from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
+from feedmill.engine.documents.unscheduled import (
+    commit_unscheduled,
+    removals_of_part,
+    unscheduled,
+)
+from feedmill.engine.poll.fetch_record import with_reading
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
 from feedmill.engine.run.services import Services
 from feedmill.fetch.headers import redact_headers
@@ -24,13 +30,10 @@ from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.fetch import Headers, RawDocument
 from feedmill.model.job import NewJob
 from feedmill.model.push import PushEvidence, PushSubscription
-from feedmill.model.refresh import Refresh
-from feedmill.publish.events import events_of_changes
 from feedmill.push.signatures import SIGNATURE, is_signed
-from feedmill.push.subscription import Confirmed, Denied, judge_challenge
+from feedmill.push.subscription import Confirmed, Denied, is_own_document, judge_challenge
 
-_INSTANTS: Final = 1_000
-PUSHED: Final = "pushed"  # the outcome of a ping that was read
+_APART: Final = timedelta(milliseconds=1)  # from the instant of the ping, which names its own fetch
 
 
 class CallbackAnswer(NamedTuple):
@@ -110,67 +113,32 @@ async def _read(
     """Store what the document brings; False when it is no document of this feed."""
     store, now = services.store, services.clock.now()
     digest = sha256(body).hexdigest()
-    blob = await keep_raw(body, digest, store, services.blobs)
     kind = next((value for name, value in headers if name.lower() == "content-type"), None)
-    document = RawDocument(body=body, url=known.topic, content_type=kind)
-    read = await read_and_compare(document, feed, store, services.config, now=now)
-    is_own = not isinstance(read, NotAFeed) and _is_own(read.clean.self_url, known, feed)
-    fetch = FetchRecord(
-        fetch_id=services.clock.new_id(),
-        feed_id=feed.id,
-        scheduled_at=now,
-        fetched_at=now,
-        url=feed.url,
-        final_url=known.topic,
-        outcome=PUSHED,
+    fetch = replace(
+        _record(known, feed, body, services),
         response_headers=redact_headers(headers),
         body_sha256=digest,
         content_type=kind,
-        content_length=len(body),
         wire_length=len(body),
     )
-    if isinstance(read, NotAFeed) or not is_own:
+    blob = await keep_document(body, fetch, feed, store, services.blobs)
+    document = RawDocument(body=body, url=known.topic, content_type=kind)
+    read = await read_and_compare(document, feed, store, services.config, now=now)
+    evidence = PushEvidence(subscription_id=known.id, at=now, body_sha256=digest)
+    if isinstance(read, NotAFeed) or not is_own_document(read.clean.self_url, known.topic, feed):
         reason = read.reason if isinstance(read, NotAFeed) else "other-topic"
         failed = replace(fetch, outcome=reason, detail=f"pushed by {known.hub}")
-        evidence = PushEvidence(subscription_id=known.id, at=now, body_sha256=digest)
-        failure = Refresh(
-            lane=None, feed=feed, fetch=failed, blob=blob, entries_only=True, push=evidence
-        )
-        await _commit(failure, services)
+        failure = replace(unscheduled(feed, failed, blob=blob), push=evidence)
+        await commit_unscheduled(failure, store)
         return False
     read = await apply_live_screen(read, feed, services)
-    counts = read.changes.summary
-    fetch = replace(
-        fetch,
-        entries_seen=read.seen,
-        entries_new=counts.added,
-        entries_updated=counts.revised,
-        repairs=tuple(sorted({one.code for one in read.parsed.repairs})),
-        truncated=read.parsed.truncated,
-    )
-    # A ping may hold only what is new: what it lacks was not removed.
-    removed = () if read.parsed.complete else read.removed
-    evidence = PushEvidence(
-        subscription_id=known.id,
-        at=now,
-        by_push=counts.added + read.newly_held,
-        body_sha256=digest,
-    )
-    result = Refresh(
-        lane=None,
-        feed=feed,
-        fetch=fetch,
-        blob=blob,
-        changes=read.changes,
-        removed=removed,
-        entries_only=True,
-        events=events_of_changes(
-            read.changes, removed, feed=feed, fetch_id=fetch.fetch_id, now=now
-        ),
+    fetch = with_reading(fetch, read)
+    pushed = replace(
+        unscheduled(feed, fetch, read.changes, removals_of_part(read), blob=blob),
         held=held_rows(read, fetch, now),
-        push=evidence,
+        push=replace(evidence, by_push=fetch.entries_new + read.newly_held),
     )
-    await _commit(result, services)
+    await commit_unscheduled(pushed, store)
     return True
 
 
@@ -180,14 +148,18 @@ def _is_of_topic(headers: Headers, known: PushSubscription) -> bool:
     return not named or known.topic in named
 
 
-def _is_own(self_url: str | None, known: PushSubscription, feed: Feed) -> bool:
-    return self_url is None or self_url in (known.topic, feed.self_url, feed.url)
-
-
 async def _count(known: PushSubscription, feed: Feed, body: bytes, services: Services) -> None:
     """A thin ping is a sign of life of the hub."""
+    fetch = replace(_record(known, feed, body, services), detail="thin ping")
+    digest = sha256(body).hexdigest()
+    evidence = PushEvidence(subscription_id=known.id, at=fetch.fetched_at, body_sha256=digest)
+    thin = replace(unscheduled(feed, fetch), push=evidence)
+    await commit_unscheduled(thin, services.store)
+
+
+def _record(known: PushSubscription, feed: Feed, body: bytes, services: Services) -> FetchRecord:
     now = services.clock.now()
-    fetch = FetchRecord(
+    return FetchRecord(
         fetch_id=services.clock.new_id(),
         feed_id=feed.id,
         scheduled_at=now,
@@ -195,28 +167,15 @@ async def _count(known: PushSubscription, feed: Feed, body: bytes, services: Ser
         url=feed.url,
         final_url=known.topic,
         outcome=PUSHED,
-        detail="thin ping",
         content_length=len(body),
     )
-    evidence = PushEvidence(subscription_id=known.id, at=now, body_sha256=sha256(body).hexdigest())
-    thin = Refresh(lane=None, feed=feed, fetch=fetch, entries_only=True, push=evidence)
-    await _commit(thin, services)
-
-
-async def _commit(refresh: Refresh, services: Services) -> None:
-    """Store a ping; when a poll has the same instant, a moment later: an instant names one fetch."""
-    for _ in range(_INSTANTS):
-        done = await services.store.commit(refresh)
-        if not done.duplicate:
-            return
-        later = refresh.fetch.scheduled_at + timedelta(microseconds=1)
-        refresh = replace(refresh, fetch=replace(refresh.fetch, scheduled_at=later))
 
 
 async def _hint(feed: Feed, services: Services) -> None:
     """Bring the next poll forward, unless the last one was a moment ago."""
-    now, gap = services.clock.now(), timedelta(seconds=services.config.push.hint_gap_sec)
-    at = now if feed.last_fetch_at is None else max(now, feed.last_fetch_at + gap)
+    at = services.clock.now() + _APART
+    if feed.last_fetch_at is not None:
+        at = max(at, feed.last_fetch_at + timedelta(seconds=services.config.push.hint_gap_sec))
     if at < feed.next_poll_at:
         await services.store.make_due([feed.id], at)
 

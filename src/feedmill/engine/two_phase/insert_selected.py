@@ -14,8 +14,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from feedmill.engine.documents.commit_unscheduled import commit_unscheduled
+from msgspec.structs import replace
+
 from feedmill.engine.documents.raw_documents import keep_raw
+from feedmill.engine.documents.unscheduled import commit_unscheduled, unscheduled
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import validate_address
 from feedmill.engine.two_phase.candidate_file import raise_candidate_error, select_candidates
@@ -42,9 +44,8 @@ from feedmill.model.identity import (
     Changes,
     ChangeSummary,
 )
-from feedmill.model.refresh import Refresh
 from feedmill.model.screening import Confirmation
-from feedmill.publish.events import event_of_new_feed, events_of_changes
+from feedmill.publish.events import event_of_new_feed
 from feedmill.schedule.interval import initial_state
 
 COLLECTED_TAG: Final = "collected"
@@ -179,17 +180,9 @@ async def _commit(
     added = [change.entry_uid for change in changes.changes if isinstance(change, Added)]
     waiting = await held_uids_at(choice.candidates, digest, feed, services.store)
     fetch = _record(choice, feed, changes.summary, now, services)
-    refresh = Refresh(
-        lane=None,
-        feed=feed,
-        fetch=fetch,
-        blob=blob,
-        changes=changes,
-        events=events_of_changes(changes, (), feed=feed, fetch_id=fetch.fetch_id, now=now),
-        entries_only=True,
-        released=tuple(dict.fromkeys((*added, *waiting))),
-    )
-    done = await commit_unscheduled(refresh, services.store)
+    refresh = unscheduled(feed, fetch, changes, blob=blob)
+    released = tuple(dict.fromkeys((*added, *waiting)))
+    done = await commit_unscheduled(replace(refresh, released=released), services.store)
     if done.fenced:
         message = f"the feed {feed.url} was removed during the insertion"
         raise ConflictError(message, reason="feed-removed", hint="insert again")

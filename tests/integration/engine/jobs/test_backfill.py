@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 from tests.support.engine_harness import Play, Stage
 from tests.support.feed_documents import atom, atom_entry, said
+from tests.support.feed_documents import atom_link as link
 from tests.support.job_kinds import run_due
 
 from feedmill.config import BackfillConfig
@@ -23,10 +24,6 @@ from feedmill.publish.shapes import FeedChange
 from feedmill_demo.server.script import Answer, document
 
 WORDPRESS = "<generator>https://wordpress.org/?v=6.4</generator>"
-
-
-def link(rel: str, href: str) -> str:
-    return f'<link rel="{rel}" href="{href}"/>'
 
 
 def page(*numbers: int, extra: str = "") -> Answer:

@@ -10,11 +10,17 @@ from typing import Any, TypeVar
 import pytest
 from msgspec.structs import replace
 from tests.support.engine_harness import PLAIN, Stage, opened
-from tests.support.feed_documents import ATOM, atom, atom_entry, paper, said
+from tests.support.feed_documents import ATOM, atom, atom_entry, atom_link, item, paper, rss, said
+from tests.support.job_kinds import run_due
+from tests.support.push_harness import announcing, ping, push_mill, pushed_feed, subscription
 from tests.support.store_transfer import command
+from tests.support.web_pages import extracting_here
 
 from feedmill.app.services import DATABASE_NAME, open_services
 from feedmill.config import BlobsConfig, Config, RetentionConfig, StoreConfig
+from feedmill.engine.documents.fetch_document import fetch_and_judge
+from feedmill.engine.documents.full_text import store_full_text
+from feedmill.engine.jobs.backfill import KIND as BACKFILL
 from feedmill.engine.maintain.adopt_blobs import adopt_blobs
 from feedmill.engine.maintain.retention import purge, verify_integrity
 from feedmill.engine.poll.restore import (
@@ -24,7 +30,9 @@ from feedmill.engine.poll.restore import (
     stored_fetches,
 )
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.backfill import start_backfill
 from feedmill.errors import ConflictError
+from feedmill.model.feed import FeedOverrides
 from feedmill.model.page import EntryFilter
 from feedmill_demo.server.script import document
 
@@ -93,6 +101,68 @@ def lived(home: Path, url: str | None = None) -> dict[str, Any]:
             return await figures(stage.services)
 
     return asyncio.run(tell())
+
+
+def lived_with_extras(home: Path) -> dict[str, Any]:
+    """A feed with an archive, pings, and the web page of an entry that is itself a feed."""
+
+    async def tell() -> dict[str, Any]:
+        async with push_mill(home, blobs=BlobsConfig(linger_ms=0)) as stage:
+            feed = await pushed_feed(stage)
+            found = await subscription(stage, feed)
+            for number, older in ((2, atom_link("prev-archive", "/archive/1")), (1, "")):
+                page = document(atom(atom_entry(number * 10), extra=older), ATOM)
+                stage.publisher.script(f"/archive/{number}", page, host="127.0.0.1")
+            older = '<atom:link rel="prev-archive" href="/archive/2"/>'
+            stage.later(minutes=1)
+            await ping(stage, found, rss(item(2), extra="<fh:complete/>"))
+            other = announcing(item(9), hub=None, topic="https://other.example/feed")
+            await ping(stage, found, other.body, topic=None)
+            await ping(stage, found, b"<html>not a feed</html>")
+            current = announcing(item(2), item(1), hub=found.hub, topic=found.topic)
+            current = document(current.body.replace(b"</channel>", f"{older}</channel>".encode()))
+            stage.publish(feed, current)
+            stage.later(minutes=1)
+            await ping(stage, found, current.body)  # the same body by push and by poll
+            await stage.poll(feed)
+            stage.later(minutes=1)
+            await start_backfill(await stage.feed(feed), stage.services)
+            assert (await run_due(stage.services, BACKFILL))[-1].job.steps == 3
+            entry = (await stage.entries(feed))[0]
+            story = document(
+                atom(atom_entry(77), extra=atom_link("self", "https://story.example/"))
+            )
+            stage.publisher.script("/story", story, host="127.0.0.1")
+            answer = await fetch_and_judge(
+                stage.publisher.url("/story", host="127.0.0.1"),
+                FeedOverrides(),
+                home_url=feed.url,
+                fetcher=stage.services.fetcher,
+                clock=stage.clock,
+                config=stage.config.fetch,
+            )
+            await store_full_text(entry, feed, answer, extracting_here(stage.services))
+            return await figures(stage.services)
+
+    return asyncio.run(tell())
+
+
+def test_archive_pages_pings_and_web_pages_bring_their_entries_and_no_feed(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    home = tmp_path / "home"
+    before = lived_with_extras(home)
+    (home / DATABASE_NAME).unlink()
+    config = config_of(home, store_url)
+
+    done = within(config, restore_all)
+    after = within(config, figures)
+
+    assert (done.feeds, done.without_note) == (1, 0)
+    assert after == before
+    entries = within(config, lambda s: s.store.entries(EntryFilter(), limit=100)).items
+    marked = {one.title: one.backfill for one in entries}
+    assert marked == {"Title 1": False, "Title 2": False, "Title 10": True, "Title 20": True}
 
 
 def config_of(home: Path, store_url: str | None = None, url: str | None = None) -> Config:

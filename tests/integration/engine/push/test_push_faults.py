@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.engine.push.test_trust import _publish, _pushed_feed
 from tests.support.engine_harness import Stage, titles
 from tests.support.feed_documents import item, rss
 from tests.support.push_harness import (
     announcing,
     ping,
     play_push,
+    publish_items,
+    pushed_feed,
     run_push_jobs,
     subscription,
 )
@@ -78,14 +79,14 @@ def test_rubbish_is_kept_raw_and_only_brings_the_poll_forward(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story(stage: Stage) -> None:
-        feed = await _pushed_feed(stage)
+        feed = await pushed_feed(stage)
         found = await subscription(stage, feed)
 
         answer = await ping(stage, found, b"<html>not a feed</html>")
 
         assert answer.status_code == 202
         assert titles(await stage.entries(feed)) == ["Title 1"]
-        assert not await stage.wait_until_due(feed)
+        assert await stage.wait_until_due(feed) < timedelta(seconds=1)
         last = (await stage.fetches(feed))[-1]
         assert last.outcome == "html-page"
         assert await stage.services.store.blob(last.body_sha256 or "") is not None
@@ -98,9 +99,9 @@ def test_thin_ping_brings_the_poll_forward_within_the_pace_of_the_host(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story(stage: Stage) -> None:
-        feed = await _pushed_feed(stage)
+        feed = await pushed_feed(stage)
         found = await subscription(stage, feed)
-        await _publish(stage, feed, 1, 2)
+        await publish_items(stage, feed, 1, 2)
         before = len(stage.requests())
 
         for _ in range(20):
@@ -120,7 +121,7 @@ def test_ping_sent_twice_and_replayed_later_stores_its_entry_once(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story(stage: Stage) -> None:
-        feed = await _pushed_feed(stage)
+        feed = await pushed_feed(stage)
         found = await subscription(stage, feed)
         first, second = rss(item(2)), rss(item(3))
 
@@ -129,7 +130,7 @@ def test_ping_sent_twice_and_replayed_later_stores_its_entry_once(
         await ping(stage, found, second)
         stage.later(minutes=1)
         await ping(stage, found, first)
-        await _publish(stage, feed, 1, 2, 3)
+        await publish_items(stage, feed, 1, 2, 3)
         await stage.poll(feed)
 
         assert titles(await stage.entries(feed)) == ["Title 1", "Title 2", "Title 3"]
@@ -143,7 +144,7 @@ def test_ping_of_another_topic_stores_nothing(
     tmp_path: Path, store_url: str | None, how: str
 ) -> None:
     async def story(stage: Stage) -> None:
-        feed = await _pushed_feed(stage)
+        feed = await pushed_feed(stage)
         found = await subscription(stage, feed)
         other = "https://other.example/feed"
         if how == "link":
@@ -161,7 +162,7 @@ def test_many_pings_of_a_stranger_are_refused_before_the_store_is_asked(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story(stage: Stage) -> None:
-        feed = await _pushed_feed(stage)
+        feed = await pushed_feed(stage)
         found = await subscription(stage, feed)
         looked_up: list[str] = []
         store = stage.services.store
@@ -201,7 +202,7 @@ def test_body_beyond_the_limit_and_pings_beyond_the_rate_are_refused(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story(stage: Stage) -> None:
-        feed = await _pushed_feed(stage)
+        feed = await pushed_feed(stage)
         found = await subscription(stage, feed)
 
         large = await ping(stage, found, b"x" * 5_000)
@@ -240,7 +241,7 @@ def test_secret_and_token_are_in_no_log_and_no_answer(
 ) -> None:
     async def story(stage: Stage) -> None:
         caplog.set_level(logging.DEBUG)
-        feed = await _pushed_feed(stage)
+        feed = await pushed_feed(stage)
         found = await subscription(stage, feed)
         await ping(stage, found, rss(item(2)))
         await ping(stage, found, b"rubbish")
@@ -279,7 +280,7 @@ def test_delay_between_ping_and_entry_is_that_of_one_request(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story(stage: Stage) -> None:
-        feed = await _pushed_feed(stage)
+        feed = await pushed_feed(stage)
         found = await subscription(stage, feed)
         await ping(stage, found, rss(item(2)))
 

@@ -6,11 +6,10 @@ from pathlib import Path
 from tests.support.engine_harness import Stage, titles
 from tests.support.feed_documents import item, rss
 from tests.support.push_harness import (
-    announcing,
-    callback,
-    get,
     ping,
     play_push,
+    publish_items,
+    pushed_feed,
     run_push_jobs,
     subscription,
 )
@@ -23,47 +22,20 @@ from feedmill_demo.server.script import Answer, document
 DAY = timedelta(days=1)
 
 
-async def _pushed_feed(stage: Stage, target: str = "/feed") -> Feed:
-    """A feed that is subscribed and verified at a hub that the test plays."""
-    topic = stage.publisher.url(target, host="127.0.0.1")
-    stage.publisher.script("/hub", Answer(status=202), host="127.0.0.1")
-    hub = stage.publisher.url("/hub", host="127.0.0.1")
-    feed = await stage.add(target, announcing(item(1), hub=hub, topic=topic))
-    await stage.poll(feed)
-    await run_push_jobs(stage)
-    found = await subscription(stage, feed)
-    answer = await get(
-        callback(stage, found),
-        hub__mode="subscribe",
-        hub__topic=topic,
-        hub__challenge="echo",
-        hub__lease_seconds="864000",
-    )
-    assert (answer.status_code, answer.text) == (200, "echo")
-    await stage.poll(feed)  # whatever was published before the verification
-    return await stage.feed(feed)
-
-
 async def _earn_trust(stage: Stage, feed: Feed) -> None:
     found = await subscription(stage, feed)
     for number in (2, 3, 4):
         stage.later(minutes=1)
         await ping(stage, found, rss(item(number)))
-    await _publish(stage, feed, 1, 2, 3, 4)
+    await publish_items(stage, feed, 1, 2, 3, 4)
     await stage.poll(feed)
-
-
-async def _publish(stage: Stage, feed: Feed, *numbers: int) -> None:
-    found = await subscription(stage, feed)
-    items = [item(number) for number in numbers]
-    stage.publish(feed, announcing(*items, hub=found.hub, topic=found.topic))
 
 
 def test_hub_that_pushes_is_trusted_and_the_poll_becomes_a_daily_safety_check(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story(stage: Stage) -> None:
-        feed = await _pushed_feed(stage)
+        feed = await pushed_feed(stage)
         assert await stage.wait_until_due(feed) < DAY / 2
         await _earn_trust(stage, feed)
 
@@ -89,11 +61,11 @@ def test_one_entry_found_by_a_poll_ends_the_trust_and_restores_the_pace(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story(stage: Stage) -> None:
-        feed = await _pushed_feed(stage)
+        feed = await pushed_feed(stage)
         await _earn_trust(stage, feed)
 
         stage.later(days=1)
-        await _publish(stage, feed, 1, 2, 3, 4, 5)  # the hub died
+        await publish_items(stage, feed, 1, 2, 3, 4, 5)  # the hub died
         await stage.pass_once()
 
         assert len(await stage.entries(feed)) == 5
@@ -109,12 +81,12 @@ def test_miss_at_one_feed_brings_the_other_feeds_of_the_hub_back_to_their_pace(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story(stage: Stage) -> None:
-        first, second = await _pushed_feed(stage), await _pushed_feed(stage, "/second")
+        first, second = await pushed_feed(stage), await pushed_feed(stage, "/second")
         await _earn_trust(stage, first)
         await _earn_trust(stage, second)
         assert await stage.wait_until_due(second) > DAY / 2
 
-        await _publish(stage, first, 1, 2, 3, 4, 5)
+        await publish_items(stage, first, 1, 2, 3, 4, 5)
         await stage.poll(first)
         await run_push_jobs(stage)
 
@@ -132,9 +104,9 @@ def test_hub_that_accepts_and_never_pushes_is_named_and_costs_nothing(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story(stage: Stage) -> None:
-        feed = await _pushed_feed(stage)
+        feed = await pushed_feed(stage)
         stage.later(days=8)
-        await _publish(stage, feed, 1, 2)
+        await publish_items(stage, feed, 1, 2)
         await stage.poll(feed)
 
         (hub,) = (await list_hubs(stage.services)).items
@@ -173,11 +145,11 @@ def test_lease_that_ran_out_while_we_were_down_is_asked_for_again(
     tmp_path: Path, store_url: str | None
 ) -> None:
     async def story(stage: Stage) -> None:
-        feed = await _pushed_feed(stage)
+        feed = await pushed_feed(stage)
         await _earn_trust(stage, feed)
         stage.later(days=20)
 
-        await _publish(stage, feed, 1, 2, 3, 4, 5)
+        await publish_items(stage, feed, 1, 2, 3, 4, 5)
         await stage.pass_once()
         await run_push_jobs(stage)
 
