@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+READY_RUN := $(VENV)/.ready-run
 READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -13,12 +14,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
 
-run: $(READY)  ## watch feedmill poll living feeds on this machine for a minute, with its console (SECONDS_EACH=60, 0: until Ctrl-C)
+run: $(READY_RUN)  ## watch feedmill poll living feeds on this machine for a minute, with its console (SECONDS_EACH=60, 0: until Ctrl-C)
 	@$(BIN)/feedmill demo --for $(or $(SECONDS_EACH),60)
 
 ingest-one-normalized:  ## take in one feed once and count (FEED_URL=...)
 	@if [ -z "$(FEED_URL)" ]; then echo "Provide FEED_URL=..."; exit 1; fi
-	@$(MAKE) --no-print-directory $(READY)
+	@$(MAKE) --no-print-directory $(READY_RUN)
 	@echo "Ingesting with normalization..."
 	@$(BIN)/feedmill ingest-one --feed-url "$(FEED_URL)"
 
@@ -158,19 +159,30 @@ lock: $(READY)  ## compile requirements*.txt from pyproject.toml
 	$(PIP) install --quiet 'pip-tools>=7.4,<8'
 	$(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-options --no-annotate --no-header --extra test --extra lint --output-file requirements.txt pyproject.toml
 	$(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-options --no-annotate --no-header --constraint requirements.txt --extra bench --output-file requirements-bench.txt pyproject.toml
+	$(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-options --no-annotate --no-header --constraint requirements.txt --build-deps-for editable --output-file requirements-run.txt pyproject.toml
 
 clean:  ## remove what make made
 	rm -rf $(VENV) .coverage htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .conformance
 
-$(READY): requirements.txt pyproject.toml
+# $(call install,LOCK FILE): pip says what it downloads, so that nobody takes a slow line for a hang.
+define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "feedmill needs Python 3.11 or newer, and $(PYTHON) is %d.%d. Try: make PYTHON=python3.12" % sys.version_info[:2])'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "no virtual environment could be made; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
-	@echo "Installing into $(VENV) (once) ..."
-	@$(PIP) install --quiet --require-hashes -r requirements.txt
+	@echo "Installing the $$(grep -c == $(1)) packages of $(1) into $(VENV) (once) ..."
+	@$(PIP) install --require-hashes -r $(1)
 	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m compileall -q src
+endef
+
+# What feedmill itself needs. The packages of tests, checks and extras are four times as many.
+$(READY_RUN): requirements-run.txt pyproject.toml
+	$(call install,requirements-run.txt)
 	@touch $@
 
+$(READY): requirements.txt pyproject.toml
+	$(call install,requirements.txt)
+	@touch $(READY_RUN) $@
+
 $(READY_BENCH): $(READY) requirements-bench.txt
-	@$(PIP) install --quiet --require-hashes -r requirements-bench.txt
+	@$(PIP) install --require-hashes -r requirements-bench.txt
 	@touch $@

@@ -19,6 +19,13 @@ def test_every_locked_package_has_version_and_hashes() -> None:
     assert all(one.hashes for one in LOCKED)
 
 
+def test_what_is_installed_to_run_is_locked_alike_for_the_tests() -> None:
+    run = list(locked_packages((ROOT / "requirements-run.txt").read_text("utf-8")))
+
+    assert {"lxml", "msgspec", "pycurl", "hatchling"} <= {one.name for one in run}
+    assert [one for one in run if one not in LOCKED] == [], "run `make lock`"
+
+
 def test_bill_of_materials_is_the_same_every_time() -> None:
     packages = [Package("lxml", "6.0.0", ("a" * 64,))]
 
