@@ -16,6 +16,7 @@ from feedmill.observe.metrics import Metrics
 
 AnyRequest = Request[Any, Any, Any]
 
+APP_STATE: Final = "feedmill.app_state"  # in a scope's state: that of its server
 AT_END: Final = "feedmill.at_end"  # in a scope's state: called when the request is over
 
 
@@ -48,6 +49,12 @@ class AppState(NamedTuple):
     streams: StreamLimit
     subscriber: Subscriber
     is_local: bool  # bound to loopback: without any token, everybody on this machine may come in
+    caches: dict[str, Any]  # what routes keep for later requests
+
+    @property
+    def body_limit(self) -> int:
+        """One octet more than any request may have: what is refused says so itself."""
+        return max(self.config.body_bytes, self.config.import_bytes) + 1
 
     @property
     def config(self) -> ServeConfig:
@@ -57,7 +64,7 @@ class AppState(NamedTuple):
 
 def app_state_of(connection: ASGIConnection[Any, Any, Any, Any]) -> AppState:
     """The application state of a request."""
-    return cast("AppState", connection.app.state.app_state)
+    return cast("AppState", connection.scope["state"][APP_STATE])
 
 
 def services_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Services:

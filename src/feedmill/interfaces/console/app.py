@@ -1,8 +1,9 @@
 """The console as an ASGI application: its routes under / and /console, inside the REST server's middleware."""
 # Tested in tests/integration/interfaces/console/
 
+from functools import cache
+
 from litestar import Litestar
-from litestar.datastructures import State
 from litestar.types import ASGIApp
 
 from feedmill.interfaces.console.errors import HANDLERS
@@ -15,7 +16,7 @@ from feedmill.interfaces.console.pages.hosts import host_pages
 from feedmill.interfaces.console.pages.jobs import job_pages
 from feedmill.interfaces.console.pages.log import log_pages
 from feedmill.interfaces.console.pages.login import login_pages
-from feedmill.interfaces.console.pages.overview import OverviewCache, overview_pages
+from feedmill.interfaces.console.pages.overview import overview_pages
 from feedmill.interfaces.console.pages.review import review_pages
 from feedmill.interfaces.console.pages.simulate import simulate_pages
 from feedmill.interfaces.console.pages.tokens import token_pages
@@ -24,11 +25,11 @@ from feedmill.interfaces.console.pages.workers import worker_pages
 from feedmill.interfaces.console.session import authorise
 from feedmill.interfaces.console.static_files import static_routes
 from feedmill.interfaces.console.stream import stream_routes
-from feedmill.interfaces.server_state import AppState
 
 
-def make_console(state: AppState) -> ASGIApp:
-    """The console of one server."""
+@cache
+def make_console(body_limit: int) -> ASGIApp:
+    """The console, the same for every server with this limit."""
     return Litestar(
         route_handlers=[
             login_pages,
@@ -51,8 +52,7 @@ def make_console(state: AppState) -> ASGIApp:
         ],
         guards=[authorise],
         exception_handlers=HANDLERS,
-        state=State({"app_state": state, "overview_cache": OverviewCache()}),
-        request_max_body_size=max(state.config.body_bytes, state.config.import_bytes) + 1,
+        request_max_body_size=body_limit,
         openapi_config=None,
         logging_config=None,
         debug=False,

@@ -9,7 +9,7 @@ from litestar.types import ASGIApp, Message, Receive, Send
 from feedmill.interfaces.http_server import TimedBody, abort_connection, is_crowded
 from feedmill.interfaces.request_auth import is_allowed_host, is_cross_origin
 from feedmill.interfaces.rest.problems import MEDIA_TYPE, PROBLEM_KINDS, RequestError, problem_bytes
-from feedmill.interfaces.server_state import AT_END, AppState
+from feedmill.interfaces.server_state import APP_STATE, AT_END, AppState
 from feedmill.observe.log import logger
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -34,11 +34,12 @@ class Middleware:
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:  # noqa: ANN401  # ASGI's own type
         """Handle one request and log it."""
         clock = self._state.services.clock
+        scope.setdefault("state", {})[APP_STATE] = self._state
         began, exchange = clock.monotonic(), _Exchange(scope, receive, send, self._state)
         try:
             await self._answer(scope, exchange)
         finally:
-            at_end = scope.get("state", {}).get(AT_END)
+            at_end = scope["state"].get(AT_END)
             if at_end is not None:
                 at_end()
             self._note(scope, exchange, clock.monotonic() - began)
@@ -88,7 +89,7 @@ class Middleware:
             status=exchange.status,
             bytes=exchange.sent_bytes,
             elapsed_ms=round(elapsed_sec * 1000, 1),
-            caller=scope.get("state", {}).get("caller"),
+            caller=scope["state"].get("caller"),
         )
 
 

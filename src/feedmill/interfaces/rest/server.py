@@ -56,7 +56,7 @@ async def rest_server(
     port: int | None = None,
     metrics: Metrics | None = None,
     notifier: LogNotifier | None = None,
-    console: Callable[[AppState], ASGIApp] | None = None,
+    console: Callable[[int], ASGIApp] | None = None,
 ) -> AsyncIterator[str]:
     """Serve the REST API while the block runs; its base URL. Requests under way are answered first.
 
@@ -106,15 +106,16 @@ def open_app_state(
         streams=StreamLimit(config.serve.max_streams),
         subscriber=open_subscriber(services),
         is_local=is_loopback(host or config.serve.host),
+        caches={},
     )
 
 
-def make_app(state: AppState, console: Callable[[AppState], ASGIApp] | None = None) -> ASGIApp:
+def make_app(state: AppState, console: Callable[[int], ASGIApp] | None = None) -> ASGIApp:
     """The ASGI application: the routes, and the console if there is one, inside the middleware."""
-    routes = make_routes(state)
+    routes = make_routes(state.body_limit)
     if console is None:
         return Middleware(routes, state)
-    pages = console(state)
+    pages = console(state.body_limit)
 
     async def either(scope: Any, receive: Receive, send: Send) -> None:  # noqa: ANN401  # ASGI's own type
         path = scope["path"]
@@ -124,13 +125,10 @@ def make_app(state: AppState, console: Callable[[AppState], ASGIApp] | None = No
     return Middleware(either, state)
 
 
-def make_routes(state: AppState) -> Litestar:
-    """The routes, which serve the OpenAPI document and its page too."""
-    return _routes(
-        None,
-        state=State({"app_state": state, "openapi": openapi}),
-        request_max_body_size=max(state.config.body_bytes, state.config.import_bytes) + 1,
-    )
+@cache
+def make_routes(body_limit: int) -> Litestar:
+    """The routes, which serve the OpenAPI document and its page too; the same for every server."""
+    return _routes(None, state=State({"openapi": openapi}), request_max_body_size=body_limit)
 
 
 @cache

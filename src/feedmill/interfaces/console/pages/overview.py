@@ -21,7 +21,7 @@ from feedmill.engine.service.service_levels import service_levels
 from feedmill.interfaces.console.charts import Dot, Series, line, scatter, stacked_bars
 from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE
-from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.model.figures import Granularity
 from feedmill.publish.figure_shapes import FiguresPoint, LevelShape, TopFeeds, TotalFigures
 
@@ -96,7 +96,8 @@ class OverviewCache:
 @get(["/", "/console"], opt={SCOPE: "read"})
 async def overview(request: AnyRequest) -> Response[bytes]:
     """The first page."""
-    services, cache = services_of(request), request.app.state.overview_cache
+    services = services_of(request)
+    cache = app_state_of(request).caches.setdefault("overview", OverviewCache())
     asked = str(request.query_params.get("span") or "day")
     name = asked if asked in SPANS else "day"
     found, is_old = await cache.get(name, services)

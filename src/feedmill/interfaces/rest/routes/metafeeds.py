@@ -31,7 +31,7 @@ from feedmill.interfaces.rest.parameters import (
 )
 from feedmill.interfaces.rest.problems import RequestError, on_error
 from feedmill.interfaces.rest.responses import bytes_response
-from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.publish.metafeeds import FORMATS, MetaFeedFormat
 from feedmill.publish.metafeeds.items import public_http_url
 
@@ -99,7 +99,7 @@ async def serve_metafeed(request: AnyRequest, wanted: MetaFeedRequest) -> Respon
     page = await metafeed_page(wanted, base.rstrip("/"), services)
     body = page.body
     tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
-    change_times = request.app.state.setdefault(_CHANGE_TIMES, ChangeTimes())
+    change_times = app_state_of(request).caches.setdefault(_CHANGE_TIMES, ChangeTimes())
     modified = change_times.since(page.feed.self_url, tag, services.clock.now().astimezone(UTC))
     headers = {
         "Link": page.links,
