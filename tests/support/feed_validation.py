@@ -13,6 +13,7 @@ from lxml import etree
 A = "{http://www.w3.org/2005/Atom}"
 DC = "{http://purl.org/dc/elements/1.1/}"
 CONTENT = "{http://purl.org/rss/1.0/modules/content/}"
+HISTORY = "{http://purl.org/syndication/history/1.0}"
 MEDIA = "{http://search.yahoo.com/mrss/}"
 
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
@@ -35,7 +36,7 @@ _RSS_ITEM = {
 }  # fmt: skip
 _MODULES = {
     f"{A}link", f"{A}updated", f"{DC}creator", f"{DC}language", f"{CONTENT}encoded",
-    f"{MEDIA}content", f"{MEDIA}thumbnail",
+    f"{MEDIA}content", f"{MEDIA}thumbnail", f"{HISTORY}archive",
 }  # fmt: skip
 
 
@@ -53,7 +54,7 @@ def strict_tree(document: bytes) -> etree._Element:
 def _atom(document: bytes) -> list[str]:
     feed = strict_tree(document)
     said = [] if feed.tag == f"{A}feed" else [f"root is {feed.tag}"]
-    said += _known(feed, {f"{A}{name}" for name in _ATOM_FEED})
+    said += _known(feed, {f"{HISTORY}archive", *(f"{A}{name}" for name in _ATOM_FEED)})
     said += _once(feed, ("id", "title", "updated"), A) + _dates(feed, ("updated",))
     said += _hrefs(feed) + _people(feed)
     said += [] if _text(feed, f"{A}title").strip() else ["no title"]

@@ -56,17 +56,8 @@ async def collection_page(
     query: Collection, services: Services, cursor: str | None = None, limit: int = 50
 ) -> CollectionPage:
     """The newest entries of a collection, or those around a cursor that a page has given."""
-    where = EntryFilter(
-        feed_ids=query.feed_ids,
-        tag=query.tag,
-        category=query.category,
-        text=query.text,
-        since=query.since,
-        until=query.until,
-        newest_first=True,
-    )
     after, before = _position(cursor)
-    found = await services.store.entries(where, after=after, before=before, limit=limit)
+    found = await services.store.entries(filter_of(query), after=after, before=before, limit=limit)
     items = await with_full_content(found.items, services) if query.full_text else found.items
     entries = await asyncio.to_thread(_cleaned, items, services.config.normalise.html_max_depth)
     sources = await _sources(entries, query, services)
@@ -78,6 +69,21 @@ async def collection_page(
         language=_language(entries),
         next=write_cursor(_OLDER, found.next),
         previous=write_cursor(_NEWER, found.previous),
+    )
+
+
+def filter_of(
+    query: Collection, *, since: datetime | None = None, until: datetime | None = None
+) -> EntryFilter:
+    """The entries of a collection, or those of them that came in between two instants."""
+    return EntryFilter(
+        feed_ids=query.feed_ids,
+        tag=query.tag,
+        category=query.category,
+        text=query.text,
+        since=max((one for one in (query.since, since) if one), default=None),
+        until=min((one for one in (query.until, until) if one), default=None),
+        newest_first=True,
     )
 
 

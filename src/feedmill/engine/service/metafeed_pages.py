@@ -2,8 +2,11 @@
 # Tested in tests/integration/interfaces/rest/routes/test_metafeeds.py
 
 import asyncio
+from datetime import timedelta
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode
+
+from msgspec.structs import replace
 
 from feedmill.config import Config
 from feedmill.engine.run.services import Services
@@ -12,12 +15,19 @@ from feedmill.engine.service.collections import (
     CollectionPage,
     collection_key,
     collection_page,
+    filter_of,
 )
+from feedmill.engine.service.metafeed_archives import Archives
+from feedmill.errors import NotFoundError
 from feedmill.model.webhook import TopicContent
 from feedmill.publish.metafeeds import FORMATS, MetaFeed, MetaFeedFormat
-from feedmill.publish.metafeeds.items import public_http_url
+from feedmill.publish.metafeeds.archives import Period
+from feedmill.publish.metafeeds.items import paging_links, public_http_url
 
 HUB_PATH: Final = "/hub"
+MOST_ENTRIES: Final = 200  # of a page
+_MOST_IN_A_MINUTE: Final = 100_000
+_LATE: Final = timedelta(hours=1)  # an entry is stored at most so long after it came in
 _TOPIC_PARAMETERS: Final = frozenset({"feed", "tag", "category", "q"})
 
 
@@ -30,6 +40,7 @@ class MetaFeedRequest(NamedTuple):
     parameters: tuple[tuple[str, str], ...]
     cursor: str | None
     limit: int
+    archive: Period | None = None  # an archive document instead of a page
 
 
 class MetaFeedPage(NamedTuple):
@@ -39,13 +50,59 @@ class MetaFeedPage(NamedTuple):
     body: bytes
     content_type: str
     links: str  # the Link header
+    is_final: bool = False  # an archive document to which nothing is added any more
 
 
 async def metafeed_page(wanted: MetaFeedRequest, base: str, services: Services) -> MetaFeedPage:
     """The page under an address that begins with `base`."""
+    if wanted.archive is not None:
+        return await _archive_document(wanted, wanted.archive, base, services)
     found = await collection_page(wanted.query, services, wanted.cursor, wanted.limit)
-    feed = _described(found, wanted, base, hub_url(services.config, base))
-    form = FORMATS[wanted.kind]
+    older = None
+    if wanted.cursor is None and found.next is not None:
+        beyond = (await collection_page(wanted.query, services, found.next, 1)).entries
+        archives = Archives(wanted.query, wanted.limit, services)
+        older = await archives.around(beyond[0].first_seen) if beyond else None
+    feed = replace(
+        _described(found, wanted, base),
+        self_url=_address(wanted, base, cursor=wanted.cursor),
+        first_url=_address(wanted, base),
+        next_url=_address(wanted, base, cursor=found.next) if found.next else None,
+        previous_url=_address(wanted, base, cursor=found.previous) if found.previous else None,
+        prev_archive_url=_archive_address(wanted, base, older),
+        hub_url=hub_url(services.config, base),
+    )
+    return await _written(feed, found, wanted.kind)
+
+
+async def _archive_document(
+    wanted: MetaFeedRequest, period: Period, base: str, services: Services
+) -> MetaFeedPage:
+    """The entries that came in during a period (RFC 5005 §4)."""
+    where = filter_of(wanted.query, since=period.start, until=period.end)
+    within = replace(wanted.query, since=where.since, until=where.until)
+    most = _MOST_IN_A_MINUTE if period.is_shortest else MOST_ENTRIES
+    found = await collection_page(within, services, None, most)
+    if found.next is not None:
+        message = f"the entries of {period.name} are in archive documents of shorter periods"
+        raise NotFoundError(message, "follow prev-archive from the current document")
+    archives = Archives(wanted.query, wanted.limit, services)
+    newer = await archives.after(period)
+    feed = replace(
+        _described(found, wanted, base),
+        archive=True,
+        self_url=_archive_address(wanted, base, period) or "",
+        current_url=_address(wanted, base),
+        prev_archive_url=_archive_address(wanted, base, await archives.before(period)),
+        next_archive_url=_archive_address(wanted, base, newer),
+    )
+    page = await _written(feed, found, wanted.kind)
+    is_over = period.end + _LATE <= services.clock.now()
+    return page._replace(is_final=newer is not None and is_over)
+
+
+async def _written(feed: MetaFeed, found: CollectionPage, kind: MetaFeedFormat) -> MetaFeedPage:
+    form = FORMATS[kind]
     body = await asyncio.to_thread(form.write, feed, found.entries, found.sources)
     return MetaFeedPage(feed, body, form.content_type, _links(feed, form.media_type))
 
@@ -91,25 +148,24 @@ def topic_request(url: str, config: Config) -> MetaFeedRequest | None:
     return MetaFeedRequest(kind, query, f"/{place}/{name}/{file}", (), None, limit)
 
 
-def _described(
-    found: CollectionPage, wanted: MetaFeedRequest, base: str, hub: str | None
-) -> MetaFeed:
-    def address(cursor: str | None) -> str:
-        pairs = [*wanted.parameters, *([("cursor", cursor)] if cursor else [])]
-        return f"{base}{wanted.path}{'?' if pairs else ''}{urlencode(pairs)}"
-
+def _described(found: CollectionPage, wanted: MetaFeedRequest, base: str) -> MetaFeed:
     return MetaFeed(
         key=collection_key(wanted.query),
         title=found.title,
         updated=found.updated,
-        self_url=address(wanted.cursor),
+        self_url=_address(wanted, base),
         home_url=_home(found) or f"{base}/",
-        first_url=address(None),
-        next_url=address(found.next) if found.next else None,
-        previous_url=address(found.previous) if found.previous else None,
-        hub_url=hub,
         language=found.language,
     )
+
+
+def _archive_address(wanted: MetaFeedRequest, base: str, period: Period | None) -> str | None:
+    return None if period is None else _address(wanted, base, archive=period.name)
+
+
+def _address(wanted: MetaFeedRequest, base: str, **more: str | None) -> str:
+    pairs = [*wanted.parameters, *((name, value) for name, value in more.items() if value)]
+    return f"{base}{wanted.path}{'?' if pairs else ''}{urlencode(pairs)}"
 
 
 def _home(found: CollectionPage) -> str | None:
@@ -120,11 +176,8 @@ def _home(found: CollectionPage) -> str | None:
 
 def _links(feed: MetaFeed, media_type: str) -> str:
     """The Link header (RFC 8288); URLs are encoded, so they cannot end a value."""
-    own = (
-        ("self", feed.self_url),
-        ("first", feed.first_url),
-        ("next", feed.next_url),
-        ("prev", feed.previous_url),
-    )
-    links = [f'<{url}>; rel="{rel}"; type="{media_type}"' for rel, url in own if url]
+    links = [
+        f'<{url}>; rel="{"prev" if rel == "previous" else rel}"; type="{media_type}"'
+        for rel, url in paging_links(feed)
+    ]
     return ", ".join([*links, *([f'<{feed.hub_url}>; rel="hub"'] if feed.hub_url else [])])

@@ -40,8 +40,26 @@ class MetaFeed(Value):
     first_url: str | None = None  # RFC 5005 section 3
     next_url: str | None = None
     previous_url: str | None = None
+    archive: bool = False  # an archive document (section 4)
+    current_url: str | None = None  # of an archive document
+    prev_archive_url: str | None = None
+    next_archive_url: str | None = None
     hub_url: str | None = None
     language: str | None = None
+
+
+def paging_links(feed: MetaFeed) -> tuple[tuple[str, str], ...]:
+    """The links of RFC 5005 that the document has: relation and address."""
+    links = (
+        ("self", feed.self_url),
+        ("first", feed.first_url),
+        ("next", feed.next_url),
+        ("previous", feed.previous_url),
+        ("current", feed.current_url),
+        ("prev-archive", feed.prev_archive_url),
+        ("next-archive", feed.next_archive_url),
+    )
+    return tuple((rel, url) for rel, url in links if url)
 
 
 class EntrySource(Value):

@@ -39,6 +39,10 @@ def write_json_feed(
             updated=items.rfc3339(feed.updated),
             first_url=feed.first_url,
             previous_url=feed.previous_url,
+            archive=feed.archive or None,
+            current_url=feed.current_url,
+            prev_archive_url=feed.prev_archive_url,
+            next_archive_url=feed.next_archive_url,
         ),
     )
     document["items"] = [_item(item) for item in items.items_of(entries, sources or {})]

@@ -8,10 +8,11 @@ from typing import Final
 
 from lxml import etree
 
-from feedmill.publish.metafeeds.items import Item, MetaFeed
+from feedmill.publish.metafeeds.items import Item, MetaFeed, paging_links
 
 ATOM: Final = "http://www.w3.org/2005/Atom"
 CONTENT: Final = "http://purl.org/rss/1.0/modules/content/"
+_HISTORY: Final = "http://purl.org/syndication/history/1.0"
 DC: Final = "http://purl.org/dc/elements/1.1/"
 MEDIA: Final = "http://search.yahoo.com/mrss/"
 XML_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -27,16 +28,11 @@ def add_element(
 
 
 def add_paging_links(parent: etree._Element, feed: MetaFeed, media_type: str) -> None:
-    """The feed's own address, the next and previous page (RFC 5005 section 3) and its hub."""
-    own = (
-        ("self", feed.self_url),
-        ("first", feed.first_url),
-        ("next", feed.next_url),
-        ("previous", feed.previous_url),
-    )
-    for rel, href in own:
-        if href:
-            add_element(parent, f"{{{ATOM}}}link", rel=rel, href=href, type=media_type)
+    """The feed's own address, its pages and archive documents (RFC 5005) and its hub."""
+    if feed.archive:
+        etree.SubElement(parent, f"{{{_HISTORY}}}archive", nsmap={"fh": _HISTORY})
+    for rel, href in paging_links(feed):
+        add_element(parent, f"{{{ATOM}}}link", rel=rel, href=href, type=media_type)
     if feed.hub_url:
         add_element(parent, f"{{{ATOM}}}link", rel="hub", href=feed.hub_url)
 

@@ -16,7 +16,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import PathParameter, QueryParameter
 
 from feedmill.engine.service.collections import Collection
-from feedmill.engine.service.metafeed_pages import MetaFeedRequest, metafeed_page
+from feedmill.engine.service.metafeed_pages import MOST_ENTRIES, MetaFeedRequest, metafeed_page
 from feedmill.engine.service.queries import require_feed
 from feedmill.errors import AccessError
 from feedmill.interfaces.rest.openapi import describe
@@ -33,11 +33,12 @@ from feedmill.interfaces.rest.problems import RequestError, on_error
 from feedmill.interfaces.rest.responses import bytes_response
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.publish.metafeeds import FORMATS, MetaFeedFormat
+from feedmill.publish.metafeeds.archives import read_period
 from feedmill.publish.metafeeds.items import public_http_url
 
 RouteHandler = Callable[..., Awaitable[Response[bytes]]]
 
-MOST_ENTRIES: Final = 200
+_FINAL: Final = "private, max-age=86400, immutable"
 _CHALLENGE: Final = 'Bearer realm="feedmill", Basic realm="feedmill", charset="UTF-8"'
 _CHANGE_TIMES: Final = "metafeed_change_times"
 _SECOND: Final = timedelta(seconds=1)
@@ -49,6 +50,15 @@ MetaFeedCursor = Annotated[
     str | None,
     QueryParameter(
         description="Cursor of another page, taken from the links of this one.", max_length=200
+    ),
+]
+MetaFeedArchive = Annotated[
+    str | None,
+    QueryParameter(
+        description="An archive document (RFC 5005 section 4) instead of a page: the entries that came in"
+        " during a year, month, day, hour or minute (UTC), such as `2026-11` or `2026-11-16T09`. Taken from the"
+        " `prev-archive` link of the current document.",
+        max_length=16,
     ),
 ]
 FullTextContent = Annotated[
@@ -103,7 +113,7 @@ async def serve_metafeed(request: AnyRequest, wanted: MetaFeedRequest) -> Respon
     modified = change_times.since(page.feed.self_url, tag, services.clock.now().astimezone(UTC))
     headers = {
         "Link": page.links,
-        "Cache-Control": f"private, max-age={config.max_age_sec}",
+        "Cache-Control": _FINAL if page.is_final else f"private, max-age={config.max_age_sec}",
         "Vary": "Authorization",
     }
     return bytes_response(
@@ -127,6 +137,7 @@ def _collection(kind: MetaFeedFormat) -> RouteHandler:
         cursor: MetaFeedCursor = None,
         limit: MetaFeedLimit = None,
         full_text: FullTextContent = False,
+        archive: MetaFeedArchive = None,
     ) -> Response[bytes]:
         feeds = None if feed is None else list(dict.fromkeys(feed))
         where = entry_filter(
@@ -152,7 +163,7 @@ def _collection(kind: MetaFeedFormat) -> RouteHandler:
         )
         path = f"/collections/feed.{kind}"
         return await serve_metafeed(
-            request, _wanted(request, kind, query, path, asked, limit, cursor)
+            request, _wanted(request, kind, query, path, asked, limit, cursor, archive)
         )
 
     return collection_feed
@@ -165,13 +176,14 @@ def _of_feed(kind: MetaFeedFormat) -> RouteHandler:
         limit: MetaFeedLimit = None,
         cursor: MetaFeedCursor = None,
         full_text: FullTextContent = False,
+        archive: MetaFeedArchive = None,
     ) -> Response[bytes]:
         feed = await require_feed(feed_id, services_of(request))
         query = Collection(feed_ids=(feed.id,), full_text=full_text or None)
         path = f"/feeds/{quote(feed.id, safe='')}/feed.{kind}"
         asked = (("full_text", "1" if full_text else None),)
         return await serve_metafeed(
-            request, _wanted(request, kind, query, path, asked, limit, cursor)
+            request, _wanted(request, kind, query, path, asked, limit, cursor, archive)
         )
 
     return feed_feed
@@ -184,12 +196,13 @@ def _of_tag(kind: MetaFeedFormat) -> RouteHandler:
         limit: MetaFeedLimit = None,
         cursor: MetaFeedCursor = None,
         full_text: FullTextContent = False,
+        archive: MetaFeedArchive = None,
     ) -> Response[bytes]:
         query = Collection(tag=tag, full_text=full_text or None)
         path = f"/tags/{quote(tag, safe='')}/feed.{kind}"
         asked = (("full_text", "1" if full_text else None),)
         return await serve_metafeed(
-            request, _wanted(request, kind, query, path, asked, limit, cursor)
+            request, _wanted(request, kind, query, path, asked, limit, cursor, archive)
         )
 
     return tag_feed
@@ -203,11 +216,16 @@ def _wanted(
     asked: Sequence[tuple[str, str | None]],
     limit: int | None,
     cursor: str | None,
+    archive: str | None,
 ) -> MetaFeedRequest:
+    period = None if archive is None else read_period(archive)
+    if archive is not None and period is None:
+        detail = f"archive: {archive!r} is no period such as 2026, 2026-11, 2026-11-16T09"
+        raise RequestError(code="bad-parameter", detail=detail)
     size = _clamped(limit, services_of(request).config.metafeed.page_entries)
     pairs = [*asked, ("limit", None if limit is None else str(size))]
     parameters = tuple((name, value) for name, value in pairs if value is not None)
-    return MetaFeedRequest(kind, query, path, parameters, cursor, size)
+    return MetaFeedRequest(kind, query, path, parameters, cursor, size, period)
 
 
 def _on_access(request: AnyRequest, error: AccessError) -> Response[bytes]:
