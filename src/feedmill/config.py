@@ -193,6 +193,18 @@ class PushConfig(Value):
     hub: bool = False  # be the hub of our own metafeeds, at /hub of the REST server
 
 
+class QuotaConfig(Value):
+    """What one feed may bring (D40); 0 is no limit. A feed may have a multiple of it of its own."""
+
+    entries_per_poll: NotNegative = 10_000  # new ones of one document; the others wait
+    entries_per_day: NotNegative = 20_000  # new ones
+    bytes_per_day: NotNegative = 100 * 1024 * 1024  # of new and changed entries in the database
+    revisions_per_entry: NotNegative = 50  # earlier texts that are kept
+    identities_per_entry: NotNegative = 50  # ids and links under which an entry is recognised
+    identities_per_feed: NotNegative = 500_000  # of entries that retention has deleted
+    raw_bytes: NotNegative = 256 * 1024 * 1024  # of kept raw documents, as stored
+
+
 class RetentionConfig(Value):
     """D13."""
 
@@ -200,6 +212,8 @@ class RetentionConfig(Value):
     raw_keep_last: int = 50  # documents of each feed
     raw_keep_days: int = 90
     raw_keep_samples: int = 10  # of each feed: repaired or unreadable, whatever their age
+    revisions_keep_days: AtLeastOne = 365  # earlier texts of entries
+    identities_keep_days: AtLeastOne = 730  # of entries whose content retention has deleted
     decisions_keep: NotNegative = 0  # of each feed; 0: as long as its fetches
     fetches_keep_days: AtLeastOne = 30
     events_keep_days: AtLeastOne = 30  # that every reader with a cursor has read
@@ -412,6 +426,7 @@ class Config(Value):
     jobs: JobsConfig = JobsConfig()
     backfill: BackfillConfig = BackfillConfig()
     push: PushConfig = PushConfig()
+    quota: QuotaConfig = QuotaConfig()
     retention: RetentionConfig = RetentionConfig()
     moves: MovesConfig = MovesConfig()
     store: StoreConfig = StoreConfig()

@@ -19,6 +19,7 @@ EventType = Literal[
     "feed.move_held",
     "feed.merged",
     "feed.rekeyed",
+    "feed.quota",
     "feed.state",
     "host.state",
     "history.rewritten",

@@ -31,6 +31,26 @@ class FeedOverrides(Value):
     archive_backfill: bool = False
     full_text: bool | None = None  # fetch the pages of new entries; None: as the tags say
     full_text_selector: str | None = None  # CSS or XPath of the text in such a page
+    quota: float | None = None  # times the general quotas; 0: none for this feed
+
+
+QuotaReason = Literal[
+    "entries-per-poll",
+    "entries-per-day",
+    "bytes-per-day",
+    "identities-per-feed",  # of deleted entries; the oldest were forgotten
+    "raw-bytes",  # the oldest raw documents were deleted
+]
+
+
+class QuotaUse(Value):
+    """What a feed brought on one day, and what waits because of its quotas (D40)."""
+
+    day: int  # since 1970, UTC
+    entries: int = 0  # new ones
+    bytes: int = 0  # of new and changed ones
+    waiting: int = 0  # new and changed entries of the last document that were not stored
+    reason: QuotaReason | None = None  # why
 
 
 MoveSource = Literal[
@@ -141,6 +161,7 @@ class Feed(Value):
     ignored_links: tuple[str, ...] = ()
     move: MoveCandidate | None = None
     https_probed_at: datetime | None = None  # when an http feed was last tried by https
+    quota: QuotaUse | None = None  # None: it never brought an entry
 
 
 class NewFeed(Value):

@@ -21,6 +21,7 @@ class Refresh(Value):
     blob: BlobRef | None = None
     changes: Changes | None = None  # None: no document was read
     removed: tuple[Removed, ...] = ()
+    keep_revisions: int = 0  # of each entry; 0: all
     in_document: bool = False  # the changes are the feed's whole current document (D13)
     events: tuple[NewEvent, ...] = ()
     aliases: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from typing import Final
 
 from feedmill.model.addresses import mask_address
 from feedmill.model.event import EventType, NewEvent
-from feedmill.model.feed import Feed, HostPace, HostState, Move, MoveProof, NewFeed
+from feedmill.model.feed import Feed, HostPace, HostState, Move, MoveProof, NewFeed, QuotaReason
 from feedmill.model.full_text import FullText
 from feedmill.model.identity import Added, Changes, Rekeyed, Removed, Revised
 from feedmill.publish.to_json import format_instant
@@ -69,6 +69,15 @@ def event_of_state(before: Feed, after: Feed, *, now: datetime) -> tuple[NewEven
         "detail": after.last_detail,
     }
     return (_event("feed.state", after, now, data=data),)
+
+
+def event_of_quota(
+    feed_id: str, reason: QuotaReason | None, *, now: datetime, **counts: int
+) -> NewEvent:
+    """A feed that brought more than its quotas allow: what waits, or what was deleted early (D40)."""
+    return NewEvent(
+        type="feed.quota", feed_id=feed_id, occurred_at=now, data={"reason": reason, **counts}
+    )
 
 
 def event_of_host(

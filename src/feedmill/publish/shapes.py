@@ -102,6 +102,7 @@ class OverridesShape(Value):
     disable_autodiscovery: bool
     full_text: bool | None
     full_text_selector: str | None
+    quota: float | None
 
 
 class FeedShape(Value):
@@ -423,6 +424,9 @@ Field = tuple[
 Fields = Annotated[tuple[Field, ...], Meta(max_length=32)]
 
 
+Factor = Annotated[float, Meta(ge=0, le=1_000_000)]  # times the general quotas
+
+
 class FeedWish(Value, forbid_unknown_fields=True):
     """A feed to subscribe to, and the settings it overrides."""
 
@@ -457,6 +461,7 @@ class FeedChange(Value, forbid_unknown_fields=True):
     disable_autodiscovery: bool | UnsetType = UNSET
     full_text: bool | UnsetType | None = UNSET
     full_text_selector: ShortText | UnsetType | None = UNSET
+    quota: Factor | UnsetType | None = UNSET
 
 
 class WebhookWish(Value, forbid_unknown_fields=True):

@@ -82,6 +82,7 @@ def overrides_shape(own: FeedOverrides) -> OverridesShape:
         disable_autodiscovery=own.disable_autodiscovery,
         full_text=own.full_text,
         full_text_selector=own.full_text_selector,
+        quota=own.quota,
     )
 
 

@@ -9,7 +9,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
-from functools import wraps
+from functools import partial, wraps
 from secrets import token_hex
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
@@ -36,12 +36,13 @@ from feedmill.adapters.store.tables import moves as move_table
 from feedmill.adapters.store.tables import push as push_table
 from feedmill.adapters.store.tables import store_identity as identity_table
 from feedmill.adapters.store.tables import tokens as token_table
+from feedmill.adapters.store.tables import tombstones as tombstone_table
 from feedmill.adapters.store.tables import webhooks as webhook_table
 from feedmill.adapters.store.tables import workers as worker_table
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim, HostPace, Lane
-from feedmill.model.storage import StoreIdentity
+from feedmill.model.storage import PurgeCuts, StoreIdentity
 from feedmill.model.webhook import Settlement
 from feedmill.model.worker import Worker
 
@@ -125,6 +126,10 @@ class SqlStore(ABC):
     fetch = read(fetch_table.fetch)
     decisions = read(fetch_table.decisions)
     thin_decisions = write(fetch_table.thin_decisions)
+    feeds_over_identities = read(tombstone_table.feeds_over_identities)
+    oldest_tombstones = read(tombstone_table.oldest_tombstones)
+    forget_tombstones = write(tombstone_table.forget_tombstones)
+    tell_quota = write(tombstone_table.tell_quota)
 
     feed_days = read(figure_table.feed_days)
     feed_hours = read(figure_table.feed_hours)
@@ -149,6 +154,7 @@ class SqlStore(ABC):
     move_blobs = write(blob_table.move_blobs)
     delete_blobs = write(blob_table.delete_blobs)
     expired_blobs = read(blob_table.expired_blobs)
+    blobs_over_quota = read(blob_table.blobs_over_quota)
     blob_chains = look(blob_table.blob_chains)
     known_blobs = read(blob_table.known_blobs)
     segments_in_use = read(blob_table.segments_in_use)
@@ -298,6 +304,28 @@ class SqlStore(ABC):
             gone += batch
             if batch < PURGE_BATCH:
                 return gone
+
+    async def _purge_gone(self, cuts: PurgeCuts | None) -> dict[str, int]:
+        """Delete earlier texts of entries, and what is left of deleted ones; how many of each."""
+        gone = {"revisions": 0, "identities": 0}
+        after, before = -1, None if cuts is None else cuts.revisions
+        while before is not None and (
+            ids := await self._read(
+                partial(tombstone_table.old_revisions, before, after, PURGE_BATCH)
+            )
+        ):
+            delete = partial(tombstone_table.delete_revisions, ids, before)
+            gone["revisions"] += await self._write(delete)
+            after = ids[-1]
+        after, before = -1, None if cuts is None else cuts.identities
+        while before is not None and (
+            ids := await self._read(
+                partial(tombstone_table.old_tombstones, before, after, PURGE_BATCH)
+            )
+        ):
+            gone["identities"] += await self.forget_tombstones(ids)
+            after = ids[-1]
+        return gone
 
     async def _note_told(self, event: Event) -> None:
         """Write down that the log was told up to this event, before it is."""

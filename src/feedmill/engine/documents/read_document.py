@@ -100,6 +100,7 @@ class ComparedDocument(Value):
     seen: int
     held: tuple[HeldChange, ...] = ()  # new entries that a live screen keeps back
     newly_held: int = 0  # of them, how many are new to it
+    waiting: int = 0  # entries that the feed's quotas leave for a later poll (quota.py)
 
 
 async def read_and_compare(

@@ -30,6 +30,7 @@ from feedmill.engine.run.services import Services
 from feedmill.errors import BlobError, FeedmillError
 from feedmill.model.storage import BlobProblem, PurgeCuts, Segment
 from feedmill.observe import log
+from feedmill.publish.events import event_of_quota
 
 
 class CheckedStore(RawIndex, MaintenanceStore, Protocol):
@@ -39,6 +40,7 @@ class CheckedStore(RawIndex, MaintenanceStore, Protocol):
 MAINTENANCE_LEASE: Final = "housekeeping"
 _EVERY_SEC = 3600.0
 _FEEDS_AT_ONCE: Final = 500
+_ROWS_AT_ONCE: Final = 1_000
 _GRACE_SEC = 1.0  # for a purge under way when the run should end
 
 
@@ -51,10 +53,13 @@ async def purge(services: Services) -> dict[str, int]:
         fetches=now - timedelta(days=keep.fetches_keep_days),
         events=now - timedelta(days=keep.events_keep_days),
         unread_events=now - timedelta(days=keep.unread_events_keep_days),
+        revisions=now - timedelta(days=keep.revisions_keep_days),
+        identities=now - timedelta(days=keep.identities_keep_days),
     )
     gone = await services.store.purge(before=cuts.entries, now=now, cuts=cuts)
     if keep.decisions_keep:
         gone["decisions"] = await _thin_decisions(services.store, keep.decisions_keep)
+    gone["identities"] += await _thin_identities(services, now)
     owner = await check_raw_owner(services.store, services.blobs)
     spent = await services.store.expired_blobs(
         keep_last=keep.raw_keep_last,
@@ -62,6 +67,7 @@ async def purge(services: Services) -> dict[str, int]:
         keep_samples=keep.raw_keep_samples,
     )
     await services.store.delete_blobs(spent)
+    over = await _thin_raw(services, now)
     figures = await services.store.compact_figures(
         now=now,
         hours_until=now - timedelta(days=keep.figures_keep_hours_days),
@@ -79,7 +85,7 @@ async def purge(services: Services) -> dict[str, int]:
     return {
         **gone,
         "arrivals": months,
-        "documents": len(spent),
+        "documents": len(spent) + over,
         "figures": figures,
         **raw,
     }
@@ -94,6 +100,35 @@ async def _thin_decisions(store: Store, keep: int) -> int:
         after = page.next
         if after is None:
             return gone
+
+
+async def _thin_identities(services: Services, now: datetime) -> int:
+    """Forget the oldest deleted entries of feeds that have more than their quota; how many (D40)."""
+    most, gone = services.config.quota.identities_per_feed, 0
+    for feed_id, over in await services.store.feeds_over_identities(most) if most else ():
+        left = over
+        while left > 0 and (
+            ids := await services.store.oldest_tombstones(feed_id, min(left, _ROWS_AT_ONCE))
+        ):
+            gone += await services.store.forget_tombstones(ids)
+            left -= len(ids)
+        event = event_of_quota(feed_id, "identities-per-feed", now=now, deleted=over)
+        await services.store.tell_quota(event)
+    return gone
+
+
+async def _thin_raw(services: Services, now: datetime) -> int:
+    """Delete the oldest raw documents of feeds that have more than their quota; how many (D40)."""
+    most = services.config.quota.raw_bytes
+    found = await services.store.blobs_over_quota(most) if most else ()
+    await services.store.delete_blobs(sorted({sha256 for _, sha256, _ in found}))
+    for feed_id in dict.fromkeys(feed_id for feed_id, _, _ in found):
+        lengths = [length for owner, _, length in found if owner == feed_id]
+        event = event_of_quota(
+            feed_id, "raw-bytes", now=now, deleted=len(lengths), bytes=sum(lengths)
+        )
+        await services.store.tell_quota(event)
+    return len(found)
 
 
 async def pack_raw(store: RawIndex, blobs: Blobs, pack_bytes: int) -> int:

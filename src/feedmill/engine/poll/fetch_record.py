@@ -178,8 +178,9 @@ def _document_facts(
     Its validators would confirm the cut for ever, and its hash would let the same cut pass as
     the current document.
     """
-    cut = read.parsed.truncated
-    keeps_last = cut and feed.document_fetch_id is not None
+    truncated = read.parsed.truncated
+    cut = truncated or read.waiting > 0  # a 304 would hide what waits
+    keeps_last = truncated and feed.document_fetch_id is not None
     return {
         "body_sha256": None if cut else fetch.body_sha256,
         "document_fetch_id": feed.document_fetch_id if keeps_last else fetch.fetch_id,

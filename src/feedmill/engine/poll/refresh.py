@@ -6,6 +6,7 @@
     keep      the raw body, before anything parses it
     read      parse, normalise, identify, compare with what is known
     hold      new entries that a live screen holds for review (live_screening.py)
+    limit     what one feed may bring at once and in a day (documents/quota.py)
     learn     how often the feed publishes (learn_pace.py)
     decide    when to ask again, and why; a feed that a hub pushes is asked less (push_evidence.py)
     queue     background work that follows: archives, full texts, subscriptions to hubs
@@ -25,6 +26,7 @@ from msgspec.structs import replace
 from feedmill.archive.wanted import backfill_job, is_backfilled
 from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer, fetch_and_judge, outcome_of
+from feedmill.engine.documents.quota import QuotaResult, apply_quota, own_quota, told_quota
 from feedmill.engine.documents.raw_documents import keep_document
 from feedmill.engine.documents.read_document import (
     ComparedDocument,
@@ -143,6 +145,10 @@ async def read_answer(
     )
     blob = await _keep(body, fetch, feed, services)
     reading = await _read(answer, fetch.body_sha256, feed, services)
+    quota = None
+    if isinstance(reading, ComparedDocument):
+        quota = apply_quota(reading, feed, services.config.quota, answer.at)
+        reading = quota.read
     fetch = with_trace(feed, with_reading(fetch, reading), current_trace())
     schedule, arrived = await learn_pace(feed, answer, reading, services)
     return _conclude(
@@ -157,6 +163,7 @@ async def read_answer(
         arrived=arrived,
         late_sec=late_sec,
         push=await push_status(feed, services.store, services.config.push, answer.at),
+        quota=quota,
     )
 
 
@@ -196,6 +203,7 @@ def _conclude(
     arrived: tuple[float, ...],
     late_sec: float,
     push: PushStatus,
+    quota: QuotaResult | None,
 ) -> Refresh:
     """What follows from an answer that was judged and read: the decision, the feed, the events."""
     now, verdict = answer.at, answer.verdict
@@ -226,6 +234,8 @@ def _conclude(
     facts = changed_facts(feed, verdict, reading, fetch)
     if read is not None:
         facts["hubs"] = announced.hubs if announced else ()
+    if quota is not None:
+        facts["quota"] = quota.use
     after = replace(
         feed,
         **facts,
@@ -248,7 +258,7 @@ def _conclude(
                 now=now,
                 previous_fetch_id=feed.document_fetch_id,
             )
-            events = (*published, *events)
+            events = (*published, *events, *told_quota(after, quota, now))
             writing.describe(_event_facts, events)
     return Refresh(
         lane=lane,
@@ -258,6 +268,7 @@ def _conclude(
         blob=blob,
         changes=read.changes if read else None,
         removed=read.removed if read else (),
+        keep_revisions=own_quota(feed.overrides, config.quota).revisions_per_entry,
         in_document=outcome.kind != "failed" and not fetch.truncated,
         events=_traced(events),
         aliases=served_addresses(fetch, verdict, reading),

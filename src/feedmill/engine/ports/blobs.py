@@ -60,6 +60,9 @@ class RawIndex(Protocol):
     async def expired_blobs(
         self, *, keep_last: int, before: datetime, keep_samples: int = 0
     ) -> tuple[str, ...]: ...  # samples: documents that were repaired or could not be read
+    async def blobs_over_quota(
+        self, most_bytes: int
+    ) -> tuple[tuple[str, str, int], ...]: ...  # feed, hash, stored length
     async def blob_chains(
         self, segments: Sequence[str]
     ) -> tuple[tuple[BlobRef, str | None], ...]: ...  # per feed, oldest first, with the one before

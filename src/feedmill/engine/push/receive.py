@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from feedmill.engine.documents.quota import apply_quota, own_quota, told_quota
 from feedmill.engine.documents.raw_documents import PUSHED, keep_document
 from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
 from feedmill.engine.documents.unscheduled import (
@@ -132,9 +133,14 @@ async def _read(
         await commit_unscheduled(failure, store)
         return False
     read = await apply_live_screen(read, feed, services)
+    quota = apply_quota(read, feed, services.config.quota, now)
+    read, feed = quota.read, replace(feed, quota=quota.use)
     fetch = with_reading(fetch, read)
+    result = unscheduled(feed, fetch, read.changes, removals_of_part(read), blob=blob)
     pushed = replace(
-        unscheduled(feed, fetch, read.changes, removals_of_part(read), blob=blob),
+        result,
+        keep_revisions=own_quota(feed.overrides, services.config.quota).revisions_per_entry,
+        events=(*result.events, *told_quota(feed, quota, now)),
         held=held_rows(read, fetch, now),
         push=replace(evidence, by_push=fetch.entries_new + read.newly_held),
     )

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from feedmill.archive.wanted import BACKFILL, is_backfilled
 from feedmill.engine.documents.fetch_document import probe_other_host
+from feedmill.engine.documents.quota import quota_in_words
 from feedmill.engine.jobs.websub import UNSUBSCRIBE
 from feedmill.engine.poll.push_evidence import push_status, subscribe_job
 from feedmill.engine.run.services import Services
@@ -123,6 +124,7 @@ async def overrides_in_words(feed: Feed, services: Services) -> tuple[str, ...]:
             "Own setting: no other address is looked for, neither by https or self link nor a hub"
             " on its site."
         )
+    said += quota_in_words(feed, config.quota)
     if is_backfilled(feed, config.backfill):
         said.append(await _backfill_in_words(feed, services))
     push = await feed_push(feed, services) if feed.hubs or own.push_only else None

@@ -76,6 +76,7 @@ COMMANDS: Final = {
     "jobs": "List, cancel and retry background jobs.",
     "push": "Show WebSub hubs and subscribe feeds to them again.",
     "webhook": "Send events to other programs.",
+    "quota": "Show or change how much a feed may bring at once and in a day.",
     "cursors": "List or delete the positions of readers in the event log.",
     "mcp": "Serve MCP tools for agents.",
     "confirm": "Confirm or decline what agents want to insert.",

@@ -70,6 +70,11 @@ _KEEP_REVISIONS: Final = (
     f" ORDER BY entry_id FOR NO KEY UPDATE) e JOIN {unnest_rows(('entry_id', 'replaced_at', 'changed'))}"
     " ON n.entry_id = e.entry_id"
 )
+_THIN: Final = (
+    f"DELETE FROM entry_revisions r USING {unnest_rows(('entry_id', 'revisions'))}, entries e"
+    " WHERE r.entry_id = n.entry_id AND e.entry_id = n.entry_id"
+    " AND r.number <= e.revisions - n.revisions"
+)
 _PLACED: Final = ("entry_id", "fetch_id", "slice_offset", "slice_length", "slice_digest")
 _PLACE: Final = (
     "UPDATE entries e SET fetch_id = n.fetch_id, slice_offset = n.slice_offset,"
@@ -134,6 +139,7 @@ async def _write_batch(connection: PgConnection, documents: Sequence[PendingDocu
     await _add(connection, changes)
     await write_rows(connection, _KEEP_REVISIONS, changes.revised)
     await _rewrite(connection, changes)
+    await write_rows(connection, _THIN, changes.thinned)
     await write_rows(connection, _PLACE, changes.placed)
     await write_rows(connection, _RENAME, changes.renamed)
     await _register(connection, changes)

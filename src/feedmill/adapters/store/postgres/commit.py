@@ -39,7 +39,7 @@ from feedmill.adapters.store.tables.codec import (
     state_row,
 )
 from feedmill.adapters.store.tables.decision_codec import decision_text
-from feedmill.adapters.store.tables.feeds import relocate
+from feedmill.adapters.store.tables.feeds import relocate, save_quota
 from feedmill.adapters.store.tables.fetches import (
     FETCH_COLUMNS,
     Blocks,
@@ -300,6 +300,8 @@ async def _write(
             await queries.run(connection, advance_job(one.refresh.job, at))
         if one.refresh.push is not None:
             await queries.run(connection, count_push(one.refresh.push))
+            if one.refresh.entries_only and one.refresh.feed.quota is not None:
+                await queries.run(connection, save_quota(one.feed_no, one.refresh.feed.quota))
         for job in one.refresh.jobs:
             await queries.run(connection, add_job(job, now=at))
     times = [row for one in written for row in month_rows(one.feed_no, one.refresh.arrived)]

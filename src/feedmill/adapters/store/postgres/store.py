@@ -159,6 +159,7 @@ class PostgresStore(SqlStore):
         """Delete what was last seen before, or before the cut of its kind; how much of each kind."""
         await self._number()
         gone = await retention.purge(self._database, before=before, now=now, cuts=cuts)
+        gone |= await self._purge_gone(cuts)
         return {**gone, "jobs": await self._purge_jobs(before)}
 
     async def problems(self) -> tuple[str, ...]:

@@ -33,6 +33,11 @@ _KEEP_REVISION: Final = (
     " summary, content, canonical_link, published, updated, fetch_id"
     " FROM entries WHERE entry_id = ?1"
 )
+# The number of a revision counts on; the entry's own count is that of the last one.
+_THIN: Final = (
+    "DELETE FROM entry_revisions WHERE entry_id = ?1 AND number <="
+    " (SELECT revisions FROM entries WHERE entry_id = ?1) - ?2"
+)
 _REWRITE: Final = (
     f"UPDATE entries SET {', '.join(f'{c} = ?{at}' for at, c in enumerate(CONTENT_COLUMNS, start=3))},"
     " revisions = revisions + ?2, removed_at = NULL, removed_reason = NULL, removed_comment = NULL"
@@ -75,6 +80,7 @@ def write_changes(connection: sqlite3.Connection, document: PendingDocument) -> 
     connection.executemany(_KEEP_REVISION, changes.revised)
     for row in changes.rewritten:
         _rewrite(connection, row)
+    connection.executemany(_THIN, changes.thinned)
     connection.executemany(_PLACE, changes.placed)
     connection.executemany("UPDATE entries SET guid = ?2 WHERE entry_id = ?1", changes.renamed)
     _register(connection, changes)

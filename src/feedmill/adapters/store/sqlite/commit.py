@@ -25,7 +25,7 @@ from feedmill.adapters.store.tables.codec import (
     state_row,
 )
 from feedmill.adapters.store.tables.decision_codec import decision_text
-from feedmill.adapters.store.tables.feeds import add_aliases, relocate
+from feedmill.adapters.store.tables.feeds import add_aliases, relocate, save_quota
 from feedmill.adapters.store.tables.held_entries import hold, release
 from feedmill.adapters.store.tables.jobs import add_job, advance_job
 from feedmill.adapters.store.tables.lanes import reschedule
@@ -131,6 +131,8 @@ def _write(
         queries.run(connection, release(feed_no, refresh.released))
     if refresh.push is not None:
         queries.run(connection, count_push(refresh.push))
+        if refresh.entries_only and feed.quota is not None:
+            queries.run(connection, save_quota(feed_no, feed.quota))
     for job in refresh.jobs:
         queries.run(connection, add_job(job, now=fetch.fetched_at))
     if refresh.aliases:

@@ -171,6 +171,7 @@ class SqliteStore(SqlStore):
         for kind in retention.PURGE_KINDS:
             cut = micros(by_kind.get(kind.name, before))
             gone[kind.name] = await self._purge_kind(kind, cut, micros(now), held)
+        gone |= await self._purge_gone(cuts)
         gone["jobs"] = await self._purge_jobs(before)
         gone["lanes"] = await self._writer.run(lambda c: retention.drop_lanes(c, micros(now)))
         return gone

@@ -9,6 +9,7 @@ from typing import Final
 
 from feedmill.adapters.store.statements import Query, lock, row, rows, write, write_many
 from feedmill.adapters.store.tables.codec import blob_of, blob_row, micros
+from feedmill.adapters.store.tables.tombstones import QUOTA_OF_FEED
 from feedmill.model.feed import BlobRef
 
 _LOOK_SEC: Final = 600.0  # every fetch is looked at, and nothing waits for it
@@ -48,6 +49,21 @@ EXCEPT SELECT body_sha256 FROM fulltexts WHERE fetched_at >= $2
 EXCEPT SELECT body_sha256 FROM feeds
 EXCEPT SELECT body_sha256 FROM held_entries WHERE dropped = 0
 EXCEPT SELECT sha256 FROM adopted_blobs WHERE adopted_at >= $2"""
+# The documents of a feed that no longer fit into its quota, the newest first; what it was read from last, and
+# what a held entry stands in, stays.
+_OVER_QUOTA: Final = f"""
+WITH served AS (
+  SELECT feed_no, body_sha256, max(fetched_at) AS last_at
+    FROM fetches WHERE body_sha256 IS NOT NULL GROUP BY feed_no, body_sha256),
+sized AS (
+  SELECT s.feed_no, s.body_sha256, b.length,
+         sum(b.length) OVER (PARTITION BY s.feed_no ORDER BY s.last_at DESC, s.body_sha256) AS total
+    FROM served s JOIN blobs b ON b.sha256 = s.body_sha256)
+SELECT f.id, z.body_sha256, z.length FROM sized z JOIN feeds f ON f.feed_no = z.feed_no
+ WHERE z.total > $1 * {QUOTA_OF_FEED}
+   AND NOT EXISTS (SELECT 1 FROM feeds o WHERE o.body_sha256 = z.body_sha256)
+   AND NOT EXISTS (SELECT 1 FROM held_entries h
+                    WHERE h.body_sha256 = z.body_sha256 AND h.dropped = 0)"""
 # Evidence for the sweep: only a segment that this store has taken pointers from is let go of.
 _RELEASE: Final = (
     "INSERT INTO released_segments (segment)"
@@ -141,6 +157,12 @@ def expired_blobs(
     """The hashes of bodies that no feed needs any more (D13)."""
     found = yield from rows(_SPENT, keep_last, micros(before), keep_samples, timeout_sec=_LOOK_SEC)
     return tuple(sha256 for (sha256,) in found)
+
+
+def blobs_over_quota(most_bytes: int) -> Query[tuple[tuple[str, str, int], ...]]:
+    """Feed, hash and length of the documents that no longer fit into the quota of their feed."""
+    found = yield from rows(_OVER_QUOTA, float(most_bytes), timeout_sec=_LOOK_SEC)
+    return tuple((feed_id, sha256, length) for feed_id, sha256, length in found)
 
 
 def blob_chains(segments: Sequence[str]) -> Query[tuple[tuple[BlobRef, str | None], ...]]:

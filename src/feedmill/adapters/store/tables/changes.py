@@ -37,6 +37,7 @@ class PendingDocument(msgspec.Struct, kw_only=True):
     changes: Sequence[Change]
     removed: Sequence[Removed] = ()
     backfill: bool = False  # a page of the feed's archive
+    keep_revisions: int = 0  # of each entry; 0: all
     known: set[int] = msgspec.field(default_factory=set)  # rows that stand in it and were there
     overtaken: set[str] = msgspec.field(default_factory=set)  # added by another refresh meanwhile
 
@@ -63,6 +64,7 @@ class ChangeBatch(msgspec.Struct):
 
     added: dict[str, tuple[PendingDocument, Added]] = msgspec.field(default_factory=dict)
     revised: list[Row] = msgspec.field(default_factory=list)
+    thinned: list[Row] = msgspec.field(default_factory=list)  # entry, revisions to keep
     rewritten: list[Row] = msgspec.field(default_factory=list)
     placed: list[Row] = msgspec.field(default_factory=list)
     renamed: list[Row] = msgspec.field(default_factory=list)
@@ -150,6 +152,7 @@ def pending_document(
         changes=() if refresh.changes is None else refresh.changes.changes,
         removed=refresh.removed,
         backfill=refresh.backfill,
+        keep_revisions=refresh.keep_revisions,
     )
 
 
@@ -208,6 +211,8 @@ def _note_revised(batch: ChangeBatch, document: PendingDocument, change: Revised
     entry_id = change.known.entry_id
     if change.changed and change.known.content_hash is not None:
         batch.revised.append((entry_id, document.seen_at, json_text(change.changed)))
+        if document.keep_revisions:
+            batch.thinned.append((entry_id, document.keep_revisions))
     _note_rewritten(batch, document, change.seen, entry_id, revisions=int(bool(change.changed)))
     _note_keys(batch, change.new_keys, entry_id)
     document.known.add(entry_id)

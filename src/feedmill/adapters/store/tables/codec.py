@@ -17,6 +17,7 @@ from feedmill.model.feed import (
     HostPace,
     MoveCandidate,
     NewFeed,
+    QuotaUse,
 )
 from feedmill.model.fetch import Headers, Validators
 from feedmill.model.schedule import Arrivals, Cadence, ErrorBudget, Hints, ScheduleState
@@ -41,7 +42,7 @@ STATE_COLUMNS: Final = (
     "last_success_at", "last_result", "last_status", "last_detail", "new_entries_last_fetch",
     "body_sha256", "document_fetch_id", "document_bytes", "reader_version", "same_bodies", "self_url", "hubs",
     "ignored_guids", "ignored_links", "move", "arrivals",
-    "errors", "validator_use",
+    "errors", "validator_use", "quota",
 )  # fmt: skip
 FEED_COLUMNS: Final = ", ".join(
     [f"f.{name}" for name in ("id", "url", "feed_key", "created_at", "tags", "paused", "overrides")]
@@ -60,6 +61,7 @@ _headers: Final = msgspec.json.Decoder(Headers).decode
 _overrides: Final = msgspec.json.Decoder(FeedOverrides).decode
 _hints: Final = msgspec.json.Decoder(Hints).decode
 _errors: Final = msgspec.json.Decoder(ErrorBudget).decode
+_quota: Final = msgspec.json.Decoder(QuotaUse).decode
 _arrivals: Final = msgspec.json.Decoder(Arrivals).decode
 _move: Final = msgspec.json.Decoder(MoveCandidate).decode
 _limited: Final = msgspec.json.Decoder(tuple[tuple[str, datetime], ...]).decode
@@ -215,7 +217,13 @@ def state_row(feed: Feed) -> Row:
         None if schedule.arrivals is None else json_text(schedule.arrivals),
         None if schedule.errors is None else json_text(schedule.errors),
         feed.validator_use,
+        quota_text(feed.quota),
     )
+
+
+def quota_text(use: QuotaUse | None) -> str | None:
+    """What a feed brought today as JSON, NULL when it never brought anything."""
+    return None if use is None else json_text(use)
 
 
 def overrides_text(overrides: FeedOverrides) -> str | None:
@@ -233,7 +241,7 @@ def feed_of(row: Row) -> Feed:
         last_detail, new_entries, body_sha256, document_fetch_id, document_bytes, reader_version,
         same_bodies,
         self_url, hubs, ignored_guids, ignored_links, move, arrivals, errors,
-        validator_use, https_probed_at,
+        validator_use, quota, https_probed_at,
     ) = row  # fmt: skip
     return Feed(
         id=feed_id,
@@ -280,6 +288,7 @@ def feed_of(row: Row) -> Feed:
         reader_version=reader_version,
         same_bodies=same_bodies,
         validator_use=validator_use,
+        quota=_quota(quota) if quota else None,
         self_url=self_url,
         hubs=strings(hubs),
         ignored_guids=strings(ignored_guids),

@@ -34,6 +34,7 @@ from feedmill.adapters.store.tables.codec import (
     json_text,
     micros,
     overrides_text,
+    quota_text,
     state_row,
     strings,
 )
@@ -42,7 +43,7 @@ from feedmill.adapters.store.tables.lanes import hasten, lock_lanes
 from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.adapters.store.tables.push import leave_feed
 from feedmill.model.event import NewEvent
-from feedmill.model.feed import Feed, NewFeed
+from feedmill.model.feed import Feed, NewFeed, QuotaUse
 from feedmill.model.page import Page
 
 FEED_SELECT: Final = (
@@ -221,6 +222,11 @@ def alias_holder(url: str) -> Query[int | None]:
 def change_feed_hubs(feed_id: str, hubs: Sequence[str]) -> Query[None]:
     """Store the hubs that were found elsewhere than in the feed's document."""
     yield from write("UPDATE feeds SET hubs = $2 WHERE id = $1", feed_id, json_or_null(hubs))
+
+
+def save_quota(feed_no: int, use: QuotaUse) -> Query[None]:
+    """Store what a feed brought today, when it was not polled but pushed."""
+    yield from write("UPDATE feeds SET quota = $2 WHERE feed_no = $1", feed_no, quota_text(use))
 
 
 def make_due(feed_ids: Sequence[str] | None, now: datetime) -> Query[int]:

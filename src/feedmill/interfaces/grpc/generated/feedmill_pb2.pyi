@@ -167,7 +167,7 @@ class FeedStats(_message.Message):
     def __init__(self, last_fetch_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_success_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_result: _Optional[str] = ..., last_status: _Optional[int] = ..., last_detail: _Optional[str] = ..., consecutive_failures: _Optional[int] = ..., ewma_interarrival_sec: _Optional[int] = ..., new_entries_last_fetch: _Optional[int] = ...) -> None: ...
 
 class FeedOverrides(_message.Message):
-    __slots__ = ("min_interval_sec", "max_interval_sec", "user_agent", "header_names", "has_credentials", "has_proxy", "verify_tls", "push_only", "archive_backfill", "disable_autodiscovery", "full_text", "full_text_selector")
+    __slots__ = ("min_interval_sec", "max_interval_sec", "user_agent", "header_names", "has_credentials", "has_proxy", "verify_tls", "push_only", "archive_backfill", "disable_autodiscovery", "full_text", "full_text_selector", "quota")
     MIN_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
     MAX_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
     USER_AGENT_FIELD_NUMBER: _ClassVar[int]
@@ -180,6 +180,7 @@ class FeedOverrides(_message.Message):
     DISABLE_AUTODISCOVERY_FIELD_NUMBER: _ClassVar[int]
     FULL_TEXT_FIELD_NUMBER: _ClassVar[int]
     FULL_TEXT_SELECTOR_FIELD_NUMBER: _ClassVar[int]
+    QUOTA_FIELD_NUMBER: _ClassVar[int]
     min_interval_sec: int
     max_interval_sec: int
     user_agent: str
@@ -192,7 +193,8 @@ class FeedOverrides(_message.Message):
     disable_autodiscovery: bool
     full_text: bool
     full_text_selector: str
-    def __init__(self, min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., header_names: _Optional[_Iterable[str]] = ..., has_credentials: _Optional[bool] = ..., has_proxy: _Optional[bool] = ..., verify_tls: _Optional[bool] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ..., full_text: _Optional[bool] = ..., full_text_selector: _Optional[str] = ...) -> None: ...
+    quota: float
+    def __init__(self, min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., header_names: _Optional[_Iterable[str]] = ..., has_credentials: _Optional[bool] = ..., has_proxy: _Optional[bool] = ..., verify_tls: _Optional[bool] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ..., full_text: _Optional[bool] = ..., full_text_selector: _Optional[str] = ..., quota: _Optional[float] = ...) -> None: ...
 
 class AddFeedRequest(_message.Message):
     __slots__ = ("url", "title", "tags", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "as_is", "choose", "history")
@@ -259,7 +261,7 @@ class Header(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
 
 class ChangeFeedRequest(_message.Message):
-    __slots__ = ("id", "title", "tags", "paused", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "push_only", "archive_backfill", "disable_autodiscovery", "update_mask", "full_text", "full_text_selector")
+    __slots__ = ("id", "title", "tags", "paused", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "push_only", "archive_backfill", "disable_autodiscovery", "update_mask", "full_text", "full_text_selector", "quota")
     ID_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
@@ -276,6 +278,7 @@ class ChangeFeedRequest(_message.Message):
     UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
     FULL_TEXT_FIELD_NUMBER: _ClassVar[int]
     FULL_TEXT_SELECTOR_FIELD_NUMBER: _ClassVar[int]
+    QUOTA_FIELD_NUMBER: _ClassVar[int]
     id: str
     title: str
     tags: _containers.RepeatedScalarFieldContainer[str]
@@ -292,7 +295,8 @@ class ChangeFeedRequest(_message.Message):
     update_mask: _field_mask_pb2.FieldMask
     full_text: bool
     full_text_selector: str
-    def __init__(self, id: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., paused: _Optional[bool] = ..., min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., username: _Optional[str] = ..., password: _Optional[str] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., full_text: _Optional[bool] = ..., full_text_selector: _Optional[str] = ...) -> None: ...
+    quota: float
+    def __init__(self, id: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., paused: _Optional[bool] = ..., min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., username: _Optional[str] = ..., password: _Optional[str] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., full_text: _Optional[bool] = ..., full_text_selector: _Optional[str] = ..., quota: _Optional[float] = ...) -> None: ...
 
 class RemoveFeedReply(_message.Message):
     __slots__ = ()
