@@ -16,6 +16,7 @@ from feedmill.client.follow import SILENCE_SEC, follow
 from feedmill.client.transport import Parameters, Transport
 from feedmill.model.base import Value
 from feedmill.model.figures import Granularity, TopBy
+from feedmill.model.page import Duplicates, EntryOrder
 from feedmill.publish.figure_shapes import (
     FeedFigures,
     ServiceLevels,
@@ -204,8 +205,20 @@ class Client:
         text: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        author: str | None = None,
+        language: str | None = None,
+        has_enclosure: bool | None = None,
+        published_since: datetime | None = None,
+        published_until: datetime | None = None,
+        removed: bool = False,
+        duplicates: Duplicates = "hide",
+        order: EntryOrder = "first_seen",
+        oldest_first: bool = False,
     ) -> AsyncIterator[EntryShape]:
-        """Entries that fit, the latest arrivals first; pages are asked for as they are needed."""
+        """Entries that fit, the latest arrivals first; pages are asked for as they are needed.
+
+        An article that several of them carry comes once, unless `duplicates` is "include".
+        """
         asked: dict[str, Any] = {
             "feed": list(feeds),
             "tag": tag,
@@ -213,6 +226,15 @@ class Client:
             "text": text,
             "since": _instant(since),
             "until": _instant(until),
+            "author": author,
+            "language": language,
+            "has_enclosure": None if has_enclosure is None else str(has_enclosure).lower(),
+            "published_since": _instant(published_since),
+            "published_until": _instant(published_until),
+            "removed": "true" if removed else None,
+            "duplicates": duplicates,
+            "order": order,
+            "direction": "asc" if oldest_first else "desc",
         }
         async for page in self._pages("/entries", EntryPage, asked):
             for entry in page.items:

@@ -110,6 +110,10 @@ class StoredEntry(Value):
     removed_at: datetime | None = None
     raw_refs: tuple[RawRef, ...] = ()
     backfill: bool = False  # it was first read from an archive page (RFC 5005)
+    feed_url: str = ""  # without the tokens that some addresses contain
+    feed_title: str | None = None
+    article_id: str = ""  # the same for every entry that carries the article
+    duplicate_of: str | None = None  # entry_uid of the first entry that carries the article
 
 
 class Revision(Value):

@@ -9,18 +9,29 @@ from feedmill.model.base import Value
 T = TypeVar("T")
 
 
+EntryOrder = Literal["published", "first_seen"]
+Duplicates = Literal["hide", "include"]
+
+
 class EntryFilter(Value):
-    """Which entries a list shows, and in which order."""
+    """Which entries a list shows, and in which order: the newest first, unless `ascending`."""
 
     feed_id: str | None = None
     feed_ids: tuple[str, ...] | None = None  # any of these; an empty list lets nothing through
     tag: str | None = None
     category: str | None = None
+    author: str | None = None  # a name or an e-mail address, as the feed gives it
+    language: str | None = None  # `en` matches en-GB too
+    has_enclosure: bool | None = None
     since: datetime | None = None  # first_seen, inclusive
     until: datetime | None = None  # first_seen, exclusive
+    published_since: datetime | None = None  # published_effective, inclusive
+    published_until: datetime | None = None  # published_effective, exclusive
     text: str | None = None  # prefix of a word in the title
     include_removed: bool = False
-    newest_first: bool = False  # of entries that came in together, the newest first; else the last
+    duplicates: Duplicates = "include"  # "hide": of an article only the first of those listed
+    order: EntryOrder = "first_seen"
+    ascending: bool = False
 
 
 FeedOrder = Literal["name", "added", "next-poll", "failures"]  # the last lists failing feeds only

@@ -1,6 +1,7 @@
 """What every store promises, whatever it is made of."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from msgspec import json
@@ -633,7 +634,19 @@ class TestEntries:
             (EntryFilter(feed_ids=("feed-00000002", "feed-00000001")), "dcba"),
             (EntryFilter(feed_ids=("feed-00000002", "nobody")), "d"),
             (EntryFilter(feed_ids=()), ""),
-            (EntryFilter(feed_ids=("feed-00000001",), newest_first=True), "cba"),
+            (EntryFilter(feed_ids=("feed-00000001",), order="published"), "cba"),
+            (EntryFilter(ascending=True), "abcd"),
+            (EntryFilter(order="published", ascending=True), "abcd"),
+            (EntryFilter(author="Ann"), "b"),
+            (EntryFilter(author="b@mail.example"), "b"),
+            (EntryFilter(author="An"), ""),
+            (EntryFilter(language="EN"), "dc"),
+            (EntryFilter(language="en-gb"), "d"),
+            (EntryFilter(language="e"), ""),
+            (EntryFilter(has_enclosure=True), "a"),
+            (EntryFilter(has_enclosure=False), "dcb"),
+            (EntryFilter(published_since=NOON - HOUR), "dc"),
+            (EntryFilter(published_until=NOON - HOUR), "ba"),
             (EntryFilter(tag="odd"), "cba"),
             (EntryFilter(category="b"), "b"),
             (EntryFilter(since=NOON + HOUR), "dcb"),
@@ -646,9 +659,19 @@ class TestEntries:
     def test_entries_are_filtered(self, tell: Tell, where: EntryFilter, names: str) -> None:
         async def story(store: Store) -> None:
             one, two = await a_feed(store, 1), await a_feed(store, 2)
-            for run, name in enumerate("abc"):
-                one = await poll(store, one, run, [an_entry(name)], at=NOON + HOUR * run)
-            await poll(store, two, 1, [an_entry("d")], at=NOON + HOUR * 3)
+            told: dict[str, dict[str, Any]] = {
+                "a": {"enclosures": (EntryEnclosure(url="https://a.example/1"),)},
+                "b": {"authors": (Author(name="Ann", email="b@mail.example"), Author(name="Bo"))},
+                "c": {"language": "en"},
+                "d": {"language": "en-GB"},
+            }
+            for run, (name, fields) in enumerate(told.items()):
+                entry = an_entry(name, published=NOON + HOUR * (run - 3))
+                feed = two if name == "d" else one
+                feed = await poll(
+                    store, feed, run, [replace(entry, **fields)], at=NOON + HOUR * run
+                )
+                one = one if name == "d" else feed
 
             page = await store.entries(where)
 
@@ -671,7 +694,12 @@ class TestEntries:
             one = await poll(store, one, 1, [odd, plain, an_entry("b")], at=NOON)
             await poll(store, one, 2, None, at=NOON + HOUR + timedelta(microseconds=120))
             await poll(store, two, 1, [an_entry("d", published=None)], at=NOON + DAY)
-            for where in (EntryFilter(), EntryFilter(newest_first=True), EntryFilter(text="about")):
+            for where in (
+                EntryFilter(),
+                EntryFilter(order="published", ascending=True),
+                EntryFilter(text="about"),
+                EntryFilter(duplicates="hide"),
+            ):
                 after: str | None = None
                 while True:
                     values = await store.entries(where, after=after, limit=2)
@@ -712,20 +740,29 @@ class TestEntries:
             late = an_entry("9", published=NOON - DAY * 9)  # old news that came in last
             await poll(store, feed, 2, [*dated, late], at=NOON + HOUR)
 
-            page = await store.entries(EntryFilter(newest_first=True))
+            page = await store.entries(EntryFilter())
 
             assert [(entry.title or "")[-1] for entry in page.items] == ["9", "1", "2", "3"]
+            page = await store.entries(EntryFilter(order="published"))
+            assert [(entry.title or "")[-1] for entry in page.items] == ["1", "2", "3", "9"]
 
         tell(story)
 
-    @pytest.mark.parametrize("newest_first", [False, True])
+    @pytest.mark.parametrize(
+        "where",
+        [
+            EntryFilter(),
+            EntryFilter(ascending=True),
+            EntryFilter(order="published"),
+            EntryFilter(order="published", ascending=True, duplicates="hide"),
+        ],
+    )
     def test_pages_of_entries_are_the_same_read_backwards(
-        self, tell: Tell, newest_first: bool
+        self, tell: Tell, where: EntryFilter
     ) -> None:
         async def story(store: Store) -> None:
             feed = await a_feed(store)
             await poll(store, feed, 1, [an_entry(f"{n:02d}") for n in range(25)], at=NOON)
-            where = EntryFilter(newest_first=newest_first)
             first = await store.entries(where, limit=10)
             second = await store.entries(where, after=first.next, limit=10)
             third = await store.entries(where, after=second.next, limit=10)
@@ -745,7 +782,7 @@ class TestEntries:
             feed = await a_feed(store)
             old = [an_entry(f"{n:02d}") for n in range(20)]
             feed = await poll(store, feed, 1, old, at=NOON)
-            where = EntryFilter(newest_first=True)
+            where = EntryFilter()
             first = await store.entries(where, limit=10)
             page = await store.entries(where, after=first.next, limit=10)
             backdated = an_entry("zz", published=NOON - DAY * 99)
@@ -766,7 +803,7 @@ class TestEntries:
             feed = await a_feed(store)
             await poll(store, feed, 1, [an_entry("a")], at=NOON)
 
-            page = await store.entries(EntryFilter(), before="253402300799000000.1")
+            page = await store.entries(EntryFilter(), before="253402300799000000.1.1")
 
             assert (page.items, page.next, page.previous) == ((), None, None)
 

@@ -19,6 +19,7 @@ they spell differently; each runner has its own table of these macros:
     @digest_or_text(h, t)       the column that is unique
     @field(data, name)          a field of a JSON object as text
     @contains(tags, $1)         whether a JSON list of texts contains one
+    @has_author(authors, $1)    whether a JSON list of authors has one of this name or e-mail address
     @lane_host(l)               the host of a lane
     @database_bytes             the size of the database
     @numbered_events            the table of events that have a sequence number

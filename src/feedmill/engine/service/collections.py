@@ -38,6 +38,7 @@ class Collection(Value):
     since: datetime | None = None  # first_seen, inclusive
     until: datetime | None = None  # first_seen, exclusive
     full_text: bool | None = None  # True: full texts as content, where there are some
+    duplicates: bool | None = None  # True: an article as often as entries carry it
 
 
 class CollectionPage(Value):
@@ -83,7 +84,7 @@ def filter_of(
         text=query.text,
         since=max((one for one in (query.since, since) if one), default=None),
         until=min((one for one in (query.until, until) if one), default=None),
-        newest_first=True,
+        duplicates="include" if query.duplicates else "hide",
     )
 
 

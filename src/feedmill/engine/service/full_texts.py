@@ -83,7 +83,7 @@ async def queue_pages(
     """
     entries = [await queries.entry(uid, services) for uid in entry_uids]
     if feed_id is not None:
-        where = EntryFilter(feed_id=feed_id, newest_first=True)
+        where = EntryFilter(feed_id=feed_id)
         entries += (await services.store.entries(where, limit=limit)).items
     queued: list[str] = []
     for entry in entries:

@@ -28,7 +28,7 @@ HUB_PATH: Final = "/hub"
 MOST_ENTRIES: Final = 200  # of a page
 _MOST_IN_A_MINUTE: Final = 100_000
 _LATE: Final = timedelta(hours=1)  # an entry is stored at most so long after it came in
-_TOPIC_PARAMETERS: Final = frozenset({"feed", "tag", "category", "q"})
+_TOPIC_PARAMETERS: Final = frozenset({"feed", "tag", "category", "q", "duplicates"})
 
 
 class MetaFeedRequest(NamedTuple):
@@ -139,6 +139,7 @@ def topic_request(url: str, config: Config) -> MetaFeedRequest | None:
             tag=given.get("tag"),
             category=given.get("category"),
             text=given.get("q"),
+            duplicates=given.get("duplicates") == "include" or None,
         )
         return MetaFeedRequest(kind, query, f"/collections/{file}", pairs, None, limit)
     if pairs or place not in ("tags", "feeds") or not name:

@@ -174,6 +174,14 @@ async def list_entries(request: pb.ListEntriesRequest, room: CallContext) -> pb.
         until=optional_instant(request, "until"),
         text=optional_field(request, "text"),
         include_removed=request.include_removed,
+        author=optional_field(request, "author"),
+        language=optional_field(request, "language"),
+        has_enclosure=optional_field(request, "has_enclosure"),
+        published_since=optional_instant(request, "published_since"),
+        published_until=optional_instant(request, "published_until"),
+        duplicates="include" if request.include_duplicates else "hide",
+        order="published" if request.by_publication else "first_seen",
+        ascending=request.oldest_first,
     )
     feed_id, cursor = optional_field(request, "feed_id"), optional_field(request, "cursor")
     if feed_id is None:

@@ -262,7 +262,7 @@ class EntryRow(BaseModel):
 
 
 class EntryList(BaseModel):
-    """Stored entries, newest arrivals first."""
+    """Stored entries, newest first."""
 
     entries: list[EntryRow]
     next_cursor: str | None = None

@@ -7,13 +7,14 @@ from typing import Annotated, Literal
 
 from litestar.di import NamedDependency
 from litestar.params import PathParameter, QueryParameter
+from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.engine.service.simulate import candidate_config
 from feedmill.errors import UsageError
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.model.figures import Granularity, TopBy
-from feedmill.model.page import EntryFilter
+from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.publish.shapes import MAX_SEQ
 
@@ -60,6 +61,40 @@ TextQuery = Annotated[
 CategoryQuery = Annotated[
     str | None, QueryParameter(description="Only entries with this category.", max_length=200)
 ]
+AuthorQuery = Annotated[
+    str | None,
+    QueryParameter(description="Only entries by this name or e-mail address.", max_length=200),
+]
+LanguageQuery = Annotated[
+    str | None,
+    QueryParameter(description="Only entries in this language: en matches en-GB.", max_length=100),
+]
+EnclosureQuery = Annotated[
+    bool | None, QueryParameter(description="Only entries with, or only without an enclosure.")
+]
+PublishedSince = Annotated[
+    str | None, QueryParameter(description=f"Published at or after this time: {_MOMENT}")
+]
+PublishedUntil = Annotated[
+    str | None, QueryParameter(description=f"Published before this time: {_MOMENT}")
+]
+RemovedQuery = Annotated[
+    bool, QueryParameter(description="Also entries that their feed has removed.")
+]
+DuplicatesQuery = Annotated[
+    Duplicates,
+    QueryParameter(
+        description="`hide`: an article that several entries of the list carry is shown once, by the"
+        " entry that came first. `include`: every entry."
+    ),
+]
+OrderQuery = Annotated[
+    EntryOrder,
+    QueryParameter(description="By publication, or by arrival (of one poll: by publication)."),
+]
+DirectionQuery = Annotated[
+    Literal["desc", "asc"], QueryParameter(description="The newest or the oldest first.")
+]
 FeedsQuery = Annotated[
     list[str] | None, QueryParameter(description="Only entries of this feed; repeatable.")
 ]
@@ -91,12 +126,35 @@ def entry_filter_of_query(
     feed: FeedsQuery = None,
     tag: TagIs = None,
     category: CategoryQuery = None,
+    author: AuthorQuery = None,
+    language: LanguageQuery = None,
+    has_enclosure: EnclosureQuery = None,
     since: Since = None,
     until: Until = None,
+    published_since: PublishedSince = None,
+    published_until: PublishedUntil = None,
     text: TextQuery = None,
+    removed: RemovedQuery = False,
+    duplicates: DuplicatesQuery = "hide",
+    order: OrderQuery = "first_seen",
+    direction: DirectionQuery = "desc",
 ) -> EntryFilter:
-    """Litestar dependency: the query parameters of /entries as a filter."""
-    return entry_filter(feeds=feed, tag=tag, category=category, since=since, until=until, text=text)
+    """Litestar dependency: the query parameters of lists of entries as a filter."""
+    where = entry_filter(
+        feeds=feed, tag=tag, category=category, since=since, until=until, text=text
+    )
+    return replace(
+        where,
+        author=author,
+        language=language,
+        has_enclosure=has_enclosure,
+        published_since=moment(published_since, "published_since"),
+        published_until=moment(published_until, "published_until"),
+        include_removed=removed,
+        duplicates=duplicates,
+        order=order,
+        ascending=direction == "asc",
+    )
 
 
 def entry_filter(

@@ -162,7 +162,7 @@ def _item(entry: StoredEntry, source: EntrySource | None) -> Item:
         published=published,
         updated=entry.updated or published,
         title=xml_legal_text(entry.title),
-        link=public_http_url(entry.link) or public_http_url(entry.canonical_link),
+        link=public_http_url(entry.canonical_link) or public_http_url(entry.link),
         summary=xml_legal_text(entry.summary),
         content=xml_legal_text(entry.content),
         authors=tuple(person for one in entry.authors if (person := _author(one))),

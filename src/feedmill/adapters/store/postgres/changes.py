@@ -26,7 +26,7 @@ from feedmill.adapters.store.tables.changes import (
     removed_rows,
 )
 from feedmill.adapters.store.tables.codec import digest
-from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS
+from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS, POINT_TO_FIRST
 
 _CONTENT: Final = ", ".join(CONTENT_COLUMNS)
 _NEW_COLUMNS: Final = (
@@ -93,7 +93,7 @@ _KEEP_KEYS: Final = (
 _ARTICLE_COLUMNS: Final = ("article_hash", "article_version", "entry_id", "link", "first_seen")
 _KEEP_ARTICLES: Final = (
     f"INSERT INTO articles ({', '.join(_ARTICLE_COLUMNS)}) SELECT * FROM"
-    f" {unnest_rows(_ARTICLE_COLUMNS)} ON CONFLICT DO NOTHING"
+    f" {unnest_rows(_ARTICLE_COLUMNS)} ON CONFLICT DO NOTHING RETURNING entry_id"
 )
 _CURRENT: Final = (
     "SELECT feed_no, array_agg(entry_id) FROM entries"
@@ -188,7 +188,10 @@ async def _register(connection: PgConnection, changes: ChangeBatch) -> None:
     keys = [(digest(value), kind, value, entry_id) for kind, value, entry_id in changes.key_rows()]
     articles = sorted(changes.article_rows(), key=lambda row: str(row[0]))
     await write_rows(connection, _KEEP_KEYS, sorted(keys, key=lambda row: row[:2]))
-    await write_rows(connection, _KEEP_ARTICLES, articles)
+    kept = await connection.fetch(_KEEP_ARTICLES, *to_columns(articles)) if articles else ()
+    refused = {row[2] for row in articles} - {row[0] for row in kept}
+    if later := changes.duplicates(refused):
+        await connection.execute(f"{POINT_TO_FIRST} WHERE entry_id = ANY($1::bigint[])", later)
 
 
 async def _mark_seen(

@@ -52,6 +52,10 @@ MACROS: Final[Macros] = {
     "digest_or_text": lambda digest, _: digest,
     "field": lambda column, name: f"({column}::jsonb ->> '{name}')",
     "contains": lambda column, text: f"{column}::jsonb ? {text}",
+    "has_author": lambda column, text: (
+        f"EXISTS (SELECT 1 FROM jsonb_array_elements({column}::jsonb) a"  # noqa: S608  # parameters
+        f" WHERE {text} IN (a ->> 'name', a ->> 'email'))"
+    ),
     "lane_host": lambda lane: f"{lane}.host",
     "database_bytes": "pg_database_size(current_database())",
     "numbered_events": "events",

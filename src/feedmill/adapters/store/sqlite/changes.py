@@ -19,7 +19,7 @@ from feedmill.adapters.store.tables.changes import (
     removed_rows,
 )
 from feedmill.adapters.store.tables.codec import Row
-from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS
+from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS, POINT_TO_FIRST
 
 _CONTENT: Final = ", ".join(CONTENT_COLUMNS)
 _INSERT: Final = (
@@ -69,6 +69,7 @@ _REMOVE: Final = (
     "UPDATE entries SET removed_at = ?2, removed_reason = ?3, removed_comment = ?4"
     " WHERE entry_id = ?1 AND removed_at IS NULL"
 )
+_ARTICLE: Final = "INSERT OR IGNORE INTO articles VALUES (?, ?, ?, ?, ?)"
 
 
 def write_changes(connection: sqlite3.Connection, document: PendingDocument) -> None:
@@ -137,6 +138,9 @@ def _register(connection: sqlite3.Connection, changes: ChangeBatch) -> None:
     connection.executemany(
         "INSERT OR IGNORE INTO entry_identities VALUES (?, ?, ?)", changes.key_rows()
     )
+    refused = [
+        row[2] for row in changes.article_rows() if connection.execute(_ARTICLE, row).rowcount == 0
+    ]
     connection.executemany(
-        "INSERT OR IGNORE INTO articles VALUES (?, ?, ?, ?, ?)", changes.article_rows()
+        f"{POINT_TO_FIRST} WHERE entry_id = ?", [(one,) for one in changes.duplicates(refused)]
     )

@@ -16,6 +16,7 @@ import msgspec
 
 from feedmill.adapters.store.tables.paging import begins_word
 from feedmill.errors import DAMAGED_ROW, StoreError
+from feedmill.model.addresses import mask_address
 
 T = TypeVar("T")
 
@@ -114,6 +115,7 @@ def _connect(path: str, *, synchronous: Synchronous) -> sqlite3.Connection:
         connection.execute("PRAGMA wal_autocheckpoint = 10000")
         connection.execute("PRAGMA journal_size_limit = 67108864")
         connection.create_function("begins_word", 2, begins_word, deterministic=True)
+        connection.create_function("mask_address", 1, mask_address, deterministic=True)
     except BaseException:
         connection.close()
         raise

@@ -47,6 +47,10 @@ MACROS: Final[Macros] = {
     "digest_or_text": lambda _, text: text,
     "field": lambda column, name: f"json_extract({column}, '$.{name}')",
     "contains": lambda column, text: f"{text} IN (SELECT value FROM json_each({column}))",
+    "has_author": lambda column, text: (
+        f"EXISTS (SELECT 1 FROM json_each({column}) WHERE {text} IN"
+        " (json_extract(value, '$.name'), json_extract(value, '$.email')))"
+    ),
     "lane_host": lambda lane: f"{lane}.lane_key",
     "database_bytes": "(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)",
     "all_events": "outbox",

@@ -113,6 +113,11 @@ class ChangeBatch(msgspec.Struct):
             if seen.article_hash is not None and (entry_id := self._id_of(owner)) is not None
         ]
 
+    def duplicates(self, refused: Iterable[int]) -> list[int]:
+        """Entries that another one may have preceded: their article was refused, or their address is known."""
+        twins = (uid for uid, (_, change) in self.added.items() if change.same_as is not None)
+        return sorted({*refused, *(self.ids[uid] for uid in twins if uid in self.ids)})
+
     def _id_of(self, owner: int | str) -> int | None:
         """The row's number; None for one that was added by another refresh and removed since."""
         return owner if isinstance(owner, int) else self.ids.get(owner)

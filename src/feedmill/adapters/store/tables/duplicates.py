@@ -5,18 +5,16 @@ brought it. Both are followed, by index.
 """
 # Tested in tests/contracts/store/test_duplicates.py
 
-# ruff: noqa: S608  # names come from the list beside; values are parameters
+# names come from the list beside; values are parameters
 
 from collections.abc import Sequence
 from typing import Final
 
 from feedmill.adapters.store.statements import Query, row, rows
-from feedmill.adapters.store.tables.entry_codec import STORED_COLUMNS, stored_of
+from feedmill.adapters.store.tables.entry_codec import FROM_ENTRIES, STORED_COLUMNS, stored_of
 from feedmill.model.event import StoredEntry
 
-_SELECT: Final = (
-    f"SELECT {STORED_COLUMNS} FROM entries e JOIN feeds f ON f.feed_no = e.feed_no WHERE"
-)
+_SELECT: Final = f"SELECT {STORED_COLUMNS} {FROM_ENTRIES} WHERE"
 _MOST: Final = 200
 
 

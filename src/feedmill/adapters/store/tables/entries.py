@@ -7,14 +7,16 @@ are opaque to callers (`paging`).
 
 # names come from the lists below and beside; values are parameters
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import json
 
 from feedmill.adapters.store.statements import Query, row, rows, title_search, value
-from feedmill.adapters.store.tables.codec import NEVER, Row, micros
+from feedmill.adapters.store.tables.codec import NEVER, Row, micros_or_none
 from feedmill.adapters.store.tables.entry_codec import (
+    FROM_ENTRIES,
     LAST_SEEN,
     SEEN_COUNT,
     STORED_COLUMNS,
@@ -34,15 +36,18 @@ from feedmill.adapters.store.tables.paging import (
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
 from feedmill.model.page import EntryFilter, Page
 
-_FROM_ENTRIES: Final = "FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
-
-_ENTRIES: Final = f"SELECT {STORED_COLUMNS}, e.entry_id {_FROM_ENTRIES}"
+_ENTRIES: Final = f"SELECT {STORED_COLUMNS}, e.entry_id {FROM_ENTRIES}"
 # The entry of a public id, or the one that it became when their feeds were merged.
 _CURRENT_UID: Final = (
     "e.entry_uid = coalesce((SELECT p.entry_uid FROM entry_aliases a"
     " JOIN entries p ON p.entry_id = a.entry_id WHERE a.entry_uid = $1), $1)"
 )
 _TAGGED: Final = "e.feed_no IN (SELECT feed_no FROM feed_tags WHERE tag = {})"
+# Of the entries of an article that the list would show at any time, the one that came first.
+_FIRST_OF_ARTICLE: Final = (
+    "(e.same_as IS NULL OR NOT EXISTS (SELECT 1 FROM entries d WHERE d.entry_id < e.entry_id"
+    " AND (d.entry_id = e.same_as OR d.same_as = e.same_as) AND {}))"
+)
 _COMMON: Final = 500  # feeds of a tag
 _PROPOSED: Final = 1_000  # titles that are looked at together
 
@@ -54,10 +59,9 @@ def entries(
     before: str | None = None,
     limit: int = 100,
 ) -> Query[Page[StoredEntry]]:
-    """Entries that match the filter, the last that came in first.
+    """Entries that match the filter, in its order; `before` reads the page in front of a cursor.
 
-    Nothing comes in behind a cursor: what a page holds only ever becomes less. `before` reads
-    towards the present, and returns the page in the same order.
+    By arrival nothing comes in behind a cursor: what a page holds only ever becomes less.
     """
     found = yield from _entry_rows(_ENTRIES, where, after, limit, before)
     return page_between(
@@ -87,8 +91,8 @@ def sqlite_entry_texts(
     where: EntryFilter, *, after: str | None = None, limit: int = 100
 ) -> Query[Page[bytes]]:
     """The same as JSON that SQLite writes by itself: no value is made of a row only to be encoded again."""
-    keys, _ = ENTRY_ORDERS[where.newest_first]
-    select = f"SELECT {_JSON}, {', '.join(keys)} {_FROM_ENTRIES}"
+    keys, _ = ENTRY_ORDERS[where.order]
+    select = f"SELECT {_JSON}, {', '.join(keys)} {FROM_ENTRIES}"
     found = yield from _entry_rows(select, where, after, limit)
     return page_of(found, limit, lambda row: row[0], lambda row: ".".join(map(str, row[1:])))
 
@@ -122,9 +126,9 @@ def _entry_rows(
     select: str, where: EntryFilter, after: str | None, limit: int, before: str | None = None
 ) -> Query[list[Row]]:
     """Rows on one side of a cursor, and one more than asked for."""
-    keys, _ = ENTRY_ORDERS[where.newest_first]
-    start = position(after if before is None else before, len(keys)) or (NEVER,) * len(keys)
-    forwards = before is not None
+    keys, _ = ENTRY_ORDERS[where.order]
+    forwards = where.ascending != (before is not None)
+    start = position(after if before is None else before, len(keys))
     if not where.text:
         return (yield from _beyond(select, where, start, limit + 1, forwards, ()))
     ids = yield from _titled(where, start, limit + 1, forwards)
@@ -135,7 +139,7 @@ def _entry_rows(
 
 def _titled(
     where: EntryFilter,
-    start: tuple[int, ...],
+    start: tuple[int, ...] | None,
     wanted: int,
     forwards: bool,  # a direction, passed on
 ) -> Query[list[int]]:
@@ -144,8 +148,8 @@ def _titled(
     The database proposes, by a rule that leaves no match out; what counts is the rule of every store.
     """
     search = yield from title_search(where.text or "")
-    keys, _ = ENTRY_ORDERS[where.newest_first]
-    select = f"SELECT e.title, {', '.join(keys)} {_FROM_ENTRIES}"
+    keys, _ = ENTRY_ORDERS[where.order]
+    select = f"SELECT e.title, {', '.join(keys)} {FROM_ENTRIES}"
     bite = wanted if search.is_exact else max(wanted, _PROPOSED)
     found: list[int] = []
     while True:
@@ -159,14 +163,21 @@ def _titled(
 def _beyond(
     select: str,
     where: EntryFilter,
-    start: tuple[int, ...],
+    start: tuple[int, ...] | None,
     wanted: int,
     forwards: bool,  # a direction, passed on
     conditions: Sequence[tuple[str, Any]],
 ) -> Query[list[Row]]:
-    keys, _ = ENTRY_ORDERS[where.newest_first]
+    keys, _ = ENTRY_ORDERS[where.order]
     is_common = yield from _is_common_tag(where.tag)
     clauses, parameters = _clauses(where, conditions, is_common=is_common)
+    if where.duplicates == "hide":
+        # What came in before the time that is asked for hides what repeats it, too.
+        scope = [one for one in clauses if not one.startswith("e.first_seen ")]
+        listed = re.sub(r"\be\.", "d.", " AND ".join(["TRUE", *scope]))
+        clauses.append(_FIRST_OF_ARTICLE.format(listed))
+    # A list that begins at its start is read from the end of the index, like every other.
+    start = start or ((-NEVER if forwards else NEVER),) * len(keys)
     places = ", ".join(f"${len(parameters) + at}" for at in range(1, len(keys) + 1))
     clauses.append(f"({', '.join(keys)}) {'>' if forwards else '<'} ({places})")
     return (
@@ -204,12 +215,21 @@ def _clauses(
         ),
         (tagged, where.tag),
         ("@contains(e.categories, {})", where.category),
-        ("e.first_seen >= {}", None if where.since is None else micros(where.since)),
-        ("e.first_seen < {}", None if where.until is None else micros(where.until)),
+        ("@has_author(e.authors, {})", where.author),
+        (
+            "(lower(e.language) = {0} OR substr(lower(e.language), 1, length({0}) + 1) = {0} || '-')",
+            None if where.language is None else where.language.lower(),
+        ),
+        ("e.first_seen >= {}", micros_or_none(where.since)),
+        ("e.first_seen < {}", micros_or_none(where.until)),
+        ("e.published_effective >= {}", micros_or_none(where.published_since)),
+        ("e.published_effective < {}", micros_or_none(where.published_until)),
         *conditions,
     ]
     chosen = [pair for pair in pairs if pair[1] is not None]
     clauses = [clause.format(f"${at}") for at, (clause, _) in enumerate(chosen, start=1)]
+    if where.has_enclosure is not None:
+        clauses.append(f"e.enclosures IS {'NOT ' if where.has_enclosure else ''}NULL")
     if not where.include_removed:
         clauses.append("e.removed_at IS NULL")
     return clauses, [value for _, value in chosen]
@@ -220,7 +240,7 @@ def _order(keys: Sequence[str], forwards: bool) -> str:  # a direction, passed o
 
 
 def _cursor_of(one: Row, where: EntryFilter) -> str:
-    _, places = ENTRY_ORDERS[where.newest_first]
+    _, places = ENTRY_ORDERS[where.order]
     return ".".join(str(one[place]) for place in places)
 
 
@@ -255,6 +275,8 @@ _JSON: Final = (
     f" 'removed_at', {_moment('e.removed_at')},"
     " 'raw_refs', iif(e.fetch_id IS NULL, json_array(), json_array(json_object("
     "'fetch_id', e.fetch_id, 'offset', e.slice_offset, 'length', e.slice_length, 'note', NULL))),"
-    " 'backfill', json(iif(e.backfill, 'true', 'false'))"
+    " 'backfill', json(iif(e.backfill, 'true', 'false')), 'feed_url', mask_address(f.url),"
+    " 'feed_title', f.title, 'article_id', coalesce(r.article_hash, e.article_hash, e.entry_uid),"
+    " 'duplicate_of', r.entry_uid"
     ") AS BLOB)"
 )

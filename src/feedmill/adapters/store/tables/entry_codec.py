@@ -15,6 +15,7 @@ from feedmill.adapters.store.tables.codec import (
     micros_or_none,
     strings,
 )
+from feedmill.model.addresses import mask_address
 from feedmill.model.entry import Author, EntryEnclosure
 from feedmill.model.event import RawRef, Revision, StoredEntry
 from feedmill.model.identity import Identified, IdentityKey, KnownEntry
@@ -44,7 +45,19 @@ STORED_COLUMNS: Final = (
     " e.summary, e.content, e.authors, e.categories, e.enclosures, e.published, e.updated,"
     " e.published_effective, e.published_source, e.language, e.image, e.comments_url,"
     " e.article_hash, e.revisions, e.removed_at, e.fetch_id, e.slice_offset, e.slice_length,"
-    " e.backfill"
+    " e.backfill, f.url, f.title, coalesce(r.article_hash, e.article_hash, e.entry_uid), r.entry_uid"
+)
+# `r` is the first entry that carried the article.
+FROM_ENTRIES: Final = (
+    "FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
+    " LEFT JOIN entries r ON r.entry_id = e.same_as"
+)
+# Entries that carry an article which another one carried before: all point to that first one.
+# For entries whose article or address is known elsewhere; nothing else has a reason to ask.
+POINT_TO_FIRST: Final = (
+    "UPDATE entries SET same_as = coalesce((SELECT nullif(coalesce(t.same_as, t.entry_id), entries.entry_id)"
+    " FROM entries t WHERE t.entry_id = coalesce(entries.same_as,"
+    " (SELECT a.entry_id FROM articles a WHERE a.article_hash = entries.article_hash))), same_as)"
 )
 # What is written anew whenever an entry's content is.
 CONTENT_COLUMNS: Final = (
@@ -129,7 +142,7 @@ def stored_of(row: Row) -> StoredEntry:
         match_confidence, guid, link, canonical_link, title, summary, content, authors, categories,
         enclosures, published, updated, published_effective, published_source, language, image,
         comments_url, article_hash, revisions, removed_at, fetch_id, offset, length,
-        backfill,
+        backfill, feed_url, feed_title, article_id, duplicate_of,
     ) = row  # fmt: skip
     raw = () if fetch_id is None else (RawRef(fetch_id=fetch_id, offset=offset, length=length),)
     return StoredEntry(
@@ -162,6 +175,10 @@ def stored_of(row: Row) -> StoredEntry:
         removed_at=instant_or_none(removed_at),
         backfill=bool(backfill),
         raw_refs=raw,
+        feed_url=mask_address(feed_url),
+        feed_title=feed_title,
+        article_id=article_id,
+        duplicate_of=duplicate_of,
     )
 
 

@@ -1,7 +1,7 @@
 """Pages and the cursors between them: the same in every database.
 
 A page is found by its key, never by counting rows. Cursors are opaque to callers: an entry's
-`first_seen.entry_id` (for feeds with its publication between the two), a fetch's `scheduled_at`, a
+`first_seen.published.entry_id` or `published.entry_id`, a fetch's `scheduled_at`, a
 feed's number, an article's `entry_id.article_hash`.
 """
 
@@ -12,14 +12,14 @@ from typing import Any, Final, TypeVar
 from feedmill.adapters.store.tables.codec import NEVER, Row, instant
 from feedmill.errors import UsageError
 from feedmill.model.event import StoredArticle
-from feedmill.model.page import Page
+from feedmill.model.page import EntryOrder, Page
 
 T = TypeVar("T")
 
 # What entries are ordered by, and where it stands in a row of STORED_COLUMNS and the entry's number.
-ENTRY_ORDERS: Final = {
-    False: (("e.first_seen", "e.entry_id"), (2, -1)),
-    True: (("e.first_seen", "e.published_effective", "e.entry_id"), (2, 19, -1)),
+ENTRY_ORDERS: Final[dict[EntryOrder, tuple[tuple[str, ...], tuple[int, ...]]]] = {
+    "first_seen": (("e.first_seen", "e.published_effective", "e.entry_id"), (2, 19, -1)),
+    "published": (("e.published_effective", "e.entry_id"), (19, -1)),
 }
 ARTICLES: Final = (
     "SELECT a.entry_id, a.article_hash, a.first_seen, a.link, e.entry_uid, f.id, e.title,"

@@ -39,7 +39,7 @@ _FRAME_HEAD: Final = (
 
 @get("/console/entries", opt={SCOPE: "read"})
 async def entries(request: AnyRequest) -> Response[bytes]:
-    """Entries that match, the latest arrivals first."""
+    """Entries that match, the newest first, each article once."""
     services, given = services_of(request), request.query_params
     chosen = {
         name: str(given.get(name) or "").strip()[:_MOST_CHARS]
@@ -51,6 +51,8 @@ async def entries(request: AnyRequest) -> Response[bytes]:
         category=chosen["category"] or None,
         since=parse_date(chosen["since"]) if chosen["since"] else None,
         until=parse_date(chosen["until"]) if chosen["until"] else None,
+        order="published",
+        duplicates="hide",
     )
     found = await queries.entries(
         where, services, cursor=given.get("cursor") or None, limit=_PER_PAGE

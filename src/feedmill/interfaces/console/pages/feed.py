@@ -62,7 +62,7 @@ async def feed_entries(request: AnyRequest) -> Response[bytes]:
     """The feed's entries, the latest first."""
     services, feed = services_of(request), await _feed(request)
     found = await queries.entries(
-        EntryFilter(feed_id=feed.id, include_removed=True),
+        EntryFilter(feed_id=feed.id, include_removed=True, order="published"),
         services,
         cursor=request.query_params.get("cursor"),
         limit=_PER_PAGE,

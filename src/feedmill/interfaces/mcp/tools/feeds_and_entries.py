@@ -27,7 +27,7 @@ from feedmill.interfaces.mcp.tool import (
     tool,
 )
 from feedmill.interfaces.mcp.untrusted import TITLE_CHARS, URL_CHARS, entry_row
-from feedmill.model.page import EntryFilter
+from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
 from feedmill.publish.shapes import FeedShape
 from feedmill.screen.texts import clean_line
 
@@ -99,15 +99,25 @@ async def list_entries(  # each is a filter
     text: Annotated[str | None, Field(description="Start of a word in the title.")] = None,
     since: Annotated[datetime | None, Field(description="First seen at or after this.")] = None,
     until: Annotated[datetime | None, Field(description="First seen before this.")] = None,
+    order: EntryOrder = "published",
+    duplicates: Duplicates = "hide",
     cursor: ToolCursor = None,
     limit: ToolLimit = None,
 ) -> EntryList:
-    """List stored entries, newest arrivals first; summaries are truncated, see get_entry."""
+    """List stored entries, newest first, each article once; summaries are truncated, see get_entry."""
     services = mcp_state_of(call).services
     if any(at is not None and at.tzinfo is None for at in (since, until)):
         message = "a time needs a UTC offset, as in 2026-03-01T00:00:00Z"
         raise UsageError(message)
-    where = EntryFilter(feed_id=feed_id, tag=tag, text=text, since=since, until=until)
+    where = EntryFilter(
+        feed_id=feed_id,
+        tag=tag,
+        text=text,
+        since=since,
+        until=until,
+        order=order,
+        duplicates=duplicates,
+    )
     page = await queries.entries(where, services, cursor=cursor, limit=page_size(limit, services))
     titles = {one: await _title(one, services) for one in {entry.feed_id for entry in page.items}}
     most = services.config.mcp.text_chars

@@ -4,6 +4,7 @@
 from typing import Annotated
 
 from litestar import Response, Router, delete, get, patch, post
+from litestar.di import Provide
 from litestar.params import QueryParameter
 from litestar.response import Stream
 from msgspec.structs import replace
@@ -27,15 +28,13 @@ from feedmill.interfaces.rest.parameters import (
     GranularityQuery,
     Limit,
     PolicyQuery,
+    QueryFilter,
     RangeSince,
     RangeUntil,
     SettingsQuery,
-    Since,
     TagIs,
-    TextQuery,
-    Until,
     candidate_policy,
-    entry_filter,
+    entry_filter_of_query,
     moment,
 )
 from feedmill.interfaces.rest.responses import json_response, list_response, read_json
@@ -169,6 +168,7 @@ async def refetch(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
 
 @get(
     "/{feed_id:str}/entries",
+    dependencies={"where": Provide(entry_filter_of_query, sync_to_thread=False)},
     **describe(
         "listFeedEntries", "read", EntryPage, "not-found", "bad-cursor", "bad-parameter", lines=True
     ),
@@ -176,9 +176,7 @@ async def refetch(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
 async def list_entries(
     request: AnyRequest,
     feed_id: FeedId,
-    since: Since = None,
-    until: Until = None,
-    text: TextQuery = None,
+    where: QueryFilter,
     cursor: Cursor = None,
     limit: Limit = None,
     full_text: FullTextQuery = False,
@@ -186,7 +184,7 @@ async def list_entries(
     """List entries of one feed, newest arrivals first."""
     services = services_of(request)
     feed = await queries.require_feed(feed_id, services)
-    where = replace(entry_filter(since=since, until=until, text=text), feed_id=feed.id)
+    where = replace(where, feed_id=feed.id)
     ask = full_texts.entries_with_full_text if full_text else queries.entry_texts
     return await list_response(
         request, lambda after: ask(where, services, cursor=after, limit=limit), cursor

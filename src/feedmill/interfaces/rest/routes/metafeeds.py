@@ -22,6 +22,7 @@ from feedmill.errors import AccessError
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import (
     CategoryQuery,
+    DuplicatesQuery,
     FeedsQuery,
     Since,
     TagIs,
@@ -138,6 +139,7 @@ def _collection(kind: MetaFeedFormat) -> RouteHandler:
         limit: MetaFeedLimit = None,
         full_text: FullTextContent = False,
         archive: MetaFeedArchive = None,
+        duplicates: DuplicatesQuery = "hide",
     ) -> Response[bytes]:
         feeds = None if feed is None else list(dict.fromkeys(feed))
         where = entry_filter(
@@ -151,6 +153,7 @@ def _collection(kind: MetaFeedFormat) -> RouteHandler:
             since=where.since,
             until=where.until,
             full_text=full_text or None,
+            duplicates=duplicates == "include" or None,
         )
         asked = (
             *(("feed", one) for one in feeds or ()),
@@ -160,6 +163,7 @@ def _collection(kind: MetaFeedFormat) -> RouteHandler:
             ("until", until),
             ("q", q),
             ("full_text", "1" if full_text else None),
+            ("duplicates", None if duplicates == "hide" else duplicates),
         )
         path = f"/collections/feed.{kind}"
         return await serve_metafeed(

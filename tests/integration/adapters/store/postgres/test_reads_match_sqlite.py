@@ -104,7 +104,7 @@ def test_words_of_titles_are_found_backwards_too(migrated_dsn: str) -> None:
         async with opened(migrated_dsn) as store:
             feed, _ = await store.add_feed(new_feed())
             await poll(store, feed, 1, [an_entry(f"{n:02d}") for n in range(7)], at=NOON)
-            where = EntryFilter(text="about", newest_first=True)
+            where = EntryFilter(text="about")
             first = await store.entries(where, limit=3)
             second = await store.entries(where, after=first.next, limit=3)
 
