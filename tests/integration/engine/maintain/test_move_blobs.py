@@ -133,7 +133,7 @@ def test_documents_go_to_a_bucket_and_back_through_kills_on_the_way(home: Home) 
     assert code == 0
     assert said["to"] == home.url
     assert said["carried"]["documents"] == _DOCUMENTS
-    assert 1 <= said["carried"]["segments"] <= 5  # of four at once, four were over by the eighth
+    assert 1 <= said["carried"]["segments"] < _SEGMENTS  # some were over when the eighth began
     assert said["carried"]["problems"] == []
     code, said = home.command("blobs", "migrate", home.url)
     assert (code, said["carried"]["segments"]) == (0, 0)
