@@ -49,6 +49,10 @@ def test_entries_are_listed_with_the_names_of_the_specification(mill: Mill, feed
         (("--tag", "other"), set()),
         (("--since", "2020-01-01"), {"Grain prices", "Water mill", "Wind mill"}),
         (("--until", "2020-01-01"), set()),
+        (("--published-until", "2025-10-15"), {"Grain prices"}),
+        (("--published-since", "2025-10-15"), {"Water mill", "Wind mill"}),
+        (("--enclosures",), set()),
+        (("--author", "Nobody"), set()),
     ],
 )
 def test_entries_are_filtered(
@@ -68,13 +72,47 @@ def test_entries_are_read_page_by_page(mill: Mill, feed: Any) -> None:
     assert titles(first) | titles(second) == {"Grain prices", "Water mill", "Wind mill"}
 
 
+def test_entries_are_listed_the_newest_first_or_the_oldest(mill: Mill, feed: Any) -> None:
+    newest = mill.json("entries")["items"]
+    oldest = mill.json("entries", "--oldest-first")["items"]
+
+    assert newest[-1]["title"] == oldest[0]["title"] == "Grain prices"
+    assert newest == oldest[::-1]
+    assert {one["feed_url"] for one in newest} == {feed["url"]}
+    arrived = mill.json("entries", "--order", "first-seen", "--limit", "1")
+    assert arrived["next"].count(".") == 2
+
+
+def test_an_article_of_two_feeds_is_listed_once(
+    mill: Mill, feed: Any, publisher: Publisher
+) -> None:
+    target = f"/mirror/{mill.folder.name}"
+    item = b"<rss version='2.0'><channel><title>Mirror</title>" + ITEMS + b"</channel></rss>"
+    publisher.script(target, document(item))
+    mill.json("add", "--as-is", publisher.url(target))
+    mill.ok("sync")
+
+    shown, every = mill.json("entries")["items"], mill.json("entries", "--duplicates")["items"]
+
+    assert (len(shown), len(every)) == (3, 4)
+    (copy,) = (one for one in every if one["duplicate_of"] is not None)
+    assert copy["feed_title"] == "Mirror"
+    (first,) = (one for one in shown if one["title"] == "Grain prices")
+    assert (first["entry_uid"], first["feed_id"]) == (copy["duplicate_of"], feed["id"])
+    assert first["article_id"] == copy["article_id"]
+    articles = mill.json("articles")["items"]
+    assert min((one["title"], one["entries"]) for one in articles) == ("Grain prices", 2)
+    lines = mill.ok("articles", "--limit", "2").text.splitlines()
+    assert (len(lines), lines[-1].startswith("next page: --after ")) == (3, True)
+
+
 @pytest.mark.usefixtures("feed")
 def test_entries_for_people_have_one_line_each_and_the_way_to_the_next_page(mill: Mill) -> None:
     said = mill.ok("entries", "--limit", "2")
 
     *lines, last = said.text.splitlines()
     assert len(lines) == 2
-    assert all(line.count("\t") == 3 for line in lines)
+    assert all(line.count("\t") == 4 for line in lines)
     assert last.startswith("next page: --after ")
 
 

@@ -313,7 +313,7 @@ def test_the_document_of_the_door_describes_these_addresses(told: Told) -> None:
             operation = paths[f"/collections/feed.{kind}"]["get"]
             names = {one["name"] for one in operation["parameters"]}
             filters = {"feed", "tag", "category", "q", "since", "until"}
-            assert filters | {"cursor", "limit", "full_text", "archive"} == names
+            assert filters | {"archive", "cursor", "duplicates", "full_text", "limit"} == names
             assert operation["security"] == [{"token": []}, {"reader": []}]
             assert {"200", "304", "400", "401", "404"} <= set(operation["responses"])
             assert f"/feeds/{{feed_id}}/feed.{kind}" in paths

@@ -294,7 +294,11 @@ class TestEntries:
         first = mill.ask("/articles?limit=1").json
         rest = mill.ask(f"/articles?cursor={first['next']}").json
 
-        assert len(mill.ask("/entries").json["items"]) == 4
+        shown = mill.ask("/entries").json["items"]
+        assert [one["title"] for one in shown] == ["Title 2", "Title 1"]
+        assert len(mill.ask("/entries?duplicates=include").json["items"]) == 4
+        (other, _) = mill.ask(f"/entries?feed={shown[0]['feed_id']}&order=published").json["items"]
+        assert other == shown[0]
         assert sorted(one["title"] for one in first["items"] + rest["items"]) == [
             "Title 1",
             "Title 2",
