@@ -22,13 +22,13 @@ from typing import Any, Final, TypeAlias
 
 from tests.support.waiting import HANG_GUARD_SEC
 
-_SERVER: Final = Path(__file__).parent / "children" / "fork_server.py"
+CHILDREN: Final = Path(__file__).parent / "children"
 _SET_CHILD_SUBREAPER: Final = 36  # of prctl(2): orphans of our children become our children
 _CAN_FORK: Final = sys.platform == "linux"
 _PRELOAD: Final = "LD_PRELOAD"  # a library that has to be there when the interpreter starts
 
 
-class WarmPopen(subprocess.Popen[bytes]):
+class WarmPopen(subprocess.Popen[Any]):
     """`Popen([sys.executable, script, ...])`; its arguments begin with the script."""
 
     def _execute_child(self, args: list[Any], *settings: Any) -> None:
@@ -132,6 +132,12 @@ async def start_script(
     return forked
 
 
+def start_child(name: str, *words: str, **settings: Any) -> WarmPopen:
+    """A program of tests/support/children; what it says is text."""
+    script = CHILDREN / f"{name}.py"
+    return WarmPopen([script, *words], stdout=subprocess.PIPE, text=True, **settings)
+
+
 class _ForkServer:
     """The Python that has imported feedmill; it ends with this process."""
 
@@ -143,7 +149,9 @@ class _ForkServer:
         inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         paths = os.pathsep.join(sys.path)
         self._process = subprocess.Popen(
-            [sys.executable, _SERVER], stdin=theirs.fileno(), env={**inherited, "PYTHONPATH": paths}
+            [sys.executable, CHILDREN / "fork_server.py"],
+            stdin=theirs.fileno(),
+            env={**inherited, "PYTHONPATH": paths},
         )
         theirs.close()
         assert self._wire.recv(32) == b"ready"

@@ -12,6 +12,7 @@ from tests.support.engine_harness import NOON, Stage, opened
 from tests.support.feed_documents import item, numbered, rss
 from tests.support.sample_refreshes import new_feed
 from tests.support.waiting import hang_guard, wait_until
+from tests.support.warm_process import Process, start_script
 
 from feedmill.app.services import open_services
 from feedmill.client import Client, follow
@@ -270,15 +271,10 @@ async def example(client: Client, position: Path) -> AsyncIterator[asyncio.Strea
 
 
 @asynccontextmanager
-async def served(home: Path, port: int) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+async def served(home: Path, port: int) -> AsyncIterator[tuple[Process, str]]:
     """A mill in a process of its own; killed at the end if it still lives."""
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        str(CHILD),
-        str(home),
-        str(port),
-        stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    child = await start_script(
+        CHILD, str(home), str(port), env=os.environ, stdout=asyncio.subprocess.PIPE
     )
     assert child.stdout is not None
     try:

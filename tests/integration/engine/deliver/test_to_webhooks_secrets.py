@@ -4,10 +4,12 @@ import asyncio
 import os
 import re
 import signal
-import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import msgspec
+from tests.support.command_line import COMMAND
+from tests.support.warm_process import WarmPopen
 from tests.support.webhook_harness import happen, opened, run, telling, until_webhook
 from tests.support.webhook_receiver import receiving
 
@@ -17,8 +19,6 @@ from feedmill.engine.service.webhooks import add_webhook
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 from feedmill.publish.to_json import token_wire, webhook_wire
-
-COMMAND = Path(sys.executable).with_name("feedmill")
 
 
 def test_everything_that_a_run_says_is_without_secrets(tmp_path: Path) -> None:
@@ -35,11 +35,9 @@ def test_everything_that_a_run_says_is_without_secrets(tmp_path: Path) -> None:
                 "FEEDMILL_WEBHOOK_BACKOFF_BASE_SEC": "0.02",
                 "FEEDMILL_WEBHOOK_LOOK_SEC": "0.05",
             }
-            process = await asyncio.create_subprocess_exec(
-                COMMAND, "-vv", "run", "--stdout", env=os.environ | own,
-                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            )  # fmt: skip
-            said_all = asyncio.create_task(process.communicate())
+            command = [str(COMMAND), "-vv", "run", "--stdout"]
+            process = WarmPopen(command, env=os.environ | own, stdout=PIPE, stderr=PIPE)
+            said_all = asyncio.create_task(asyncio.to_thread(process.communicate))
             async with opened(tmp_path) as services:
                 await until_webhook(services, hook.id, lambda one: one.cursor == 2)
             process.send_signal(signal.SIGTERM)

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import sqlite3
-import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from tests.support.engine_harness import Play, Stage, opened, titles
 from tests.support.feed_documents import paper, said
 from tests.support.job_kinds import kind_of, read_pages, run_due, stored, walk
 from tests.support.waiting import hang_guard, wait_for_answer
+from tests.support.warm_process import CHILDREN, start_script
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import HostConfig, JobsConfig, RunConfig
@@ -24,7 +24,6 @@ from feedmill.errors import ConflictError, NotFoundError, StoreError, UsageError
 from feedmill.model.feed import Feed
 from feedmill.model.job import Again, Done, JobResult, JobRunRecord, Later, NewJob
 
-ROOT = Path(__file__).parents[4]
 PAGES = 5
 
 
@@ -364,15 +363,8 @@ def test_job_killed_in_the_middle_stores_every_entry_once_and_asks_no_page_more_
 
 async def _child(home: Path, name: str, failpoint: str | None) -> int:
     environment = {} if failpoint is None else {"FEEDMILL_FAILPOINT": failpoint}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.support.children.walk_pages",
-        str(home),
-        name,
-        cwd=ROOT,
-        env=os.environ | environment,
-    )
+    script = CHILDREN / "walk_pages.py"
+    process = await start_script(script, str(home), name, env=os.environ | environment)
     return await process.wait()
 
 

@@ -3,11 +3,10 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import msgspec
@@ -23,8 +22,9 @@ from tests.support.blob_stores import (
     point_to,
     run,
 )
+from tests.support.command_line import COMMAND, finish
 from tests.support.servers.seaweedfs import S3Server
-from tests.support.waiting import HANG_GUARD_SEC
+from tests.support.warm_process import WarmPopen
 
 from feedmill.adapters.blobs.disk.folder import OWNER_NAME
 from feedmill.adapters.store.sqlite.store import SqliteStore
@@ -45,7 +45,6 @@ from feedmill.model.fetch import RawDocument
 
 _DOCUMENTS = 12
 _SEGMENTS = 10  # four of the documents are packed into two
-_FEEDMILL = (sys.executable, "-c", "from feedmill.interfaces.cli.main import main; main()")
 
 
 class Home:
@@ -82,13 +81,9 @@ class Home:
         environment = os.environ | {"FEEDMILL_HOME": str(self.folder)}
         environment |= {"FEEDMILL_BLOBS_URL": url} if url else {}
         environment |= {"FEEDMILL_FAILPOINT": failpoint} if failpoint else {}
-        said = subprocess.run(
-            [*_FEEDMILL, *words, "--json"],
-            env=environment,
-            capture_output=True,
-            timeout=HANG_GUARD_SEC,
-        )
-        return said.returncode, msgspec.json.decode(said.stdout or said.stderr or b"null")
+        command = [str(COMMAND), *words, "--json"]
+        said = finish(WarmPopen(command, env=environment, stdout=PIPE, stderr=PIPE))
+        return said.status, msgspec.json.decode(said.out or said.err or "null")
 
 
 def document(version: int) -> bytes:
@@ -186,15 +181,13 @@ def test_a_move_that_makes_no_sense_is_refused(
 
 def test_people_are_told_what_comes_next(home: Home) -> None:
     environment = os.environ | {"FEEDMILL_HOME": str(home.folder)}
-    command = [*_FEEDMILL, "blobs", "migrate", home.url]
+    command = [str(COMMAND), "blobs", "migrate", home.url]
 
-    said = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=HANG_GUARD_SEC
-    )
+    said = finish(WarmPopen(command, env=environment, stdout=PIPE, stderr=PIPE))
 
-    assert said.returncode == 0
-    assert f"all of {_DOCUMENTS} documents are in {home.url}" in said.stdout
-    assert f"FEEDMILL_BLOBS_URL={home.url}" in said.stdout
+    assert said.status == 0
+    assert f"all of {_DOCUMENTS} documents are in {home.url}" in said.text
+    assert f"FEEDMILL_BLOBS_URL={home.url}" in said.text
 
 
 def test_damage_on_the_old_side_is_told_and_nothing_is_deleted(home: Home) -> None:

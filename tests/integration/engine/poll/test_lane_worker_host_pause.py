@@ -1,8 +1,8 @@
 """A pause that a host asked for binds everybody at once: other lanes, and who comes after a crash."""
 
 import asyncio
+import os
 import signal
-import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from tests.support.engine_harness import HASTY, Play, Stage, opened
 from tests.support.feed_documents import paper, said
 from tests.support.waiting import hang_guard
+from tests.support.warm_process import CHILDREN, start_script
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.engine.poll.lane_worker import LaneWorker
@@ -17,7 +18,6 @@ from feedmill.model.feed import Claim, HostPace, Lane
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.schedule.host_pace import initial_pace
 
-ROOT = Path(__file__).parents[4]
 _TOO_MANY = said(429, ("Retry-After", "600"))
 
 
@@ -28,13 +28,8 @@ def test_a_retry_after_survives_a_kill_between_the_answer_and_its_commit(tmp_pat
             await stage.add("/calm", paper(1))
             await stage.close()
 
-            doomed = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "tests.support.children.killed_before_commit",
-                str(tmp_path),
-                cwd=ROOT,
-            )
+            script = CHILDREN / "killed_before_commit.py"
+            doomed = await start_script(script, str(tmp_path), env=os.environ)
             async with hang_guard():
                 ended = await doomed.wait()
             await stage.open()

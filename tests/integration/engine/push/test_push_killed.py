@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,13 +12,13 @@ from tests.support.engine_harness import opened, titles
 from tests.support.feed_documents import item, paper, rss
 from tests.support.push_harness import post
 from tests.support.waiting import hang_guard
+from tests.support.warm_process import CHILDREN, start_script
 from tests.support.websub_peers import free_port
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.model.push import PushSubscription
 from feedmill.push.signatures import SIGNATURE, sign_delivery
 
-ROOT = Path(__file__).parents[4]
 BODY, SECRET, TOKEN = rss(item(2)), "geheim", "t" * 43
 
 
@@ -59,9 +58,8 @@ async def _ping(home: Path, failpoint: str | None) -> int:
     """Send the ping to a process of its own: how that ended, or what it answered."""
     port = free_port()
     own = {} if failpoint is None else {"FEEDMILL_FAILPOINT": failpoint}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.support.children.push_listener", str(home), str(port)),
-        cwd=ROOT,
+    process = await start_script(
+        *(CHILDREN / "push_listener.py", str(home), str(port)),
         env=os.environ | own,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -73,6 +71,6 @@ async def _ping(home: Path, failpoint: str | None) -> int:
             await post(f"http://127.0.0.1:{port}/push/{TOKEN}", BODY, headers)
         return await process.wait()
     answer = await post(f"http://127.0.0.1:{port}/push/{TOKEN}", BODY, headers)
-    process.terminate()
+    process.send_signal(signal.SIGTERM)
     await process.wait()
     return answer.status_code

@@ -1,7 +1,6 @@
 """Several processes subscribe at the same moment: one feed comes of it, and one of them made it."""
 
 import os
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -9,6 +8,7 @@ from subprocess import PIPE, Popen
 from tests.support.command_line import Mill
 from tests.support.subscribe_harness import feed_document, page
 from tests.support.waiting import HANG_GUARD_SEC
+from tests.support.warm_process import WarmPopen
 
 from feedmill_demo.server.server import Publisher
 
@@ -65,7 +65,7 @@ def _names(publisher: Publisher, number: int) -> list[str]:
 
 
 def _child() -> Popen[bytes]:
-    return Popen([sys.executable, CHILD], stdin=PIPE, stdout=PIPE, env=dict(os.environ))
+    return WarmPopen([CHILD], stdin=PIPE, stdout=PIPE, env=dict(os.environ))
 
 
 def _tell(child: Popen[bytes], line: str) -> None:

@@ -1,7 +1,5 @@
 """How every command behaves: exit codes, errors, pipes, signals, colour, a home in trouble."""
 
-import os
-import pty
 import shutil
 import signal
 import sqlite3
@@ -11,8 +9,9 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.support.command_line import COMMAND, Mill, finish, paper
+from tests.support.command_line import Mill, finish, paper
 from tests.support.feed_documents import item, rss
+from tests.support.terminal import at_terminal
 from tests.support.waiting import HANG_GUARD_SEC, block_until
 
 from feedmill.interfaces.cli.main import COMMANDS, cli
@@ -31,31 +30,6 @@ SLOW_TO_LOAD = (
 )
 
 
-def on_a_terminal(*words: str, typed: str = "", **environment: str) -> tuple[int, str]:
-    """The status of a command, and what it wrote to a terminal where somebody types this."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [COMMAND, *words],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "120"} | environment,
-    )
-    os.close(theirs)
-    os.write(ours, typed.encode())
-    written = b""
-    while True:
-        try:
-            piece = os.read(ours, 65_536)
-        except OSError:  # the other side is closed
-            break
-        written += piece
-        if not piece:
-            break
-    os.close(ours)
-    return process.wait(HANG_GUARD_SEC), written.decode()
-
-
 def test_on_a_narrow_terminal_names_can_be_read_and_uids_copied(
     mill: Mill, publisher: Publisher
 ) -> None:
@@ -65,8 +39,8 @@ def test_on_a_narrow_terminal_names_can_be_read_and_uids_copied(
     mill.ok("sync", "--feed", url)
     uid = mill.json("entries", "--feed", url)["items"][0]["entry_uid"]
 
-    listed = on_a_terminal("list", COLUMNS="80", NO_COLOR="1")[1]
-    shown = on_a_terminal("entries", "--feed", url, COLUMNS="80", NO_COLOR="1")[1]
+    listed = at_terminal("list", COLUMNS="80", NO_COLOR="1")[1]
+    shown = at_terminal("entries", "--feed", url, COLUMNS="80", NO_COLOR="1")[1]
 
     assert "Paper" in listed
     assert "http" not in listed
@@ -231,9 +205,9 @@ def test_colour_is_for_terminals_and_not_where_no_color_is_set(
     publisher.script("/coloured", Answer(status=404))
     mill.ok("add", "--as-is", publisher.url("/coloured"), "--title", "Painted")
 
-    status, painted = on_a_terminal("sync")
-    _, plain = on_a_terminal("sync", "--force", NO_COLOR="1")
-    _, table = on_a_terminal("list")
+    status, painted = at_terminal("sync")
+    _, plain = at_terminal("sync", "--force", NO_COLOR="1")
+    _, table = at_terminal("list")
     piped = mill("sync", "--force")
 
     assert status == 1
@@ -246,7 +220,7 @@ def test_colour_is_for_terminals_and_not_where_no_color_is_set(
 def test_progress_is_shown_on_a_terminal_only(mill: Mill) -> None:
     Path("list.txt").write_text("".join(f"https://f{n}.example/\n" for n in range(50)))
 
-    _, shown = on_a_terminal("import", "--as-is", str(mill.folder / "list.txt"))
+    _, shown = at_terminal("import", "--as-is", str(mill.folder / "list.txt"))
     piped = mill.ok("import", "--as-is", "list.txt")
 
     assert "importing" in shown
@@ -256,7 +230,7 @@ def test_progress_is_shown_on_a_terminal_only(mill: Mill) -> None:
 def test_json_on_a_terminal_is_still_json(mill: Mill) -> None:
     mill.ok("init")
 
-    _, shown = on_a_terminal("stats", "--json")
+    _, shown = at_terminal("stats", "--json")
 
     assert shown.startswith("{\r\n")
 

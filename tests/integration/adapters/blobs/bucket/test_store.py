@@ -2,12 +2,11 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from subprocess import PIPE
 from typing import IO
 
 import msgspec
@@ -28,6 +27,7 @@ from tests.support.blob_stores import (
 )
 from tests.support.children.write_disk_blobs import body_of
 from tests.support.servers.seaweedfs import S3Server
+from tests.support.warm_process import WarmPopen
 
 from feedmill.adapters.blobs.bucket.address import open_object_store
 from feedmill.adapters.blobs.bucket.bucket import BEHIND_BYTES, Bucket, segment_key
@@ -41,7 +41,6 @@ from feedmill.errors import BlobError
 from feedmill.model.feed import BlobRef
 
 _CHILD = Path(__file__).parents[5] / "tests/support/children/write_bucket_blobs.py"
-_ROOT = Path(__file__).parents[5]
 _IMPATIENT = BlobsConfig(linger_ms=0, retry_sec=0.2, timeout_ms=500, connect_timeout_ms=200)
 
 
@@ -55,9 +54,8 @@ def url(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 @contextmanager
 def writing(url: str, failpoint: str = "") -> Iterator[IO[bytes]]:
     """What another process has told; it is killed at the end."""
-    command = [sys.executable, str(_CHILD), url, "victim"]
-    environment = os.environ | {"FEEDMILL_FAILPOINT": failpoint, "PYTHONPATH": str(_ROOT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
+    environment = os.environ | {"FEEDMILL_FAILPOINT": failpoint}
+    with WarmPopen([_CHILD, url, "victim"], stdout=PIPE, env=environment) as child:
         assert child.stdout is not None
         try:
             yield child.stdout

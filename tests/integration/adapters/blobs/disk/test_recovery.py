@@ -4,11 +4,10 @@ kill -9 shows that nothing depends on what a process still wanted to do; it does
 cut, for which each acknowledgement waits for fdatasync and each new name for its folder's fsync.
 """
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE
 from typing import IO
 
 import msgspec
@@ -24,6 +23,7 @@ from tests.support.blob_stores import (
     versions,
 )
 from tests.support.children.write_disk_blobs import body_of
+from tests.support.warm_process import WarmPopen
 
 from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.blobs.record import write_header
@@ -37,8 +37,8 @@ _CHILD = Path(__file__).parents[5] / "tests/support/children/write_disk_blobs.py
 @contextmanager
 def writing(folder: Path, name: str, segment_bytes: int = 1 << 26) -> Iterator[IO[bytes]]:
     """What another process has told; it is killed at the end."""
-    command = [sys.executable, str(_CHILD), str(folder), name, str(segment_bytes)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+    command = [str(_CHILD), str(folder), name, str(segment_bytes)]
+    with WarmPopen(command, stdout=PIPE) as child:
         assert child.stdout is not None
         try:
             yield child.stdout

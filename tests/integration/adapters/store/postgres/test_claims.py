@@ -2,12 +2,9 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections import Counter
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -23,6 +20,7 @@ from tests.support.sample_refreshes import (
     read,
 )
 from tests.support.waiting import HANG_GUARD_SEC
+from tests.support.warm_process import start_child
 
 from feedmill.adapters.store.postgres import claims, release_batcher
 from feedmill.adapters.store.postgres.claim_planner import (
@@ -40,7 +38,6 @@ from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane, shard
 from feedmill.adapters.store.tables.workers import save_worker
 from feedmill.model.worker import Worker
 
-ROOT = Path(__file__).parents[5]
 MINUTE = timedelta(minutes=1)
 PACING = LaneSettings()
 HOSTS = 30
@@ -59,11 +56,7 @@ def test_eight_tasks_in_each_of_two_processes_share_the_lanes_and_starve_none(
             )
 
     asyncio.run(prepare())
-    command = [sys.executable, "-m", "tests.support.children.claim_lanes_postgres", migrated_dsn]
-    processes = [
-        subprocess.Popen([*command, name], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        for name in ("one", "two")
-    ]
+    processes = [start_child("claim_lanes_postgres", migrated_dsn, one) for one in ("one", "two")]
 
     said = [process.communicate(timeout=HANG_GUARD_SEC)[0].split() for process in processes]
 

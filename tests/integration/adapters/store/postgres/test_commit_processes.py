@@ -2,22 +2,20 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
+from subprocess import Popen
 
 import asyncpg
 import pytest
 from tests.support.children.commit_entries_postgres import ENTRIES, RUNS
 from tests.support.sample_refreshes import new_feed
 from tests.support.waiting import HANG_GUARD_SEC
+from tests.support.warm_process import start_child
 
 from feedmill.adapters.failpoints import VARIABLE
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.model.page import EntryFilter
 
-ROOT = Path(__file__).parents[5]
 FEEDS = 14  # the first of the second half is odd: it begins with the other end
 
 # What nobody may ever find: a key or an article of nobody, an entry that is not named by its keys.
@@ -32,16 +30,13 @@ SELECT (SELECT count(*) FROM entry_identities i WHERE NOT EXISTS
           (SELECT FROM blobs b WHERE b.sha256 = x.body_sha256))"""
 
 
-def start(
-    dsn: str, first: int, last: int, kind: str, failpoint: str = ""
-) -> "subprocess.Popen[str]":
-    program = [sys.executable, "-m", "tests.support.children.commit_entries_postgres"]
-    command = [*program, dsn, str(first), str(last), kind]
+def start(dsn: str, first: int, last: int, kind: str, failpoint: str = "") -> Popen[str]:
     environment = {**os.environ, **({VARIABLE: failpoint} if failpoint else {})}
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    words = (dsn, str(first), str(last), kind)
+    return start_child("commit_entries_postgres", *words, env=environment)
 
 
-def finish(process: "subprocess.Popen[str]") -> list[str]:
+def finish(process: Popen[str]) -> list[str]:
     """The commits that it was told of."""
     said, _ = process.communicate(timeout=HANG_GUARD_SEC)
     return said.split()

@@ -1,10 +1,8 @@
 """What only many writers can break: tickets, webhooks, tokens, questions, moves and merges."""
 
 import asyncio
-import subprocess
-import sys
 from datetime import timedelta
-from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 from msgspec.structs import replace
@@ -20,6 +18,7 @@ from tests.support.sample_refreshes import (
     read,
 )
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
+from tests.support.warm_process import start_child
 
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.confirmations import spend_ticket
@@ -34,7 +33,6 @@ from feedmill.model.screening import HeldEntry
 from feedmill.model.token import Token
 from feedmill.model.webhook import Settlement, Webhook
 
-ROOT = Path(__file__).parents[5]
 QUESTION = Question(
     code="q", window_id="w", file_digest="d" * 64, candidate_ids=(1, 2), asked_by="me",
     asked_at=NOON, expires_at=NOON + HOUR,
@@ -110,20 +108,8 @@ class TestOnce:
                     await store.add_webhook(replace(HOOK, id=f"hook{number}"))
 
         asyncio.run(prepare())
-        command = [
-            sys.executable,
-            "-m",
-            "tests.support.children.spend_tickets_postgres",
-            migrated_dsn,
-        ]
         workers = [
-            subprocess.Popen(
-                [*command, name, str(tickets)],
-                cwd=ROOT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
+            start_child("spend_tickets_postgres", migrated_dsn, name, str(tickets), stdin=PIPE)
             for name in ("one", "two", "three")
         ]
         for worker in workers:

@@ -2,11 +2,9 @@
 
 import asyncio
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 
 from tests.support.children.write_and_read_log_postgres import (
     events_of,
@@ -16,6 +14,7 @@ from tests.support.children.write_and_read_log_postgres import (
 )
 from tests.support.servers.postgres import PostgresServer
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
+from tests.support.warm_process import start_child
 
 from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.event_log import (
@@ -30,7 +29,6 @@ from feedmill.adapters.store.postgres.run_query import QueryRunner
 from feedmill.adapters.store.tables.consistency import postgres_problems
 from feedmill.adapters.store.tables.workers import cursor, set_cursor
 
-ROOT = Path(__file__).parents[5]
 WRITERS = [f"writer{number}" for number in range(6)]
 TRANSACTIONS = 400
 NAIVE = "CREATE TABLE naive_log (no bigint GENERATED ALWAYS AS IDENTITY, feed_id text, number int)"
@@ -137,16 +135,8 @@ class TestManyWriters:
 
     def test_several_processes_write_and_read_one_log(self, migrated_dsn: str) -> None:
         asyncio.run(_prepare_naive(migrated_dsn))
-        command = [
-            sys.executable,
-            "-m",
-            "tests.support.children.write_and_read_log_postgres",
-            migrated_dsn,
-        ]
-        workers = [
-            subprocess.Popen([*command, one, "60"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-            for one in WRITERS[:3]
-        ]
+        child = "write_and_read_log_postgres"
+        workers = [start_child(child, migrated_dsn, one, "60") for one in WRITERS[:3]]
         said = [worker.communicate(timeout=HANG_GUARD_SEC)[0] for worker in workers]
 
         async def story() -> None:

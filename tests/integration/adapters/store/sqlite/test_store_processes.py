@@ -3,30 +3,22 @@
 import asyncio
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 from pathlib import Path
+from subprocess import Popen
 
 from tests.support.sample_refreshes import HOUR, NOON, a_refresh, an_entry, new_feed, poll, read
 from tests.support.waiting import HANG_GUARD_SEC
+from tests.support.warm_process import start_child
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.model.page import EntryFilter
 
-ROOT = Path(__file__).parents[5]
 FEEDS = 24
 
 
-def start_worker(path: Path, owner: str) -> "subprocess.Popen[str]":
-    command = [
-        sys.executable,
-        "-m",
-        "tests.support.children.claim_and_commit_sqlite",
-        str(path),
-        owner,
-    ]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+def start_worker(path: Path, owner: str) -> Popen[str]:
+    return start_child("claim_and_commit_sqlite", str(path), owner)
 
 
 async def prepare(path: Path) -> None:
@@ -36,7 +28,7 @@ async def prepare(path: Path) -> None:
     await store.close()
 
 
-def read_until_killed(worker: "subprocess.Popen[str]", lines: int) -> list[str]:
+def read_until_killed(worker: Popen[str], lines: int) -> list[str]:
     """Let the worker acknowledge so many commits, then kill it in whatever it is doing."""
     assert worker.stdout is not None
     said = [worker.stdout.readline() for _ in range(lines)]
@@ -47,7 +39,7 @@ def read_until_killed(worker: "subprocess.Popen[str]", lines: int) -> list[str]:
     return [line for line in said if line.endswith("\n")]
 
 
-def read_to_the_end(worker: "subprocess.Popen[str]") -> list[str]:
+def read_to_the_end(worker: Popen[str]) -> list[str]:
     output, _ = worker.communicate(timeout=HANG_GUARD_SEC)
     assert worker.returncode == 0
     return output.splitlines()

@@ -1,13 +1,10 @@
 """`feedmill canonicalize` says which address is the right one, and how that is known."""
 
 import json
-import os
-import pty
-import subprocess
 
 import pytest
-from tests.support.command_line import COMMAND, Mill, paper
-from tests.support.waiting import HANG_GUARD_SEC
+from tests.support.command_line import Mill, paper
+from tests.support.terminal import at_terminal
 
 from feedmill_demo.server.script import Answer, document, redirect
 from feedmill_demo.server.server import Publisher
@@ -185,22 +182,12 @@ def test_on_a_terminal_every_address_can_be_read_whole(
     columns: str, mill: Mill, publisher: Publisher
 ) -> None:
     messy, clean = _put(publisher, "canon-a-rather-long-name-for-a-feed")
-    ours, theirs = pty.openpty()
 
-    process = subprocess.run(
-        [COMMAND, "canonicalize", "--explain", messy],
-        stdout=theirs,
-        stderr=subprocess.DEVNULL,
-        stdin=subprocess.DEVNULL,
-        env=os.environ | mill.environment(mill.home) | {"COLUMNS": columns, "TERM": "dumb"},
-        timeout=HANG_GUARD_SEC,
-        check=True,
+    status, shown = at_terminal(
+        "canonicalize", "--explain", messy, folder=mill.folder, COLUMNS=columns, TERM="dumb"
     )
-    os.close(theirs)
-    shown = os.read(ours, 100_000).decode()
-    os.close(ours)
 
-    assert process.returncode == 0
+    assert status == 0
     assert "…" not in shown
     tables = shown[: shown.rindex(clean)]
     assert all(len(line.rstrip()) <= int(columns) for line in tables.splitlines()[1:])

@@ -4,12 +4,11 @@ import asyncio
 import getpass
 import json
 import os
-import pty
 import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import PIPE, run
+from subprocess import PIPE
 from typing import Any
 
 import httpx2
@@ -22,6 +21,7 @@ from tests.support.mcp_client import (
     publish,
     surroundings,
 )
+from tests.support.terminal import at_terminal
 from tests.support.waiting import HANG_GUARD_SEC
 from tests.support.warm_process import WarmPopen
 
@@ -47,31 +47,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def at_the_terminal(*words: str, typed: str) -> str:
     """What a person sees who runs the command in a terminal and types that."""
-    ours, theirs = pty.openpty()
-    with WarmPopen([COMMAND, *words], stdin=theirs, stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        os.write(ours, typed.encode())
-        seen = b""
-        while piece := _piece(ours):
-            seen += piece
-        process.wait(HANG_GUARD_SEC)
-    os.close(ours)
-    assert process.returncode == 0, seen
-    return seen.decode()
-
-
-def _piece(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65_536)
-    except OSError:  # the other side has left
-        return b""
+    status, seen = at_terminal(*words, typed=typed)
+    assert status == 0, seen
+    return seen
 
 
 def in_pipes(*words: str) -> tuple[int, str, str]:
-    done = run(
-        [COMMAND, *words], input="y\n", capture_output=True, text=True, timeout=HANG_GUARD_SEC
-    )
-    return done.returncode, done.stdout, done.stderr
+    process = WarmPopen([COMMAND, *words], stdin=PIPE, stdout=PIPE, stderr=PIPE)
+    out, err = process.communicate(b"y\n", HANG_GUARD_SEC)
+    return process.returncode, out.decode(), err.decode()
 
 
 def in_world(home: Path, story: Callable[[Services], Any]) -> Any:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.integration.interfaces.cli.test_main import on_a_terminal
 from tests.support.command_line import Mill, PublisherBeside
 from tests.support.subscribe_harness import feed_document, page
+from tests.support.terminal import at_terminal
 
 from feedmill_demo.server.server import Publisher
 
@@ -100,7 +100,7 @@ def test_one_dead_address_is_no_trouble_of_the_others(mill: Mill, publisher: Pub
 def test_on_a_terminal_the_person_is_asked(mill: Mill, publisher: Publisher) -> None:
     home = _page(publisher)
 
-    status, written = on_a_terminal("add", home, typed="2\n")
+    status, written = at_terminal("add", home, typed="2\n")
 
     assert status == 0
     assert "Which one" in written

@@ -4,31 +4,28 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import grpc
 from tests.integration.interfaces.grpc.test_event_stream import numbers, write_events
+from tests.support.command_line import COMMAND
 from tests.support.engine_harness import opened
 from tests.support.grpc_client import Said, reason_of, told, visiting
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
+from tests.support.warm_process import WarmPopen
 
-MAIN = "from feedmill.interfaces.cli.main import main; main()"
 KILLS = 3
 
 
 @contextmanager
-def serving(home: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def serving(home: Path, port: int = 0) -> Iterator[tuple[Popen[bytes], int]]:
     """The command at work, and the port of its gRPC door."""
     words = ["serve", "--port", "0", "--grpc", str(port), "--json"]
-    process = subprocess.Popen(
-        [sys.executable, "-c", MAIN, *words],
-        env={**os.environ, "FEEDMILL_HOME": str(home)},
-        stdout=subprocess.PIPE,
-        text=True,
+    process = WarmPopen(
+        [COMMAND, *words], env={**os.environ, "FEEDMILL_HOME": str(home)}, stdout=PIPE
     )
     assert process.stdout is not None
     try:
@@ -41,7 +38,7 @@ def serving(home: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], 
 
 
 def test_a_signal_closes_the_door_politely(tmp_path: Path) -> None:
-    async def story(process: subprocess.Popen[str], port: int) -> grpc.aio.AioRpcError:
+    async def story(process: Popen[bytes], port: int) -> grpc.aio.AioRpcError:
         async with hang_guard(), visiting(port) as visitor:
             call = visitor.stream("Events/Watch")
             assert told(await call.read()) == {"events": [], "next": 0}

@@ -1,17 +1,13 @@
 """Two-phase ingestion from the command line: collect, review, confirm, insert."""
 
 import json
-import os
-import pty
-import select
 from pathlib import Path
-from subprocess import Popen
 
 import pytest
-from tests.support.command_line import COMMAND, Mill
+from tests.support.command_line import Mill
 from tests.support.feed_documents import item
+from tests.support.terminal import at_terminal
 from tests.support.two_phase_steps import answer, on
-from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.engine.two_phase.candidate_file import read_candidates
 from feedmill.engine.two_phase.sidecar_files import read_confirmations, write_screenings
@@ -32,30 +28,9 @@ def week(mill: Mill, publisher: Publisher, request: pytest.FixtureRequest) -> Pa
 
 
 def at_a_terminal(mill: Mill, *words: str, lines: tuple[str, ...] = ()) -> tuple[int, str]:
-    """Run a command with a person at a terminal who types these lines; what it said, and its end."""
-    ours, theirs = pty.openpty()
-    process = Popen(
-        [COMMAND, *words],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        cwd=mill.folder,
-        env=os.environ | {"NO_COLOR": "1", "TERM": "dumb", "BROWSER": "true"},
-    )
-    os.close(theirs)
-    os.write(ours, "".join(f"{line}\n" for line in lines).encode())
-    said = b""
-    while select.select([ours], [], [], HANG_GUARD_SEC)[0]:
-        try:
-            piece = os.read(ours, 65_536)
-        except OSError:  # Linux says so when the other end is closed
-            break
-        said += piece
-        if not piece:
-            break
-    status = process.wait(HANG_GUARD_SEC)
-    os.close(ours)
-    return status, said.decode()
+    """Run a command with a person at a plain terminal who types these lines; its end, and what it said."""
+    typed, plain = "".join(f"{line}\n" for line in lines), {"NO_COLOR": "1", "TERM": "dumb"}
+    return at_terminal(*words, typed=typed, folder=mill.folder, BROWSER="true", **plain)
 
 
 def test_a_window_is_collected_confirmed_and_inserted_once(
