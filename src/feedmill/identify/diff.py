@@ -9,6 +9,7 @@ from feedmill.identify.keys import item_key
 from feedmill.identify.match import Match, Matching, match
 from feedmill.identify.new_keys import new_keys, new_uid, same_elsewhere
 from feedmill.identify.rekey import rekey_change
+from feedmill.identify.volatile import recipe_of
 from feedmill.model.identity import (
     Added,
     ArticleFate,
@@ -118,7 +119,7 @@ def _known(
     changed = _changed(item, row)
     restored = row.removed or row.content_hash is None
     # Hashes of another recipe or reader say nothing about the publisher: rewrite, announce nothing.
-    same_recipe = row.content_version == item.content_version
+    same_recipe = recipe_of(row.content_version)[0] == recipe_of(item.content_version)[0]
     # A re-key often moves the site: the link is part of what one feed.rekeyed event announces.
     quiet = not same_recipe or (renamed and set(changed) <= {"link"})
     if restored or (changed and not quiet):
@@ -131,7 +132,12 @@ def _known(
             article=seen_articles.fate(item, row),
             restored=restored,
         )
-    refresh = bool(changed) or not same_recipe
+    # What a volatile field holds now is kept too: a signed address of an enclosure expires.
+    refresh = (
+        item.content_hash != row.content_hash
+        or row.content_version != item.content_version
+        or bool(recipe_of(item.content_version)[1])
+    )
     return UnchangedEntry(
         known=row,
         matched_by=hit.by,
@@ -148,7 +154,12 @@ def _changed(item: Identified, row: KnownEntry) -> tuple[str, ...]:
     if not row.field_digests:
         return ("unknown",)
     before = dict(row.field_digests)
-    return tuple(name for name, digest in item.field_digests if before.get(name) != digest)
+    found = tuple(name for name, digest in item.field_digests if before.get(name) != digest)
+    if row.content_version == item.content_version:
+        return found
+    # A field of which less or more counts now than then cannot be compared.
+    was, now = recipe_of(row.content_version)[1], recipe_of(item.content_version)[1]
+    return tuple(name for name in found if was.get(name) == now.get(name))
 
 
 def _skipped(position: int, seen: Sequence[Identified], matching: Matching) -> Skipped:

@@ -7,10 +7,13 @@ None of them contains the current time, so reading a document twice gives the sa
 import hashlib
 import json
 import unicodedata
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Final
 
 import msgspec
 
+from feedmill.identify.volatile import DATES, IGNORED, mask_numbers, recipe_suffix
 from feedmill.model.entry import Entry
 
 CONTENT_V1 = "content-v1"
@@ -22,6 +25,7 @@ TITLE_V1 = "title-v1"
 
 ARTICLE_PREFIX_CHARS = 100  # 003 HASH_SUMMARY_PREFIX_LEN
 FALLBACK_SUMMARY_CHARS = 200  # 001 summary_head_200
+_EXACT: Final[Mapping[str, int]] = {}
 
 
 def guid_of(entry: Entry) -> str | None:
@@ -34,13 +38,16 @@ def link_of(entry: Entry) -> str | None:
     return (entry.canonical_link or "").strip() or (entry.link or "").strip() or None
 
 
-def field_digests(entry: Entry) -> tuple[tuple[str, str], ...]:
+def field_digests(
+    entry: Entry, volatile: Mapping[str, int] = _EXACT
+) -> tuple[tuple[str, str], ...]:
     """A short digest of every normalised field, so that a revision can say what changed.
 
     The guid is left out: a new guid on the same content is no revision. So are the effective
-    date, which may be first_seen, and what describes our reading rather than the entry.
+    date, which may be first_seen, and what describes our reading rather than the entry. Of
+    volatile fields only what lasts is hashed.
     """
-    fields = {
+    fields: dict[str, object] = {
         "title": entry.title,
         "link": link_of(entry),
         "summary": entry.summary,
@@ -54,6 +61,8 @@ def field_digests(entry: Entry) -> tuple[tuple[str, str], ...]:
         "comments_url": entry.comments_url,
         "language": entry.language,
     }
+    if volatile:
+        fields = {name: _lasting(name, value, volatile) for name, value in fields.items()}
     return tuple([(name, _digest(value)) for name, value in fields.items()])
 
 
@@ -62,9 +71,10 @@ def content_hash(digests: tuple[tuple[str, str], ...]) -> str:
     return _sha256(_json(digests))
 
 
-def content_version(reader: str = "") -> str:
+def content_version(reader: str = "", volatile: Mapping[str, int] = _EXACT) -> str:
     """The recipe's name, with the version of the parser and normaliser that fed it (D31)."""
-    return f"{CONTENT_V1}+{reader}" if reader else CONTENT_V1
+    recipe = f"{CONTENT_V1}+{reader}" if reader else CONTENT_V1
+    return recipe + recipe_suffix(volatile)
 
 
 def article_hash(entry: Entry, prefix_chars: int = ARTICLE_PREFIX_CHARS) -> str | None:
@@ -143,6 +153,15 @@ def _second(moment: datetime | None) -> str:
 
 def _collapse(text: str) -> str:
     return " ".join(text.split())
+
+
+def _lasting(name: str, value: object, volatile: Mapping[str, int]) -> object:
+    level = volatile.get(name)
+    if level is None or value is None:
+        return value
+    if level == IGNORED or name in DATES:
+        return None
+    return mask_numbers(value if isinstance(value, str) else _json(value))
 
 
 def _digest(value: object) -> str:

@@ -49,16 +49,19 @@ def articles_of(seen: Iterable[Identified]) -> frozenset[str]:
     return frozenset(item.article_hash for item in seen if item.article_hash is not None)
 
 
-def known_slice_digests(known: Iterable[KnownEntry], reader: str = "") -> frozenset[str]:
+def known_slice_digests(
+    known: Iterable[KnownEntry], reader: str = "", feed: FeedIdentity | None = None
+) -> frozenset[str]:
     """The slice digests that the parser may pass over.
 
     Not those of removed or expired rows, which must be read again to come back, nor those that
     an older parser, normaliser or recipe read.
     """
+    version = content_version(reader, {} if feed is None else feed.volatile)
     return frozenset(
         row.slice_digest
         for row in known
-        if row.slice_digest is not None and _is_current(row, content_version(reader))
+        if row.slice_digest is not None and _is_current(row, version)
     )
 
 
@@ -87,7 +90,7 @@ def _identified(
     use_guid = guid is not None
     shared = link in profile.shared_links or link in profile.ignored_links
     prefix = config.hash_summary_prefix_len
-    digests = hashes.field_digests(entry)
+    digests = hashes.field_digests(entry, feed.volatile)
     return Identified(
         entry=entry,
         guid=guid,
@@ -100,7 +103,7 @@ def _identified(
         title_hash=hashes.title_hash(entry),
         item_hash=hashes.item_hash(entry, guid, feed_key),
         content_hash=hashes.content_hash(digests),
-        content_version=hashes.content_version(reader),
+        content_version=hashes.content_version(reader, feed.volatile),
         field_digests=digests,
         article_hash=hashes.article_hash(entry, prefix),
         article_version=hashes.article_version(prefix),

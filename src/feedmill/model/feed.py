@@ -124,6 +124,16 @@ class ImportedOutline(Value):
     digest: str = ""  # of the document that was seen there
 
 
+class VolatileField(Value, array_like=True):
+    """A field of a feed's entries that differs in document after document (17.5)."""
+
+    name: str  # of the fields that content hashes are made of, or guid
+    level: int = 0  # 1: its numbers and ids do not count as changes; 2: it does not count at all
+    since: datetime | None = None  # when that was learnt
+    row: int = 0  # documents in a row in which it differed
+    entries: tuple[int, ...] = ()  # in which entries, in all of these documents
+
+
 class Feed(Value):
     """A subscription with everything that is carried from one poll to the next."""
 
@@ -159,6 +169,7 @@ class Feed(Value):
     hubs: tuple[str, ...] = ()
     ignored_guids: tuple[str, ...] = ()
     ignored_links: tuple[str, ...] = ()
+    volatile_fields: tuple[VolatileField, ...] = ()
     move: MoveCandidate | None = None
     https_probed_at: datetime | None = None  # when an http feed was last tried by https
     quota: QuotaUse | None = None  # None: it never brought an entry

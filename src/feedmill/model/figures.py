@@ -118,6 +118,7 @@ class FeedCounts(Value):
     due: int = 0
     late: int = 0  # due since more than one interval
     held: int = 0  # due, but their host has to be left alone
+    circuit_open: int = 0  # of every health: they spent their error budget and are polled rarely
 
 
 class BudgetCounts(Value):

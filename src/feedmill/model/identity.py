@@ -5,6 +5,7 @@ Entry -> Identified ; Identified x KnownEntry -> Added | Revised | Touched | Ski
 """
 # Tested in tests/unit/publish/test_events.py
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
@@ -46,6 +47,7 @@ class FeedIdentity(Value):
     feed_key: str
     ignored_guids: tuple[str, ...] = ()  # learnt from earlier documents (D8)
     ignored_links: tuple[str, ...] = ()
+    volatile: Mapping[str, int] = {}  # fields that the publisher changes with every request
 
 
 class Identified(Value):

@@ -35,7 +35,7 @@ class EntryFilter(Value):
 
 
 FeedOrder = Literal["name", "added", "next-poll", "failures"]  # the last lists failing feeds only
-FeedListState = Literal["failing", "backing-off", "suspect", "gone", "paused"]
+FeedListState = Literal["failing", "backing-off", "suspect", "gone", "paused", "circuit-open"]
 
 
 class FeedFilter(Value):

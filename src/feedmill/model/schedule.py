@@ -104,6 +104,9 @@ class Arrivals(Value, array_like=True):
     weekdays: tuple[float, ...]  # 7, from Monday, UTC
 
 
+Circuit = Literal["closed", "open"]
+
+
 class ErrorBudget(Value, array_like=True):
     """How much a feed that fails, works and fails again has spent of its error budget (002 §7)."""
 
@@ -129,6 +132,11 @@ class ScheduleState(Value):
     cadence: Cadence | None = None
     arrivals: Arrivals | None = None
     errors: ErrorBudget | None = None  # None: nothing was spent
+
+    @property
+    def circuit(self) -> Circuit:
+        """Open while the feed has spent its error budget."""
+        return "closed" if self.errors is None or self.errors.opened_at is None else "open"
 
 
 class Outcome(Value):

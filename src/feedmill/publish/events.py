@@ -59,14 +59,17 @@ def events_of_changes(
 
 
 def event_of_state(before: Feed, after: Feed, *, now: datetime) -> tuple[NewEvent, ...]:
-    """One event when the feed's health changed, none otherwise (D24: nothing is silently dead)."""
-    if before.schedule.health == after.schedule.health:
+    """One event when the feed's health or circuit changed, none otherwise (D24: nothing is silently dead)."""
+    was, now_is = before.schedule.circuit, after.schedule.circuit
+    if before.schedule.health == after.schedule.health and was == now_is:
         return ()
     data = {
         "before": before.schedule.health,
         "after": after.schedule.health,
         "reason": after.last_result,
         "detail": after.last_detail,
+        "circuit_before": was,
+        "circuit": now_is,
     }
     return (_event("feed.state", after, now, data=data),)
 

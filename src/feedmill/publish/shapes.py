@@ -18,7 +18,7 @@ from feedmill.model.feed import FeedType, FetchRecord
 from feedmill.model.full_text import FullText
 from feedmill.model.job import JobState
 from feedmill.model.push import PushState
-from feedmill.model.schedule import DecisionReason, Health, HintSource, StepCode
+from feedmill.model.schedule import Circuit, DecisionReason, Health, HintSource, StepCode
 from feedmill.model.webhook import (
     DeadLetter,
     DeliveryFormat,
@@ -236,6 +236,12 @@ class HealthShape(Value):
     next_poll_at: datetime
     line: int | None  # of the first fault in the XML
     column: int | None
+    circuit: (
+        Circuit  # open: the feed spent its error budget and is polled rarely until it is steady
+    )
+    circuit_since: datetime | None
+    error_budget_used: float  # 0 to 1 and beyond: what failures by turns used up of it
+    volatile_fields: tuple[str, ...]  # that the publisher changes with every request
     attempts: tuple[Attempt, ...]  # the newest first
     words: tuple[str, ...]
 

@@ -12,6 +12,7 @@ from feedmill.config import ScheduleConfig
 from feedmill.model.schedule import (
     Arrivals,
     Decision,
+    ErrorBudget,
     Hint,
     Inputs,
     ScheduleState,
@@ -32,17 +33,21 @@ from feedmill.schedule.interval import silence_sec
 _BUSY = 1.5  # times the average: an hour or a day that is worth naming
 _NAMED = frozenset({"new-entries", "no-new-entries", "not-modified"})
 _DAY = 86_400
+_WORTH_A_WORD = 0.6  # of the error budget: more than one failure
 _DEFAULTS = ScheduleConfig()
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def explain_decision(decision: Decision) -> tuple[str, ...]:
     """The decision in sentences: when the poll was, what moved the schedule, what comes next."""
+    config = config_of(decision)
+    circuit = circuit_in_words(decision.state.errors, config)
     return (
         f"The feed was polled at {instant_in_words(decision.inputs.now)}.",
-        *(step_in_words(step, decision.inputs, config_of(decision)) for step in decision.steps),
+        *(step_in_words(step, decision.inputs, config) for step in decision.steps),
         _next_poll(decision),
         _health(decision.state),
+        *(() if circuit is None else (circuit,)),
     )
 
 
@@ -75,6 +80,20 @@ def duration_in_words(seconds: float) -> str:
 def instant_in_words(instant: datetime) -> str:
     """The instant in UTC, to the second."""
     return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def circuit_in_words(errors: ErrorBudget | None, config: ScheduleConfig) -> str | None:
+    """What a feed that fails by turns has spent of its error budget; None: nothing worth a word."""
+    if errors is None:
+        return None
+    if errors.opened_at is None:
+        share = errors.spent / config.error_budget
+        return f"It has used {share:.0%} of its error budget." if share >= _WORTH_A_WORD else None
+    every = duration_in_words(min(config.backoff_cap_sec, config.max_interval_sec))
+    return (
+        "It works and fails by turns and has spent its error budget: its circuit is open since"
+        f" {instant_in_words(errors.opened_at)}, so it is polled at most every {every} until it is steady."
+    )
 
 
 def _next_poll(decision: Decision) -> str:

@@ -102,7 +102,7 @@ def test_feeds_are_filtered_by_tag_host_and_state(tell: Tell) -> None:
         assert await names(store, FeedFilter(state="paused")) == ["two"]
         assert await names(store, FeedFilter(state="failing")) == []
         assert await names(store, FeedFilter(order="failures", descending=True)) == []
-        assert await store.feed_states() == {"feeds": 2, "paused": 1}
+        assert await store.feed_states() == {"feeds": 2, "paused": 1, "circuit-open": 0}
 
     tell(story)
 
@@ -125,6 +125,7 @@ def test_failing_feeds_are_listed_with_the_most_failures_first(tell: Tell) -> No
         assert await store.feed_states() == {
             "feeds": 3,
             "paused": 0,
+            "circuit-open": 0,
             "backing-off": 1,
             "suspect": 1,
         }

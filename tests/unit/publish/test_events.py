@@ -27,7 +27,7 @@ from feedmill.model.identity import (
     UnchangedEntry,
 )
 from feedmill.model.parsed import Slice
-from feedmill.model.schedule import ScheduleState
+from feedmill.model.schedule import ErrorBudget, ScheduleState
 from feedmill.publish.events import (
     FLOOD,
     event_of_full_text,
@@ -190,8 +190,21 @@ def test_change_of_health_is_an_event_and_no_change_is_none() -> None:
         "after": "suspect",
         "reason": "timeout",
         "detail": "after 30 s",
+        "circuit_before": "closed",
+        "circuit": "closed",
     }
     assert event_of_state(failing, failing, now=NOON) == ()
+
+
+def test_a_circuit_that_opens_or_closes_is_an_event() -> None:
+    errors = ErrorBudget(spent=0.5, opened_at=NOON)
+    tripped = replace(FEED, schedule=replace(FEED.schedule, errors=errors))
+
+    (opened,) = event_of_state(FEED, tripped, now=NOON)
+    (closed,) = event_of_state(tripped, FEED, now=NOON)
+
+    assert (opened.data["before"], opened.data["after"]) == ("active", "active")
+    assert (opened.data["circuit"], closed.data["circuit"]) == ("open", "closed")
 
 
 def test_subscription_and_its_end_name_address_and_tags() -> None:

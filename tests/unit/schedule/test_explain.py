@@ -6,9 +6,14 @@ import pytest
 
 from feedmill.config import ScheduleConfig
 from feedmill.model.parsed import PublisherHints
-from feedmill.model.schedule import Cadence, Hints, ScheduleState
+from feedmill.model.schedule import Cadence, ErrorBudget, Hints, ScheduleState
 from feedmill.schedule.decide import decide_next_poll, learn_times, outcome_of_status
-from feedmill.schedule.explain import duration_in_words, explain_decision, instant_in_words
+from feedmill.schedule.explain import (
+    circuit_in_words,
+    duration_in_words,
+    explain_decision,
+    instant_in_words,
+)
 from feedmill.schedule.hints import merge_hints
 
 NOW = datetime(2025, 10, 14, 1, 50, tzinfo=UTC)
@@ -293,3 +298,25 @@ def test_a_dearer_request_is_explained() -> None:
 
     assert "because it always sends its whole document" in said
     assert "because the poll waited 2 h for its host" in said
+
+
+_OPEN = (
+    "It works and fails by turns and has spent its error budget: its circuit is open since"
+    " 2026-03-01 00:00:00 UTC, so it is polled at most every 1 h until it is steady."
+)
+
+
+@pytest.mark.parametrize(
+    ("errors", "words"),
+    [
+        (None, None),
+        (ErrorBudget(spent=0.2), None),
+        (ErrorBudget(spent=0.3), "It has used 75% of its error budget."),
+        (
+            ErrorBudget(spent=0.5, opened_at=datetime(2026, 3, 1, tzinfo=UTC)),
+            _OPEN,
+        ),
+    ],
+)
+def test_the_error_budget_in_words(errors: ErrorBudget | None, words: str | None) -> None:
+    assert circuit_in_words(errors, ScheduleConfig()) == words

@@ -26,6 +26,7 @@ from feedmill.identify.identify import (
 )
 from feedmill.identify.keys import identity_keys
 from feedmill.identify.removals import apply_tombstones, remove_absent, without_withdrawn
+from feedmill.identify.volatile import GUID, volatile_levels
 from feedmill.model.base import Value
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.entry import Entry, NormalisedFeed
@@ -146,22 +147,26 @@ def read_document(
     `rows` are the entries of the feed's last document; their keys are not looked at.
     """
     reader = reader_version(config)
-    known = known_slice_digests(rows, reader) if feed.reader_version == reader else frozenset()
+    identity = FeedIdentity(
+        feed_id=feed.id,
+        feed_key=feed.feed_key,
+        ignored_guids=feed.ignored_guids,
+        ignored_links=feed.ignored_links,
+        volatile=volatile_levels(feed.volatile_fields),
+    )
+    is_current = feed.reader_version == reader
+    known = known_slice_digests(rows, reader, identity) if is_current else frozenset()
     with span("parse"):
         parsed = parse_document(document, config.parse, known)
     if isinstance(parsed, Unreadable):
         return NotAFeed(reason=parsed.reason, detail=parsed.detail)
     with span("normalise"):
         clean = normalise(parsed, url=document.url, config=config.normalise, seen_at=now)
-    identity = FeedIdentity(
-        feed_id=feed.id,
-        feed_key=feed.feed_key,
-        ignored_guids=feed.ignored_guids,
-        ignored_links=feed.ignored_links,
-    )
     with span("identify"):
         touched = match_unchanged(rows, parsed.touched)
         alive = without_withdrawn(clean.entries, parsed.tombstones)
+        if GUID in identity.volatile:
+            alive = tuple(replace(entry, guid=None) for entry in alive)
         seen = identify(alive, identity, config.identify, touched=touched, reader=reader)
     return ParsedDocument(
         parsed=parsed,

@@ -14,6 +14,7 @@ from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.fetch.guard import printable_url
 from feedmill.fetch.headers import redact_headers
 from feedmill.fetch.redirects import permanent_target
+from feedmill.identify.volatile import learn_volatile
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord, ValidatorUse
 from feedmill.model.fetch import Fresh, Headers, RawResponse, Unchanged, Validators, Verdict
 from feedmill.observe.traces import Facts, Trace, Traces
@@ -188,6 +189,7 @@ def _document_facts(
         "validators": None if cut else getattr(verdict, "validators", None),
         "last_success_at": fetch.fetched_at,
         "same_bodies": feed.same_bodies + _asked_for_changes(fetch) if _is_same(read) else 0,
+        "volatile_fields": learn_volatile(feed.volatile_fields, read.changes, fetch.fetched_at),
     }
 
 

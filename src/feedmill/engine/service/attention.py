@@ -15,6 +15,7 @@ AttentionKind = Literal["ours", "theirs", "host"]  # where the cause is, as far 
 _FEEDS: Final = 5
 _HOSTS: Final = 5
 _LATE: Final = timedelta(minutes=15)
+_BY_TURNS: Final = FeedFilter(state="circuit-open")
 _WORST: Final = FeedFilter(state="failing", order="failures", descending=True)
 
 
@@ -119,6 +120,7 @@ async def _reviews(services: Services) -> list[Attention]:
 
 async def _feeds(services: Services) -> list[Attention]:
     page = await services.store.find_feeds(_WORST, limit=_FEEDS)
+    by_turns = await services.store.find_feeds(_BY_TURNS, limit=_FEEDS)
     found = [
         Attention(
             kind="theirs",
@@ -127,10 +129,10 @@ async def _feeds(services: Services) -> list[Attention]:
             path=f"/console/feeds/{feed.id}",
             since=feed.last_success_at,
         )
-        for feed in page.items
+        for feed in (*page.items, *(one for one in by_turns.items if one not in page.items))
     ]
     if page.next is not None:
-        more = await services.store.count_feeds(_WORST) - len(found)
+        more = await services.store.count_feeds(_WORST) - len(page.items)
         found.append(
             Attention(
                 kind="theirs",

@@ -7,8 +7,9 @@ from typing import Final
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.hosts import hold_in_words
-from feedmill.engine.service.push import overrides_in_words
+from feedmill.engine.service.push import effects_in_words
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.identify.volatile import volatile_levels
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.parse.xml.tree import XmlFault, first_xml_fault
 from feedmill.publish.shapes import HealthKind, HealthShape
@@ -85,7 +86,8 @@ async def describe_health(feed: Feed, services: Services) -> HealthShape:
     """The feed's state with its history, in words and in words that can be counted."""
     page = await services.store.fetches(feed.id, limit=_HISTORY)
     flaw = await _flaw(page.items[0], services) if page.items else None
-    kind, since = _kind(feed), _since(page.items)
+    kind, since, errors = _kind(feed), _since(page.items), feed.schedule.errors
+    budget = services.config.schedule.error_budget
     return HealthShape(
         feed_id=feed.id,
         url=feed.url,
@@ -100,12 +102,18 @@ async def describe_health(feed: Feed, services: Services) -> HealthShape:
         next_poll_at=to_utc(feed.next_poll_at),
         line=flaw.line if flaw else None,
         column=flaw.column if flaw else None,
+        circuit=feed.schedule.circuit,
+        circuit_since=None
+        if errors is None or errors.opened_at is None
+        else to_utc(errors.opened_at),
+        error_budget_used=0.0 if errors is None else round(errors.spent / budget, 3),
+        volatile_fields=tuple(volatile_levels(feed.volatile_fields)),
         attempts=tuple(attempt_shape(fetch) for fetch in page.items[:_SHOWN]),
         words=(
             *_words(
                 feed, kind, since, flaw, services.clock.now(), await hold_in_words(feed, services)
             ),
-            *await overrides_in_words(feed, services),
+            *await effects_in_words(feed, services),
         ),
     )
 
@@ -113,6 +121,8 @@ async def describe_health(feed: Feed, services: Services) -> HealthShape:
 def health_in_brief(feed: Feed) -> str:
     """The feed's state in a few words, for a list."""
     kind = _kind(feed)
+    if kind == "well" and feed.schedule.circuit == "open":
+        return "circuit open: works and fails by turns"
     if kind in ("well", "paused"):
         return kind
     if kind == "not-polled":
@@ -185,7 +195,8 @@ def _state(feed: Feed, kind: HealthKind, now: datetime) -> str:
         return "The feed has not been polled yet."
     if kind == "well":
         ago = _ago(feed.last_success_at or now, now)
-        return f"The feed is well; it last answered {ago} ago ({feed.last_result})."
+        how = "is well" if feed.schedule.circuit == "closed" else "answers, but not always"
+        return f"The feed {how}; it last answered {ago} ago ({feed.last_result})."
     status = f"HTTP {feed.last_status}, " if feed.last_status is not None else ""
     detail = f": {feed.last_detail}" if feed.last_detail else ""
     return f"{_WORDS[kind][0]} ({status}{feed.last_result}){detail}."

@@ -13,13 +13,15 @@ from feedmill.engine.jobs.websub import UNSUBSCRIBE
 from feedmill.engine.poll.push_evidence import push_status, subscribe_job
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError
+from feedmill.identify.volatile import volatile_in_words
 from feedmill.model.feed import Feed
 from feedmill.model.job import NewJob
 from feedmill.model.push import PushSubscription
 from feedmill.publish.shapes import FeedPush, HubPage, HubShape, PushShape
 from feedmill.push.discovery import Announced, announced_on_page
 from feedmill.push.trust import hub_in_words, push_in_words
-from feedmill.schedule.explain import duration_in_words
+from feedmill.schedule.decide import own_schedule
+from feedmill.schedule.explain import circuit_in_words, duration_in_words
 
 
 async def list_hubs(services: Services) -> HubPage:
@@ -108,10 +110,11 @@ async def unsubscribe_feed(feed: Feed, services: Services) -> None:
         await services.store.add_job(new, now=now)
 
 
-async def overrides_in_words(feed: Feed, services: Services) -> tuple[str, ...]:
-    """What the feed's own settings and its hub do to its polls, one sentence each."""
+async def effects_in_words(feed: Feed, services: Services) -> tuple[str, ...]:
+    """What its errors, its volatile fields, its own settings and its hub do to it, one sentence each."""
     own, config = feed.overrides, services.config
-    said: list[str] = []
+    circuit = circuit_in_words(feed.schedule.errors, own_schedule(own, config.schedule))
+    said = [*(() if circuit is None else (circuit,)), *volatile_in_words(feed.volatile_fields)]
     if own.min_interval_sec is not None:
         said.append(f"Own setting: polled at most every {duration_in_words(own.min_interval_sec)}.")
     if own.max_interval_sec is not None:

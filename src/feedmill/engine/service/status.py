@@ -91,6 +91,11 @@ def _advice(
         )
     if feeds.suspect:
         said.append(f"{_feeds(feeds.suspect)} failing for long: feedmill top --by errors")
+    if feeds.circuit_open:
+        said.append(
+            f"{_feeds(feeds.circuit_open)} polled rarely, because they work and fail by turns:"
+            " feedmill list --state circuit-open"
+        )
     missed = [one for one in levels if not one.met]
     said += [f"A service level is missed: {one.words}" for one in missed]
     return tuple(said) or ("Nothing needs attention",)

@@ -7,6 +7,7 @@ from tests.support.engine_harness import Play, Stage, titles
 from tests.support.feed_documents import ATOM, atom, atom_entry, item, numbered, paper, rss
 
 from feedmill.engine.maintain.retention import purge
+from feedmill.engine.service import queries
 from feedmill.publish.events import FLOOD
 from feedmill_demo.server.script import Answer, document, redirect
 
@@ -470,5 +471,70 @@ def test_a_self_link_counts_when_it_changes_and_not_because_it_differs(play: Pla
         assert (moves[1].url, moves[1].source) == ("https://new.example/feed", "self")
         assert (moves[1].sightings, moves[2].sightings) == (1, 2)
         assert moves[3] is None
+
+    play(story)
+
+
+# Fields that the publisher changes with every request (17.5).
+
+
+def _counted(request: int, text: str = "Text", guid: str = "") -> bytes:
+    """Three items, each with a counter, and a channel that is built for every request."""
+    items = (
+        item(
+            number,
+            text=f"{text} of item, read {request * number + 7} times.",
+            guid=guid and f"{guid}-{number}",
+        )
+        for number in (1, 2, 3)
+    )
+    return rss(
+        *items, extra=f"<lastBuildDate>Mon, 01 Jun 2026 12:00:{request:02} GMT</lastBuildDate>"
+    )
+
+
+def test_counters_are_told_three_times_and_then_no_more(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        told = await _told(stage, *(_counted(request) for request in range(12)))
+
+        assert [one for one in told if one == "entry.updated"] == ["entry.updated"] * 9
+        entries = await stage.entries()
+        assert all(entry.revisions == 3 for entry in entries)
+        assert "read 40 times" in (entries[-1].summary or "")  # what is stored is the newest
+        (feed,) = (await stage.services.store.feeds()).items
+        health = await queries.health(feed.id, stage.services)
+        assert health.volatile_fields == ("summary",)
+        assert any(
+            "changes the summary of entries with every request" in one for one in health.words
+        )
+
+    play(story)
+
+
+def test_an_edit_beside_a_counter_is_told(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        before = [_counted(request) for request in range(6)]
+        feed = await stage.add("/feed", *map(document, (*before, _counted(7, "Another text"))))
+        await stage.poll(feed, times=len(before))
+        known = len(await _kinds(stage))
+
+        await stage.poll(feed)
+
+        assert (await _kinds(stage))[known:].count("entry.updated") == 3
+
+    play(story)
+
+
+def test_guids_of_the_request_end_as_no_identity(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        documents = (
+            rss(*(item(number, guid=f"r{request}-{number}") for number in range(1, 7)))
+            for request in range(10)
+        )
+
+        told = await _told(stage, *documents)
+
+        assert told == ["feed.rekeyed"] * 3
+        assert len(await stage.entries()) == 6
 
     play(story)

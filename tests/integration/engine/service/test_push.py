@@ -6,7 +6,7 @@ from tests.support.feed_documents import item, paper, rss
 
 from feedmill.config import BackfillConfig
 from feedmill.engine.service.feed_health import describe_health
-from feedmill.engine.service.push import overrides_in_words
+from feedmill.engine.service.push import effects_in_words
 from feedmill.model.feed import MoveCandidate
 from feedmill_demo.server.script import Answer, document
 
@@ -23,7 +23,7 @@ def test_every_own_setting_is_told_with_its_effect(play: Play) -> None:
             archive_backfill=True,
         )
 
-        said = " ".join(await overrides_in_words(feed, stage.services))
+        said = " ".join(await effects_in_words(feed, stage.services))
         health = await describe_health(feed, stage.services)
 
         assert "polled at most every 1 h" in said
@@ -33,7 +33,7 @@ def test_every_own_setting_is_told_with_its_effect(play: Play) -> None:
         assert "its archive is read once, after its next document" in said
         assert said in " ".join(health.words)
         await stage.pass_once()
-        after = " ".join(await overrides_in_words(await stage.feed(feed), stage.services))
+        after = " ".join(await effects_in_words(await stage.feed(feed), stage.services))
         assert "its archive is read once; queued" in after
 
     play(story)
@@ -43,7 +43,7 @@ def test_feed_without_own_settings_has_nothing_to_tell(play: Play) -> None:
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed", paper(1))
 
-        assert await overrides_in_words(feed, stage.services) == ()
+        assert await effects_in_words(feed, stage.services) == ()
 
     play(story)
 
@@ -51,7 +51,7 @@ def test_feed_without_own_settings_has_nothing_to_tell(play: Play) -> None:
 def test_archive_that_a_tag_asks_for_is_told_as_such(play: Play) -> None:
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed", paper(1))
-        said = await overrides_in_words(replace(feed, tags=("old",)), stage.services)
+        said = await effects_in_words(replace(feed, tags=("old",)), stage.services)
 
         assert said == ("By its tags: its archive is read once, after its next document.",)
 

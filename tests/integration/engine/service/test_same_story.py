@@ -7,9 +7,11 @@ from feedmill.config import HostConfig
 from feedmill.engine.run.gauges import run_counters
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service import queries
+from feedmill.engine.service.attention import needs_attention
 from feedmill.engine.service.hosts import list_hosts
 from feedmill.engine.service.status import status
 from feedmill.model.feed import Feed
+from feedmill.model.page import FeedFilter
 from feedmill.observe.metrics import Metrics
 from feedmill.publish.shapes import FeedChange
 
@@ -131,3 +133,39 @@ def test_a_push_only_feed_is_polled_weekly_and_not_late_before(play: Play) -> No
             assert "push only" in words.lower() or "push-only" in words.lower()
 
     play(story)
+
+
+def test_a_tripped_circuit(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        turns = [one for n in range(1, 9) for one in (paper(n), said(404))]
+        feed = await stage.add("/feed", *turns, paper(9))
+        steady = await stage.add("/steady", paper(1))
+        await stage.poll(steady)
+        for _ in range(len(turns) + 1):
+            feed = await stage.poll(feed)
+            stage.later(hours=1)
+        assert feed.schedule.circuit == "open"
+
+        shown, page = await status(stage.services), await scraped(stage)
+
+        health = await queries.health(feed.id, stage.services)
+        assert (health.kind, health.circuit) == ("well", "open")
+        assert health.error_budget_used > 0.375
+        assert health.circuit_since is not None
+        assert shown.feeds.circuit_open == 1
+        assert any("feedmill list --state circuit-open" in one for one in shown.advice)
+        assert 'feedmill_feeds{state="circuit_open"} 1.0' in page
+        since = f"{health.circuit_since:%Y-%m-%d %H:%M:%S} UTC"
+        assert f"its circuit is open since {since}" in " ".join(health.words)
+        assert "has spent its error budget" in await explained(feed, stage)
+        assert (await stage.services.store.feed_states())["circuit-open"] == 1
+        where = FeedFilter(state="circuit-open")
+        assert [one.id for one in (await stage.services.store.find_feeds(where)).items] == [feed.id]
+        warned = {one.path: one.words for one in await needs_attention(stage.services)}
+        assert warned[f"/console/feeds/{feed.id}"] == "circuit open: works and fails by turns"
+        opened = [one.data for one in await stage.events() if one.type == "feed.state"]
+        assert [one["circuit"] for one in opened if one["circuit"] != one["circuit_before"]] == [
+            "open"
+        ]
+
+    play(story, host=HASTY)

@@ -18,6 +18,7 @@ from feedmill.model.feed import (
     MoveCandidate,
     NewFeed,
     QuotaUse,
+    VolatileField,
 )
 from feedmill.model.fetch import Headers, Validators
 from feedmill.model.schedule import Arrivals, Cadence, ErrorBudget, Hints, ScheduleState
@@ -42,7 +43,7 @@ STATE_COLUMNS: Final = (
     "last_success_at", "last_result", "last_status", "last_detail", "new_entries_last_fetch",
     "body_sha256", "document_fetch_id", "document_bytes", "reader_version", "same_bodies", "self_url", "hubs",
     "ignored_guids", "ignored_links", "move", "arrivals",
-    "errors", "validator_use", "quota",
+    "errors", "validator_use", "quota", "volatile_fields",
 )  # fmt: skip
 FEED_COLUMNS: Final = ", ".join(
     [f"f.{name}" for name in ("id", "url", "feed_key", "created_at", "tags", "paused", "overrides")]
@@ -62,6 +63,7 @@ _overrides: Final = msgspec.json.Decoder(FeedOverrides).decode
 _hints: Final = msgspec.json.Decoder(Hints).decode
 _errors: Final = msgspec.json.Decoder(ErrorBudget).decode
 _quota: Final = msgspec.json.Decoder(QuotaUse).decode
+_volatile: Final = msgspec.json.Decoder(tuple[VolatileField, ...]).decode
 _arrivals: Final = msgspec.json.Decoder(Arrivals).decode
 _move: Final = msgspec.json.Decoder(MoveCandidate).decode
 _limited: Final = msgspec.json.Decoder(tuple[tuple[str, datetime], ...]).decode
@@ -218,6 +220,7 @@ def state_row(feed: Feed) -> Row:
         None if schedule.errors is None else json_text(schedule.errors),
         feed.validator_use,
         quota_text(feed.quota),
+        json_or_null(feed.volatile_fields),
     )
 
 
@@ -241,7 +244,7 @@ def feed_of(row: Row) -> Feed:
         last_detail, new_entries, body_sha256, document_fetch_id, document_bytes, reader_version,
         same_bodies,
         self_url, hubs, ignored_guids, ignored_links, move, arrivals, errors,
-        validator_use, quota, https_probed_at,
+        validator_use, quota, volatile_fields, https_probed_at,
     ) = row  # fmt: skip
     return Feed(
         id=feed_id,
@@ -289,6 +292,7 @@ def feed_of(row: Row) -> Feed:
         same_bodies=same_bodies,
         validator_use=validator_use,
         quota=_quota(quota) if quota else None,
+        volatile_fields=_volatile(volatile_fields) if volatile_fields else (),
         self_url=self_url,
         hubs=strings(hubs),
         ignored_guids=strings(ignored_guids),

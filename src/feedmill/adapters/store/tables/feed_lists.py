@@ -23,12 +23,15 @@ _KEYS: Final[dict[FeedOrder, str]] = {
     "next-poll": "s.next_run_at",
     "failures": "f.consecutive_failures",
 }
+# The second of two values is the instant at which the circuit opened, the only text among them.
+CIRCUIT_OPEN: Final = "f.errors IS NOT NULL AND f.errors LIKE '%\"%'"
 _STATES: Final = {
     "failing": "f.health <> 'active'",
     "backing-off": "f.health = 'backing-off'",
     "suspect": "f.health = 'suspect'",
     "gone": "f.health = 'gone'",
     "paused": "f.paused = 1",
+    "circuit-open": CIRCUIT_OPEN,
 }
 _HOST: Final = (
     "s.lane_id IN (SELECT lane_id FROM lanes WHERE lane_key = {} OR lane_key LIKE {} ESCAPE '!')"
@@ -61,13 +64,14 @@ def count_feeds(where: FeedFilter, *, at_most: int | None = None) -> Query[int]:
 
 
 def feed_states() -> Query[dict[str, int]]:
-    """How many feeds there are, how many are paused, and how many of each health that is not `active`."""
+    """How many feeds there are, are paused, have an open circuit and are of each health but `active`."""
     total = yield from value("SELECT count(*) FROM feed_sched")
     paused = yield from value("SELECT count(*) FROM feeds WHERE paused = 1")
     unwell = yield from rows(
         "SELECT health, count(*) FROM feeds WHERE health <> 'active' GROUP BY health"
     )
-    return {"feeds": total, "paused": paused, **dict(unwell)}
+    tripped = yield from value(f"SELECT count(*) FROM feeds f WHERE {CIRCUIT_OPEN}")
+    return {"feeds": total, "paused": paused, "circuit-open": tripped, **dict(unwell)}
 
 
 def _places(where: FeedFilter, after: str | None, wanted: int) -> Query[list[Any]]:

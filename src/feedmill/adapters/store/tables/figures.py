@@ -17,6 +17,7 @@ import msgspec
 
 from feedmill.adapters.store.statements import Query, row, rows, slots, value, write, write_many
 from feedmill.adapters.store.tables.codec import Row, instant, json_text, micros
+from feedmill.adapters.store.tables.feed_lists import CIRCUIT_OPEN
 from feedmill.fetch.figures import poll_values, sum_totals, sum_values
 from feedmill.model.feed import FetchRecord
 from feedmill.model.figures import (
@@ -303,7 +304,8 @@ def feed_counts(now: datetime) -> Query[FeedCounts]:
         " count(CASE WHEN s.paused = 0 AND s.next_run_at <= $1 THEN 1 END),"
         f" count(CASE WHEN {late} THEN 1 END),"
         " count(CASE WHEN s.paused = 0 AND s.next_run_at <= $1 AND l.next_ok_at > $1"
-        " AND l.blocked_reason IS NOT NULL THEN 1 END)"
+        " AND l.blocked_reason IS NOT NULL THEN 1 END),"
+        f" count(CASE WHEN {CIRCUIT_OPEN} THEN 1 END)"
         " FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
         " JOIN lanes l ON l.lane_id = s.lane_id",
         micros(now),

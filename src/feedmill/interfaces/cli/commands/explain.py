@@ -7,7 +7,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.engine.service.push import overrides_in_words
+from feedmill.engine.service.push import effects_in_words
 from feedmill.engine.service.queries import explain_schedule
 from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import shorten, show_json, style_text
@@ -39,7 +39,7 @@ def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> No
         found = await resolve_feed(feed, services)
         told = await explain_schedule(found, services, limit=history)
         shown = [(decision_wire(one, words), words) for one, words in told]
-        return found, shown, await overrides_in_words(found, services)
+        return found, shown, await effects_in_words(found, services)
 
     found, decisions, effects = with_services(ctx, action, as_json=as_json, config=config)
     title, candidate = found.title or found.url, found.move
@@ -62,5 +62,7 @@ def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> No
             click.echo(f"  {sentence}")
     for sentence in () if candidate is None else candidate_in_words(candidate, config.moves):
         click.echo(f"  {shorten(sentence, 4_000)}")
+    said = decisions[0][1] if decisions else ()
     for sentence in effects:
-        click.echo(f"  {sentence}")
+        if sentence not in said:
+            click.echo(f"  {sentence}")

@@ -4,6 +4,7 @@
 import shutil
 import sys
 from datetime import timedelta
+from typing import get_args
 
 import click
 
@@ -12,6 +13,7 @@ from feedmill.interfaces.cli.options import after_option, context_and_json, limi
 from feedmill.interfaces.cli.output import format_duration, show_json, show_table
 from feedmill.interfaces.cli.run_command import config_of, with_services
 from feedmill.model.feed import Feed
+from feedmill.model.page import FeedFilter, FeedListState
 from feedmill.publish.to_json import feed_wire
 
 _WIDE = 110  # columns from which on a list has room for titles and addresses
@@ -19,16 +21,28 @@ _WIDE = 110  # columns from which on a list has room for titles and addresses
 
 @click.command("list")
 @click.option("--tag", metavar="TAG", help="Only feeds with this tag.")
+@click.option(
+    "--state",
+    type=click.Choice(get_args(FeedListState)),
+    help="Only feeds in this state; circuit-open: they work and fail by turns and are polled rarely.",
+)
 @limit_option(100)
 @after_option
 @context_and_json
 def list_(
-    ctx: click.Context, tag: str | None, limit: int, after: str | None, *, as_json: bool
+    ctx: click.Context,
+    tag: str | None,
+    state: FeedListState | None,
+    limit: int,
+    after: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     """List subscriptions with their state and next poll."""
 
     async def action(services: Services) -> tuple[list[Feed], str | None]:
-        page = await services.store.feeds(tag=tag, after=after, limit=limit)
+        where = FeedFilter(tag=tag, state=state)
+        page = await services.store.find_feeds(where, after=after, limit=limit)
         return list(page.items), page.next
 
     config = config_of(ctx, as_json=as_json)
@@ -38,7 +52,9 @@ def list_(
         show_json({"items": items, "next": following})
         return
     if not feeds:
-        click.echo("no feeds yet; try: feedmill add https://example.com/feed")
+        none_at_all = tag is None and state is None
+        hint = "no feeds yet; try: feedmill add https://example.com/feed"
+        click.echo(hint if none_at_all else "no feed matches")
         return
     show_table(*_fitting([_row(feed) for feed in feeds]))
     if following is not None:
@@ -56,6 +72,8 @@ def _fitting(rows: list[tuple[str, ...]]) -> tuple[tuple[str, ...], list[tuple[s
 
 def _row(feed: Feed) -> tuple[str, ...]:
     state: str = "paused" if feed.paused else feed.schedule.health
+    if feed.schedule.circuit == "open":
+        state += ", circuit open"
     if not feed.overrides.verify_tls:
         state += " (TLS unverified)"
     return (

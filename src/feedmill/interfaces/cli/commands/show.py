@@ -9,7 +9,7 @@ import msgspec
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.engine.service.figures import feed_figures
-from feedmill.engine.service.push import overrides_in_words
+from feedmill.engine.service.push import effects_in_words
 from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_facts, show_json
 from feedmill.interfaces.cli.run_command import with_services
@@ -28,7 +28,7 @@ def show(ctx: click.Context, feed: str, *, as_json: bool) -> None:
         aliases = await services.store.aliases(found.id)
         shape = feed_wire(found, services.config.schedule, services.config.moves)
         figures = await feed_figures(found.id, services, granularity="day")
-        effects = await overrides_in_words(found, services)
+        effects = await effects_in_words(found, services)
         return {
             **shape,
             "aliases": list(aliases),

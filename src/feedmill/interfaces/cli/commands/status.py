@@ -53,6 +53,7 @@ def _feeds(found: StatusShape) -> str:
         "gone": feeds.gone,
         "paused": feeds.paused,
         "never polled": feeds.never_polled,
+        "with an open circuit": feeds.circuit_open,
     }
     shown = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
     return f"{feeds.feeds:,}" + (f": {shown}" if shown else "")

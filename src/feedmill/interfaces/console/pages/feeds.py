@@ -185,7 +185,8 @@ def mark_of(feed: Feed) -> str:
     """The colour of a feed's state."""
     if feed.paused or feed.last_result is None:
         return "same"
-    return "ok" if feed.schedule.health == "active" else "theirs"
+    is_well = feed.schedule.health == "active" and feed.schedule.circuit == "closed"
+    return "ok" if is_well else "theirs"
 
 
 def _link(chosen: dict[str, str], **more: str | None) -> str:

@@ -30,6 +30,7 @@ _COST_RATIO: Final = 15  # figures are made for at most a fifteenth of the time
 _STALE_SEC: Final = 900.0  # older ones are not shown at all
 _DOTS: Final = 300
 _TOP: Final = 10
+_NO_HEALTH: Final = ("feeds", "paused", "circuit-open")
 
 
 class Span(NamedTuple):
@@ -134,9 +135,11 @@ async def _read(span: Span, services: Services) -> Overview:
 def _shown(found: Overview) -> dict[str, Any]:
     """What the template shows."""
     states, totals = found.states, found.totals
-    unwell = {name: count for name, count in states.items() if name not in ("feeds", "paused")}
+    unwell = {name: count for name, count in states.items() if name not in _NO_HEALTH}
     words = [f"{count:,} {name.replace('-', ' ')}" for name, count in unwell.items()]
     words += [f"{states['paused']:,} paused"] if states["paused"] else []
+    tripped = states["circuit-open"]
+    words += [f"{tripped:,} with an open circuit"] if tripped else []
     points = _without_gaps(totals)
     return {
         "at": found.at,

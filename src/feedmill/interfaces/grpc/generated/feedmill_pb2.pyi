@@ -394,7 +394,7 @@ class Hint(_message.Message):
     def __init__(self, value_json: _Optional[str] = ..., source: _Optional[str] = ..., seen_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class FeedHealth(_message.Message):
-    __slots__ = ("feed_id", "url", "health", "kind", "paused", "reason", "detail", "since", "consecutive_failures", "last_success_at", "next_poll_at", "line", "column", "attempts", "words")
+    __slots__ = ("feed_id", "url", "health", "kind", "paused", "reason", "detail", "since", "consecutive_failures", "last_success_at", "next_poll_at", "line", "column", "attempts", "words", "circuit", "circuit_since", "error_budget_used", "volatile_fields")
     FEED_ID_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     HEALTH_FIELD_NUMBER: _ClassVar[int]
@@ -410,6 +410,10 @@ class FeedHealth(_message.Message):
     COLUMN_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     WORDS_FIELD_NUMBER: _ClassVar[int]
+    CIRCUIT_FIELD_NUMBER: _ClassVar[int]
+    CIRCUIT_SINCE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_BUDGET_USED_FIELD_NUMBER: _ClassVar[int]
+    VOLATILE_FIELDS_FIELD_NUMBER: _ClassVar[int]
     feed_id: str
     url: str
     health: str
@@ -425,7 +429,11 @@ class FeedHealth(_message.Message):
     column: int
     attempts: _containers.RepeatedCompositeFieldContainer[Attempt]
     words: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, feed_id: _Optional[str] = ..., url: _Optional[str] = ..., health: _Optional[str] = ..., kind: _Optional[str] = ..., paused: _Optional[bool] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., consecutive_failures: _Optional[int] = ..., last_success_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., next_poll_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., line: _Optional[int] = ..., column: _Optional[int] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., words: _Optional[_Iterable[str]] = ...) -> None: ...
+    circuit: str
+    circuit_since: _timestamp_pb2.Timestamp
+    error_budget_used: float
+    volatile_fields: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, feed_id: _Optional[str] = ..., url: _Optional[str] = ..., health: _Optional[str] = ..., kind: _Optional[str] = ..., paused: _Optional[bool] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., consecutive_failures: _Optional[int] = ..., last_success_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., next_poll_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., line: _Optional[int] = ..., column: _Optional[int] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., words: _Optional[_Iterable[str]] = ..., circuit: _Optional[str] = ..., circuit_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., error_budget_used: _Optional[float] = ..., volatile_fields: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Attempt(_message.Message):
     __slots__ = ("fetch_id", "fetched_at", "outcome", "http_status", "detail", "elapsed_ms")
@@ -1223,7 +1231,7 @@ class StatusReply(_message.Message):
     def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., feeds: _Optional[_Union[FeedCounts, _Mapping]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recent: _Optional[_Union[PollFigures, _Mapping]] = ..., failures: _Optional[_Iterable[_Union[Failure, _Mapping]]] = ..., resting_hosts: _Optional[_Iterable[_Union[HostRest, _Mapping]]] = ..., sizes: _Optional[_Union[StoreSizes, _Mapping]] = ..., levels: _Optional[_Iterable[_Union[ServiceLevel, _Mapping]]] = ..., advice: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class FeedCounts(_message.Message):
-    __slots__ = ("feeds", "paused", "active", "backing_off", "suspect", "gone", "never_polled", "due", "late", "held")
+    __slots__ = ("feeds", "paused", "active", "backing_off", "suspect", "gone", "never_polled", "due", "late", "held", "circuit_open")
     FEEDS_FIELD_NUMBER: _ClassVar[int]
     PAUSED_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_FIELD_NUMBER: _ClassVar[int]
@@ -1234,6 +1242,7 @@ class FeedCounts(_message.Message):
     DUE_FIELD_NUMBER: _ClassVar[int]
     LATE_FIELD_NUMBER: _ClassVar[int]
     HELD_FIELD_NUMBER: _ClassVar[int]
+    CIRCUIT_OPEN_FIELD_NUMBER: _ClassVar[int]
     feeds: int
     paused: int
     active: int
@@ -1244,7 +1253,8 @@ class FeedCounts(_message.Message):
     due: int
     late: int
     held: int
-    def __init__(self, feeds: _Optional[int] = ..., paused: _Optional[int] = ..., active: _Optional[int] = ..., backing_off: _Optional[int] = ..., suspect: _Optional[int] = ..., gone: _Optional[int] = ..., never_polled: _Optional[int] = ..., due: _Optional[int] = ..., late: _Optional[int] = ..., held: _Optional[int] = ...) -> None: ...
+    circuit_open: int
+    def __init__(self, feeds: _Optional[int] = ..., paused: _Optional[int] = ..., active: _Optional[int] = ..., backing_off: _Optional[int] = ..., suspect: _Optional[int] = ..., gone: _Optional[int] = ..., never_polled: _Optional[int] = ..., due: _Optional[int] = ..., late: _Optional[int] = ..., held: _Optional[int] = ..., circuit_open: _Optional[int] = ...) -> None: ...
 
 class HostRest(_message.Message):
     __slots__ = ("host", "until", "reason", "failures", "feeds")
