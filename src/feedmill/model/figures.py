@@ -143,13 +143,3 @@ class StoreSizes(Value):
     database_bytes: int = 0
     raw_bytes: int = 0
     raw_documents: int = 0
-
-
-class RestingHost(Value):
-    """A host that is left alone for a while, and why."""
-
-    host: str
-    until: datetime
-    reason: str | None  # None: the ordinary gap between requests
-    failures: int  # in a row
-    feeds: int

@@ -13,6 +13,7 @@ from feedmill.model.figures import (
     StoreSizes,
     TopBy,
 )
+from feedmill.publish.host_shapes import HostShape
 
 LevelName = Literal["fetch-latency", "failed-fetches", "scheduler-freshness"]
 
@@ -161,16 +162,6 @@ class ServiceLevels(Value):
     levels: tuple[LevelShape, ...]
 
 
-class HostRest(Value):
-    """A host that is left alone for a while, and why."""
-
-    host: str
-    until: datetime
-    reason: str | None
-    failures: int
-    feeds: int
-
-
 class StatusShape(Value):
     """The whole engine on one screen."""
 
@@ -179,7 +170,7 @@ class StatusShape(Value):
     since: datetime  # of `recent`
     recent: FiguresShape
     failures: tuple[FailureShape, ...]  # of today, the most frequent first
-    resting_hosts: tuple[HostRest, ...]
+    resting_hosts: tuple[HostShape, ...]  # those with the most feeds first
     sizes: StoreSizes
     levels: tuple[LevelShape, ...]
     advice: tuple[str, ...]  # what to do next

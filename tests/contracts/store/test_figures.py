@@ -327,24 +327,6 @@ class TestAllFeeds:
 
         tell(story)
 
-    def test_hosts_that_rest_are_listed_with_their_reason(self, tell: Tell) -> None:
-        async def story(store: Store) -> None:
-            feed = await a_feed(store, 1, host="tired.example")
-            await a_feed(store, 2)
-            await store.limit_host(feed.url, NOON + HOUR, "rate-limited")
-
-            (resting,) = await store.resting_hosts(NOON)
-
-            assert (resting.host, resting.reason, resting.feeds) == (
-                "tired.example",
-                "rate-limited",
-                1,
-            )
-            assert resting.until == NOON + HOUR
-            assert await store.resting_hosts(NOON + 2 * HOUR) == ()
-
-        tell(story)
-
     def test_sizes_are_of_the_database_and_the_raw_documents(self, tell: Tell) -> None:
         async def story(store: Store) -> None:
             feed = await a_feed(store)

@@ -53,6 +53,7 @@ def test_hosts_are_listed_by_name_page_by_page(tell: Tell) -> None:
         (HostFilter(host="idle"), []),
         (HostFilter(troubled=True), ["resting.example"]),
         (HostFilter(troubled=True, text="idle"), []),
+        (HostFilter(resting=True), ["resting.example"]),
     ],
 )
 def test_hosts_are_filtered(tell: Tell, where: HostFilter, expected: list[str]) -> None:
@@ -62,6 +63,25 @@ def test_hosts_are_filtered(tell: Tell, where: HostFilter, expected: list[str]) 
         found = await store.host_lanes(where, now=NOON)
 
         assert [one.key for one in found.items] == expected
+
+    tell(story)
+
+
+def test_hosts_that_rest_come_with_the_most_feeds_first(tell: Tell) -> None:
+    async def story(store: Store) -> None:
+        await three_hosts(store)
+        for number in (5, 6):
+            await store.add_feed(new_feed(number, host="tired.example"))
+        await store.limit_host("https://tired.example/", NOON + HOUR, "unavailable")
+        where = HostFilter(resting=True)
+
+        both = await store.host_lanes(where, now=NOON)
+        most = await store.host_lanes(where, now=NOON, limit=1)
+        later = await store.host_lanes(where, now=NOON + 2 * HOUR)
+
+        assert [one.key for one in both.items] == ["tired.example", "resting.example"]
+        assert ([one.key for one in most.items], most.next) == (["tired.example"], None)
+        assert later.items == ()
 
     tell(story)
 

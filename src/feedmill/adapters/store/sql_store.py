@@ -141,7 +141,6 @@ class SqlStore(ABC):
     budget_counts = read(figure_table.budget_counts)
     freshness = read(figure_table.freshness)
     store_sizes = read(figure_table.store_sizes)
-    resting_hosts = read(figure_table.resting_hosts)
     compact_figures = write(figure_table.compact_figures)
     host_lanes = read(host_table.host_lanes)
 

@@ -11,7 +11,6 @@ from feedmill.model.figures import (
     FeedRank,
     FiguresAt,
     Freshness,
-    RestingHost,
     StoreSizes,
     TopBy,
     TotalsAt,
@@ -45,7 +44,6 @@ class FigureStore(Protocol):
         self, day: datetime, *, now: datetime | None, initial_interval_sec: float
     ) -> Freshness: ...  # None: only what was late on that day, not what is overdue
     async def store_sizes(self) -> StoreSizes: ...
-    async def resting_hosts(self, now: datetime, *, limit: int = 20) -> tuple[RestingHost, ...]: ...
     async def compact_figures(
         self, *, now: datetime, hours_until: datetime, days_until: datetime
     ) -> int: ...

@@ -11,10 +11,11 @@ from feedmill.engine.ports.events import EventLog, WebhookStore
 from feedmill.engine.ports.figures import FigureStore
 from feedmill.engine.ports.jobs import JobStore
 from feedmill.engine.ports.maintenance import MaintenanceStore
-from feedmill.engine.ports.schedule import ScheduleStore
+from feedmill.engine.ports.schedule import HostStore, ScheduleStore
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.errors import FeedmillError
 from feedmill.model.figures import FeedCounts
+from feedmill.model.host import HostFilter
 from feedmill.observe.metrics import Metrics
 
 _QUEUES_EVERY_SEC: Final = 5.0
@@ -28,7 +29,14 @@ _FIGURES: Final = (
 
 
 class GaugedStore(
-    ScheduleStore, EventLog, WebhookStore, FigureStore, MaintenanceStore, JobStore, Protocol
+    ScheduleStore,
+    HostStore,
+    EventLog,
+    WebhookStore,
+    FigureStore,
+    MaintenanceStore,
+    JobStore,
+    Protocol,
 ):
     """What is counted."""
 
@@ -81,17 +89,16 @@ async def run_counters(
     await _repeat(update, _COUNTS_EVERY_SEC, lifecycle)
 
 
-async def _count_feeds(store: FigureStore, clock: Clock, metrics: Metrics) -> None:
+async def _count_feeds(store: GaugedStore, clock: Clock, metrics: Metrics) -> None:
     """Feeds by state, and hosts that rest by reason."""
     now = clock.now()
     counts = await store.feed_counts(now)
     for state in _STATES:
         metrics.feeds.labels(state).set(getattr(counts, state))
-    resting = Counter(
-        one.reason or "gap" for one in await store.resting_hosts(now, limit=_MOST_HOSTS)
-    )
+    resting = await store.host_lanes(HostFilter(resting=True), now=now, limit=_MOST_HOSTS)
+    reasons = Counter(lane.pace.blocked_reason or "" for lane in resting.items)
     metrics.resting_hosts.clear()
-    for reason, number in resting.items():
+    for reason, number in reasons.items():
         metrics.resting_hosts.labels(reason).set(number)
 
 

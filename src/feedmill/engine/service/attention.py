@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import health_in_brief
+from feedmill.engine.service.hosts import host_in_words, list_hosts
 from feedmill.model.base import Value
 from feedmill.model.page import FeedFilter
-from feedmill.schedule.explain import instant_in_words
 
 AttentionKind = Literal["ours", "theirs", "host"]  # where the cause is, as far as it is known
 _FEEDS: Final = 5
@@ -58,16 +58,14 @@ async def _late(services: Services) -> list[Attention]:
 
 
 async def _hosts(services: Services) -> list[Attention]:
-    now = services.clock.now()
     return [
         Attention(
             kind="host",
             subject=one.host,
-            words=f"is left alone until {instant_in_words(one.until)} ({one.reason}); its"
-            f" {one.feeds:,} {'feed waits' if one.feeds == 1 else 'feeds wait'}",
+            words=host_in_words(one),
             path=f"/console/hosts/{quote(one.host)}",
         )
-        for one in await services.store.resting_hosts(now, limit=_HOSTS)
+        for one in (await list_hosts(services, resting=True, limit=_HOSTS)).items
     ]
 
 

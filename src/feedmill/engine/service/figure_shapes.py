@@ -7,13 +7,11 @@ from feedmill.model.figures import (
     FeedRank,
     Figures,
     PayloadClass,
-    RestingHost,
     Totals,
 )
 from feedmill.publish.figure_shapes import (
     FailureShape,
     FiguresShape,
-    HostRest,
     LatencyShape,
     OutcomeCount,
     RankShape,
@@ -100,17 +98,6 @@ def rank_shape(rank: FeedRank) -> RankShape:
         host=rank.host,
         value=rank.value,
         figures=figures_shape(rank.figures),
-    )
-
-
-def host_rest(resting: RestingHost) -> HostRest:
-    """A host that is left alone."""
-    return HostRest(
-        host=resting.host,
-        until=resting.until,
-        reason=resting.reason,
-        failures=resting.failures,
-        feeds=resting.feeds,
     )
 
 

@@ -22,14 +22,18 @@ async def list_hosts(
     services: Services,
     *,
     troubled: bool = False,
+    resting: bool = False,
     text: str | None = None,
     cursor: str | None = None,
     limit: int | None = None,
 ) -> HostPage:
-    """Hosts by name, or those with `text` in it; `troubled`: only those with a problem."""
+    """Hosts by name, or those with `text` in it; `troubled`: only those with a problem.
+
+    `resting`: only those that are left alone now, those with the most feeds first, one page.
+    """
     now = services.clock.now()
     page = await services.store.host_lanes(
-        HostFilter(troubled=troubled, text=text),
+        HostFilter(troubled=troubled, resting=resting, text=text),
         now=now,
         after=read_cursor("hosts", cursor),
         limit=_USUAL if limit is None else min(max(limit, 1), _MOST),

@@ -6,12 +6,14 @@ from typing import Final
 
 from feedmill.engine.maintain.raw_owner import check_raw_owner, describe_owner
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.figure_shapes import failure_shape, figures_shape, host_rest
+from feedmill.engine.service.figure_shapes import failure_shape, figures_shape
+from feedmill.engine.service.hosts import host_in_words, list_hosts
 from feedmill.engine.service.service_levels import service_levels
 from feedmill.errors import BlobError
 from feedmill.fetch.figures import sum_totals
 from feedmill.model.figures import FeedCounts
-from feedmill.publish.figure_shapes import FailureShape, HostRest, LevelShape, StatusShape
+from feedmill.publish.figure_shapes import FailureShape, LevelShape, StatusShape
+from feedmill.publish.host_shapes import HostShape
 
 _HOUR: Final = timedelta(hours=1)
 _SHOWN: Final = 10
@@ -28,7 +30,7 @@ async def status(services: Services) -> StatusShape:
     failures = tuple(
         map(failure_shape, await store.host_failures(since=now, until=now, limit=_SHOWN))
     )
-    resting = tuple(map(host_rest, await store.resting_hosts(now, limit=_SHOWN)))
+    resting = (await list_hosts(services, resting=True, limit=_SHOWN)).items
     levels = (await service_levels(services)).levels
     return StatusShape(
         at=now,
@@ -59,7 +61,7 @@ def _advice(
     feeds: FeedCounts,
     recent_polls: int,
     failures: tuple[FailureShape, ...],
-    resting: tuple[HostRest, ...],
+    resting: tuple[HostShape, ...],
     levels: tuple[LevelShape, ...],
 ) -> tuple[str, ...]:
     """What to do next, the most urgent first."""
@@ -81,10 +83,7 @@ def _advice(
             f"{first.count} polls of {first.host} failed with {first.outcome}, which is a setting or"
             " a limit of ours: feedmill top --by ours"
         )
-    said += [
-        f"{one.host} rests until {one.until:%H:%M} UTC ({one.reason}), with {one.feeds} of the feeds"
-        for one in resting[:3]
-    ]
+    said += [f"{one.host}: {host_in_words(one)}" for one in resting[:3]]
     if feeds.gone:
         said.append(
             f"{_feeds(feeds.gone)} gone, say the publishers: look for new addresses or remove them"

@@ -25,6 +25,7 @@ from feedmill.publish.shapes import (
     JobPage,
     JobShape,
 )
+from feedmill.publish.simulation_shapes import SimulationShape
 
 T = TypeVar("T")
 M = TypeVar("M")
@@ -97,6 +98,13 @@ def job_message(job: JobShape) -> pb.Job:
 def jobs_message(page: JobPage) -> pb.JobPage:
     """Jobs, newest first."""
     return pb.JobPage(items=[job_message(one) for one in page.items], next=page.next)
+
+
+def simulation_message(found: SimulationShape) -> pb.Simulation:
+    """A simulation; its settings are JSON text."""
+    plain = _plain(found)
+    settings = _json(plain.pop("settings"))
+    return pb.Simulation(**plain, settings_json=settings)
 
 
 def canonical_message(found: CanonicalShape) -> pb.CanonicalizeReply:

@@ -2,10 +2,17 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
-from typing import Any, Final, Protocol, TypedDict, TypeVar
+from typing import Annotated, Any, Final, Protocol, TypedDict, TypeVar
 
-from feedmill.engine.service import figures, jobs, queries, subscriptions
+from msgspec import Meta
+
+from feedmill.engine.service import figures, hosts, jobs, queries, subscriptions
 from feedmill.engine.service.service_levels import service_levels as levels
+from feedmill.engine.service.simulate import (
+    DEFAULT_DAYS,
+    candidate_config,
+    simulate_store,
+)
 from feedmill.engine.service.status import status as engine_status
 from feedmill.errors import SeveralFeedsError, UsageError
 from feedmill.interfaces.grpc.event_stream import parse_event_request, watch_events
@@ -26,6 +33,7 @@ from feedmill.interfaces.grpc.messages import (
     optional_instant,
     read_change,
     read_wish,
+    simulation_message,
 )
 from feedmill.model.figures import Granularity, TopBy
 from feedmill.model.page import EntryFilter
@@ -44,6 +52,10 @@ class _Paged(Protocol):
 
 class _Granular(TypedDict):
     granularity: Granularity
+
+
+class _Days(TypedDict):
+    days: Annotated[int, Meta(ge=1, le=400)]
 
 
 class _Ranked(TypedDict):
@@ -159,6 +171,41 @@ async def service_levels(
 async def status(_: pb.StatusRequest, room: CallContext) -> pb.StatusReply:
     """The status of the whole engine."""
     return message_of(pb.StatusReply, await engine_status(room.services))
+
+
+async def simulate(request: pb.SimulateRequest, room: CallContext) -> pb.Simulation:
+    """The recorded past under another scheduling policy."""
+    feed_id, days = optional_field(request, "feed_id"), optional_field(request, "days")
+    config = candidate_config(
+        room.services.config.schedule, optional_field(request, "policy"), request.settings
+    )
+    found = await simulate_store(
+        room.services,
+        config,
+        feeds=None if feed_id is None else [await queries.require_feed(feed_id, room.services)],
+        days=convert_checked({"days": DEFAULT_DAYS if days is None else days}, _Days)["days"],
+    )
+    return simulation_message(found.shape)
+
+
+# hosts
+
+
+async def list_hosts(request: pb.ListHostsRequest, room: CallContext) -> pb.HostPage:
+    """Hosts by name."""
+    ask = partial(
+        hosts.list_hosts,
+        room.services,
+        troubled=request.troubled,
+        text=optional_field(request, "text"),
+        cursor=optional_field(request, "cursor"),
+    )
+    return await _fitting(request, room, ask, partial(message_of, pb.HostPage))
+
+
+async def get_host(request: pb.HostRequest, room: CallContext) -> pb.Host:
+    """One host."""
+    return message_of(pb.Host, await hosts.get_host(request.host, room.services))
 
 
 # entries
@@ -310,6 +357,9 @@ GRPC_METHODS: Final[GrpcMethods] = {
     "Figures/Top": GrpcMethod("read", top_feeds),
     "Figures/ServiceLevels": GrpcMethod("read", service_levels),
     "Figures/Status": GrpcMethod("read", status),
+    "Figures/Simulate": GrpcMethod("read", simulate),
+    "Hosts/List": GrpcMethod("read", list_hosts),
+    "Hosts/Get": GrpcMethod("read", get_host),
     "Entries/List": GrpcMethod("read", list_entries),
     "Entries/Get": GrpcMethod("read", get_entry),
     "Entries/Revisions": GrpcMethod("read", revisions),

@@ -62,7 +62,10 @@ def test_a_host_that_rests_is_named_with_its_reason(play: Play) -> None:
         (host,) = found.resting_hosts
         assert (host.reason, host.feeds) == ("rate-limited", 1)
         assert host.host == f"127.0.0.1:{stage.publisher.port}"
-        assert any("rests until 14:00 UTC (rate-limited)" in one for one in found.advice)
+        words = (
+            f"{host.host}: pauses (rate-limited) since 2025-10-14 12:00:01 UTC; left alone until"
+        )
+        assert any(one.startswith(words) for one in found.advice)
 
     play(story)
 

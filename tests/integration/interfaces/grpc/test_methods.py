@@ -47,6 +47,7 @@ def test_reflection_lists_every_service_and_its_methods(serve: Serve) -> None:
             "feedmill.v1.Events",
             "feedmill.v1.Feeds",
             "feedmill.v1.Figures",
+            "feedmill.v1.Hosts",
             "feedmill.v1.Jobs",
             "grpc.health.v1.Health",
             "grpc.reflection.v1alpha.ServerReflection",
@@ -430,5 +431,32 @@ def test_figures_are_those_of_rest(serve: Serve) -> None:
         assert status["feeds"]["backing_off"] == 1
         assert await refused(visitor, "Figures/Top", by="beauty") == (BAD, "usage")
         assert (await refused(visitor, "Figures/Get", granularity="minute"))[0] == BAD
+
+    serve(story)
+
+
+def test_hosts_and_simulations_are_those_of_rest(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        feed = await stage.add("/feed", paper(1, 2), said(429, ("Retry-After", "7200")))
+        await stage.poll(feed)
+        await stage.poll(feed)
+
+        listed = await visitor.ask("Hosts/List", troubled=True)
+        host = await visitor.ask("Hosts/Get", host=listed["items"][0]["host"])
+        every = await visitor.ask("Figures/Simulate", policy="seed", settings=["backoff_base=3"])
+        one = await visitor.ask("Figures/Simulate", feed_id=feed.id, days=2)
+
+        assert (host["state"], host["reason"], host["feeds"]) == ("paused", "rate-limited", 1)
+        assert (await visitor.ask("Hosts/List", text="nowhere"))["items"] == []
+        assert every["settings"]["backoff_base"] == 3.0
+        assert (one["decisions"], one["reproduced"], one["feeds"]) == (2, 2, 1)
+        assert [policy["policy"] for policy in one["policies"]][0] == "recorded"
+        assert await refused(visitor, "Hosts/Get", host="nowhere.example") == (
+            NOT_FOUND,
+            "not-found",
+        )
+        assert await refused(visitor, "Figures/Simulate", days=0) == (BAD, "usage")
+        assert await refused(visitor, "Figures/Simulate", settings=["x=1"]) == (BAD, "usage")
+        assert await refused(visitor, "Figures/Simulate", feed_id="x") == (NOT_FOUND, "not-found")
 
     serve(story)

@@ -16,7 +16,7 @@ from feedmill.model.entry import Author, EntryEnclosure
 from feedmill.model.event import Event, RawRef, Revision, StoredEntry
 from feedmill.model.fetch import Hop
 from feedmill.model.figures import FeedCounts, StoreSizes
-from feedmill.publish import figure_shapes, move_shapes, shapes
+from feedmill.publish import figure_shapes, host_shapes, move_shapes, shapes, simulation_shapes
 
 # The version of the compiler is no part of what it says.
 VERSION = re.compile(r"Protobuf Python Version: .*|(?<=PUBLIC,\n)(    \d+,\n){3}")
@@ -66,7 +66,11 @@ PAIRS: dict[str, tuple[type[msgspec.Struct], dict[str, str]]] = {
     "ServiceLevel": (figure_shapes.LevelShape, {}),
     "StatusReply": (figure_shapes.StatusShape, {}),
     "FeedCounts": (FeedCounts, {}),
-    "HostRest": (figure_shapes.HostRest, {}),
+    "HostPage": (host_shapes.HostPage, {}),
+    "Host": (host_shapes.HostShape, {}),
+    "Simulation": (simulation_shapes.SimulationShape, {"settings": "settings_json"}),
+    "SimulatedPolicy": (simulation_shapes.PolicyFigures, {}),
+    "SimulatedFeed": (simulation_shapes.SimulatedFeed, {}),
     "StoreSizes": (StoreSizes, {}),
     "Hop": (Hop, {}),
     "Candidate": (Candidate, {}),

@@ -28,7 +28,6 @@ from feedmill.model.figures import (
     Figures,
     FiguresAt,
     Freshness,
-    RestingHost,
     StoreSizes,
     TopBy,
     Totals,
@@ -351,29 +350,6 @@ def store_sizes() -> Query[StoreSizes]:
         "SELECT @database_bytes, CAST(coalesce(sum(length), 0) AS bigint), count(*) FROM blobs"
     )
     return StoreSizes(**dict(zip(StoreSizes.__struct_fields__, found or (), strict=True)))
-
-
-def resting_hosts(now: datetime, *, limit: int = 20) -> Query[tuple[RestingHost, ...]]:
-    """Hosts that are left alone for a reason, those with the most feeds first."""
-    found = yield from rows(
-        "SELECT l.lane_key, l.next_ok_at, l.blocked_reason, l.failures,"
-        " (SELECT count(*) FROM feed_sched s WHERE s.lane_id = l.lane_id AND s.paused = 0) AS feeds"
-        " FROM lanes l"
-        " WHERE l.next_ok_at > $1 AND l.blocked_reason IS NOT NULL"
-        " ORDER BY feeds DESC, l.lane_key LIMIT $2",
-        micros(now),
-        limit,
-    )
-    return tuple(
-        RestingHost(
-            host=_host_of(lane_key),
-            until=instant(until),
-            reason=reason,
-            failures=failures,
-            feeds=feeds,
-        )
-        for lane_key, until, reason, failures, feeds in found
-    )
 
 
 # housekeeping

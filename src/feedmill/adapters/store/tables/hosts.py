@@ -19,7 +19,7 @@ _PACE: Final = ", ".join(f"l.{name}" for name in PACE_COLUMNS.split(", "))
 # Feeds are counted by the index of those that are polled; paused ones wait for nothing.
 _LANES: Final = f"""
 SELECT l.lane_key, {_PACE},
-       (SELECT count(*) FROM feed_sched s WHERE s.lane_id = l.lane_id AND s.paused = 0),
+       (SELECT count(*) FROM feed_sched s WHERE s.lane_id = l.lane_id AND s.paused = 0) AS feeds,
        (SELECT count(*) FROM feed_sched s
          WHERE s.lane_id = l.lane_id AND s.paused = 0 AND s.next_run_at <= $1)
   FROM lanes l WHERE l.lane_key > $2"""
@@ -29,12 +29,16 @@ _TROUBLED: Final = (
 )
 
 
+_RESTING: Final = "l.next_ok_at > $1 AND l.blocked_reason IS NOT NULL"
+
+
 def host_lanes(
     where: HostFilter, *, now: datetime, after: str | None = None, limit: int = 100
 ) -> Query[Page[HostLane]]:
-    """Lanes with their pace and their feeds that are polled, by name."""
+    """Lanes with their pace and their feeds that are polled, by name; resting ones have one page."""
     parameters: list[Any] = [micros(now), _key_of(after), limit + 1]
     clauses = [_TROUBLED] if where.troubled else []
+    clauses += [_RESTING] if where.resting else []
     if where.text:
         parameters.append(f"%{escape_like(where.text.lower())}%")
         clauses.append(f"l.lane_key LIKE ${len(parameters)} ESCAPE '!'")
@@ -43,7 +47,10 @@ def host_lanes(
         exact, numbered = len(parameters) - 1, len(parameters)
         clauses.append(f"(l.lane_key = ${exact} OR l.lane_key LIKE ${numbered} ESCAPE '!')")
     chosen = "".join(f" AND {one}" for one in clauses)
-    found = yield from rows(f"{_LANES}{chosen} ORDER BY l.lane_key LIMIT $3", *parameters)
+    first = "feeds DESC, " if where.resting else ""
+    found = yield from rows(f"{_LANES}{chosen} ORDER BY {first}l.lane_key LIMIT $3", *parameters)
+    if where.resting:
+        return Page(items=tuple(map(_lane_of, found[:limit])))
     return page_of(found, limit, _lane_of, lambda one: str(one[0]).encode().hex())
 
 

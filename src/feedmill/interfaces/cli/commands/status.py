@@ -3,9 +3,10 @@
 
 import click
 
+from feedmill.engine.service.hosts import host_in_words
 from feedmill.engine.service.status import status as engine_status
 from feedmill.interfaces.cli.options import context_and_json
-from feedmill.interfaces.cli.output import format_bytes, format_count, show_json, style_text
+from feedmill.interfaces.cli.output import format_bytes, show_json, style_text
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.publish.figure_shapes import FailureShape, LevelShape, StatusShape
 
@@ -24,10 +25,7 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
     for failure in found.failures[:5]:
         _line("  failed today", _failure(failure))
     for host in found.resting_hosts:
-        _line(
-            "resting host",
-            f"{host.host} until {host.until:%H:%M} UTC: {host.reason}, {format_count(host.feeds, 'feed')} there",
-        )
+        _line("resting host", f"{host.host}: {host_in_words(host)}")
     sizes = found.sizes
     _line(
         "stored",

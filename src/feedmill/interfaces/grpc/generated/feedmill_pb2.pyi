@@ -1224,11 +1224,11 @@ class StatusReply(_message.Message):
     since: _timestamp_pb2.Timestamp
     recent: PollFigures
     failures: _containers.RepeatedCompositeFieldContainer[Failure]
-    resting_hosts: _containers.RepeatedCompositeFieldContainer[HostRest]
+    resting_hosts: _containers.RepeatedCompositeFieldContainer[Host]
     sizes: StoreSizes
     levels: _containers.RepeatedCompositeFieldContainer[ServiceLevel]
     advice: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., feeds: _Optional[_Union[FeedCounts, _Mapping]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recent: _Optional[_Union[PollFigures, _Mapping]] = ..., failures: _Optional[_Iterable[_Union[Failure, _Mapping]]] = ..., resting_hosts: _Optional[_Iterable[_Union[HostRest, _Mapping]]] = ..., sizes: _Optional[_Union[StoreSizes, _Mapping]] = ..., levels: _Optional[_Iterable[_Union[ServiceLevel, _Mapping]]] = ..., advice: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., feeds: _Optional[_Union[FeedCounts, _Mapping]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recent: _Optional[_Union[PollFigures, _Mapping]] = ..., failures: _Optional[_Iterable[_Union[Failure, _Mapping]]] = ..., resting_hosts: _Optional[_Iterable[_Union[Host, _Mapping]]] = ..., sizes: _Optional[_Union[StoreSizes, _Mapping]] = ..., levels: _Optional[_Iterable[_Union[ServiceLevel, _Mapping]]] = ..., advice: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class FeedCounts(_message.Message):
     __slots__ = ("feeds", "paused", "active", "backing_off", "suspect", "gone", "never_polled", "due", "late", "held", "circuit_open")
@@ -1256,19 +1256,137 @@ class FeedCounts(_message.Message):
     circuit_open: int
     def __init__(self, feeds: _Optional[int] = ..., paused: _Optional[int] = ..., active: _Optional[int] = ..., backing_off: _Optional[int] = ..., suspect: _Optional[int] = ..., gone: _Optional[int] = ..., never_polled: _Optional[int] = ..., due: _Optional[int] = ..., late: _Optional[int] = ..., held: _Optional[int] = ..., circuit_open: _Optional[int] = ...) -> None: ...
 
-class HostRest(_message.Message):
-    __slots__ = ("host", "until", "reason", "failures", "feeds")
+class ListHostsRequest(_message.Message):
+    __slots__ = ("troubled", "text", "cursor", "limit")
+    TROUBLED_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    troubled: bool
+    text: str
+    cursor: str
+    limit: int
+    def __init__(self, troubled: _Optional[bool] = ..., text: _Optional[str] = ..., cursor: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class HostRequest(_message.Message):
+    __slots__ = ("host",)
     HOST_FIELD_NUMBER: _ClassVar[int]
-    UNTIL_FIELD_NUMBER: _ClassVar[int]
-    REASON_FIELD_NUMBER: _ClassVar[int]
-    FAILURES_FIELD_NUMBER: _ClassVar[int]
-    FEEDS_FIELD_NUMBER: _ClassVar[int]
     host: str
-    until: _timestamp_pb2.Timestamp
+    def __init__(self, host: _Optional[str] = ...) -> None: ...
+
+class HostPage(_message.Message):
+    __slots__ = ("items", "next")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Host]
+    next: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Host, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
+
+class Host(_message.Message):
+    __slots__ = ("host", "state", "reason", "since", "until", "failures", "canary", "feeds", "due", "held", "limited_urls", "gap_sec", "slow_down")
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_FIELD_NUMBER: _ClassVar[int]
+    CANARY_FIELD_NUMBER: _ClassVar[int]
+    FEEDS_FIELD_NUMBER: _ClassVar[int]
+    DUE_FIELD_NUMBER: _ClassVar[int]
+    HELD_FIELD_NUMBER: _ClassVar[int]
+    LIMITED_URLS_FIELD_NUMBER: _ClassVar[int]
+    GAP_SEC_FIELD_NUMBER: _ClassVar[int]
+    SLOW_DOWN_FIELD_NUMBER: _ClassVar[int]
+    host: str
+    state: str
     reason: str
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
     failures: int
+    canary: str
     feeds: int
-    def __init__(self, host: _Optional[str] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., failures: _Optional[int] = ..., feeds: _Optional[int] = ...) -> None: ...
+    due: int
+    held: int
+    limited_urls: int
+    gap_sec: float
+    slow_down: float
+    def __init__(self, host: _Optional[str] = ..., state: _Optional[str] = ..., reason: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., failures: _Optional[int] = ..., canary: _Optional[str] = ..., feeds: _Optional[int] = ..., due: _Optional[int] = ..., held: _Optional[int] = ..., limited_urls: _Optional[int] = ..., gap_sec: _Optional[float] = ..., slow_down: _Optional[float] = ...) -> None: ...
+
+class SimulateRequest(_message.Message):
+    __slots__ = ("feed_id", "policy", "settings", "days")
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    DAYS_FIELD_NUMBER: _ClassVar[int]
+    feed_id: str
+    policy: str
+    settings: _containers.RepeatedScalarFieldContainer[str]
+    days: int
+    def __init__(self, feed_id: _Optional[str] = ..., policy: _Optional[str] = ..., settings: _Optional[_Iterable[str]] = ..., days: _Optional[int] = ...) -> None: ...
+
+class Simulation(_message.Message):
+    __slots__ = ("feeds", "entries", "since", "until", "settings_json", "policies", "items", "decisions", "reproduced")
+    FEEDS_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_JSON_FIELD_NUMBER: _ClassVar[int]
+    POLICIES_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    DECISIONS_FIELD_NUMBER: _ClassVar[int]
+    REPRODUCED_FIELD_NUMBER: _ClassVar[int]
+    feeds: int
+    entries: int
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    settings_json: str
+    policies: _containers.RepeatedCompositeFieldContainer[SimulatedPolicy]
+    items: _containers.RepeatedCompositeFieldContainer[SimulatedFeed]
+    decisions: int
+    reproduced: int
+    def __init__(self, feeds: _Optional[int] = ..., entries: _Optional[int] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., settings_json: _Optional[str] = ..., policies: _Optional[_Iterable[_Union[SimulatedPolicy, _Mapping]]] = ..., items: _Optional[_Iterable[_Union[SimulatedFeed, _Mapping]]] = ..., decisions: _Optional[int] = ..., reproduced: _Optional[int] = ...) -> None: ...
+
+class SimulatedPolicy(_message.Message):
+    __slots__ = ("policy", "requests", "requests_per_day", "median_delay_sec", "mean_delay_sec", "p90_delay_sec", "max_mean_delay_sec", "missed", "unchanged_share")
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    REQUESTS_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    MEDIAN_DELAY_SEC_FIELD_NUMBER: _ClassVar[int]
+    MEAN_DELAY_SEC_FIELD_NUMBER: _ClassVar[int]
+    P90_DELAY_SEC_FIELD_NUMBER: _ClassVar[int]
+    MAX_MEAN_DELAY_SEC_FIELD_NUMBER: _ClassVar[int]
+    MISSED_FIELD_NUMBER: _ClassVar[int]
+    UNCHANGED_SHARE_FIELD_NUMBER: _ClassVar[int]
+    policy: str
+    requests: int
+    requests_per_day: float
+    median_delay_sec: float
+    mean_delay_sec: float
+    p90_delay_sec: float
+    max_mean_delay_sec: float
+    missed: int
+    unchanged_share: float
+    def __init__(self, policy: _Optional[str] = ..., requests: _Optional[int] = ..., requests_per_day: _Optional[float] = ..., median_delay_sec: _Optional[float] = ..., mean_delay_sec: _Optional[float] = ..., p90_delay_sec: _Optional[float] = ..., max_mean_delay_sec: _Optional[float] = ..., missed: _Optional[int] = ..., unchanged_share: _Optional[float] = ...) -> None: ...
+
+class SimulatedFeed(_message.Message):
+    __slots__ = ("id", "title", "entries", "requests", "mean_delay_sec", "missed", "recorded_requests", "recorded_mean_delay_sec")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    MEAN_DELAY_SEC_FIELD_NUMBER: _ClassVar[int]
+    MISSED_FIELD_NUMBER: _ClassVar[int]
+    RECORDED_REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    RECORDED_MEAN_DELAY_SEC_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    title: str
+    entries: int
+    requests: int
+    mean_delay_sec: float
+    missed: int
+    recorded_requests: int
+    recorded_mean_delay_sec: float
+    def __init__(self, id: _Optional[str] = ..., title: _Optional[str] = ..., entries: _Optional[int] = ..., requests: _Optional[int] = ..., mean_delay_sec: _Optional[float] = ..., missed: _Optional[int] = ..., recorded_requests: _Optional[int] = ..., recorded_mean_delay_sec: _Optional[float] = ...) -> None: ...
 
 class StoreSizes(_message.Message):
     __slots__ = ("database_bytes", "raw_bytes", "raw_documents")
