@@ -21,6 +21,9 @@ class ParseLimits(Value):
     max_tags: int = 400_000  # in a document over 1 MB; in JSON, values
     max_attributes: int = 300_000  # in a document over 1 MB
     max_items: int = 10_000
+    max_xml_depth: Annotated[int, Meta(ge=8)] = (
+        256  # MAX_XML_DEPTH; the parser follows no more than 256
+    )
     max_values: int = 1_000  # repeated elements of one kind in one entry
     strict_encodings: bool = False  # restrict declared labels to allowed_encodings too (003)
     allowed_encodings: tuple[str, ...] = (

@@ -40,6 +40,7 @@ ENVIRONMENT: Final[dict[str, tuple[str, str]]] = {
     "HASH_SUMMARY_PREFIX_LEN": ("identify", "hash_summary_prefix_len"),
     "LINK_TRACKING_PARAMS": ("normalise", "link_tracking_params"),
     "SUMMARY_MAX_LEN": ("normalise", "summary_max_chars"),
+    "MAX_XML_DEPTH": ("parse", "max_xml_depth"),
     "ALLOWED_ENCODINGS": ("parse", "allowed_encodings"),
     "ENCODING_CONFIDENCE_MIN": ("parse", "encoding_confidence_min"),
     "ENCODING_SAMPLE_SIZE": ("parse", "encoding_sample_size"),

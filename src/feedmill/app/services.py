@@ -37,6 +37,7 @@ from feedmill.engine.service.metafeed_pages import render_topic
 from feedmill.errors import BlobError, MissingExtraError, StoreError
 from feedmill.model.event import Event
 from feedmill.observe import log
+from feedmill.parse.xml.tree import MAX_DEPTH
 from feedmill.publish.ndjson import cloudevent_line, event_line
 
 if TYPE_CHECKING:
@@ -151,12 +152,18 @@ def systemd_notifier() -> SystemdNotifier:
     return SystemdNotifier(os.environ, os.getpid())
 
 
-def announce_egress(config: Config) -> None:
-    """Log a warning when private networks are allowed (D27)."""
+def announce_settings(config: Config) -> None:
+    """Log a warning about private networks (D27) and about a limit that the parser does not allow."""
     if config.fetch.allow_cidrs:
         log.logger("egress").warning(
             "feeds may be fetched from private networks",
             allow_cidrs=",".join(config.fetch.allow_cidrs),
+        )
+    if config.parse.max_xml_depth > MAX_DEPTH:
+        log.logger("parse").warning(
+            "max_xml_depth is above the limit of the XML parser, which applies",
+            limit=MAX_DEPTH,
+            max_xml_depth=config.parse.max_xml_depth,
         )
 
 

@@ -43,7 +43,7 @@ RepairCode = Literal[
     "items-salvaged",  # entries were read one by one from a broken document
     "truncated",  # the document ends in the middle; its cut entry was dropped
     "items-capped",  # more entries than ParseLimits.max_items
-    "depth-capped",  # markup deeper than the XML parser allows (256 levels) was cut off
+    "depth-capped",  # markup deeper than max_xml_depth, at most 256 levels, was cut off
     "values-capped",  # repeated elements of one entry over ParseLimits.max_values
     "namespace-guessed",  # a known prefix was bound to an unknown URI, or to none
     "json-repaired",  # JSON with a byte order mark, NaN, duplicate keys or the like

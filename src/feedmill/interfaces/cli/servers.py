@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from feedmill.app.services import announce_egress, file_sinks
+from feedmill.app.services import announce_settings, file_sinks
 from feedmill.config import Config
 from feedmill.engine.deliver.to_webhooks import run_webhooks
 from feedmill.engine.jobs.runner import run_jobs
@@ -77,7 +77,7 @@ def serve_until_stopped(
 ) -> None:
     """Serve REST, and gRPC when asked for, until SIGTERM or Ctrl-C; with_mill polls as well."""
     if with_mill:
-        announce_egress(config)
+        announce_settings(config)
 
     async def action(services: Services) -> SignalHandler:
         watch, report, stopping = watch_role()

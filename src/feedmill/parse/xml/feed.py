@@ -28,6 +28,7 @@ _INHERITED: Final = re.compile(rb"xml:(?:base|lang)")
 _NOTES: Final[dict[RepairCode, str]] = {
     "values-capped": "an entry repeats an element more often than the limit",
     "namespace-guessed": "a well-known prefix is bound to an unknown namespace",
+    "depth-capped": "an entry is nested deeper than the limit",
     "items-salvaged": "entries were read one by one from a broken document",
 }
 
@@ -69,7 +70,7 @@ def _without_known(job: _Job, source: MarkupSource) -> _Reading | None:
     fresh = source.unknown(job.known)
     if len(fresh) == len(source.spans) or not source.scan.regular:
         return None
-    tree = read_tree(source.text_with(fresh))
+    tree = read_tree(source.text_with(fresh), job.limits.max_xml_depth)
     if tree is None or handlers.format_of(tree.root) is None:
         return None
     containers, elements = handlers.split_entries(tree.root)
@@ -80,7 +81,7 @@ def _without_known(job: _Job, source: MarkupSource) -> _Reading | None:
 
 def _whole(job: _Job, source: MarkupSource) -> _Reading | Unreadable:
     """The reading of a whole document; entries that are known are still not read again."""
-    tree = read_tree(source.utf8[source.start :])
+    tree = read_tree(source.utf8[source.start :], job.limits.max_xml_depth)
     if tree is None:
         return Unreadable(reason="malformed", detail="no element could be read")
     if handlers.format_of(tree.root) is None:

@@ -12,7 +12,13 @@ from feedmill.parse.xml.elements import ElementScope
 from feedmill.parse.xml.repair import with_windows_characters
 from feedmill.parse.xml.slices import start_tags
 from feedmill.parse.xml.source import MarkupSource
-from feedmill.parse.xml.tree import parse_strictly, read_broken, read_fragment, read_without_repair
+from feedmill.parse.xml.tree import (
+    cap_depth,
+    parse_strictly,
+    read_broken,
+    read_fragment,
+    read_without_repair,
+)
 
 _MAX_HEAD: Final = 1_000_000  # bytes of a document without its entries
 _WRAPPING_BYTES: Final = 10_000_000  # what start tags around slices may cost in all
@@ -45,7 +51,10 @@ def read_slices(source: MarkupSource, numbers: list[int], scope: ElementScope) -
     for number in numbers:
         start, end = source.spans[number]
         wrapped, _ = with_windows_characters(before + source.utf8[start:end] + after)
-        element = _entry_in(patience.read(wrapped))
+        root = patience.read(wrapped)
+        if cap_depth(root, scope.limits.max_xml_depth):
+            scope.notes.add("depth-capped")
+        element = _entry_in(root)
         if element is not None:
             entries.append(handlers.read_entry(element, scope, source.place(number)))
     return Salvaged(entries=tuple(entries), hasty=patience.hasty)

@@ -8,6 +8,7 @@ whatever the other switches say.
 from typing import Final
 
 from lxml import etree
+from msgspec.structs import replace
 
 from feedmill.config import ParseLimits
 from feedmill.model.base import Value
@@ -38,6 +39,7 @@ _CUT: Final = frozenset(
 _HARMLESS: Final = frozenset(
     {etree.ErrorTypes.ERR_DOCUMENT_END, etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE}
 )
+MAX_DEPTH: Final = 256  # libxml2 follows no more without its `huge` switch
 _MAX_BALANCED: Final = 1_000_000  # a longer piece is left to the recovering parser
 
 _DEFAULTS: Final = ParseLimits()
@@ -54,8 +56,31 @@ class Tree(Value):
     deep: bool = False
 
 
-def read_tree(utf8: bytes) -> Tree | None:
+def read_tree(utf8: bytes, max_depth: int = MAX_DEPTH) -> Tree | None:
     """Parse the bytes, mending what can be mended; None when no element is left."""
+    tree = _read_tree(utf8)
+    if tree is None or not cap_depth(tree.root, max_depth):
+        return tree
+    capped = Repair(code="depth-capped", detail=f"more than {max_depth} levels")
+    return replace(tree, repairs=(*tree.repairs, capped))
+
+
+def cap_depth(root: etree._Element | None, most: int) -> bool:
+    """Remove the elements that are nested deeper; True when there were any."""
+    if root is None or most >= MAX_DEPTH:
+        return False
+    is_capped, left = False, [(root, 1)]
+    while left:
+        element, depth = left.pop()
+        if depth < most:
+            left += [(child, depth + 1) for child in element]
+        elif len(element):
+            is_capped = True
+            del element[:]
+    return is_capped
+
+
+def _read_tree(utf8: bytes) -> Tree | None:
     utf8, repairs = with_windows_characters(utf8)
     root = parse_strictly(utf8)
     if root is not None:
@@ -178,7 +203,9 @@ def _named(errors: frozenset[int]) -> tuple[Repair, ...]:
         repairs.append(Repair(code="trailing-junk", detail="after the end of the document"))
     if types.ERR_RESOURCE_LIMIT in errors:
         repairs.append(
-            Repair(code="depth-capped", detail="more than 256 levels, or 10 MB in one text")
+            Repair(
+                code="depth-capped", detail=f"more than {MAX_DEPTH} levels, or 10 MB in one text"
+            )
         )
     if types.NS_ERR_UNDEFINED_NAMESPACE in errors:
         repairs.append(Repair(code="namespace-guessed", detail="a prefix was never declared"))

@@ -450,7 +450,7 @@ def test_hosts_and_simulations_are_those_of_rest(serve: Serve) -> None:
         assert (await visitor.ask("Hosts/List", text="nowhere"))["items"] == []
         assert every["settings"]["backoff_base"] == 3.0
         assert (one["decisions"], one["reproduced"], one["feeds"]) == (2, 2, 1)
-        assert [policy["policy"] for policy in one["policies"]][0] == "recorded"
+        assert one["policies"][0]["policy"] == "recorded"
         assert await refused(visitor, "Hosts/Get", host="nowhere.example") == (
             NOT_FOUND,
             "not-found",

@@ -267,6 +267,23 @@ def test_a_slice_in_which_nothing_can_be_read_costs_itself_only() -> None:
     assert feed.truncated
 
 
+@pytest.mark.parametrize("broken", ["", "<oops>"], ids=["sound", "salvaged"])
+def test_a_smaller_depth_leaves_out_what_lies_deeper(broken: str) -> None:
+    nested = f"<item><guid>g1</guid>{broken}<ext><a><b><c><d><e>x</e></d></c></b></a></ext></item>"
+    raw = RawDocument(body=rss(f"{nested}{SECOND}").encode(), url=URL)
+
+    whole, capped = parse_document(raw), parse_document(raw, ParseLimits(max_xml_depth=8))
+    beyond = parse_document(raw, ParseLimits(max_xml_depth=10_000))
+
+    assert isinstance(whole, ParsedFeed)
+    assert isinstance(capped, ParsedFeed)
+    assert [entry.id for entry in capped.entries] == [entry.id for entry in whole.entries]
+    assert "depth-capped" in codes(capped)
+    assert "depth-capped" not in codes(whole)
+    assert beyond == whole
+    assert not capped.truncated
+
+
 @pytest.mark.parametrize("reference", ["&foo;", "&", "&#1;", "&eacute;"])
 def test_more_references_than_are_looked_at_one_by_one_do_no_harm(reference: str) -> None:
     text = reference * 200_001

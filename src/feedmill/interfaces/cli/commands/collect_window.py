@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import click
 
 from feedmill.app.screeners import load_topics
-from feedmill.app.services import announce_egress, open_services
+from feedmill.app.services import announce_settings, open_services
 from feedmill.config import Config
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds
@@ -133,7 +133,7 @@ def collect_window(
       feedmill collect-window --last 24h --feeds https://example.com/feed https://example.org/rss
     """
     config = config_of(ctx, as_json=as_json)
-    announce_egress(config)
+    announce_settings(config)
 
     async def action() -> CandidateFile:
         wanted = _Wanted(

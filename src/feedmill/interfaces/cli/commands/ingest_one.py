@@ -9,7 +9,7 @@ from urllib.parse import quote
 import click
 from msgspec.structs import replace
 
-from feedmill.app.services import announce_egress
+from feedmill.app.services import announce_settings
 from feedmill.engine.poll.ingest_one import Ingested, ingest_document, ingest_feed
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
@@ -60,7 +60,7 @@ def ingest_one(
         message = "give exactly one of --feed-url, --file and --feed-id"
         raise click.UsageError(message)
     config = config_of(ctx, as_json=as_json)
-    announce_egress(config)
+    announce_settings(config)
     if normalize is not None:
         config = replace(config, normalise=replace(config.normalise, enabled=normalize))
 

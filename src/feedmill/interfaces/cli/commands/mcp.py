@@ -7,7 +7,7 @@ import signal
 
 import click
 
-from feedmill.app.services import announce_egress, open_services
+from feedmill.app.services import announce_settings, open_services
 from feedmill.app.settings import owner_name
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
@@ -54,7 +54,7 @@ def mcp(ctx: click.Context, place: tuple[str, int] | None, *, as_json: bool) -> 
       feedmill mcp --http 127.0.0.1:8643
     """
     config = config_of(ctx, as_json=as_json)
-    announce_egress(config)
+    announce_settings(config)
 
     async def action() -> signal.Signals | None:
         load_mcp_transports()  # what is missing is said before the store is opened

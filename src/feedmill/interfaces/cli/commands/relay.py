@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import click
 
-from feedmill.app.services import announce_egress, make_bus
+from feedmill.app.services import announce_settings, make_bus
 from feedmill.config import Config
 from feedmill.engine.deliver.to_bus import relay_after, run_relay
 from feedmill.engine.deliver.to_webhooks import run_webhooks
@@ -54,7 +54,7 @@ def relay(
     config = config_of(ctx, as_json=as_json)
     _check(config, after, webhooks=webhooks)
     if webhooks:
-        announce_egress(config)
+        announce_settings(config)
 
     async def action(services: Services) -> SignalHandler:
         async with AsyncExitStack() as stack:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from feedmill.app.services import announce_egress, file_sinks, make_bus, stdout_sink
+from feedmill.app.services import announce_settings, file_sinks, make_bus, stdout_sink
 from feedmill.engine.deliver.to_webhooks import run_webhooks
 from feedmill.engine.jobs.runner import run_jobs
 from feedmill.engine.maintain.retention import run_maintenance
@@ -76,7 +76,7 @@ def run(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # noqa
         message = "--port is the port of the console; add --console"
         raise click.UsageError(message)
     config = config_of(ctx, as_json=as_json)
-    announce_egress(config)
+    announce_settings(config)
     show: tuple[RefreshListener, ...] = (show_refresh_json,) if as_json else (show_refresh,)
     if chosen.pop("quiet") or chosen["to_stdout"]:
         show = ()

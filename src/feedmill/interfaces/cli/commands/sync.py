@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from feedmill.app.services import announce_egress, file_sinks, open_services
+from feedmill.app.services import announce_settings, file_sinks, open_services
 from feedmill.app.settings import owner_name
 from feedmill.config import Config
 from feedmill.engine.deliver.to_sinks import deliver_pending
@@ -64,7 +64,7 @@ def sync(
       */15 * * * * feedmill sync --json >> sync.log
     """
     config = config_of(ctx, as_json=as_json)
-    announce_egress(config)
+    announce_settings(config)
 
     async def action() -> dict[str, Any]:
         async with AsyncExitStack() as stack:

@@ -5,7 +5,7 @@ import asyncio
 
 import click
 
-from feedmill.app.services import announce_egress
+from feedmill.app.services import announce_settings
 from feedmill.engine.jobs.runner import run_jobs
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.run.lifecycle import RefreshListener
@@ -37,7 +37,7 @@ def worker(ctx: click.Context, duration: float | None, *, as_json: bool) -> None
       FEEDMILL_HEALTH_PORT=8643 feedmill worker    # /livez, /readyz and /metrics there
     """
     config = config_of(ctx, as_json=as_json)
-    announce_egress(config)
+    announce_settings(config)
     show: tuple[RefreshListener, ...] = (show_refresh_json,) if as_json else ()
     run_role(config, "await", lambda services: _work(services, duration, show), as_json=as_json)
 

@@ -128,12 +128,13 @@ def test_damaged_row_costs_its_feed_is_counted_and_ends_with_1_without_a_traceba
     assert "Traceback" not in spoken.err
 
 
-def test_private_networks_that_are_open_are_announced_by_whoever_fetches(mill: Mill) -> None:
-    mill.setenv(FEEDMILL_LOG="warning")
+def test_open_private_networks_and_a_limit_beyond_the_parser_are_announced_when_fetching(mill: Mill) -> None:
+    mill.setenv(FEEDMILL_LOG="warning", MAX_XML_DEPTH="300")
 
     fetching = mill.ok("sync")
     looking = mill.ok("list")
 
+    assert "max_xml_depth is above the limit of the XML parser, which applies" in fetching.err
     assert "feeds may be fetched from private networks" in fetching.err
     assert "127.0.0.0/8" in fetching.err
     assert looking.err == ""
