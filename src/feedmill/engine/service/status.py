@@ -92,7 +92,7 @@ def _advice(
         said.append(f"{_feeds(feeds.suspect)} failing for long: feedmill top --by errors")
     if feeds.circuit_open:
         said.append(
-            f"{_feeds(feeds.circuit_open)} polled rarely, because they work and fail by turns:"
+            f"{_feeds(feeds.circuit_open)} polled rarely after working and failing by turns:"
             " feedmill list --state circuit-open"
         )
     missed = [one for one in levels if not one.met]

@@ -128,7 +128,9 @@ def test_damaged_row_costs_its_feed_is_counted_and_ends_with_1_without_a_traceba
     assert "Traceback" not in spoken.err
 
 
-def test_open_private_networks_and_a_limit_beyond_the_parser_are_announced_when_fetching(mill: Mill) -> None:
+def test_open_private_networks_and_a_limit_beyond_the_parser_are_announced_when_fetching(
+    mill: Mill,
+) -> None:
     mill.setenv(FEEDMILL_LOG="warning", MAX_XML_DEPTH="300")
 
     fetching = mill.ok("sync")
