@@ -152,10 +152,7 @@ def _pace(_step: Step, inputs: Inputs) -> str:
 
 
 def _circuit(_step: Step, _inputs: Inputs) -> str:
-    return (
-        "The feed works and fails by turns and has spent its error budget, so it is polled rarely"
-        " until it is steady"
-    )
+    return "The circuit of the feed is open"
 
 
 def _ttl(_step: Step, inputs: Inputs) -> str:

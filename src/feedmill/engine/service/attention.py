@@ -134,8 +134,8 @@ async def _feeds(services: Services) -> list[Attention]:
         found.append(
             Attention(
                 kind="theirs",
-                subject=f"{more:,} more feeds",
-                words="fail",
+                subject="1 more feed" if more == 1 else f"{more:,} more feeds",
+                words="fails" if more == 1 else "fail",
                 path="/console/feeds?state=failing&order=failures&down=1",
             )
         )

@@ -78,7 +78,8 @@ def host_in_words(host: HostShape) -> str:
     else:
         said.append("well")
     if host.until is not None:
-        held = "" if not host.held else f", and {host.held:,} feeds wait"
+        waiting = "1 feed waits" if host.held == 1 else f"{host.held:,} feeds wait"
+        held = f", and {waiting}" if host.held else ""
         said.append(f"left alone until {instant_in_words(host.until)}{held}")
     if host.limited_urls:
         said.append(f"{host.limited_urls:,} addresses with a pause of their own")

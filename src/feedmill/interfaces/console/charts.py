@@ -4,13 +4,14 @@ Every chart has a name and a description for screen readers; the page shows the 
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from html import escape
 from math import floor, log10
 from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
+from feedmill.publish.figure_shapes import FiguresShape
 from feedmill.schedule.explain import duration_in_words
 
 WIDTH: Final = 760
@@ -19,11 +20,23 @@ _RIGHT: Final = 12
 _TOP: Final = 8
 _BOTTOM: Final = 20
 _STRIP: Final = 34  # the height of one strip
-_LINES: Final = 4
+_LINES: Final = (4, 5, 2, 1)  # of a scale: the first that divides it into whole numbers
 _LABELS: Final = 6
+_MIDNIGHT: Final = time()
 _MIN_BAR: Final = 1.0
 _MAX_BAR: Final = 60.0
+_SINGLE: Final = '<circle class="point" cx="{:.1f}" cy="{:.1f}" r="4"/>'
 _DURATIONS: Final = (1, 10, 60, 600, 3_600, 21_600, 86_400, 604_800, 2_592_000, 31_536_000)
+
+
+_OUTCOMES: Final = (
+    ("ok", "new content", "fresh"),
+    ("same", "unchanged", "unchanged"),
+    ("same", "same body", "same_body"),
+    ("theirs", "failed, theirs", "failed_theirs"),
+    ("host", "failed, host", "failed_host"),
+    ("ours", "failed, ours", "failed_ours"),
+)
 
 
 class Series(NamedTuple):
@@ -89,6 +102,17 @@ def stacked_bars(
     return _svg(title, f"In all {sums}.", body, height, zoom=True)
 
 
+def polls_by_outcome(
+    title: str, starts: Sequence[datetime], figures: Sequence[FiguresShape | None]
+) -> Markup:
+    """Polls over time by how they ended; None: there were none."""
+    series = [
+        Series(kind, name, [0 if one is None else getattr(one, field) for one in figures])
+        for kind, name, field in _OUTCOMES
+    ]
+    return stacked_bars(title, starts, series)
+
+
 def line(
     title: str,
     starts: Sequence[datetime],
@@ -112,6 +136,7 @@ def line(
         _scale(top, height, unit)
         + f'<polygon class="area" points="{points[0][0]:.1f},{base} {path} {points[-1][0]:.1f},{base}"/>'
         + f'<polyline class="line" points="{path}"/>'
+        + (_SINGLE.format(*points[0]) if len(points) == 1 else "")
         + _times(starts, height)
     )
     words = f"From {values[0]:,.0f} to {values[-1]:,.0f}{unit}, at most {max(values):,.0f}{unit}."
@@ -277,14 +302,15 @@ def _empty(title: str, height: int) -> Markup:
 def _scale(top: float, height: int, unit: str = "") -> str:
     """Horizontal lines with their values, and the axis."""
     room = height - _TOP - _BOTTOM
+    lines = next(one for one in _LINES if (top / one).is_integer())
     parts = []
-    for step in range(_LINES + 1):
-        y = height - _BOTTOM - room * step / _LINES
+    for step in range(lines + 1):
+        y = height - _BOTTOM - room * step / lines
         kind = "grid-line" if step else "axis"
         parts.append(
             f'<line class="{kind}" x1="{_LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
             f'<text x="{_LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">'
-            f"{short_number(top * step / _LINES)}{escape(unit)}</text>"
+            f"{short_number(top * step / lines)}{escape(unit)}</text>"
         )
     return "".join(parts)
 
@@ -306,9 +332,10 @@ def _times(starts: Sequence[datetime], height: int, *, at_points: bool = False) 
 
 
 def _label(moment: datetime, all_of_them: Sequence[datetime]) -> str:
-    """The time of day within two days, the day otherwise."""
+    """The time of day within two days, the day otherwise and where all begin at midnight."""
     at = moment.astimezone(UTC)
-    if all_of_them[-1] - all_of_them[0] >= timedelta(days=2):
+    is_day = all(one.astimezone(UTC).time() == _MIDNIGHT for one in all_of_them)
+    if is_day or all_of_them[-1] - all_of_them[0] >= timedelta(days=2):
         return f"{at:%d %b}"
     is_short = all_of_them[-1] - all_of_them[0] < timedelta(minutes=10)
     return f"{at:%H:%M:%S}" if is_short else f"{at:%H:%M}"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
+from feedmill.engine.service.figure_shapes import figures_shape
 from feedmill.interfaces.console.charts import (
     Dot,
     HintMark,
@@ -13,12 +14,14 @@ from feedmill.interfaces.console.charts import (
     Series,
     line,
     nice_ceiling,
+    polls_by_outcome,
     scatter,
     short_number,
     stacked_bars,
     strips,
     timeline,
 )
+from feedmill.model.figures import Figures
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 HOURS = [NOON + timedelta(hours=at) for at in range(24)]
@@ -152,3 +155,38 @@ def test_labels_of_time_suit_the_span(span: timedelta, expected: str) -> None:
     svg = line("t", [NOON, NOON + span], [1, 2])
 
     assert expected in "".join(parsed(svg).itertext())
+
+
+FIGURES = figures_shape(Figures(polls=6, unchanged=2, failed_ours=1))
+
+
+def test_a_single_day_is_labelled_as_a_day_and_its_value_can_be_seen() -> None:
+    root = parsed(line("t", [NOON.replace(hour=0)], [7]))
+
+    assert "14 Oct" in "".join(root.itertext())
+    assert len(root.findall(".//circle")) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1, ["0", "1"]),
+        (2, ["0", "1", "2"]),
+        (29, ["0", "10", "20", "30", "40", "50"]),
+        (80, ["0", "25", "50", "75", "100"]),
+    ],
+)
+def test_a_scale_has_whole_numbers(value: int, expected: list[str]) -> None:
+    root = parsed(line("t", [NOON, NOON], [0, value]))
+
+    texts = [one.text for one in root.findall(".//text") if one.get("class") != "when"]
+    assert texts == expected
+
+
+def test_polls_are_drawn_by_their_outcome() -> None:
+    svg = polls_by_outcome("Polls", [NOON, NOON], [FIGURES, None])
+
+    assert (
+        "3 new content, 2 unchanged, 0 same body, 0 failed, theirs, 0 failed, host, 1 failed, ours"
+        in svg
+    )

@@ -14,9 +14,8 @@ from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.console.charts import (
     HintMark,
     PollMark,
-    Series,
     line,
-    stacked_bars,
+    polls_by_outcome,
     timeline,
 )
 from feedmill.interfaces.console.forms import tags_of, text_field
@@ -92,24 +91,13 @@ async def feed_stats(request: AnyRequest) -> Response[bytes]:
     services, feed = services_of(request), await _feed(request)
     found = await feed_figures(feed.id, services)
     starts = [one.start for one in found.points]
-    kinds = (
-        ("ok", "new content", "fresh"),
-        ("same", "unchanged", "unchanged"),
-        ("theirs", "failed, theirs", "failed_theirs"),
-        ("host", "failed, host", "failed_host"),
-        ("ours", "failed, ours", "failed_ours"),
-    )
-    series = [
-        Series(kind, name, [getattr(one.figures, field) for one in found.points])
-        for kind, name, field in kinds
-    ]
     return _page(
         request,
         feed,
         "feed_figures.html",
         "figures",
         found=found,
-        polls_chart=stacked_bars("Polls by day", starts, series),
+        polls_chart=polls_by_outcome("Polls by day", starts, [one.figures for one in found.points]),
         new_chart=line(
             "New entries by day", starts, [one.figures.entries_new for one in found.points]
         ),

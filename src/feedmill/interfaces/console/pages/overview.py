@@ -6,19 +6,17 @@ ones, and those that are too old are replaced after the answer was sent.
 # Tested in tests/integration/interfaces/console/test_overview.py
 
 import asyncio
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from litestar import Response, Router, get
 from litestar.background_tasks import BackgroundTask
-from markupsafe import Markup
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.attention import Attention, needs_attention
 from feedmill.engine.service.figures import top_feeds, total_figures
 from feedmill.engine.service.service_levels import service_levels
-from feedmill.interfaces.console.charts import Dot, Series, line, scatter, stacked_bars
+from feedmill.interfaces.console.charts import Dot, line, polls_by_outcome, scatter
 from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
@@ -149,7 +147,11 @@ def _shown(found: Overview) -> dict[str, Any]:
         "total": totals.total,
         "levels": [(one, _used(one)) for one in found.levels if one.measured],
         "points": points,
-        "polls_chart": _polls_chart(points),
+        "polls_chart": polls_by_outcome(
+            "Polls by outcome",
+            [start for start, _ in points],
+            [None if one is None else one.figures for _, one in points],
+        ),
         "saved_chart": line(
             "Bytes saved by conditional requests",
             [start for start, _ in points],
@@ -174,27 +176,6 @@ def _shown(found: Overview) -> dict[str, Any]:
         "newest": found.newest.items,
         "failures": totals.failures,
     }
-
-
-def _polls_chart(points: Sequence[tuple[datetime, FiguresPoint | None]]) -> Markup:
-    series = (
-        ("ok", "new content", "fresh"),
-        ("same", "unchanged", "unchanged"),
-        ("same", "same body", "same_body"),
-        ("theirs", "failed, theirs", "failed_theirs"),
-        ("host", "failed, host", "failed_host"),
-        ("ours", "failed, ours", "failed_ours"),
-    )
-    return stacked_bars(
-        "Polls by outcome",
-        [start for start, _ in points],
-        [
-            Series(
-                kind, name, [0 if one is None else getattr(one.figures, field) for _, one in points]
-            )
-            for kind, name, field in series
-        ],
-    )
 
 
 def _without_gaps(totals: TotalFigures) -> list[tuple[datetime, FiguresPoint | None]]:
