@@ -21,7 +21,7 @@ _REACH: Final = 5_000  # events that are looked through for a filtered page
 _BATCH: Final = 200
 # What the data of an event says to people, in this order.
 _FACTS: Final = (
-    "host", "before", "after", "reason", "detail", "from", "to_url", "link", "published", "feeds",
+    "host", "before", "after", "circuit", "reason", "waiting", "deleted", "detail", "from", "to_url", "link", "published", "feeds",
 )  # fmt: skip
 
 
@@ -126,7 +126,11 @@ def _row(event: Event) -> dict[str, Any]:
     """An event as a row: its number, and what it says in a few words."""
     data = event.data
     subject = data.get("title") or data.get("url") or data.get("host") or event.entry_uid or ""
-    facts = {name: data[name] for name in _FACTS if isinstance(data.get(name), str | int | float)}
+    facts = {
+        name: data[name]
+        for name in _FACTS
+        if isinstance(data.get(name), str | int | float) and data[name] != ""
+    }
     return {
         "seq": event.seq,
         "at": event.occurred_at,
