@@ -62,7 +62,7 @@ def explain(ctx: click.Context, feed: str, history: int, *, as_json: bool) -> No
             click.echo(f"  {sentence}")
     for sentence in () if candidate is None else candidate_in_words(candidate, config.moves):
         click.echo(f"  {shorten(sentence, 4_000)}")
-    said = decisions[0][1] if decisions else ()
+    said = " ".join(decisions[0][1]) if decisions else ""
     for sentence in effects:
-        if sentence not in said:
+        if sentence.partition(", so ")[0] not in said:
             click.echo(f"  {sentence}")
