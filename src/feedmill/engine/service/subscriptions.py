@@ -17,8 +17,9 @@ from feedmill.engine.subscribe.add_feed import Subscribed, subscribe_unchecked, 
 from feedmill.engine.subscribe.canonicalise import canonicalise_with
 from feedmill.engine.subscribe.import_list import ADDED, EXISTING, import_outlines
 from feedmill.engine.subscribe.list_formats import Outline, read_list, write_opml
+from feedmill.engine.subscribe.no_feed import no_feed_error
 from feedmill.engine.subscribe.subscriber import FeedChoices, KeepFirst, Subscriber
-from feedmill.errors import ListError, NoFeedError, SeveralFeedsError
+from feedmill.errors import ListError, SeveralFeedsError
 from feedmill.fetch.guard import printable_url
 from feedmill.model.addresses import mask_address
 from feedmill.model.canonical import NotCanonical
@@ -67,8 +68,7 @@ async def canonicalize(
     subscriber = subscriber or open_subscriber(services)
     found = await canonicalise_with(subscriber.prober().probe, target.url, subscriber.options)
     if isinstance(found, NotCanonical):
-        message = f"there is no feed at {printable_url(target.url)} ({found.reason})"
-        raise NoFeedError(message, reason=found.reason)
+        raise no_feed_error(target.url, found)
     return replace(found, existing=None)
 
 

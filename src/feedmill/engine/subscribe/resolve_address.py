@@ -13,6 +13,7 @@ from feedmill.engine.documents.fetch_document import Answer
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.canonicalise import Hooks, canonicalise_with
 from feedmill.engine.subscribe.discover import discover
+from feedmill.engine.subscribe.no_feed import no_feed_error
 from feedmill.engine.subscribe.probe import Prober, ProbeResult, document_of
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.engine.subscribe.same_feed import continues_feed, prove_same
@@ -24,17 +25,12 @@ from feedmill.model.feed import Feed
 from feedmill.model.fetch import Fresh
 from feedmill.model.parsed import ParsedFeed
 from feedmill.normalise.text import clean_text
-from feedmill.schedule.host_pace import HOST_FAILURES
 
 CHOOSE_BEST: Final = "best"
 MAX_RECENT_SUBSCRIPTIONS: Final = 10_000  # remembered; the oldest goes
 PAGE_REASONS: Final = frozenset(
     {"html-page", "not-a-feed", "error-document", "login-page", "malformed"}
 )
-_AS_IS: Final = "to add it unchecked: --as-is (over the API: as_is)"
-
-# The server's failure rather than the address's: tomorrow it may be a feed again.
-TRANSIENT_FETCH: Final = HOST_FAILURES | {"rate-limited", "forbidden", "truncated"}
 
 
 class FeedChoices(Value):
@@ -110,7 +106,7 @@ class AddressResolver:
             return found
         result = self._answer(found)
         if result is None or not _is_page(result):
-            raise _no_feed(self._url, found)
+            raise no_feed_error(self._url, found)
         return await self._discover(result)
 
     def aliases(self, found: Canonical) -> tuple[str, ...]:
@@ -183,7 +179,7 @@ class AddressResolver:
         chosen = _chosen(found.feeds, self._choose, self._url)
         named = await self._search(chosen.url)
         if isinstance(named, NotCanonical):
-            raise _no_feed(chosen.url, named)
+            raise no_feed_error(chosen.url, named)
         self._is_one_of_several = plain != [chosen] and found.feeds != (chosen,)
         return named
 
@@ -252,17 +248,6 @@ def _chosen(feeds: Sequence[FoundFeed], choose: str | None, page_url: str) -> Fo
     message = f"{page_url} leads to no feed {printable_url(choose)!r}"
     listed = "; ".join(f"{number} {feed.url}" for number, feed in enumerate(feeds, 1))
     raise UsageError(message + f"; choose among: {listed}")
-
-
-def _no_feed(url: str, found: NotCanonical) -> NoFeedError:
-    is_transient = found.reason in TRANSIENT_FETCH
-    why = f"{found.reason}: {found.detail}" if found.detail else found.reason
-    if is_transient:
-        message = f"could not check {printable_url(url)} ({why})"
-        hint = f"try again later, or {_AS_IS.removeprefix('to ')}"
-    else:
-        message, hint = f"there is no feed at {printable_url(url)} ({why})", _AS_IS
-    return NoFeedError(message, reason=found.reason, is_passing=is_transient, hint=hint)
 
 
 def _ends(seen: Seen) -> tuple[str, str]:

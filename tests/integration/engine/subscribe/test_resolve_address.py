@@ -167,21 +167,23 @@ def test_a_feed_that_robots_txt_forbids_is_subscribed_to_all_the_same(visit: Vis
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason", "is_passing"),
+    ("answer", "reason", "words", "hint", "is_passing"),
     [
-        (Answer(status=404), "not-found", False),
-        (Answer(status=410), "gone", False),
-        (Answer(status=401), "auth-required", False),
-        (Answer(status=500), "server-error", True),
-        (Answer(status=503), "unavailable", True),
-        (Answer(status=429), "rate-limited", True),
-        (Answer(fault="reset"), "connection-failed", True),
-        (redirect("http://10.0.0.1/feed"), "private-address", False),
+        (Answer(status=404), "not-found", "does not exist", "check the spelling", False),
+        (Answer(status=410), "gone", "removed for good", "the site's address", False),
+        (Answer(status=401), "auth-required", "wants a login", "--username", False),
+        (Answer(status=403), "forbidden", "refuses the request", "--user-agent", True),
+        (Answer(status=500), "server-error", "fails to answer", "later", True),
+        (Answer(status=503), "unavailable", "not available at the moment", "--as-is", True),
+        (Answer(status=429), "rate-limited", "too many requests", "later", True),
+        (Answer(fault="reset"), "connection-failed", "could not be reached", "later", True),
+        (redirect("http://10.0.0.1/feed"), "private-address", "private", "allow_cidrs", False),
+        (Answer(status=418), "client-error", "is not a feed", "--as-is", False),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_an_address_without_a_feed_says_what_is_there(
-    visit: Visit, answer: Answer, reason: str, *, is_passing: bool
+def test_an_address_without_a_feed_says_what_happened_and_what_helps(
+    visit: Visit, answer: Answer, reason: str, words: str, hint: str, *, is_passing: bool
 ) -> None:
     async def story(counter: Counter) -> None:
         url = counter.put("/feed", answer)
@@ -190,7 +192,9 @@ def test_an_address_without_a_feed_says_what_is_there(
             await counter.join(url)
 
         assert (refused.value.reason, refused.value.is_passing) == (reason, is_passing)
-        assert "--as-is" in refused.value.hint
+        assert words in str(refused.value)
+        assert hint in refused.value.hint
+        assert ("unknown whether there is a feed" in str(refused.value)) == is_passing
         assert await counter.feeds() == ()
 
     visit(story)
