@@ -29,6 +29,11 @@ from feedmill_demo.server.script import Answer, ContentCoding, Request, document
 _DAY = timedelta(days=1)
 
 
+@pytest.fixture
+def store_url() -> None:
+    """SQLite alone: HTTP is the same whatever the store, and the contracts hold the stores to one behaviour."""
+
+
 def _sent(request: Request) -> tuple[str | None, str | None]:
     """The conditions of a request."""
     return request.header("if-none-match"), request.header("if-modified-since")

@@ -15,6 +15,11 @@ from feedmill.engine.two_phase.candidate_file import pack_body, with_checksum
 from feedmill.model.candidate import CandidateFile
 
 
+@pytest.fixture
+def store_url() -> None:
+    """SQLite alone: files are judged before the store is asked."""
+
+
 def _of_source(file: CandidateFile, **facts: Any) -> CandidateFile:
     return with_checksum(replace(file, sources=(replace(file.sources[0], **facts),)))
 
