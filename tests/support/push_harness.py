@@ -10,7 +10,7 @@ import httpx
 from msgspec.structs import replace
 from tests.support.engine_harness import Stage, opened
 from tests.support.feed_documents import item, rss
-from tests.support.websub_peers import free_port
+from tests.support.servers.free_port import free_port
 
 from feedmill.config import PushConfig
 from feedmill.engine.jobs import websub

@@ -3,7 +3,6 @@
 Celery runs its tasks at once, in the thread of the request: the hub verifies before it answers 202.
 """
 
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -56,13 +55,6 @@ class PeerSubscriber(NamedTuple):
         """Ask the hub to stop."""
         with self.app.test_request_context(base_url=self.app.config["BASE"]):
             self.subscriber.unsubscribe(callback)
-
-
-def free_port() -> int:
-    """A port that nobody has at the moment."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _celery() -> Celery:

@@ -11,9 +11,9 @@ import pytest
 from tests.support.engine_harness import opened, titles
 from tests.support.feed_documents import item, paper, rss
 from tests.support.push_harness import post
+from tests.support.servers.free_port import free_port
 from tests.support.waiting import hang_guard
 from tests.support.warm_process import CHILDREN, start_script
-from tests.support.websub_peers import free_port
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.model.push import PushSubscription
