@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from tests.support.servers.known_types import remember_types
 from tests.support.servers.nats import NatsServer
 from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.seaweedfs import S3Server
@@ -12,7 +13,8 @@ from tests.support.servers.valkey import ValkeyServer
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """The shared PostgreSQL; it forgets on a power cut. Do not stop it: start your own for that."""
-    with PostgresServer(durable=False) as server:
+    with pytest.MonkeyPatch.context() as patch, PostgresServer(durable=False) as server:
+        remember_types(patch)
         yield server
 
 

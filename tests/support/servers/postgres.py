@@ -22,8 +22,11 @@ _SIGNALS: dict[StopMode, signal.Signals] = {
     "fast": signal.SIGINT,
     "immediate": signal.SIGQUIT,
 }
-# What costs time and only matters when the machine itself loses power.
-_FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+# What costs time and only matters when the machine itself loses power, or in a database that lives longer than a test.
+_FORGETFUL = {
+    "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
+    "autovacuum": "off", "jit": "off",
+}  # fmt: skip
 
 
 class PostgresServer(Server):
