@@ -227,6 +227,19 @@ class ConfigError(FeedmillError):
         super().__init__("; ".join(self.mistakes))
 
 
+class SecretKeyError(FeedmillError):
+    """A stored secret cannot be decrypted with the keys that were given."""
+
+    reason = "secret-key"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.hint = hint or (
+            "give the key as FEEDMILL_SECRET_KEY, or a file with it as FEEDMILL_SECRET_KEY_FILE;"
+            " several keys are separated by a space or a line, the newest first"
+        )
+        super().__init__(message)
+
+
 DAMAGED_ROW: Final = "damaged-row"  # of a StoreError: one row cannot be read, others can
 
 

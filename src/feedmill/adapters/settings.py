@@ -220,6 +220,8 @@ _OTHER: Final = frozenset(
         "FEEDMILL_LLM_KEY_FILE",
         "FEEDMILL_LOG",
         "FEEDMILL_LOG_JSON",
+        "FEEDMILL_SECRET_KEY",
+        "FEEDMILL_SECRET_KEY_FILE",
     }
 )
 

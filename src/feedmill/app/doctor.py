@@ -13,6 +13,8 @@ from feedmill.adapters import doctor
 from feedmill.adapters.blobs.errors import blob_error
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.open import open_store
+from feedmill.adapters.store.secret_keys import use_keys_of_environment
+from feedmill.app.secrets import check_secret_key
 from feedmill.app.services import DATABASE_NAME, RAW_FOLDER, open_blobs, open_bucket_blobs
 from feedmill.app.store_moves import missing_migrations
 from feedmill.config import Config
@@ -43,6 +45,7 @@ async def run_doctor(config: Config) -> list[dict[str, Any]]:
     raw += [] if config.store.url is None else [await _examine_store(config, config.store.url)]
     if all(check["ok"] for check in raw):
         raw += await _examine_raw_owner(config)
+        raw += await _examine_secrets(config)
     return [first, *(to_builtins(check) for check in checks), *raw, *_examine_extras(config)]
 
 
@@ -137,6 +140,32 @@ async def _examine_raw_owner(config: Config) -> list[dict[str, Any]]:
         wrong = f"{problem} {problem.hint}".strip()
     detail = wrong or "the store indexes the raw documents"
     return [{"name": "raw index", "ok": not wrong, "detail": detail}]
+
+
+async def _examine_secrets(config: Config) -> list[dict[str, Any]]:
+    """Whether stored secrets are encrypted; no check before there is a store. Plain ones are told, and no fault."""
+    path = Path(config.store.home) / DATABASE_NAME
+    if config.store.url is None and not path.exists():
+        return []
+    try:
+        keys = use_keys_of_environment()
+        store = await open_store(config, path, SystemClock().now(), schema="check")
+        try:
+            await check_secret_key(store, keys)
+            counts = await store.count_secrets()
+        finally:
+            await store.close()
+    except FeedmillError as problem:
+        detail = f"{problem}. {problem.hint}".strip()
+        return [{"name": "secrets", "ok": False, "detail": detail}]
+    plain, total = counts.get("plain", 0), sum(counts.values())
+    detail = f"{total:,} stored, all encrypted" if total else "none are stored"
+    if plain:
+        detail = (
+            f"{plain:,} webhook secrets, feed passwords, headers and push secrets are stored in plain text;"
+            " to encrypt them, see `feedmill secrets --help`"
+        )
+    return [{"name": "secrets", "ok": True, "detail": detail}]
 
 
 async def _raw_problem(config: Config, store: RawIndex, blobs: Blobs, now: datetime) -> str:

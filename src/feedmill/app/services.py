@@ -21,6 +21,7 @@ from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.adapters.sinks.ndjson import NdjsonSink, StdoutSink
 from feedmill.adapters.sinks.raw_copies import RawCopySink
 from feedmill.adapters.store import open as opening
+from feedmill.adapters.store.secret_keys import use_keys_of_environment
 from feedmill.adapters.systemd import SystemdNotifier
 from feedmill.config import Config
 from feedmill.engine.deliver.rewound_log import tell_if_rewound
@@ -43,6 +44,7 @@ from feedmill.publish.ndjson import cloudevent_line, event_line
 if TYPE_CHECKING:
     from feedmill.adapters.blobs.bucket.store import BucketBlobs
 from feedmill.app.screeners import LiveScreener
+from feedmill.app.secrets import check_secret_key
 from feedmill.app.traces import open_traces
 
 Schema = opening.Schema
@@ -67,9 +69,10 @@ async def open_services(
             home = Path(stack.enter_context(TemporaryDirectory(prefix="feedmill-")))
             config = replace(config, store=replace(config.store, url=None))
         make_home(home)
-        now = (clock or SystemClock()).now()
+        now, keys = (clock or SystemClock()).now(), use_keys_of_environment()
         store = await opening.open_store(config, home / DATABASE_NAME, now, schema=schema)
         stack.push_async_callback(store.close)
+        await check_secret_key(store, keys)
         await _tell_if_rewound(store, home, now)
         if clock is None:
             clock = await stack.enter_async_context(opening.clock_of(store, SystemClock()))

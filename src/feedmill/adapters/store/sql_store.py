@@ -34,6 +34,7 @@ from feedmill.adapters.store.tables import lanes as lane_table
 from feedmill.adapters.store.tables import merge_feeds as merge_table
 from feedmill.adapters.store.tables import moves as move_table
 from feedmill.adapters.store.tables import push as push_table
+from feedmill.adapters.store.tables import secrets as secret_table
 from feedmill.adapters.store.tables import store_identity as identity_table
 from feedmill.adapters.store.tables import tokens as token_table
 from feedmill.adapters.store.tables import tombstones as tombstone_table
@@ -160,6 +161,11 @@ class SqlStore(ABC):
     released_segments = read(blob_table.released_segments)
     forget_released = write(blob_table.forget_released)
     adopt_blobs = write(blob_table.adopt_blobs)
+    secret_key = read(secret_table.secret_key)
+    save_secret_key = write(secret_table.save_secret_key)
+    count_secrets = read(secret_table.count_secrets)
+    encrypt_secrets = write(secret_table.encrypt_secrets)
+    decrypt_secrets = write(secret_table.decrypt_secrets)
     confirm_raw_place = write(identity_table.confirm_raw_place)
 
     add_token = write(token_table.add_token)

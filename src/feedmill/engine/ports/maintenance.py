@@ -37,6 +37,16 @@ class LeaseStore(Protocol):
     async def release_lease(self, name: str, owner: str) -> None: ...
 
 
+class SecretStore(Protocol):
+    """Stored secrets: which key the store needs, and rewriting them in place."""
+
+    async def secret_key(self) -> str | None: ...  # the id of a key; None: it never had one
+    async def save_secret_key(self, name: str | None) -> None: ...
+    async def count_secrets(self) -> dict[str, int]: ...  # by id of the key, or "plain"
+    async def encrypt_secrets(self) -> int: ...
+    async def decrypt_secrets(self) -> int: ...
+
+
 class WorkerStore(Protocol):
     """Heartbeats of workers; for people and for affinity, no decision relies on them."""
 

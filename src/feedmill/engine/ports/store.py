@@ -10,7 +10,13 @@ from feedmill.engine.ports.feeds import FeedStore, ImportStore, MoveStore
 from feedmill.engine.ports.figures import FigureStore
 from feedmill.engine.ports.full_texts import FullTextStore
 from feedmill.engine.ports.jobs import JobStore
-from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore, TokenStore, WorkerStore
+from feedmill.engine.ports.maintenance import (
+    LeaseStore,
+    MaintenanceStore,
+    SecretStore,
+    TokenStore,
+    WorkerStore,
+)
 from feedmill.engine.ports.push import PushStore
 from feedmill.engine.ports.schedule import HostStore, ScheduleStore
 from feedmill.engine.ports.two_phase import ConfirmationStore, ScreenStore
@@ -39,6 +45,7 @@ class Store(
     WorkerStore,
     LeaseStore,
     MaintenanceStore,
+    SecretStore,
     Protocol,
 ):
     """Everything that is remembered. Reads never wait for writes; writes are grouped into transactions."""

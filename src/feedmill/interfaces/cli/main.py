@@ -77,6 +77,7 @@ COMMANDS: Final = {
     "jobs": "List, cancel and retry background jobs.",
     "push": "Show WebSub hubs and subscribe feeds to them again.",
     "webhook": "Send events to other programs.",
+    "secrets": "Encrypt webhook secrets, feed passwords and push secrets in the store.",
     "quota": "Show or change how much a feed may bring at once and in a day.",
     "cursors": "List or delete the positions of readers in the event log.",
     "mcp": "Serve MCP tools for agents.",

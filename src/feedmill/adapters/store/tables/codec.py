@@ -9,6 +9,7 @@ from uuid import UUID, uuid5
 
 import msgspec
 
+from feedmill.adapters.store.secret_keys import SEALED, seal, unseal
 from feedmill.model.event import Event, NewEvent
 from feedmill.model.feed import (
     BlobRef,
@@ -123,6 +124,8 @@ INSTANT: Final = Column(micros_or_none, instant_or_none)
 
 FLAG: Final = Column(int, bool)
 
+SECRET: Final = Column(seal, unseal)
+
 
 def json_column(kind: Any) -> Column:  # noqa: ANN401  # a type
     """A value as JSON, None as NULL."""
@@ -230,8 +233,30 @@ def quota_text(use: QuotaUse | None) -> str | None:
 
 
 def overrides_text(overrides: FeedOverrides) -> str | None:
-    """The overrides as JSON, NULL when there are none."""
-    return None if overrides == _NO_OVERRIDES else json_text(overrides)
+    """The overrides as JSON with their secrets encrypted, NULL when there are none."""
+    if overrides == _NO_OVERRIDES:
+        return None
+    return json_text(change_overrides(overrides, seal))
+
+
+def overrides_of(text: str | None) -> FeedOverrides:
+    """The overrides of a row."""
+    if not text:
+        return _NO_OVERRIDES
+    stored = _overrides(text)
+    return change_overrides(stored, unseal) if SEALED in text else stored
+
+
+def change_overrides(own: FeedOverrides, change: Callable[[str], str]) -> FeedOverrides:
+    """The overrides with every secret changed: password, values of headers, proxy."""
+    if own.password is None and own.proxy is None and not own.headers:
+        return own
+    return msgspec.structs.replace(
+        own,
+        password=None if own.password is None else change(own.password),
+        proxy=None if own.proxy is None else change(own.proxy),
+        headers=tuple((name, change(text)) for name, text in own.headers),
+    )
 
 
 def feed_of(row: Row) -> Feed:
@@ -266,7 +291,7 @@ def feed_of(row: Row) -> Feed:
         site_url=site_url,
         tags=strings(tags),
         paused=bool(paused),
-        overrides=_overrides(overrides) if overrides else _NO_OVERRIDES,
+        overrides=overrides_of(overrides),
         validators=None
         if vary is None
         else Validators(

@@ -11,6 +11,7 @@ from feedmill.adapters.store.statements import Query, slots
 from feedmill.adapters.store.tables.codec import (
     INSTANT,
     PLAIN,
+    SECRET,
     RowCodec,
     instant_or_none,
     micros,
@@ -23,7 +24,7 @@ _SUBSCRIPTION: Final = RowCodec(
     feed_id=PLAIN,
     hub=PLAIN,
     topic=PLAIN,
-    secret=PLAIN,
+    secret=SECRET,
     state=PLAIN,
     created_at=INSTANT,
     asked_at=INSTANT,

@@ -6,18 +6,24 @@ Many processes share one list: a webhook's row is locked before it or its cursor
 
 # ruff: noqa: S608  # names come from the lists below; values are parameters
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
+import msgspec
+from msgspec.structs import replace
+
 from feedmill.adapters.store import statements as sql
+from feedmill.adapters.store.secret_keys import seal, unseal
 from feedmill.adapters.store.statements import Query, slots
 from feedmill.adapters.store.tables.codec import (
     INSTANT,
     PLAIN,
+    Column,
     RowCodec,
     json_column,
     json_list,
+    json_text,
     micros,
     micros_or_none,
 )
@@ -27,12 +33,24 @@ from feedmill.model.event import Event
 from feedmill.model.page import Page
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook, WebhookSecret
 
+_secrets: Final = msgspec.json.Decoder(tuple[WebhookSecret, ...]).decode
+
+
+def _changed(
+    secrets: tuple[WebhookSecret, ...], change: Callable[[str], str]
+) -> tuple[WebhookSecret, ...]:
+    return tuple(replace(secret, value=change(secret.value)) for secret in secrets)
+
+
 _WEBHOOK: Final = RowCodec(
     Webhook,
     id=PLAIN,
     url=PLAIN,
     created_at=INSTANT,
-    secrets=json_column(tuple[WebhookSecret, ...]),
+    secrets=Column(
+        lambda secrets: json_text(_changed(secrets, seal)),
+        lambda text: _changed(_secrets(text), unseal),
+    ),
     types=json_list(tuple[str, ...]),
     feed_id=PLAIN,
     tag=PLAIN,
