@@ -1,8 +1,8 @@
 """The HTTP server of REST, MCP and the health page: uvicorn, and the limits that it lacks.
 
 uvicorn speaks HTTP. Added here: a limit on the time that the head of a request may take (on a
-kept-alive connection too), a limit on the time of its body, a maximum number of connections, and a
-way for an application to abort the connection of a client that reads nothing.
+kept-alive connection too), a limit on the time of its body, a maximum number of connections of which no
+address takes all by saying nothing, and a way for an application to abort the connection of a client that reads nothing.
 """
 # Tested in tests/integration/interfaces/rest/
 
@@ -11,6 +11,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from ipaddress import IPv4Address, ip_address
 from typing import Any, Final, NamedTuple, cast
 
 import h11
@@ -140,11 +141,42 @@ class _JoiningTransport:
         self._transport.close()
 
 
+class _Waiting:
+    """Connections without a request, by the address that they come from, the oldest first."""
+
+    def __init__(self) -> None:
+        self._by_address: dict[str, dict[_Connection, None]] = {}
+
+    def add(self, one: "_Connection") -> None:
+        """Note that the connection has no request under way."""
+        self._by_address.setdefault(one.address, {})[one] = None
+
+    def remove(self, one: "_Connection") -> None:
+        """Note that the head of a request is complete, or that the connection is gone."""
+        found = self._by_address.get(one.address, {})
+        found.pop(one, None)
+        if not found:
+            self._by_address.pop(one.address, None)
+
+    def make_room(self) -> None:
+        """Close the oldest connection of the address that has most of them.
+
+        Behind a reverse proxy all of them are the proxy's: it opens another one when it needs it.
+        """
+        found = max(self._by_address.values(), key=len, default={})
+        oldest = next(iter(found), None)
+        if oldest is not None:
+            self.remove(oldest)
+            oldest.transport.abort()
+
+
 class _Connection(H11Protocol):
     """A connection that is aborted when the head of any of its requests takes too long."""
 
     head_timeout_sec = 10.0
     max_connections = 1_000
+    waiting = _Waiting()
+    address = ""
     bad_request = BadRequestAnswer("text/plain", b"bad request\n")
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -157,6 +189,10 @@ class _Connection(H11Protocol):
             await inner(scope, receive, send)
 
         self.app = app
+        self.address = _address_of(transport)
+        if len(self.connections) > self.max_connections:
+            self.waiting.make_room()
+        self.waiting.add(self)
         self._head = self.loop.call_later(self.head_timeout_sec, self._too_slow)
 
     def data_received(self, data: bytes) -> None:
@@ -164,13 +200,21 @@ class _Connection(H11Protocol):
         super().data_received(data)
         if self.cycle is not before:
             self._head.cancel()
+            if not self.cycle.response_complete:
+                self.waiting.remove(self)
         elif self._head.cancelled() and self.cycle.response_complete:
             # The first piece of the next request: uvicorn has just ended its keep-alive limit.
             self._head = self.loop.call_later(self.head_timeout_sec, self._too_slow)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head.cancel()
+        self.waiting.remove(self)
         super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle.response_complete and not self.transport.is_closing():
+            self.waiting.add(self)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002  # of the protocol
         """Answer what is not HTTP in the application's own format, and close."""
@@ -199,6 +243,7 @@ def _uvicorn_config(
         "head_timeout_sec": limits.header_timeout_sec,
         "max_connections": limits.max_connections,
         "bad_request": bad_request,
+        "waiting": _Waiting(),
     }
     for name in ("uvicorn.error", "uvicorn.access"):  # the applications log requests themselves
         logging.getLogger(name).addHandler(logging.NullHandler())
@@ -216,6 +261,17 @@ def _uvicorn_config(
         timeout_graceful_shutdown=int(drain_sec),
         h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
     )
+
+
+def _address_of(transport: asyncio.Transport) -> str:
+    """Where a connection comes from; of IPv6 the network, because one machine has all of its addresses."""
+    peer = transport.get_extra_info("peername")
+    if not isinstance(peer, tuple):
+        return ""
+    address = ip_address(str(peer[0]).partition("%")[0])
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(address.ipv4_mapped or address.exploded[:19])
 
 
 def _base_url(listening: socket.socket) -> str:

@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from feedmill.model.base import Value
 from feedmill.model.canonical import Canonical, FoundFeed
-from feedmill.model.event import Event, EventType, Revision, StoredArticle, StoredEntry
+from feedmill.model.event import Cursor, Event, EventType, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FeedType, FetchRecord
 from feedmill.model.full_text import FullText
 from feedmill.model.job import JobState
@@ -362,6 +362,13 @@ class BackfillShape(Value):
 
 class JobPage(Value):
     items: tuple[JobShape, ...]
+    next: str | None = None
+
+
+class CursorPage(Value):
+    """Readers of the event log with how far they are behind."""
+
+    items: tuple[Cursor, ...]
     next: str | None = None
 
 

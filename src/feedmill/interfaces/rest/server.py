@@ -24,6 +24,7 @@ from feedmill.interfaces.rest.auth import authorise
 from feedmill.interfaces.rest.middleware import Middleware
 from feedmill.interfaces.rest.openapi import openapi_document
 from feedmill.interfaces.rest.problems import HANDLERS, MEDIA_TYPE, problem_bytes
+from feedmill.interfaces.rest.routes.cursors import cursor_routes
 from feedmill.interfaces.rest.routes.entries import entry_routes
 from feedmill.interfaces.rest.routes.events import event_routes
 from feedmill.interfaces.rest.routes.feeds import feed_routes
@@ -147,6 +148,7 @@ def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: 
             feed_routes,
             entry_routes,
             event_routes,
+            cursor_routes,
             list_routes,
             webhook_routes,
             host_routes,

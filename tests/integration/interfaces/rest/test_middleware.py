@@ -1,6 +1,7 @@
 """Strangers at the door: other names, other origins, paths that climb, and those that never finish."""
 
 import socket
+from contextlib import suppress
 
 import pytest
 from tests.integration.interfaces.rest.conftest import OpenMill
@@ -168,18 +169,41 @@ def test_a_client_that_leaves_in_the_middle_of_its_body_harms_nobody(mill: RestM
     assert mill.ask("/feeds").json["items"] == []
 
 
-def test_more_connections_than_allowed_are_sent_away(open_mill: OpenMill) -> None:
+def test_more_requests_than_connections_are_allowed_are_sent_away(open_mill: OpenMill) -> None:
     mill = open_mill(serve=ServeConfig(max_connections=2))
-    idle = [socket.create_connection(("127.0.0.1", mill.port)) for _ in range(2)]
-    for wire in idle:  # heard of for certain
-        wire.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    busy = [socket.create_connection(("127.0.0.1", mill.port)) for _ in range(2)]
+    for wire in busy:  # heard of for certain
+        wire.sendall(b"GET /events/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert wire.recv(100).startswith(b"HTTP/1.1 200")
 
     crowded = mill.ask("/healthz")
-    for wire in idle:
+    for wire in busy:
         wire.close()
 
     assert (crowded.status, crowded.problem) == (503, "too-many-connections")
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"GET /", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"],
+    ids=["nothing", "half a head", "one request"],
+)  # fmt: skip
+def test_connections_that_say_nothing_leave_room_for_others(
+    open_mill: OpenMill, said: bytes
+) -> None:
+    mill = open_mill(serve=ServeConfig(max_connections=5, header_timeout_sec=600.0))
+    silent = [
+        socket.create_connection(("127.0.0.1", mill.port), source_address=("127.0.0.2", 0))
+        for _ in range(20)
+    ]
+    for wire in silent:
+        with suppress(ConnectionError):  # the first ones are closed already
+            wire.sendall(said)
+
+    answers = [mill.ask("/healthz").status for _ in range(3)]
+    for wire in silent:
+        wire.close()
+
+    assert answers == [200, 200, 200]
 
 
 def _reads_until_the_end(mill: RestMill, raw: bytes) -> bytes:

@@ -4,11 +4,11 @@
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.errors import NotFoundError
+from feedmill.engine.service import cursors as service
 from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_json, show_table
 from feedmill.interfaces.cli.run_command import with_services
-from feedmill.model.event import Cursor
+from feedmill.publish.shapes import CursorPage
 
 
 @click.group()
@@ -31,12 +31,12 @@ def list_cursors(ctx: click.Context, *, as_json: bool) -> None:
       feedmill cursors list --json
     """
 
-    async def action(services: Services) -> tuple[Cursor, ...]:
-        return await services.store.cursors()
+    async def action(services: Services) -> CursorPage:
+        return await service.list_cursors(services)
 
     found = with_services(ctx, action, as_json=as_json)
     if as_json:
-        show_json({"items": found, "next": None})
+        show_json(found)
         return
     show_table(
         ("reader", "position", "behind", "oldest unread event"),
@@ -47,7 +47,7 @@ def list_cursors(ctx: click.Context, *, as_json: bool) -> None:
                 f"{one.behind:,}",
                 "" if one.unread_since is None else f"{one.unread_since:%Y-%m-%d %H:%M}",
             )
-            for one in found
+            for one in found.items
         ],
     )
 
@@ -66,13 +66,7 @@ def drop_cursor(ctx: click.Context, consumer: str, *, as_json: bool) -> None:
     """
 
     async def action(services: Services) -> None:
-        if consumer.startswith("webhook:"):
-            message = f"{consumer} is the position of a webhook"
-            hint = f"feedmill webhook remove {consumer.removeprefix('webhook:')}"
-            raise NotFoundError(message, hint)
-        if not await services.store.drop_cursor(consumer):
-            message = f"there is no reader {consumer!r}"
-            raise NotFoundError(message, "feedmill cursors list")
+        await service.drop_cursor(consumer, services)
 
     with_services(ctx, action, as_json=as_json)
     if as_json:

@@ -8,7 +8,7 @@ WEBHOOK = ("webhook", "add", "https://a.example/hook")
 
 def secrets_check(mill: Mill) -> str:
     checks = mill("doctor", "--json").json["items"]
-    return next(one["detail"] for one in checks if one["name"] == "secrets")
+    return next(str(one["detail"]) for one in checks if one["name"] == "secrets")
 
 
 def test_key_is_needed_once_it_was_given_and_can_be_changed(

@@ -483,6 +483,22 @@ async def _polled(stage: Stage, body: bytes, target: str = "/feed") -> Feed:
     return await stage.poll(feed)
 
 
+class TestCursors:
+    def test_abandoned_reader_is_listed_and_dropped(self, mill: RestMill) -> None:
+        async def read_nothing(stage: Stage) -> None:
+            await stage.services.store.set_cursor("bus:old", 0)
+
+        mill.tell(read_nothing)
+
+        listed = mill.ask("/cursors").json["items"]
+        dropped = mill.ask("/cursors/bus:old", method="DELETE")
+        again = mill.ask("/cursors/bus:old", method="DELETE")
+
+        assert "bus:old" in [one["consumer"] for one in listed]
+        assert (dropped.status, again.status, again.problem) == (204, 404, "not-found")
+        assert "bus:old" not in [one["consumer"] for one in mill.ask("/cursors").json["items"]]
+
+
 class TestJobs:
     def test_jobs_are_listed_shown_cancelled_and_queued_again(self, mill: RestMill) -> None:
         async def queue(stage: Stage) -> int:
