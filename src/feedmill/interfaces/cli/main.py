@@ -8,6 +8,7 @@ import gc
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from io import TextIOWrapper
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -87,6 +88,31 @@ COMMANDS: Final = {
     "parse": "Parse feed documents and show their content.",
 }
 
+# How help groups them; a command that is in no group comes last.
+GROUPS: Final = {
+    "The first day": (
+        "demo", "init", "add", "import", "sync", "run", "list", "show", "entries", "status",
+    ),
+    "Feeds": (
+        "remove", "pause", "resume", "move", "export", "canonicalize", "backfill", "push", "quota",
+        "duplicates",
+    ),
+    "Entries and documents": (
+        "entry", "articles", "clusters", "fulltext", "media", "raw", "diff", "fixture", "parse", "replay",
+    ),
+    "Two-phase ingestion": (
+        "collect-window", "screen", "review", "insert-selected", "confirm", "screen-live", "held",
+        "ingest-one", "models",
+    ),
+    "Why and how much": ("explain", "top", "hosts", "simulate", "stats", "jobs", "workers"),
+    "Servers and other programs": (
+        "serve", "worker", "api", "relay", "mcp", "webhook", "cursors", "token", "healthcheck",
+    ),
+    "Upkeep": (
+        "doctor", "config", "verify", "purge", "migrate", "store", "blobs", "restore", "secrets",
+    ),
+}  # fmt: skip
+
 # Commands that run until a signal stops them; their imports take longer than those of the others.
 LONG_RUNNING: Final = frozenset({"run", "serve", "worker", "api", "relay"})
 
@@ -103,6 +129,8 @@ class LazyGroup(click.Group):
         """Import the command; a signal that stops a long-running one meanwhile is remembered."""
         if args[0] in LONG_RUNNING:
             remember_signals()
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(_unknown(args[0]))
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -122,8 +150,13 @@ class LazyGroup(click.Group):
             ctx.exit(0)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        grouped = {name for names in GROUPS.values() for name in names}
+        rest = tuple(name for name in COMMANDS if name not in grouped)
+        for title, names in (*GROUPS.items(), ("Further commands", rest)):
+            rows = [(name, COMMANDS[name]) for name in names if name in COMMANDS]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows, col_max=20, col_spacing=2)
 
 
 @click.group(
@@ -159,6 +192,10 @@ def cli(
 
 def main() -> None:
     """Run the command line and exit with 0, 1, 2 or 130."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that is not UTF-8 shows what it can, and is no reason to fail.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     status = _status(lambda: cli.main(standalone_mode=False), as_json="--json" in sys.argv)
     try:
         sys.stdout.flush()
@@ -168,6 +205,15 @@ def main() -> None:
     # once more, which takes longer than to let go of a host (a third of a second against 60 ms).
     gc.freeze()
     sys.exit(status)
+
+
+def _unknown(name: str) -> str:
+    """What is said of a command that does not exist: the nearest that do."""
+    from difflib import get_close_matches  # noqa: PLC0415  # 4 ms that other commands do not need
+
+    near = get_close_matches(name, COMMANDS, n=3, cutoff=0.6)
+    meant = f" Did you mean {' or '.join(near)}?" if near else ""
+    return f"No such command {name!r}.{meant}"
 
 
 def _identifier(command: str) -> str:
@@ -189,12 +235,11 @@ def _status(command: Callable[[], Any], *, as_json: bool) -> Any:  # noqa: ANN40
         where = f"{problem.filename}: " if problem.filename else ""
         exit_with_error("io-error", f"{where}{problem.strerror or problem}", as_json=as_json)
     except Exception as problem:
-        if as_json:
-            words = f"{type(problem).__name__}: {problem}"
-            exit_with_error(
-                "surprise", words, "this is a bug in feedmill; please report it", as_json=True
-            )
-        raise
+        if "-vv" in sys.argv and not as_json:
+            raise
+        words = f"{type(problem).__name__}: {problem}"
+        hint = "this is a bug in feedmill; please report it, with what `feedmill -vv ...` says"
+        exit_with_error("surprise", words, hint, as_json=as_json)
     return result if isinstance(result, int) else 0
 
 

@@ -14,7 +14,7 @@ from tests.support.feed_documents import item, rss
 from tests.support.terminal import at_terminal
 from tests.support.waiting import HANG_GUARD_SEC, block_until
 
-from feedmill.interfaces.cli.main import COMMANDS, cli
+from feedmill.interfaces.cli.main import COMMANDS, GROUPS, cli
 from feedmill_demo.server.script import Answer, document, no_answer
 from feedmill_demo.server.server import Publisher
 
@@ -64,6 +64,38 @@ def test_help_is_shown_without_loading_what_commands_need() -> None:
 
     assert "LOADED []" in said.stdout
     assert all(f"  {name} " in said.stdout for name in COMMANDS)
+
+
+def test_help_begins_with_the_ten_commands_of_the_first_day(mill: Mill) -> None:
+    text = mill.ok("--help").text
+
+    listed = [line.split()[0] for line in text[text.index("The first day:") :].splitlines()[1:11]]
+    assert listed == list(GROUPS["The first day"])
+    names = [name for names in GROUPS.values() for name in names]
+    assert len(names) == len(set(names))
+    assert set(COMMANDS) <= set(names)
+
+
+def test_a_command_that_does_not_exist_is_told_its_neighbours(mill: Mill) -> None:
+    assert "Did you mean entry or entries?" in mill("entrys").err
+    assert "Did you mean" not in mill("nonsense").err
+
+
+def test_a_defect_of_ours_is_told_without_a_traceback(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        message = "no such luck"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(cli, "invoke", broken)
+
+    said = mill("list")
+
+    assert (said.status, said.out) == (1, b"")
+    assert "RuntimeError: no such luck" in said.err
+    assert "Traceback" not in said.err
+    assert "feedmill -vv" in said.err
 
 
 @pytest.mark.parametrize("name", COMMANDS)
