@@ -24,6 +24,7 @@ from feedmill.publish.figure_shapes import (
     StatusShape,
     TopFeeds,
 )
+from feedmill.publish.host_shapes import HostPage, HostShape
 from feedmill.publish.shapes import (
     AddedFeed,
     CanonicalShape,
@@ -42,8 +43,9 @@ from feedmill.publish.shapes import (
     RevisionPage,
     RevisionShape,
 )
+from feedmill.publish.simulation_shapes import SimulationShape
 
-P = TypeVar("P", FeedPage, EntryPage)
+P = TypeVar("P", FeedPage, EntryPage, HostPage)
 
 _PAGE: Final = 500
 _SEARCH_SEC: Final = 120.0  # discovery sends requests to other servers, politely
@@ -182,6 +184,27 @@ class Client:
     async def status(self) -> StatusShape:
         """The whole engine at a glance."""
         return await self._transport.ask("GET", "/status", StatusShape)
+
+    async def hosts(self, *, troubled: bool = False) -> AsyncIterator[HostShape]:
+        """Hosts by name; `troubled`: only those that pause or fail."""
+        asked = {"troubled": "true" if troubled else None}
+        async for page in self._pages("/hosts", HostPage, asked):
+            for host in page.items:
+                yield host
+
+    async def host(self, host: str) -> HostShape:
+        """One host: its pace, and what waits for it."""
+        return await self._transport.ask("GET", f"/hosts/{_segment(host)}", HostShape)
+
+    async def simulation(
+        self, *, policy: str | None = None, settings: Sequence[str] = (), days: int = 30
+    ) -> SimulationShape:
+        """The recorded past of all feeds under another scheduling policy; `settings` are name=value."""
+        asked = {"policy": policy, "set": list(settings), "days": days}
+        patience = max(self._timeout, _SEARCH_SEC)
+        return await self._transport.ask(
+            "GET", "/simulation", SimulationShape, params=asked, silence_sec=patience
+        )
 
     async def health(self, feed_id: str) -> HealthShape:
         """How a feed is: what is wrong, since when, what was tried, what comes next."""

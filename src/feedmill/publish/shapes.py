@@ -116,6 +116,7 @@ class FeedShape(Value):
     tags: tuple[str, ...]
     paused: bool
     health: Health
+    circuit: Circuit  # open: it works and fails by turns and is polled rarely
     created_at: datetime
     validators: FeedValidators
     schedule: FeedSchedule

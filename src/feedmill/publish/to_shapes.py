@@ -39,6 +39,7 @@ def feed_shape(feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_
         tags=feed.tags,
         paused=feed.paused,
         health=feed.schedule.health,
+        circuit=feed.schedule.circuit,
         created_at=to_utc(feed.created_at),
         validators=FeedValidators(
             etag=feed.validators.etag if feed.validators else None,

@@ -75,6 +75,12 @@ def test_every_question_is_answered_with_a_value(tmp_path: Path) -> None:
         assert (await client.service_levels(day=NOON)).levels
         assert (await client.status()).feeds.feeds == 1
         assert (await client.health(added.id)).kind == "well"
+        assert (await client.feed(added.id)).circuit == "closed"
+        (host,) = [host async for host in client.hosts()]
+        assert await client.host(host.host) == host
+        assert [host async for host in client.hosts(troubled=True)] == []
+        simulated = await client.simulation(policy="seed", settings=["backoff_base=3"], days=2)
+        assert (simulated.decisions, simulated.reproduced) == (1, 1)
 
         entry = await client.entry(entries[0].entry_uid)
         assert entry == entries[0]

@@ -35,7 +35,7 @@ class FeedPage(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[Feed, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
 
 class Feed(_message.Message):
-    __slots__ = ("id", "url", "type", "title", "site_url", "tags", "paused", "health", "created_at", "validators", "schedule", "publisher_hints", "stats", "self_url", "hubs", "validators_ineffective", "overrides", "aliases", "move")
+    __slots__ = ("id", "url", "type", "title", "site_url", "tags", "paused", "health", "created_at", "validators", "schedule", "publisher_hints", "stats", "self_url", "hubs", "validators_ineffective", "overrides", "aliases", "move", "circuit")
     ID_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -55,6 +55,7 @@ class Feed(_message.Message):
     OVERRIDES_FIELD_NUMBER: _ClassVar[int]
     ALIASES_FIELD_NUMBER: _ClassVar[int]
     MOVE_FIELD_NUMBER: _ClassVar[int]
+    CIRCUIT_FIELD_NUMBER: _ClassVar[int]
     id: str
     url: str
     type: str
@@ -74,7 +75,8 @@ class Feed(_message.Message):
     overrides: FeedOverrides
     aliases: _containers.RepeatedScalarFieldContainer[str]
     move: MoveCandidate
-    def __init__(self, id: _Optional[str] = ..., url: _Optional[str] = ..., type: _Optional[str] = ..., title: _Optional[str] = ..., site_url: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., paused: _Optional[bool] = ..., health: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., validators: _Optional[_Union[FeedValidators, _Mapping]] = ..., schedule: _Optional[_Union[FeedSchedule, _Mapping]] = ..., publisher_hints: _Optional[_Union[PublisherHints, _Mapping]] = ..., stats: _Optional[_Union[FeedStats, _Mapping]] = ..., self_url: _Optional[str] = ..., hubs: _Optional[_Iterable[str]] = ..., validators_ineffective: _Optional[bool] = ..., overrides: _Optional[_Union[FeedOverrides, _Mapping]] = ..., aliases: _Optional[_Iterable[str]] = ..., move: _Optional[_Union[MoveCandidate, _Mapping]] = ...) -> None: ...
+    circuit: str
+    def __init__(self, id: _Optional[str] = ..., url: _Optional[str] = ..., type: _Optional[str] = ..., title: _Optional[str] = ..., site_url: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., paused: _Optional[bool] = ..., health: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., validators: _Optional[_Union[FeedValidators, _Mapping]] = ..., schedule: _Optional[_Union[FeedSchedule, _Mapping]] = ..., publisher_hints: _Optional[_Union[PublisherHints, _Mapping]] = ..., stats: _Optional[_Union[FeedStats, _Mapping]] = ..., self_url: _Optional[str] = ..., hubs: _Optional[_Iterable[str]] = ..., validators_ineffective: _Optional[bool] = ..., overrides: _Optional[_Union[FeedOverrides, _Mapping]] = ..., aliases: _Optional[_Iterable[str]] = ..., move: _Optional[_Union[MoveCandidate, _Mapping]] = ..., circuit: _Optional[str] = ...) -> None: ...
 
 class MoveCandidate(_message.Message):
     __slots__ = ("url", "source", "sightings", "first_seen_at", "last_seen_at", "attempts", "refuted_at", "retry_at", "reason", "missing")
