@@ -169,12 +169,12 @@ async def _never_shakes_hands(line: Line) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "reason"),
-    [(_speaks_plainly, "tls-failure"), (_never_shakes_hands, "timeout-connect")],
+    ("script", "limit_ms", "reason"),
+    [(_speaks_plainly, 10_000, "tls-failure"), (_never_shakes_hands, 500, "timeout-connect")],
 )
-def test_a_port_without_tls_has_a_reason(script: Script, reason: str) -> None:
+def test_a_port_without_tls_has_a_reason(script: Script, limit_ms: int, reason: str) -> None:
     async def story() -> None:
-        async with serving(script) as server, fetching(connect_timeout_ms=2_000) as fetcher:
+        async with serving(script) as server, fetching(connect_timeout_ms=limit_ms) as fetcher:
             response = await get(fetcher, server.url().replace("http:", "https:"))
 
         assert response.error == reason
@@ -193,7 +193,7 @@ def test_an_address_that_hangs_leaves_time_for_the_next_one(
         async with (
             serving(always(GOOD), tls=tls) as good,
             serving(_never_shakes_hands, host="127.0.0.2", port=good.port) as hanging,
-            fetching(table, ca_file=ca_file, connect_timeout_ms=4_000) as fetcher,
+            fetching(table, ca_file=ca_file, connect_timeout_ms=10_000) as fetcher,
         ):
             response = await get(fetcher, good.url(host="feeds.example"))
 

@@ -261,7 +261,9 @@ def test_one_that_hangs_is_given_its_time_and_then_told_again(tmp_path: Path) ->
             async with telling(services) as told:
                 await until_webhook(services, hook.id, lambda one: one.cursor == 1)
 
-            assert [one.result for one in told.deliveries] == ["timeout", "delivered"]
+            *before, last = [one.result for one in told.deliveries]
+            assert set(before) == {"timeout"}  # a busy machine may need its time more than once
+            assert last == "delivered"
 
     run(story)
 
