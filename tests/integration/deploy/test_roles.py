@@ -3,21 +3,21 @@
 import os
 import signal
 import socket
-import subprocess
-import sysconfig
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
+from tests.support.command_line import COMMAND, Said, finish
 from tests.support.deploy_files import make_secrets, pods, variables
 from tests.support.servers.free_port import free_port
 from tests.support.servers.nats import NatsServer
 from tests.support.servers.seaweedfs import S3Server
 from tests.support.waiting import HANG_GUARD_SEC, block_until
+from tests.support.warm_process import WarmPopen
 
-FEEDMILL = Path(sysconfig.get_path("scripts")) / "feedmill"
 ROLES = ("feedmill-worker", "feedmill-api", "feedmill-relay")
 PORTS = {"health": "FEEDMILL_HEALTH_PORT", "http": "FEEDMILL_SERVE_PORT"}
 READY = "ready"
@@ -78,7 +78,7 @@ def test_a_role_answers_its_probes_and_tells_systemd_how_it_is_until_it_is_asked
         _until_said("STOPPING=1", systemd)
         ended = process.wait(HANG_GUARD_SEC)
 
-        assert migrated.returncode == 0, migrated.stderr
+        assert migrated.status == 0, migrated.err
         assert ready == READY, log.read_text("utf-8")
         assert (alive, ended) == (200, 0), log.read_text("utf-8")
 
@@ -86,7 +86,7 @@ def test_a_role_answers_its_probes_and_tells_systemd_how_it_is_until_it_is_asked
 def test_the_migration_may_run_twice(surroundings: dict[str, dict[str, str]]) -> None:
     done = [_migrate(surroundings) for _ in range(2)]
 
-    assert [one.returncode for one in done] == [0, 0], [one.stderr for one in done]
+    assert [one.status for one in done] == [0, 0], [one.err for one in done]
 
 
 class _Running:
@@ -95,11 +95,11 @@ class _Running:
     def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
         self._log = Path(environment["FEEDMILL_HOME"]).with_name("log")
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [FEEDMILL, *arguments], env=environment, stdout=log, stderr=log
+            self._process = WarmPopen(
+                [COMMAND, *arguments], env=environment, stdout=log, stderr=log
             )
 
-    def __enter__(self) -> "tuple[subprocess.Popen[bytes], Path]":
+    def __enter__(self) -> tuple[Popen[bytes], Path]:
         return self._process, self._log
 
     def __exit__(self, *_: object) -> None:
@@ -107,20 +107,13 @@ class _Running:
         self._process.wait()
 
 
-def _migrate(surroundings: dict[str, dict[str, str]]) -> subprocess.CompletedProcess[str]:
+def _migrate(surroundings: dict[str, dict[str, str]]) -> Said:
     arguments = pods()["feedmill-migrate"]["containers"][0]["args"]
-    return subprocess.run(
-        [FEEDMILL, *arguments],
-        env=surroundings["feedmill-migrate"],
-        capture_output=True,
-        text=True,
-        timeout=HANG_GUARD_SEC,
-    )
+    environment = surroundings["feedmill-migrate"]
+    return finish(WarmPopen([COMMAND, *arguments], env=environment, stdout=PIPE, stderr=PIPE))
 
 
-def _until_ready(
-    probe: dict[str, Any], environment: dict[str, str], process: "subprocess.Popen[bytes]"
-) -> str:
+def _until_ready(probe: dict[str, Any], environment: dict[str, str], process: Popen[bytes]) -> str:
     """That it is ready; its last words when it ended instead."""
     answers = [(0, "nothing was said")]
 

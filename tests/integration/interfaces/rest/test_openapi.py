@@ -147,7 +147,7 @@ def _try(operation: Any, mill: RestMill, paper: str) -> None:
         case.call_and_validate(headers=headers, checks=CHECKS, timeout=HANG_GUARD_SEC)
 
     bounds = settings(
-        max_examples=max(10, settings().max_examples // 20),  # a hundred with `explore`
+        max_examples=max(4, settings().max_examples // 20),  # a hundred with `explore`
         deadline=None,
         derandomize=True,
         database=None,
