@@ -45,6 +45,7 @@ class FeedFilter(Value):
     tag: str | None = None
     host: str | None = None  # as lanes are called: host, or host:port
     state: FeedListState | None = None
+    late_at: datetime | None = None  # due at this instant for longer than an interval, not paused
     order: FeedOrder = "added"
     descending: bool = False
 

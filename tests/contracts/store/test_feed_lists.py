@@ -140,3 +140,18 @@ def test_a_cursor_of_another_list_is_refused(tell: Tell, cursor: str) -> None:
             await store.find_feeds(FeedFilter(), after=cursor)
 
     tell(story)
+
+
+def test_late_feeds_are_due_for_longer_than_their_interval(tell: Tell) -> None:
+    async def story(store: Store) -> None:
+        await add(store, "late", next_poll_at=NOON - 16 * MINUTE)  # asked every 15 minutes
+        await add(store, "due", next_poll_at=NOON - 14 * MINUTE)
+        await add(store, "paused", next_poll_at=NOON - 16 * MINUTE)
+        paused = await store.feed("paused")
+        assert paused is not None
+        await store.change_feed(replace(paused, paused=True))
+
+        assert await names(store, FeedFilter(late_at=NOON)) == ["late"]
+        assert await store.count_feeds(FeedFilter(late_at=NOON + 2 * MINUTE)) == 2
+
+    tell(story)

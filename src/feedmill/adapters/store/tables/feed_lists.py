@@ -10,7 +10,7 @@ the page are read whole; so a page of 100,000 feeds costs little more than one o
 from typing import Any, Final
 
 from feedmill.adapters.store.statements import Query, rows, value
-from feedmill.adapters.store.tables.codec import NEVER, feed_of
+from feedmill.adapters.store.tables.codec import NEVER, feed_of, micros
 from feedmill.adapters.store.tables.feeds import FEED_SELECT
 from feedmill.errors import UsageError
 from feedmill.model.feed import Feed
@@ -36,6 +36,7 @@ _STATES: Final = {
 _HOST: Final = (
     "s.lane_id IN (SELECT lane_id FROM lanes WHERE lane_key = {} OR lane_key LIKE {} ESCAPE '!')"
 )
+LATE: Final = "s.paused = 0 AND s.next_run_at + f.interval_sec * 1000000 < {}"
 
 
 def find_feeds(
@@ -95,7 +96,8 @@ def _places(where: FeedFilter, after: str | None, wanted: int) -> Query[list[Any
 
 
 def _tables(where: FeedFilter) -> str:
-    is_scheduled = where.order == "next-poll" or where.host is not None
+    needs = (where.host, where.late_at, "" if where.order == "next-poll" else None)
+    is_scheduled = any(one is not None for one in needs)
     return "feeds f JOIN feed_sched s ON s.feed_no = f.feed_no" if is_scheduled else "feeds f"
 
 
@@ -118,6 +120,8 @@ def _clauses(where: FeedFilter) -> tuple[list[str], list[Any]]:
     if where.host is not None:
         shards = f"{escape_like(where.host)}#%"
         clauses.append(_HOST.format(place(where.host), place(shards)))
+    if where.late_at is not None:
+        clauses.append(LATE.format(place(micros(where.late_at))))
     if where.text:
         named, at = [], []
         for text in _spellings(where.text):

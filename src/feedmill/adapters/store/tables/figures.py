@@ -17,7 +17,7 @@ import msgspec
 
 from feedmill.adapters.store.statements import Query, row, rows, slots, value, write, write_many
 from feedmill.adapters.store.tables.codec import Row, instant, json_text, micros
-from feedmill.adapters.store.tables.feed_lists import CIRCUIT_OPEN
+from feedmill.adapters.store.tables.feed_lists import CIRCUIT_OPEN, LATE
 from feedmill.fetch.figures import poll_values, sum_totals, sum_values
 from feedmill.model.feed import FetchRecord
 from feedmill.model.figures import (
@@ -296,7 +296,7 @@ def feed_counts(now: datetime) -> Query[FeedCounts]:
         f"count(CASE WHEN f.paused = 0 AND f.health = '{one}' THEN 1 END)"
         for one in ("active", "backing-off", "suspect", "gone")
     )
-    late = "s.paused = 0 AND s.next_run_at + f.interval_sec * 1000000 < $1"
+    late = LATE.format("$1")
     found = yield from row(
         f"SELECT count(*), count(CASE WHEN f.paused <> 0 THEN 1 END), {healths},"
         " count(CASE WHEN f.last_fetch_at IS NULL THEN 1 END),"

@@ -26,6 +26,12 @@ _WIDE = 110  # columns from which on a list has room for titles and addresses
     type=click.Choice(get_args(FeedListState)),
     help="Only feeds in this state; circuit-open: they work and fail by turns and are polled rarely.",
 )
+@click.option("--failing", is_flag=True, help="Only feeds that fail: the same as --state failing.")
+@click.option("--late", is_flag=True, help="Only feeds due for longer than their interval.")
+@click.option(
+    "--host", metavar="HOST", help="Only feeds of this host, as `feedmill hosts` names it."
+)
+@click.option("--text", metavar="TEXT", help="Only feeds with this in their title or address.")
 @limit_option(100)
 @after_option
 @context_and_json
@@ -33,15 +39,30 @@ def list_(
     ctx: click.Context,
     tag: str | None,
     state: FeedListState | None,
+    host: str | None,
+    text: str | None,
     limit: int,
     after: str | None,
     *,
+    failing: bool,
+    late: bool,
     as_json: bool,
 ) -> None:
-    """List subscriptions with their state and next poll."""
+    """List subscriptions with their state and next poll.
+
+    \b
+    Examples:
+      feedmill list --failing
+      feedmill list --host example.com --json
+    """
+    if failing and state not in (None, "failing"):
+        message = f"--failing and --state {state} contradict each other; give one of them"
+        raise click.UsageError(message)
+    state = "failing" if failing else state
 
     async def action(services: Services) -> tuple[list[Feed], str | None]:
-        where = FeedFilter(tag=tag, state=state)
+        late_at = services.clock.now() if late else None
+        where = FeedFilter(text=text, tag=tag, host=host, state=state, late_at=late_at)
         page = await services.store.find_feeds(where, after=after, limit=limit)
         return list(page.items), page.next
 
@@ -52,7 +73,7 @@ def list_(
         show_json({"items": items, "next": following})
         return
     if not feeds:
-        none_at_all = tag is None and state is None
+        none_at_all = not any((tag, state, host, text, late))
         hint = "no feeds yet; try: feedmill add https://example.com/feed"
         click.echo(hint if none_at_all else "no feed matches")
         return

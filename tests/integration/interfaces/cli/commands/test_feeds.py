@@ -312,3 +312,16 @@ def test_what_is_json_stays_json_line_by_line(mill: Mill) -> None:
     said = mill.ok("add", "--as-is", "https://one.example/feed", "--json")
 
     assert json.loads(said.out)["url"] == "https://one.example/feed"
+
+
+def test_the_list_is_narrowed_by_host_text_and_trouble(mill: Mill) -> None:
+    mill.ok("add", "--as-is", "https://one.example/feed", "https://two.example/feed")
+
+    def hosts(*options: str) -> list[str]:
+        return [item["url"] for item in mill.json("list", *options)["items"]]
+
+    assert hosts("--host", "one.example") == ["https://one.example/feed"]
+    assert hosts("--text", "TWO.") == ["https://two.example/feed"]
+    assert hosts("--failing") == hosts("--late") == []
+    assert mill.ok("list", "--late").text == "no feed matches\n"
+    assert mill("list", "--failing", "--state", "paused").status == 2
