@@ -400,6 +400,15 @@ class FullTextConfig(Value):
     memory_mb: int = 512  # for one process, beyond what its libraries take
 
 
+class ClustersConfig(Value):
+    """Clusters: the same story in several feeds (002); off by default."""
+
+    enabled: bool = False
+    tags: tuple[str, ...] = ()  # only feeds with one of these tags; none: all feeds
+    window_days: int = 14  # how long after it came in an entry is compared with new ones
+    max_entries: int = 200  # of one cluster
+
+
 class BusConfig(Value):
     """Where the log is relayed to, for programs that read a bus (D29)."""
 
@@ -445,3 +454,4 @@ class Config(Value):
     bus: BusConfig = BusConfig()
     observe: ObserveConfig = ObserveConfig()
     fulltext: FullTextConfig = FullTextConfig()
+    clusters: ClustersConfig = ClustersConfig()

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ from tests.support.feed_documents import ATOM, atom, atom_entry, numbered, paper
 from tests.support.sample_refreshes import an_entry, blob_ref, new_feed, poll
 
 from feedmill.adapters.store.postgres.parameters import clean_value
+from feedmill.cluster.sketch import sketch
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.maintain.retention import purge
 from feedmill.engine.moves.follow import move_feed
 from feedmill.engine.ports.store import Store
 from feedmill.model.candidate import CollectedDocument, Question
+from feedmill.model.cluster import SketchBatch, StoryText
 from feedmill.model.entry import Author, Entry
 from feedmill.model.feed import Feed, ImportedOutline
 from feedmill.model.full_text import FullText
@@ -29,6 +32,7 @@ from feedmill.model.push import PushSubscription
 from feedmill.model.screening import LiveScreen, Topic, TopicSet
 from feedmill.model.token import Token
 from feedmill.model.webhook import DeadLetter, Settlement, Webhook, WebhookSecret
+from feedmill.publish.events import events_of_clusters
 from feedmill_demo.server.script import document
 
 NUL, REPLACED = "\x00", "\ufffd"
@@ -119,6 +123,7 @@ async def everything(store: Store) -> dict[str, Any]:
         "question": await store.question("K7QM3XPD"),
         "imported": await store.imported("list"),
         "full texts": (await store.full_texts(limit=1000)).items,
+        "clusters": (await store.clusters(limit=1000)).items,
         "jobs": [replace(one, owner=None) for one in (await store.jobs(JobFilter())).items],
         "push": await store.push_subscriptions(),
         "tags": await store.feed_tags([feed.id for feed in feeds]),
@@ -274,6 +279,14 @@ async def _kept(store: Store, stage: Stage) -> None:
         words=1,
     )
     assert await store.save_full_text(text, blob=blob_ref("page"))
+    two = (await store.entries(EntryFilter(), limit=1000)).items
+    pair = {one.feed_id: one.entry_uid for one in two}
+    story = sketch(StoryText(links=("https://a.example/story",)))
+    batch = SketchBatch(
+        cause="1", at=now, since=min(one.first_seen for one in two), max_entries=9,
+        sketches=dict.fromkeys(list(pair.values())[:2], story),
+    )  # fmt: skip
+    assert await store.save_sketches(batch, events=partial(events_of_clusters, now=now))
     walk = NewJob(
         kind="walk", key="nul\0", url="https://a.example/1", payload={"x": "\0"}, keep=True
     )

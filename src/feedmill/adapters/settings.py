@@ -339,6 +339,10 @@ def _contradictions(config: Config) -> list[str]:
         for name, least in (("processes", 1), ("deadline_sec", 0.1), ("memory_mb", 64))
         if getattr(config.fulltext, name) < least
     ]
+    if not 1 <= config.clusters.window_days <= 90:
+        found.append("[clusters] window_days must be from 1 to 90")
+    if config.clusters.max_entries < 2:
+        found.append("[clusters] max_entries must be at least 2")
     if config.bus.window < 1:
         found.append("[bus] window must be at least 1")
     try:

@@ -26,6 +26,7 @@ EventType = Literal[
     "log.rewound",
     "fulltext.extracted",
     "fulltext.failed",
+    "entry.clustered",
 ]
 
 
@@ -114,6 +115,7 @@ class StoredEntry(Value):
     feed_title: str | None = None
     article_id: str = ""  # the same for every entry that carries the article
     duplicate_of: str | None = None  # entry_uid of the first entry that carries the article
+    cluster_id: str | None = None  # the story that other feeds tell too
 
 
 class Revision(Value):

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 EntryOrder = Literal["published", "first_seen"]
-Duplicates = Literal["hide", "include"]
+Duplicates = Literal["hide", "include", "cluster"]
 
 
 class EntryFilter(Value):
@@ -29,7 +29,7 @@ class EntryFilter(Value):
     published_until: datetime | None = None  # published_effective, exclusive
     text: str | None = None  # prefix of a word in the title
     include_removed: bool = False
-    duplicates: Duplicates = "include"  # "hide": of an article only the first of those listed
+    duplicates: Duplicates = "include"  # "hide": an article once; "cluster": a story once
     order: EntryOrder = "first_seen"
     ascending: bool = False
 

@@ -1,10 +1,13 @@
 """Events of a refresh for the log: one per thing that happened (002 §9.1)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from feedmill.model.addresses import mask_address
+from feedmill.model.cluster import ClusterChange
 from feedmill.model.event import EventType, NewEvent
 from feedmill.model.feed import Feed, HostPace, HostState, Move, MoveProof, NewFeed, QuotaReason
 from feedmill.model.full_text import FullText
@@ -98,6 +101,20 @@ def event_of_host(
         "canary": pace.canary if after == "incident" else None,
     }
     return NewEvent(type="host.state", feed_id="", occurred_at=now, data=data)
+
+
+def events_of_clusters(changes: Sequence[ClusterChange], now: datetime) -> tuple[NewEvent, ...]:
+    """An event for each entry that joined a cluster, moved to another one or left one."""
+    return tuple(
+        NewEvent(
+            type="entry.clustered",
+            feed_id=change.feed_id,
+            occurred_at=now,
+            entry_uid=change.entry_uid,
+            data=msgspec.to_builtins(change),
+        )
+        for change in changes
+    )
 
 
 def event_of_full_text(found: FullText) -> NewEvent:

@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from feedmill.model.base import Value
 from feedmill.model.canonical import Canonical, FoundFeed
+from feedmill.model.cluster import Cluster, ClusterMember
 from feedmill.model.event import Cursor, Event, EventType, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FeedType, FetchRecord
 from feedmill.model.full_text import FullText
@@ -32,6 +33,7 @@ EntryShape = StoredEntry
 RevisionShape = Revision
 FetchShape = FetchRecord
 FullTextShape = FullText
+ClusterShape = Cluster
 EventShape = Event
 ArticleShape = StoredArticle
 CanonicalShape = Canonical
@@ -371,6 +373,17 @@ class CursorPage(Value):
 
     items: tuple[Cursor, ...]
     next: str | None = None
+
+
+class ClusterPage(Value):
+    items: tuple[ClusterShape, ...]
+    next: str | None = None
+
+
+class ClusterDetail(Cluster):
+    """A story with the entries that tell it, the first that came in first."""
+
+    members: tuple[ClusterMember, ...]
 
 
 class PushShape(Value):

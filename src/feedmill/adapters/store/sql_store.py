@@ -19,6 +19,7 @@ from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables import arrival_times as arrival_table
 from feedmill.adapters.store.tables import blobs as blob_table
 from feedmill.adapters.store.tables import clock_steps, consistency, feed_lists
+from feedmill.adapters.store.tables import clusters as cluster_table
 from feedmill.adapters.store.tables import confirmations as confirmation_table
 from feedmill.adapters.store.tables import duplicates as duplicate_entries
 from feedmill.adapters.store.tables import entries as entry_table
@@ -219,6 +220,14 @@ class SqlStore(ABC):
     full_texts_of = read(fulltext_table.full_texts_of)
     full_texts = read(fulltext_table.full_texts)
     last_page_at = read(fulltext_table.last_page_at)
+
+    story_texts = read(cluster_table.story_texts)
+    save_sketches = write(cluster_table.save_sketches)
+    repair_clusters = write(cluster_table.repair_clusters)
+    clusters = read(cluster_table.clusters)
+    cluster = read(cluster_table.cluster)
+    cluster_members = look(cluster_table.cluster_members)
+    mirrors = read(cluster_table.mirrors)
 
     save_collected = write(held_table.save_collected)
     add_screen = write(held_table.add_screen)

@@ -15,7 +15,7 @@ from feedmill.fetch.plan import limits_of
 from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.model.feed import FeedOverrides, Lane
 from feedmill.model.fetch import FetchPlan, Headers, Post, RawResponse, Validators
-from feedmill.model.job import Job, JobResult, JobStep, Later
+from feedmill.model.job import Job, JobResult, JobStep, Later, NewJob
 from feedmill.model.schedule import Outcome
 from feedmill.publish.webhook_delivery import Delivered, judge_delivery
 from feedmill.schedule.host_pace import host_wait_sec
@@ -141,6 +141,10 @@ def _no_limits(_: Config) -> DailyLimits:
     return DailyLimits()
 
 
+def _no_job(_: Config) -> NewJob | None:
+    return None
+
+
 class JobKind(NamedTuple):
     """One kind of job; listed in registry.py."""
 
@@ -151,6 +155,7 @@ class JobKind(NamedTuple):
     backoff_base_sec: float = 60.0  # after the first failure; then doubled
     backoff_cap_sec: float = 21_600.0
     limits: Callable[[Config], DailyLimits] = _no_limits
+    standing: Callable[[Config], NewJob | None] = _no_job  # queued whenever a runner starts
 
 
 def _outcome(response: RawResponse, now: datetime) -> Outcome:

@@ -2,11 +2,12 @@
 
 from typing import Final
 
-from feedmill.engine.jobs import backfill, fulltext, websub, websub_hub
+from feedmill.engine.jobs import backfill, cluster, fulltext, websub, websub_hub
 from feedmill.engine.jobs.kind import JobKind
 
 KINDS: Final[tuple[JobKind, ...]] = (
     backfill.KIND,
+    cluster.KIND,
     fulltext.KIND,
     *websub.KINDS,
     websub_hub.KIND,

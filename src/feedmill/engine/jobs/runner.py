@@ -56,10 +56,14 @@ async def run_jobs(
         return
     runner = _Runner(services, lifecycle, kinds, listeners)
     backoff = Backoff("jobs", lifecycle)
+    is_prepared = False
     try:
         while not lifecycle.is_stopping():
             await backoff.wait()
             try:
+                if not is_prepared:
+                    await runner.queue_standing()
+                    is_prepared = True
                 if not await runner.claim():
                     await runner.idle()
             except FeedmillError as problem:
@@ -82,6 +86,7 @@ async def run_due_jobs(
         return
     runner = _Runner(services, lifecycle, kinds, listeners)
     try:
+        await runner.queue_standing()
         while not lifecycle.is_stopping() and (await runner.claim() or runner.busy):
             await runner.one_done()
     finally:
@@ -101,6 +106,13 @@ class _Runner:
         self._services, self._lifecycle, self._listeners = services, lifecycle, listeners
         self._kinds = {kind.name: kind for kind in kinds}
         self.busy: dict[asyncio.Task[None], str] = {}
+
+    async def queue_standing(self) -> None:
+        """Queue the jobs that some kinds always have; one that waits comes forward."""
+        for kind in self._kinds.values():
+            job = kind.standing(self._services.config)
+            if job is not None:
+                await self._services.store.add_job(job, now=self._services.clock.now())
 
     async def claim(self) -> int:
         """Begin as many due jobs as there are free places; how many."""

@@ -4,6 +4,7 @@
 from typing import Protocol
 
 from feedmill.engine.ports.blobs import RawIndex
+from feedmill.engine.ports.clusters import ClusterStore
 from feedmill.engine.ports.entries import ArrivalStore, CommitStore, EntryStore, FetchStore
 from feedmill.engine.ports.events import EventLog, WebhookStore
 from feedmill.engine.ports.feeds import FeedStore, ImportStore, MoveStore
@@ -42,6 +43,7 @@ class Store(
     JobStore,
     PushStore,
     FullTextStore,
+    ClusterStore,
     WorkerStore,
     LeaseStore,
     MaintenanceStore,

@@ -18,7 +18,7 @@ from feedmill.errors import CursorError
 from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.event import StoredEntry
-from feedmill.model.page import EntryFilter
+from feedmill.model.page import Duplicates, EntryFilter
 from feedmill.normalise.html.sanitise import clean_html
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.metafeeds.items import EntrySource, public_http_url
@@ -38,7 +38,7 @@ class Collection(Value):
     since: datetime | None = None  # first_seen, inclusive
     until: datetime | None = None  # first_seen, exclusive
     full_text: bool | None = None  # True: full texts as content, where there are some
-    duplicates: bool | None = None  # True: an article as often as entries carry it
+    duplicates: Duplicates | None = None  # None: an article once
 
 
 class CollectionPage(Value):
@@ -84,7 +84,7 @@ def filter_of(
         text=query.text,
         since=max((one for one in (query.since, since) if one), default=None),
         until=min((one for one in (query.until, until) if one), default=None),
-        duplicates="include" if query.duplicates else "hide",
+        duplicates=query.duplicates or "hide",
     )
 
 

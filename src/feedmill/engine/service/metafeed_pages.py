@@ -19,6 +19,7 @@ from feedmill.engine.service.collections import (
 )
 from feedmill.engine.service.metafeed_archives import Archives
 from feedmill.errors import NotFoundError
+from feedmill.model.page import Duplicates
 from feedmill.model.webhook import TopicContent
 from feedmill.publish.metafeeds import FORMATS, MetaFeed, MetaFeedFormat
 from feedmill.publish.metafeeds.archives import Period
@@ -28,6 +29,7 @@ HUB_PATH: Final = "/hub"
 MOST_ENTRIES: Final = 200  # of a page
 _MOST_IN_A_MINUTE: Final = 100_000
 _LATE: Final = timedelta(hours=1)  # an entry is stored at most so long after it came in
+_DUPLICATES: Final[dict[str | None, Duplicates]] = {"include": "include", "cluster": "cluster"}
 _TOPIC_PARAMETERS: Final = frozenset({"feed", "tag", "category", "q", "duplicates"})
 
 
@@ -139,7 +141,7 @@ def topic_request(url: str, config: Config) -> MetaFeedRequest | None:
             tag=given.get("tag"),
             category=given.get("category"),
             text=given.get("q"),
-            duplicates=given.get("duplicates") == "include" or None,
+            duplicates=_DUPLICATES.get(given.get("duplicates")),
         )
         return MetaFeedRequest(kind, query, f"/collections/{file}", pairs, None, limit)
     if pairs or place not in ("tags", "feeds") or not name:

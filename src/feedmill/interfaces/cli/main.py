@@ -75,6 +75,8 @@ COMMANDS: Final = {
     "config": "Show the settings.",
     "token": "Create and revoke API tokens.",
     "backfill": "Read the archive of a feed.",
+    "clusters": "List stories that several feeds tell.",
+    "duplicates": "Find feeds that carry the same articles.",
     "jobs": "List, cancel and retry background jobs.",
     "push": "Show WebSub hubs and subscribe feeds to them again.",
     "webhook": "Send events to other programs.",

@@ -36,7 +36,7 @@ from feedmill.interfaces.grpc.messages import (
     simulation_message,
 )
 from feedmill.model.figures import Granularity, TopBy
-from feedmill.model.page import EntryFilter
+from feedmill.model.page import Duplicates, EntryFilter
 from feedmill.publish.shapes import CanonicalWish, FeedChange, FeedWish
 
 _PART_BYTES: Final = 64 * 1024
@@ -213,6 +213,7 @@ async def get_host(request: pb.HostRequest, room: CallContext) -> pb.Host:
 
 async def list_entries(request: pb.ListEntriesRequest, room: CallContext) -> pb.EntryPage:
     """Entries, newest arrivals first."""
+    once: Duplicates = "cluster" if request.one_per_cluster else "hide"
     where = EntryFilter(
         feed_ids=tuple(request.feed_ids) or None,
         tag=optional_field(request, "tag"),
@@ -226,7 +227,7 @@ async def list_entries(request: pb.ListEntriesRequest, room: CallContext) -> pb.
         has_enclosure=optional_field(request, "has_enclosure"),
         published_since=optional_instant(request, "published_since"),
         published_until=optional_instant(request, "published_until"),
-        duplicates="include" if request.include_duplicates else "hide",
+        duplicates="include" if request.include_duplicates else once,
         order="published" if request.by_publication else "first_seen",
         ascending=request.oldest_first,
     )

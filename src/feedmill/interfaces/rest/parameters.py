@@ -85,7 +85,7 @@ DuplicatesQuery = Annotated[
     Duplicates,
     QueryParameter(
         description="`hide`: an article that several entries of the list carry is shown once, by the"
-        " entry that came first. `include`: every entry."
+        " entry that came first. `cluster`: so is a story that several feeds tell. `include`: every entry."
     ),
 ]
 OrderQuery = Annotated[

@@ -24,6 +24,7 @@ from feedmill.interfaces.rest.auth import authorise
 from feedmill.interfaces.rest.middleware import Middleware
 from feedmill.interfaces.rest.openapi import openapi_document
 from feedmill.interfaces.rest.problems import HANDLERS, MEDIA_TYPE, problem_bytes
+from feedmill.interfaces.rest.routes.clusters import cluster_routes
 from feedmill.interfaces.rest.routes.cursors import cursor_routes
 from feedmill.interfaces.rest.routes.entries import entry_routes
 from feedmill.interfaces.rest.routes.events import event_routes
@@ -153,6 +154,7 @@ def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: 
             webhook_routes,
             host_routes,
             job_routes,
+            cluster_routes,
             push_routes,
             hub_routes,
             metafeed_routes,

@@ -34,6 +34,9 @@ _CHECKS: Final = {
                (SELECT 1 FROM feed_aliases a WHERE a.url = f.url AND a.feed_no = f.feed_no)""",
     "full texts have no text": """
         SELECT count(*) FROM fulltexts WHERE state = 'extracted' AND html IS NULL""",
+    "entries are in a cluster that is gone": """
+        SELECT count(*) FROM entries e WHERE e.cluster_no IS NOT NULL AND NOT EXISTS
+               (SELECT 1 FROM clusters c WHERE c.cluster_no = e.cluster_no)""",
     "jobs run without a lease": """
         SELECT count(*) FROM jobs WHERE state = 'running' AND lease_until IS NULL""",
     "jobs belong to feeds that are gone": """
@@ -85,6 +88,7 @@ _TABLES: Final = {
     "blobs": "blobs",
     "paused": "feeds WHERE paused = 1",
     "fulltexts": "fulltexts WHERE state = 'extracted'",
+    "clusters": "clusters",
     "jobs": "jobs WHERE state IN ('queued', 'running')",
 }
 

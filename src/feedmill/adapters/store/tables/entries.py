@@ -48,6 +48,12 @@ _FIRST_OF_ARTICLE: Final = (
     "(e.same_as IS NULL OR NOT EXISTS (SELECT 1 FROM entries d WHERE d.entry_id < e.entry_id"
     " AND (d.entry_id = e.same_as OR d.same_as = e.same_as) AND {}))"
 )
+# Of the entries of a cluster that the list would show at any time, the one that stands for it, else the first.
+_FIRST_OF_CLUSTER: Final = (
+    "(e.cluster_no IS NULL OR NOT EXISTS (SELECT 1 FROM entries d JOIN clusters c ON c.cluster_no = d.cluster_no"
+    " WHERE d.cluster_no = e.cluster_no AND d.entry_id <> e.entry_id AND {} AND (d.entry_id = c.representative_id"
+    " OR (e.entry_id <> c.representative_id AND d.entry_id < e.entry_id))))"
+)
 _COMMON: Final = 500  # feeds of a tag
 _PROPOSED: Final = 1_000  # titles that are looked at together
 
@@ -171,11 +177,15 @@ def _beyond(
     keys, _ = ENTRY_ORDERS[where.order]
     is_common = yield from _is_common_tag(where.tag)
     clauses, parameters = _clauses(where, conditions, is_common=is_common)
-    if where.duplicates == "hide":
+    if where.duplicates != "include":
         # What came in before the time that is asked for hides what repeats it, too.
         scope = [one for one in clauses if not one.startswith("e.first_seen ")]
         listed = re.sub(r"\be\.", "d.", " AND ".join(["TRUE", *scope]))
         clauses.append(_FIRST_OF_ARTICLE.format(listed))
+        if where.duplicates == "cluster":
+            # The entry that stands for the story may repeat an article: then the story is still shown.
+            clauses[-1] = f"(e.cluster_no IS NOT NULL OR {clauses[-1]})"
+            clauses.append(_FIRST_OF_CLUSTER.format(listed))
     # A list that begins at its start is read from the end of the index, like every other.
     start = start or ((-NEVER if forwards else NEVER),) * len(keys)
     places = ", ".join(f"${len(parameters) + at}" for at in range(1, len(keys) + 1))
@@ -277,6 +287,6 @@ _JSON: Final = (
     "'fetch_id', e.fetch_id, 'offset', e.slice_offset, 'length', e.slice_length, 'note', NULL))),"
     " 'backfill', json(iif(e.backfill, 'true', 'false')), 'feed_url', mask_address(f.url),"
     " 'feed_title', f.title, 'article_id', coalesce(r.article_hash, e.article_hash, e.entry_uid),"
-    " 'duplicate_of', r.entry_uid"
+    " 'duplicate_of', r.entry_uid, 'cluster_id', 'c' || e.cluster_no"
     ") AS BLOB)"
 )

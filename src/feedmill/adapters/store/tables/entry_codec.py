@@ -45,7 +45,8 @@ STORED_COLUMNS: Final = (
     " e.summary, e.content, e.authors, e.categories, e.enclosures, e.published, e.updated,"
     " e.published_effective, e.published_source, e.language, e.image, e.comments_url,"
     " e.article_hash, e.revisions, e.removed_at, e.fetch_id, e.slice_offset, e.slice_length,"
-    " e.backfill, f.url, f.title, coalesce(r.article_hash, e.article_hash, e.entry_uid), r.entry_uid"
+    " e.backfill, f.url, f.title, coalesce(r.article_hash, e.article_hash, e.entry_uid), r.entry_uid,"
+    " e.cluster_no"
 )
 # `r` is the first entry that carried the article.
 FROM_ENTRIES: Final = (
@@ -142,7 +143,7 @@ def stored_of(row: Row) -> StoredEntry:
         match_confidence, guid, link, canonical_link, title, summary, content, authors, categories,
         enclosures, published, updated, published_effective, published_source, language, image,
         comments_url, article_hash, revisions, removed_at, fetch_id, offset, length,
-        backfill, feed_url, feed_title, article_id, duplicate_of,
+        backfill, feed_url, feed_title, article_id, duplicate_of, cluster_no,
     ) = row  # fmt: skip
     raw = () if fetch_id is None else (RawRef(fetch_id=fetch_id, offset=offset, length=length),)
     return StoredEntry(
@@ -179,6 +180,7 @@ def stored_of(row: Row) -> StoredEntry:
         feed_title=feed_title,
         article_id=article_id,
         duplicate_of=duplicate_of,
+        cluster_id=None if cluster_no is None else f"c{cluster_no}",
     )
 
 

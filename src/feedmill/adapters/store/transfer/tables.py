@@ -95,6 +95,10 @@ TABLES: Final = (
     Table(name="entry_revisions", key=("entry_id", "number"), json=("changed",)),
     Table(name="entry_aliases", key=("entry_uid",)),
     Table(name="fulltexts", key=("entry_id",)),
+    Table(name="cluster_sketches", key=("entry_id",)),
+    Table(name="cluster_keys", key=("entry_id", "key")),
+    Table(name="cluster_edges", key=("entry_id", "other_id")),
+    Table(name="clusters", key=("cluster_no",)),
     Table(name="events", source="outbox", key=("seq",), json=("data",)),
     Table(
         name="consumer_cursors",

@@ -52,6 +52,9 @@ def _parse_time(text: str) -> datetime:
 @click.option("--removed", "include_removed", is_flag=True, help="Also removed entries.")
 @click.option("--duplicates", is_flag=True, help="Also further entries that carry an article.")
 @click.option(
+    "--clusters", is_flag=True, help="A story that several feeds tell only once (see `clusters`)."
+)
+@click.option(
     "--order",
     type=click.Choice(["published", "first-seen"]),
     default="published",
@@ -72,7 +75,8 @@ def entries(ctx: click.Context, /, *, as_json: bool, **chosen: Any) -> None:  # 
     """
     name, after, limit = chosen.pop("feed"), chosen.pop("after"), chosen.pop("limit")
     chosen["order"] = chosen["order"].replace("-", "_")
-    chosen["duplicates"] = "include" if chosen["duplicates"] else "hide"
+    once = "cluster" if chosen.pop("clusters") else "hide"
+    chosen["duplicates"] = "include" if chosen["duplicates"] else once
 
     async def action(services: Services) -> tuple[list[StoredEntry], str | None]:
         feed = await resolve_feed(name, services) if name else None

@@ -454,7 +454,7 @@ class Attempt(_message.Message):
     def __init__(self, fetch_id: _Optional[str] = ..., fetched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[str] = ..., http_status: _Optional[int] = ..., detail: _Optional[str] = ..., elapsed_ms: _Optional[int] = ...) -> None: ...
 
 class ListEntriesRequest(_message.Message):
-    __slots__ = ("feed_id", "feed_ids", "tag", "category", "since", "until", "text", "include_removed", "cursor", "limit", "author", "language", "has_enclosure", "published_since", "published_until", "include_duplicates", "by_publication", "oldest_first")
+    __slots__ = ("feed_id", "feed_ids", "tag", "category", "since", "until", "text", "include_removed", "cursor", "limit", "author", "language", "has_enclosure", "published_since", "published_until", "include_duplicates", "by_publication", "oldest_first", "one_per_cluster")
     FEED_ID_FIELD_NUMBER: _ClassVar[int]
     FEED_IDS_FIELD_NUMBER: _ClassVar[int]
     TAG_FIELD_NUMBER: _ClassVar[int]
@@ -473,6 +473,7 @@ class ListEntriesRequest(_message.Message):
     INCLUDE_DUPLICATES_FIELD_NUMBER: _ClassVar[int]
     BY_PUBLICATION_FIELD_NUMBER: _ClassVar[int]
     OLDEST_FIRST_FIELD_NUMBER: _ClassVar[int]
+    ONE_PER_CLUSTER_FIELD_NUMBER: _ClassVar[int]
     feed_id: str
     feed_ids: _containers.RepeatedScalarFieldContainer[str]
     tag: str
@@ -491,7 +492,8 @@ class ListEntriesRequest(_message.Message):
     include_duplicates: bool
     by_publication: bool
     oldest_first: bool
-    def __init__(self, feed_id: _Optional[str] = ..., feed_ids: _Optional[_Iterable[str]] = ..., tag: _Optional[str] = ..., category: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., include_removed: _Optional[bool] = ..., cursor: _Optional[str] = ..., limit: _Optional[int] = ..., author: _Optional[str] = ..., language: _Optional[str] = ..., has_enclosure: _Optional[bool] = ..., published_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., include_duplicates: _Optional[bool] = ..., by_publication: _Optional[bool] = ..., oldest_first: _Optional[bool] = ...) -> None: ...
+    one_per_cluster: bool
+    def __init__(self, feed_id: _Optional[str] = ..., feed_ids: _Optional[_Iterable[str]] = ..., tag: _Optional[str] = ..., category: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., include_removed: _Optional[bool] = ..., cursor: _Optional[str] = ..., limit: _Optional[int] = ..., author: _Optional[str] = ..., language: _Optional[str] = ..., has_enclosure: _Optional[bool] = ..., published_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., include_duplicates: _Optional[bool] = ..., by_publication: _Optional[bool] = ..., oldest_first: _Optional[bool] = ..., one_per_cluster: _Optional[bool] = ...) -> None: ...
 
 class EntryRequest(_message.Message):
     __slots__ = ("entry_uid",)
@@ -508,7 +510,7 @@ class EntryPage(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
 
 class Entry(_message.Message):
-    __slots__ = ("entry_uid", "feed_id", "first_seen", "last_seen", "seen_count", "content_hash", "dedupe_key", "match_confidence", "guid", "link", "canonical_link", "title", "summary", "content", "authors", "categories", "enclosures", "published", "updated", "published_effective", "published_source", "language", "image", "comments_url", "article_hash", "revisions", "removed_at", "raw_refs", "backfill", "feed_url", "feed_title", "article_id", "duplicate_of")
+    __slots__ = ("entry_uid", "feed_id", "first_seen", "last_seen", "seen_count", "content_hash", "dedupe_key", "match_confidence", "guid", "link", "canonical_link", "title", "summary", "content", "authors", "categories", "enclosures", "published", "updated", "published_effective", "published_source", "language", "image", "comments_url", "article_hash", "revisions", "removed_at", "raw_refs", "backfill", "feed_url", "feed_title", "article_id", "duplicate_of", "cluster_id")
     ENTRY_UID_FIELD_NUMBER: _ClassVar[int]
     FEED_ID_FIELD_NUMBER: _ClassVar[int]
     FIRST_SEEN_FIELD_NUMBER: _ClassVar[int]
@@ -542,6 +544,7 @@ class Entry(_message.Message):
     FEED_TITLE_FIELD_NUMBER: _ClassVar[int]
     ARTICLE_ID_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_OF_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     entry_uid: str
     feed_id: str
     first_seen: _timestamp_pb2.Timestamp
@@ -575,7 +578,8 @@ class Entry(_message.Message):
     feed_title: str
     article_id: str
     duplicate_of: str
-    def __init__(self, entry_uid: _Optional[str] = ..., feed_id: _Optional[str] = ..., first_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seen_count: _Optional[int] = ..., content_hash: _Optional[str] = ..., dedupe_key: _Optional[str] = ..., match_confidence: _Optional[str] = ..., guid: _Optional[str] = ..., link: _Optional[str] = ..., canonical_link: _Optional[str] = ..., title: _Optional[str] = ..., summary: _Optional[str] = ..., content: _Optional[str] = ..., authors: _Optional[_Iterable[_Union[Author, _Mapping]]] = ..., categories: _Optional[_Iterable[str]] = ..., enclosures: _Optional[_Iterable[_Union[Enclosure, _Mapping]]] = ..., published: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_effective: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_source: _Optional[str] = ..., language: _Optional[str] = ..., image: _Optional[str] = ..., comments_url: _Optional[str] = ..., article_hash: _Optional[str] = ..., revisions: _Optional[int] = ..., removed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., raw_refs: _Optional[_Iterable[_Union[RawRef, _Mapping]]] = ..., backfill: _Optional[bool] = ..., feed_url: _Optional[str] = ..., feed_title: _Optional[str] = ..., article_id: _Optional[str] = ..., duplicate_of: _Optional[str] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, entry_uid: _Optional[str] = ..., feed_id: _Optional[str] = ..., first_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seen_count: _Optional[int] = ..., content_hash: _Optional[str] = ..., dedupe_key: _Optional[str] = ..., match_confidence: _Optional[str] = ..., guid: _Optional[str] = ..., link: _Optional[str] = ..., canonical_link: _Optional[str] = ..., title: _Optional[str] = ..., summary: _Optional[str] = ..., content: _Optional[str] = ..., authors: _Optional[_Iterable[_Union[Author, _Mapping]]] = ..., categories: _Optional[_Iterable[str]] = ..., enclosures: _Optional[_Iterable[_Union[Enclosure, _Mapping]]] = ..., published: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_effective: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_source: _Optional[str] = ..., language: _Optional[str] = ..., image: _Optional[str] = ..., comments_url: _Optional[str] = ..., article_hash: _Optional[str] = ..., revisions: _Optional[int] = ..., removed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., raw_refs: _Optional[_Iterable[_Union[RawRef, _Mapping]]] = ..., backfill: _Optional[bool] = ..., feed_url: _Optional[str] = ..., feed_title: _Optional[str] = ..., article_id: _Optional[str] = ..., duplicate_of: _Optional[str] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class Author(_message.Message):
     __slots__ = ("name", "email", "uri")

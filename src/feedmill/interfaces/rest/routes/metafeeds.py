@@ -153,7 +153,7 @@ def _collection(kind: MetaFeedFormat) -> RouteHandler:
             since=where.since,
             until=where.until,
             full_text=full_text or None,
-            duplicates=duplicates == "include" or None,
+            duplicates=None if duplicates == "hide" else duplicates,
         )
         asked = (
             *(("feed", one) for one in feeds or ()),

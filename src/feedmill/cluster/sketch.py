@@ -1,0 +1,116 @@
+"""Reduces an entry to a sketch: keys that equal stories share, and a MinHash of its text.
+
+The MinHash is a one-permutation hash with rotation (Shrivastava and Li, 2014): runs of three words are hashed to 32 bits, and
+each of 64 equally spaced points takes the first hash at or after it. So the share of points at which two sketches
+agree estimates the Jaccard similarity of their texts. Bounded: long texts are compared by their beginning.
+"""
+
+import re
+from bisect import bisect_left
+from hashlib import blake2b
+from html import unescape
+from struct import pack
+from typing import Final
+from zlib import crc32
+
+from feedmill.model.cluster import Sketch, StoryText
+
+MIN_WORDS: Final = 30  # a shorter text proves nothing by itself
+POINTS: Final = 64
+_MASK: Final = 2**32 - 1
+_BANDS: Final = 8  # of three points: texts of similarity 0.5 share one with p = 0.66, of 0.7 with 0.97, of 0.2 with 0.06
+_MAX_HTML: Final = 20_000  # characters
+_MAX_TEXT: Final = 1_500
+_MAX_TITLE: Final = 300
+_MIN_STEM_WORDS: Final = 4
+_TAG: Final = re.compile(r"<[^<>]{0,2000}>")
+_SPACES: Final = bytes(byte if byte >= 0x80 or chr(byte).isalnum() else 0x20 for byte in range(256))
+_PUNCTUATION: Final = re.compile(
+    r"[\xa0-\xbf\u2000-\u206f\u2190-\u2bff\u3000-\u303f\ufe30-\ufe6f\uff00-\uff0f]+"
+)
+# Scripts without spaces between words: each character counts as a word.
+_UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+# What sites add to a title: " - Example Times", " | Example", " [Category]", " (via Blog)", "Example: ".
+_PREFIX: Final = re.compile(r"^[^:\[\]()]{1,30}:\s+|^\[[^\[\]]{1,30}\]\s*")
+_ADDED: Final = re.compile(r"(?:\s+[-|–—·:»]\s+[^-|–—·»]{1,60}|\s*[\[(][^\[\]()]{1,60}[\])])\s*$")
+# Link of a comment: it leads to the story, and is not the story.
+_COMMENT: Final = re.compile(r"#(?:comment|c)-?\w{0,40}$", re.IGNORECASE)
+_HOME: Final = re.compile(r"https?://[^/?#]+/?(?:index\.\w{1,5})?$", re.IGNORECASE)
+
+
+def sketch(story: StoryText) -> Sketch:
+    """The sketch of an entry."""
+    words = words_of(plain_text(story.html)[:_MAX_TEXT])
+    shingles = _shingles(words)
+    points = _points(shingles)
+    title = (story.title or "")[:_MAX_TITLE]
+    whole, stem = words_of(title), words_of(_PREFIX.sub("", _ADDED.sub("", title)))
+    titles = [one for one in (whole, stem) if one is whole or len(one) >= _MIN_STEM_WORDS]
+    return Sketch(
+        links=tuple(
+            sorted({_key(b"link", one.encode()) for one in story.links if is_specific(one)})
+        ),
+        titles=tuple(sorted({_key(b"title", b" ".join(one)) for one in titles if one})),
+        title_words=len(titles[-1]),
+        words=len(words),
+        shingles=len(shingles),
+        minhash=pack(f"<{len(points)}H", *[point & 0xFFFF for point in points]),
+        bands=_bands(points) if len(words) >= MIN_WORDS else (),
+        published=None if story.published is None else int(story.published.timestamp()),
+    )
+
+
+def keys_of(made: Sketch) -> tuple[int, ...]:
+    """The 64-bit keys by which candidates are found: two entries that may be one story share one."""
+    return tuple(dict.fromkeys((*made.links, *made.titles, *made.bands)))
+
+
+def is_specific(link: str) -> bool:
+    """False for a home page and for a comment: many entries may have that link."""
+    return _HOME.match(link) is None and _COMMENT.search(link) is None
+
+
+def plain_text(html: str) -> str:
+    """The text of a piece of HTML, as far as it is compared."""
+    text = html[:_MAX_HTML]
+    return unescape(_TAG.sub(" ", text)) if "<" in text or "&" in text else text
+
+
+def words_of(text: str) -> list[bytes]:
+    """The words in lower case, without punctuation."""
+    if not text.isascii():
+        text = _UNSPACED.sub(r" \g<0> ", _PUNCTUATION.sub(" ", text))
+    return text.casefold().encode("utf-8", "replace").translate(_SPACES).split()
+
+
+def _shingles(words: list[bytes]) -> list[int]:
+    """The hashes of all runs of three words, in order and each once."""
+    one = list(map(crc32, words))
+    runs = zip(one, one[1:], one[2:], strict=False)
+    return sorted({first + 3 * second + 5 * third & _MASK for first, second, third in runs})
+
+
+def _points(hashes: list[int]) -> list[int]:
+    """For each point the first hash at or after it, around the circle."""
+    if not hashes:
+        return []
+    around = [*hashes, hashes[0]]
+    step = 2**32 // POINTS
+    return [around[bisect_left(hashes, point * step)] for point in range(POINTS)]
+
+
+def _bands(points: list[int]) -> tuple[int, ...]:
+    """Keys of three points each, which stand apart: neighbours in a short text are the same hash."""
+    return tuple(
+        (
+            points[band]
+            + 0x9E3779B97F4A7C15
+            * (points[band + 20] + 0xC2B2AE3D27D4EB4F * (points[band + 41] + band))
+        )
+        % 2**63
+        for band in range(0, 2 * _BANDS, 2)
+    )
+
+
+def _key(kind: bytes, value: bytes) -> int:
+    return int.from_bytes(blake2b(value, digest_size=8, person=kind).digest(), "big", signed=True)
