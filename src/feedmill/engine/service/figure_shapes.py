@@ -1,5 +1,9 @@
 """Figures to shapes: rates, fault classes and quantiles that follow from them."""
 
+from typing import Final
+
+from msgspec.structs import asdict
+
 from feedmill.fetch.fault import fault_of
 from feedmill.fetch.figures import quantile_ms
 from feedmill.model.figures import (
@@ -17,49 +21,32 @@ from feedmill.publish.figure_shapes import (
     RankShape,
 )
 
+_SHOWN: Final = frozenset(FiguresShape.__struct_fields__)
+
 
 def figures_shape(figures: Figures) -> FiguresShape:
     """The figures with their rates."""
     polls, answered = figures.polls, figures.polls - figures.failed
+    known = {name: value for name, value in asdict(figures).items() if name in _SHOWN}
+    rates = {
+        "success_rate": _rate(answered, polls),
+        "not_modified_rate": _rate(figures.unchanged, answered),
+        "compression_ratio": _rate(figures.bytes_decoded, figures.bytes_in),
+        "new_per_poll": _rate(figures.entries_new, polls),
+        "latency_ms": _rate(figures.elapsed_ms, polls),
+        "lag": _rate(figures.lag, polls),
+    }
     return FiguresShape(
-        polls=polls,
+        **known | rates,
         fresh=figures.fresh,
-        unchanged=figures.unchanged,
-        same_body=figures.same_body,
         failed=figures.failed,
-        failed_ours=figures.failed_ours,
-        failed_theirs=figures.failed_theirs,
-        failed_host=figures.failed_host,
-        success_rate=_rate(answered, polls),
-        not_modified_rate=_rate(figures.unchanged, answered),
-        bytes_in=figures.bytes_in,
-        bytes_decoded=figures.bytes_decoded,
-        bytes_saved=figures.bytes_saved,
-        compression_ratio=_rate(figures.bytes_decoded, figures.bytes_in),
-        entries_new=figures.entries_new,
-        entries_updated=figures.entries_updated,
-        new_per_poll=_rate(figures.entries_new, polls),
-        latency_ms=_rate(figures.elapsed_ms, polls),
         latency_max_ms=figures.elapsed_ms_max,
-        lag=_rate(figures.lag, polls),
-        lag_max=figures.lag_max,
-        late=figures.late,
-        retries=figures.retries,
-        interval_sec=figures.interval_sec,
-        ewma_sec=figures.ewma_sec,
     )
 
 
 def failure_shape(failure: FailureCount) -> FailureShape:
     """The failure with its fault class."""
-    return FailureShape(
-        outcome=failure.outcome,
-        status=failure.status,
-        fault=fault_of(failure.outcome, failure.status),
-        count=failure.count,
-        host=failure.host,
-        feeds=failure.feeds,
-    )
+    return FailureShape(**asdict(failure), fault=fault_of(failure.outcome, failure.status))
 
 
 def outcome_counts(totals: Totals) -> tuple[OutcomeCount, ...]:
@@ -91,14 +78,7 @@ def latency_shapes(totals: Totals) -> tuple[LatencyShape, ...]:
 
 def rank_shape(rank: FeedRank) -> RankShape:
     """A feed of a top list."""
-    return RankShape(
-        feed_id=rank.feed_id,
-        url=rank.url,
-        title=rank.title,
-        host=rank.host,
-        value=rank.value,
-        figures=figures_shape(rank.figures),
-    )
+    return RankShape(**{**asdict(rank), "figures": figures_shape(rank.figures)})
 
 
 def _rate(part: float, whole: float) -> float | None:

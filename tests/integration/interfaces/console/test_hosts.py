@@ -21,7 +21,7 @@ def test_a_host_that_asked_for_a_pause_says_who_waits(mill: ConsoleMill, browser
 
     assert "pauses (rate-limited) since" in resting
     assert "left alone until" in resting
-    assert "3 feeds are polled there" in one
+    assert "Feeds that are polled there: 3; due now: 3; waiting for the host: 3" in one
     assert "backing off" in one
     assert "left alone until" in overview
 
