@@ -157,5 +157,12 @@ def never_identical(house: DemoSite, request: Request) -> Answer:
     return msgspec.structs.replace(answer, body=answer.body + stamp)
 
 
+def counting_readers(house: DemoSite, request: Request) -> Answer:
+    """Every text says how often it was read, so all entries differ in every answer."""
+    answer = plain(house, request)
+    count = b" Read %d times.</description>" % (1_000 + 7 * house.asked)
+    return msgspec.structs.replace(answer, body=answer.body.replace(b"</description>", count))
+
+
 def _more(answer: Answer, headers: Headers) -> Answer:
     return msgspec.structs.replace(answer, headers=answer.headers + headers)

@@ -90,6 +90,8 @@ _TRANSPORT: Final = (
          language="fr", ways={"feed": behaviours.plain}),
     SitePlan(name="stamper", title="The Stamp Collector", about="stamps every answer: other octets, same entries, never a 304",
          ways={"feed": behaviours.never_identical}),
+    SitePlan(name="turnstile", title="The Turnstile", about="counts its readers in every text: all entries differ in every answer",
+         habits=(_publishes(120),), ways={"feed": behaviours.counting_readers}),
     SitePlan(name="gzip", title="The Zipper", about="gzip", habits=(_publishes(30),),
          ways={"feed": behaviours.coded("gzip")}),
     SitePlan(name="deflate", title="The Deflator", about="deflate", habits=(_publishes(80),),

@@ -223,6 +223,16 @@ def test_the_bad_line_breaks_every_other_time(village: DemoWeb) -> None:
     assert faults == ["cut", None, "cut", None]
 
 
+def test_the_turnstile_counts_its_readers_in_every_text(village: DemoWeb) -> None:
+    first, second = (feed_at(village, "turnstile").entries for _ in range(2))
+
+    texts = [
+        {one.id: one.summary.value for one in entries if one.summary} for entries in (first, second)
+    ]
+    assert texts[0].keys() == texts[1].keys()
+    assert all(texts[0][id_] != texts[1][id_] for id_ in texts[0])
+
+
 def test_the_stamper_never_sends_the_same_octets_and_always_the_same_entries(
     village: DemoWeb,
 ) -> None:
