@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check observe-check bench-figures proto lock sbom licences audit reproducible clean help
+.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check observe-check bench-figures proto lock sbom licences audit reproducible clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -72,6 +72,9 @@ bench-memory: $(READY_BENCH)  ## memory over 100,000 documents
 
 bench-hostile: $(READY_BENCH)  ## time and memory of every attack
 	$(BIN)/python -m benchmarks.hostile
+
+bench-attacks: $(READY_BENCH)  ## what attackers take from the other feeds of the same process, and its memory
+	$(BIN)/python -m benchmarks.neighbours
 
 bench-store: $(READY_BENCH)  ## polls per CPU-second that the store takes
 	$(BIN)/python -m benchmarks.store

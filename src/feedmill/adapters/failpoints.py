@@ -45,6 +45,13 @@ JOB_POINTS: Final = (
     "transfer-compared",  # everything is over there and was compared, the store does not know
     "transfer-switched",  # the raw store belongs to the new store, which does not know that all is there
 )
+# Of maintenance: migrations, purges, moves and merges.
+WRITE_POINTS: Final = (
+    "migrate-step",  # SQLite: a migration was applied, not committed
+    "migrate-stepped",  # committed, the next one has not begun
+    "pg-write",  # a transaction of PostgreSQL that is no poll: everything written, not committed
+    "pg-written",  # committed, not acknowledged
+)
 _ERRORS: Final = {"eio": errno.EIO, "enospc": errno.ENOSPC}
 _SPELLING: Final = re.compile(r"([a-z-]+)(?:=(kill|eio|enospc))?(?:@(\d+)(?:-(\d+))?)?")
 
@@ -54,7 +61,7 @@ class Failpoint:
 
     def __init__(self, spelling: str) -> None:
         match = _SPELLING.fullmatch(spelling)
-        if match is None or match[1] not in (*POINTS, *JOB_POINTS):
+        if match is None or match[1] not in (*POINTS, *JOB_POINTS, *WRITE_POINTS):
             message = f"{VARIABLE}={spelling} names no failpoint; they are: {', '.join(POINTS)}"
             raise SystemExit(message)
         self.name, self.action = match[1], match[2] or "kill"

@@ -33,6 +33,8 @@ _SLOTS = 512  # questions under way
 _SLOTS_PER_DOMAIN = (
     16  # of them about names of one registrable domain: its name server may be silent
 )
+_SLOT_WAIT_SEC = 2.0  # for one of them; who polls other hosts must not wait for a silent server
+_SILENT_AFTER = 8  # questions in a row that got no answer at all: names of the domain fail at once
 _THREADS = 32
 _FAILURE_SEC = 10.0  # a name that failed is not asked for again at once
 _LEAST_TTL_SEC = 5.0  # some servers say 0
@@ -108,6 +110,7 @@ class Found(NamedTuple):
 
     addresses: tuple[str, ...]
     ttl_sec: float | None = None
+    is_silent: bool = False  # there was no answer, not even that there are no addresses
 
 
 class CachedResolver(ABC):
@@ -127,6 +130,7 @@ class CachedResolver(ABC):
         self._asked: dict[str, asyncio.Task[tuple[str, ...]]] = {}
         self._slots = asyncio.Semaphore(_SLOTS)
         self._domains: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._silent: dict[str, tuple[int, float]] = {}  # of a domain: in a row, and until when
 
     async def resolve(self, host: str) -> tuple[str, ...]:
         if (literal := _as_literal(host)) is not None:
@@ -137,6 +141,8 @@ class CachedResolver(ABC):
             return addresses
         if now >= until + _STALE_SEC:
             addresses = ()
+        if self._is_silent(host, now):
+            return addresses
         wait_sec = min(self._timeout_sec, _STALE_WAIT_SEC) if addresses else self._timeout_sec
         try:
             # Shielded: a caller that gives up leaves the lookup to the others that wait for it.
@@ -160,16 +166,40 @@ class CachedResolver(ABC):
 
     async def _look_up(self, host: str) -> tuple[str, ...]:
         try:
-            async with self._slot_of_domain(host), self._slots:
-                found = await self._query(host)
-            self._remember(host, found)
-            return found.addresses
+            return await self._look_up_in_turn(host)
         finally:
             self._asked.pop(host, None)
 
-    def _slot_of_domain(self, host: str) -> asyncio.Semaphore:
+    async def _look_up_in_turn(self, host: str) -> tuple[str, ...]:
         domain = registrable_domain(host)
-        return self._domains.setdefault(domain, asyncio.Semaphore(_SLOTS_PER_DOMAIN))
+        slot = self._domains.setdefault(domain, asyncio.Semaphore(_SLOTS_PER_DOMAIN))
+        try:
+            async with asyncio.timeout(_SLOT_WAIT_SEC):
+                await slot.acquire()
+        except TimeoutError:
+            return ()
+        try:
+            async with self._slots:
+                found = await self._query(host)
+        finally:
+            slot.release()
+        self._note_silence(domain, found)
+        self._remember(host, found)
+        return found.addresses
+
+    def _is_silent(self, host: str, now: float) -> bool:
+        """True while the name server of the host's domain says nothing; then it is tried again."""
+        if not self._silent:
+            return False
+        count, until = self._silent.get(registrable_domain(host), (0, 0.0))
+        return count >= _SILENT_AFTER and now < until
+
+    def _note_silence(self, domain: str, found: Found) -> None:
+        count, _ = self._silent.pop(domain, (0, 0.0))
+        if found.is_silent:
+            self._silent[domain] = (count + 1, self._clock.monotonic() + _FAILURE_SEC)
+        while len(self._silent) > self._cache_hosts:
+            del self._silent[next(iter(self._silent))]
 
     @abstractmethod
     async def _query(self, host: str) -> Found:
@@ -226,7 +256,11 @@ class AsyncResolver(CachedResolver):
         try:
             async with asyncio.timeout(self._timeout_sec):
                 found = await self._channel.getaddrinfo(host, type=socket.SOCK_STREAM)
-        except (aiodns.error.DNSError, TimeoutError, UnicodeError, ValueError):
+        except TimeoutError:
+            return Found((), is_silent=True)
+        except aiodns.error.DNSError as problem:
+            return Found((), is_silent=problem.args[:1] == (aiodns.error.ARES_ETIMEOUT,))
+        except (UnicodeError, ValueError):
             return Found(())
         addresses = tuple(dict.fromkeys(_text_of(node.addr[0]) for node in found.nodes))
         return Found(addresses, min((float(node.ttl) for node in found.nodes), default=None))

@@ -20,7 +20,7 @@ _REDIRECT_BODY_BYTES = 65_536  # read for the sake of the connection, worth no m
 _FRAMING = 1.25  # of the limit: for TLS records and chunk sizes
 _STOP = -1  # tells libcurl to end the transfer
 _LEAST_CHUNK_BYTES = (
-    64  # what a call of libcurl counts for at least: a body may come octet by octet
+    256  # what a call of libcurl counts for at least: a body may come octet by octet
 )
 
 

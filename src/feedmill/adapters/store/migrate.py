@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.sqlite.connection import is_busy
 from feedmill.errors import MigrationError
 
@@ -77,7 +78,9 @@ def _apply_next(connection: sqlite3.Connection, migrations: tuple[Migration, ...
         if len(applied) == len(migrations):
             return False
         _apply(connection, migrations[len(applied)])
+        reach("migrate-step")
         connection.execute("COMMIT")
+        reach("migrate-stepped")
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

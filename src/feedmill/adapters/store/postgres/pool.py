@@ -20,6 +20,7 @@ import asyncpg
 from asyncpg.connect_utils import SessionAttribute
 from asyncpg.pool import Pool, PoolConnectionProxy
 
+from feedmill.adapters.failpoints import reach
 from feedmill.errors import StoreError
 from feedmill.observe.masking import database_address
 
@@ -197,12 +198,16 @@ async def _transact(
         if not connection.is_closed():
             await transaction.rollback()
         raise
+    if not readonly:
+        reach("pg-write")
     try:
         await transaction.commit()
     except (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError) as error:
         if readonly:
             raise
         raise LostCommitError(value) from error
+    if not readonly:
+        reach("pg-written")
     return value
 
 
