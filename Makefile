@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-screen fuzz soak power-cuts doors-soak chaos bench-doors import-check observe-check bench-figures proto lock sbom licences audit reproducible clean help
+.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-screen fuzz soak mutations power-cuts doors-soak chaos bench-doors import-check observe-check bench-figures proto lock sbom licences audit reproducible clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -129,6 +129,9 @@ soak: $(READY)  ## kill -9 again and again and read the books each time (CYCLES=
 
 power-cuts: $(READY)  ## cut the power in a recorded run and compare the log with what readers were told (CUTS=200)
 	$(BIN)/python tools/power_cuts.py --cuts $(or $(CUTS),200)
+
+mutations: $(READY)  ## break ten promises in the source, and see whether a test notices each
+	$(BIN)/python tools/mutations.py
 
 import-check: $(READY)  ## import 10,000 outlines, kill it in the middle, and see what the hosts saw (OUTLINES=10000)
 	$(BIN)/python -m tools.import_check --outlines $(or $(OUTLINES),10000)

@@ -1,0 +1,107 @@
+"""A feed against a model of it: items come, change, go, return and get new ids; polls fail, repeat and restart.
+
+Whatever the order, every item is one entry with its last text, one event tells that it is new, and one event tells each
+change that a poll has seen.
+"""
+
+import asyncio
+from collections import Counter
+from contextlib import AsyncExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.support.engine_harness import opened
+from tests.support.feed_documents import item, rss
+
+from feedmill_demo.server.script import Answer, document
+
+NUMBERS = st.integers(1, 6)
+TEXTS = st.sampled_from(["One.", "Two.", "Three."])
+
+
+class FeedModel(RuleBasedStateMachine):
+    """What the publisher offers, what polls have seen of it, and what the store makes of that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.offered: dict[int, tuple[str, int]] = {}  # number: text, and which id it has
+        self.seen: dict[int, str] = {}
+        self.told: Counter[str] = Counter()
+        self._loop, self._stack = asyncio.new_event_loop(), AsyncExitStack()
+        home = Path(self._stack.enter_context(TemporaryDirectory()))
+        self.stage = self.run(self._stack.enter_async_context(opened(home)))
+        self.feed = self.run(self.stage.add("/feed", document(rss())))
+
+    def run(self, work: Any) -> Any:  # of any coroutine
+        return self._loop.run_until_complete(work)
+
+    def teardown(self) -> None:
+        try:
+            self.run(self._stack.aclose())
+        finally:
+            self._loop.close()
+
+    @rule(number=NUMBERS, text=TEXTS)
+    def offer(self, number: int, text: str) -> None:
+        """A new item, a changed one, or one that comes back."""
+        self.offered[number] = (text, self.offered.get(number, ("", 0))[1])
+
+    @rule(number=NUMBERS)
+    def withdraw(self, number: int) -> None:
+        self.offered.pop(number, None)
+
+    @rule(number=NUMBERS)
+    def give_another_id(self, number: int) -> None:
+        if number in self.offered:
+            text, version = self.offered[number]
+            self.offered[number] = (text, version + 1)
+
+    @rule(failure=st.sampled_from([500, 404, 410, 304]))
+    def fail(self, failure: int) -> None:
+        """An answer without a document changes nothing."""
+        self.stage.publish(self.feed, Answer(status=failure))
+        self.run(self.stage.poll(self.feed))
+
+    @rule()
+    def restart(self) -> None:
+        self.run(self.stage.reopen())
+
+    @precondition(lambda self: self.offered)
+    @rule(times=st.integers(1, 2))
+    def poll(self, times: int) -> None:
+        items = [
+            item(number, guid=f"id-{number}-{version}", text=text)
+            for number, (text, version) in self.offered.items()
+        ]
+        self.stage.publish(self.feed, document(rss(*items)))
+        self.run(self.stage.poll(self.feed, times=times))
+        for number, (text, _) in self.offered.items():
+            if number not in self.seen:
+                self.told["new_entry"] += 1
+            elif self.seen[number] != text:
+                self.told["entry.updated"] += 1
+            self.seen[number] = text
+
+    @invariant()
+    def every_item_is_one_entry_and_was_told_once(self) -> None:
+        entries = self.run(self.stage.entries())
+        events = Counter(event.type for event in self.run(self.stage.events()))
+        assert {one.title: one.summary for one in entries} == {
+            f"Title {number}": text for number, text in self.seen.items()
+        }
+        assert len(entries) == len(self.seen)
+        for kind in ("new_entry", "entry.updated", "entry.removed"):
+            assert events[kind] == self.told[kind]
+
+
+FeedModel.TestCase.settings = settings(
+    max_examples=8,
+    stateful_step_count=15,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+TestFeedModel = FeedModel.TestCase
