@@ -426,3 +426,35 @@ def test_retention_deletes_ended_jobs_except_those_to_keep(tell: Tell) -> None:
         assert {one.key for one in (await store.jobs(JobFilter())).items} == {"kept", "waiting"}
 
     tell(story)
+
+
+def test_many_jobs_of_a_host_at_work_do_not_hide_those_of_others(tell: Tell) -> None:
+    async def story(store: Store) -> None:
+        for number in range(510):
+            await store.add_job(at_host(f"busy-{number}", "busy.example"), now=NOON)
+        (first,) = await claim(store, max_jobs=1)
+        later = NOON + SECOND
+        await store.add_job(at_host("other", priority=90), now=later)
+        await store.add_job(at_host("third", "third.example", priority=80), now=later)
+        await store.add_job(replace(WALK, kind="look", priority=99), now=later)
+
+        found = await claim(store, now=later, max_jobs=10)
+
+        assert first.job.host == "busy.example"
+        assert [one.job.key for one in found] == ["third", "other", "a"]
+        assert await claim(store, now=later) == ()
+
+    tell(story)
+
+
+def test_jobs_of_a_kind_without_a_free_place_do_not_hide_those_of_others(tell: Tell) -> None:
+    async def story(store: Store) -> None:
+        for number in range(510):
+            await store.add_job(replace(WALK, key=str(number)), now=NOON)
+        await store.add_job(replace(WALK, kind="look", priority=99), now=NOON)
+
+        found = await claim(store, limits=(JobLimit(kind="look"),))
+
+        assert [one.job.kind for one in found] == ["look"]
+
+    tell(story)

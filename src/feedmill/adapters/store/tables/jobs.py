@@ -101,16 +101,44 @@ _USED: Final = (
     "coalesce((SELECT b.used FROM job_budgets b"
     " WHERE b.kind = j.kind AND b.host = {host} AND b.day = $3), 0)"
 )
-# A host without a lane is a new one: the lane is made when the job is claimed.
-_DUE: Final = (
-    f"{_SELECT} JOIN @rows($1, kind text, host_steps bigint, day_steps bigint) AS k"
-    " ON k.kind = j.kind WHERE j.state = 'queued' AND j.not_before <= $2"
-    " AND (j.host IS NULL OR ((NOT EXISTS (SELECT 1 FROM lanes l WHERE @lane_host(l) = j.host)"
-    f" OR EXISTS ({_FREE_LANE.format(host='j.host')})) AND NOT {_DUE_FEED.format(host='j.host')}))"
-    f" AND (k.host_steps IS NULL OR {_USED.format(host='j.host')} < k.host_steps)"
-    f" AND (k.day_steps IS NULL OR {_USED.format(host=chr(39) * 2)} < k.day_steps)"
-    " ORDER BY j.priority, j.not_before, j.job_id LIMIT $4 @lock(FOR UPDATE OF j SKIP LOCKED)"
+_WINDOW: Final = 500  # due jobs that are looked at before hosts are
+_QUEUED: Final = "x.state = 'queued' AND x.not_before <= $2"
+_FIRST: Final = "ORDER BY x.priority, x.not_before, x.job_id LIMIT"
+_IN_WINDOW: Final = f"SELECT x.job_id FROM jobs x WHERE {_QUEUED} {_FIRST} {_WINDOW}"
+# One step of an index per host, however many jobs each of them has.
+_OF_HOSTS: Final = (
+    "WITH RECURSIVE hosts(kind, host) AS ("
+    " SELECT k.kind, (SELECT min(x.host) FROM jobs x WHERE x.state = 'queued' AND x.kind = k.kind)"
+    " FROM @rows($1, kind text, host_steps bigint, day_steps bigint) AS k"
+    " UNION ALL SELECT h.kind, (SELECT min(x.host) FROM jobs x WHERE x.state = 'queued'"
+    " AND x.kind = h.kind AND x.host > h.host) FROM hosts h WHERE h.host IS NOT NULL) "
 )
+_FIRST_OF_HOSTS: Final = (
+    "SELECT (SELECT x.job_id FROM jobs x WHERE x.kind = h.kind AND x.host = h.host"
+    f" AND {_QUEUED} {_FIRST} 1) FROM hosts h WHERE h.host IS NOT NULL UNION ALL SELECT job_id FROM ("
+    f"SELECT x.job_id FROM jobs x WHERE x.host IS NULL AND {_QUEUED} AND x.kind @in($5) {_FIRST} {_WINDOW}) y"
+)
+
+
+def _due_jobs(beginning: str, which: str) -> str:
+    """Jobs that can be claimed now. A host without a lane is a new one: it is made with the claim."""
+    return (
+        f"{beginning}{_SELECT} JOIN @rows($1, kind text, host_steps bigint, day_steps bigint) AS k"
+        # Not by an index of the kind: these jobs are few, those of the kind may be many.
+        f" ON k.kind = coalesce(j.kind, '') WHERE j.job_id IN ({which})"
+        " AND j.state = 'queued' AND j.not_before <= $2"
+        " AND (j.host IS NULL OR ((NOT EXISTS (SELECT 1 FROM lanes l WHERE @lane_host(l) = j.host)"
+        f" OR EXISTS ({_FREE_LANE.format(host='j.host')}))"
+        f" AND NOT {_DUE_FEED.format(host='j.host')}))"
+        f" AND (k.host_steps IS NULL OR {_USED.format(host='j.host')} < k.host_steps)"
+        f" AND (k.day_steps IS NULL OR {_USED.format(host=chr(39) * 2)} < k.day_steps)"
+        " ORDER BY j.priority, j.not_before, j.job_id LIMIT $4 @lock(FOR UPDATE OF j SKIP LOCKED)"
+    )
+
+
+_DUE: Final = _due_jobs("", _IN_WINDOW)
+_DUE_ELSEWHERE: Final = _due_jobs(_OF_HOSTS, _FIRST_OF_HOSTS)
+_IS_LONG: Final = f"SELECT count(*) FROM (SELECT 1 FROM jobs x WHERE {_QUEUED.replace('$2', '$1')} LIMIT {_WINDOW}) w"
 _LEASE_LANE: Final = (
     "UPDATE lanes SET owner = $3, epoch = epoch + 1, claim_at = $4 WHERE lane_id IN ("
     + _FREE_LANE.format(host="$1")
@@ -216,8 +244,10 @@ def claim_jobs(
     yield from _requeue_expired(by_kind, micros(now))
     kinds = json_text([(one.kind, one.host_steps, one.day_steps) for one in limits])
     claims: list[JobClaim] = []
+    asked: tuple[Any, ...] = (kinds, micros(now), _day(now), _CANDIDATES)
+    query = _DUE
     while len(claims) < max_jobs:
-        found = yield from sql.rows(_DUE, kinds, micros(now), _day(now), _CANDIDATES)
+        found = yield from sql.rows(query, *asked)
         begun = 0
         for one in map(_JOB.value, found):
             if len(claims) == max_jobs:
@@ -226,8 +256,12 @@ def claim_jobs(
             if claim is not None:
                 claims.append(claim)
                 begun += 1
-        if not begun or len(found) < _CANDIDATES:
+        if begun and len(found) == _CANDIDATES:
+            continue
+        if query is _DUE_ELSEWHERE or (yield from sql.value(_IS_LONG, asked[1])) < _WINDOW:
             break
+        # The first jobs are those of hosts that rest, or of kinds that have no place free.
+        query, asked = _DUE_ELSEWHERE, (*asked, list(by_kind))
     return tuple(claims)
 
 
