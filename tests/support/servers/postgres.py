@@ -22,10 +22,9 @@ _SIGNALS: dict[StopMode, signal.Signals] = {
     "fast": signal.SIGINT,
     "immediate": signal.SIGQUIT,
 }
-# What costs time and only matters when the machine itself loses power, or in a database that lives longer than a test.
+# What costs time and only matters when the machine itself loses power, or in large queries.
 _FORGETFUL = {
-    "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
-    "autovacuum": "off", "jit": "off",
+    "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "jit": "off",
 }  # fmt: skip
 
 
