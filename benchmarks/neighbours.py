@@ -16,6 +16,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
@@ -48,10 +49,11 @@ Talk = Callable[[asyncio.StreamWriter, int], Awaitable[None]]
 
 
 class Result(NamedTuple):
-    """What the good feeds got per second, and the greatest size of the process in MB."""
+    """What the good feeds got per second; the greatest size of the process in MB, and its share of a core."""
 
     polls_per_sec: float
     megabytes: float
+    cores: float
 
 
 class Attack(NamedTuple):
@@ -138,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="attacks whose name contains this text")
     parser.add_argument("--seconds", type=float, default=20.0, help="to count polls, each time")
     options = parser.parse_args(arguments)
-    print(f"{'attack':40} {'alone/s':>8} {'beside/s':>9} {'lost':>6} {'MB':>5}")
+    print(f"{'attack':40} {'alone/s':>8} {'beside/s':>9} {'lost':>6} {'MB':>5} {'cores':>6}")
     worst = 0
     for name, attack in ATTACKS.items():
         if options.only not in name:
@@ -150,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         worst = max(worst, bad)
         print(
             f"{'!' if bad else ' '}{name:39} {alone.polls_per_sec:8.1f} {beside.polls_per_sec:9.1f}"
-            f" {max(lost, 0):6.1%} {beside.megabytes:5.0f}",
+            f" {max(lost, 0):6.1%} {beside.megabytes:5.0f} {beside.cores:6.2f}",
             flush=True,
         )
     return worst
@@ -174,10 +176,15 @@ async def _measured(attack: Attack, seconds: float) -> Result:
         if attack.beside is not None:
             attacking: asyncio.Task[None] = asyncio.create_task(attack.beside(rest_port))
             stack.callback(attacking.cancel)
-        before = polls["good"]
+        began, before, cpu = time.monotonic(), polls["good"], _cpu_sec(process.pid)
         await _add(folder, bad, names, "--min-interval", _ATTACK_SEC)
         await asyncio.sleep(seconds)
-        return Result((polls["good"] - before) / seconds, _peak_megabytes(process.pid))
+        took = time.monotonic() - began
+        return Result(
+            (polls["good"] - before) / took,
+            _peak_megabytes(process.pid),
+            (_cpu_sec(process.pid) - cpu) / took,
+        )
 
 
 @asynccontextmanager
@@ -302,6 +309,11 @@ async def _name_server() -> AsyncIterator[str]:
 def _free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as found:
         return int(found.getsockname()[1])
+
+
+def _cpu_sec(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _peak_megabytes(pid: int) -> float:
