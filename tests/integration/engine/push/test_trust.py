@@ -90,7 +90,7 @@ def test_miss_at_one_feed_brings_the_other_feeds_of_the_hub_back_to_their_pace(
         await stage.poll(first)
         await run_push_jobs(stage)
 
-        assert await stage.wait_until_due(second) < DAY / 4
+        assert await stage.wait_until_due(second) < DAY / 2
         stage.later(hours=6)
         await stage.pass_once()
         assert await stage.wait_until_due(second) < DAY  # the hub is in doubt
@@ -157,5 +157,32 @@ def test_lease_that_ran_out_while_we_were_down_is_asked_for_again(
         assert len([one for one in stage.requests("/hub") if one.method == "POST"]) == 2
         found = await subscription(stage, feed)
         assert found.by_poll == 0  # it had no lease: that was not the hub's fault
+
+    play_push(tmp_path, store_url, story)
+
+
+def test_entries_that_pings_brought_teach_the_schedule_when_they_came_out(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await pushed_feed(stage)
+        found = await subscription(stage, feed)
+        known = feed.schedule.arrivals
+        assert known is not None
+        came = []
+        for number in (2, 3):
+            stage.later(hours=1)
+            came.append(stage.clock.now().timestamp())
+            await ping(stage, found, rss(item(number)))
+        stage.later(hours=1)
+        await publish_items(stage, feed, 1, 2, 3)
+        after = await stage.poll(feed)
+        again = await stage.poll(feed)
+
+        learnt = after.schedule.arrivals
+        assert learnt is not None
+        assert (learnt.events - known.events, learnt.last) == (2, came[-1])
+        assert (await stage.services.store.arrival_times(feed.id))[-2:] == tuple(came)
+        assert again.schedule.arrivals == learnt  # once
 
     play_push(tmp_path, store_url, story)
