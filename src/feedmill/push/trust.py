@@ -51,6 +51,13 @@ def counts_as_missed(
     )
 
 
+def never_pushes(hub: HubTally, now: datetime) -> bool:
+    """True when a hub accepted subscriptions and has delivered nothing, although there was something or time."""
+    if hub.active == 0 or hub.pushes > 0:
+        return False
+    return hub.by_poll > 0 or now - (hub.verified_at or now) >= _SILENT_AFTER
+
+
 def hub_in_words(hub: HubTally, now: datetime) -> str:
     """What is known of a hub, in one sentence."""
     if hub.active == 0:
@@ -58,7 +65,7 @@ def hub_in_words(hub: HubTally, now: datetime) -> str:
     if hub.pushes == 0:
         begun = hub.verified_at or now
         days = (now - begun) // timedelta(days=1)
-        if now - begun < _SILENT_AFTER and hub.by_poll == 0:
+        if not never_pushes(hub, now):
             return (
                 f"{hub.hub} has not pushed yet; it accepted {_count(hub.active)} {days} days ago."
             )

@@ -10,6 +10,7 @@ from feedmill.engine.service.feed_health import health_in_brief
 from feedmill.engine.service.hosts import host_in_words, list_hosts
 from feedmill.model.base import Value
 from feedmill.model.page import FeedFilter
+from feedmill.push.trust import hub_in_words, never_pushes
 
 AttentionKind = Literal["ours", "theirs", "host"]  # where the cause is, as far as it is known
 _FEEDS: Final = 5
@@ -34,6 +35,7 @@ async def needs_attention(services: Services) -> tuple[Attention, ...]:
     return (
         *await _late(services),
         *await _hosts(services),
+        *await _hubs(services),
         *await _webhooks(services),
         *await _reviews(services),
         *await _feeds(services),
@@ -66,6 +68,22 @@ async def _hosts(services: Services) -> list[Attention]:
             path=f"/console/hosts/{quote(one.host)}",
         )
         for one in (await list_hosts(services, resting=True, limit=_HOSTS)).items
+    ]
+
+
+async def _hubs(services: Services) -> list[Attention]:
+    """Hubs that accept subscriptions and never push: their feeds are found by polling alone."""
+    now = services.clock.now()
+    silent = [one for one in await services.store.hub_tallies() if never_pushes(one, now)]
+    return [
+        Attention(
+            kind="theirs",
+            subject="Hub",
+            words=hub_in_words(one, now),
+            path="/console/hosts#hubs",
+            since=one.verified_at,
+        )
+        for one in silent[:_HOSTS]
     ]
 
 

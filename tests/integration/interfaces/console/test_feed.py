@@ -1,10 +1,13 @@
 """One feed: why it is polled when it is, what it holds, and its actions."""
 
+from datetime import timedelta
+
 import pytest
 from tests.support.console_client import Browser, ConsoleMill, text_of
 from tests.support.engine_harness import Stage
 from tests.support.feed_documents import item, rss
 
+from feedmill.model.push import PushSubscription
 from feedmill_demo.server.script import Answer, document
 
 FAILS = Answer(status=503)
@@ -88,3 +91,37 @@ def test_a_feed_that_was_never_polled_has_a_page(mill: ConsoleMill, browser: Bro
     page = browser.open(f"/console/feeds/{mill.tell(story)}")
 
     assert "It has not been polled yet." in text_of(page)
+
+
+def test_push_is_shown_with_its_evidence_and_a_hub_that_never_pushes_is_named(
+    mill: ConsoleMill, browser: Browser
+) -> None:
+    async def story(stage: Stage) -> str:
+        extra = '<atom:link rel="hub" href="https://hub.example/"/>'
+        feed = await stage.add("/pushed", document(rss(item(1), extra=extra)))
+        await stage.poll(feed)
+        now = stage.clock.now()
+        subscription = PushSubscription(
+            token="unguessable-token",
+            secret="signing-secret",
+            hub="https://hub.example/",
+            topic=feed.url,
+            created_at=now,
+            feed_id=feed.id,
+            state="active",
+            verified_at=now - timedelta(days=9),
+            lease_until=now + timedelta(days=1),
+        )
+        await stage.services.store.add_push_subscription(subscription)
+        return feed.id
+
+    feed_id = mill.tell(story)
+    page = browser.open(f"/console/feeds/{feed_id}")
+
+    assert "Push: off, because [push] public_url is not set" in text_of(page)
+    assert "https://hub.example/" in text_of(page)
+    named = "https://hub.example/ accepted 1 subscription 9 days ago and has never pushed."
+    assert named in text_of(browser.open("/console/hosts"))
+    assert named in text_of(browser.open("/"))
+    assert b"unguessable-token" not in page.body
+    assert b"signing-secret" not in page.body

@@ -9,6 +9,7 @@ from feedmill.engine.moves.follow import move_feed, undo_move
 from feedmill.engine.service import queries
 from feedmill.engine.service.feed_health import health_in_brief
 from feedmill.engine.service.figures import feed_figures
+from feedmill.engine.service.push import feed_push
 from feedmill.errors import UsageError
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.console.charts import (
@@ -52,6 +53,7 @@ async def feed_page(request: AnyRequest) -> Response[bytes]:
         decisions=decisions[:10],
         chart=_timeline(decisions),
         moves=[move_in_words(one) for one in moves],
+        push=await feed_push(feed, services) if feed.hubs else None,
         candidate=() if feed.move is None else candidate_in_words(feed.move, config),
     )
 

@@ -8,6 +8,7 @@ from litestar import Response, Router, get
 
 from feedmill.engine.service.feed_health import health_in_brief
 from feedmill.engine.service.hosts import get_host, host_in_words, list_hosts
+from feedmill.engine.service.push import list_hubs
 from feedmill.interfaces.console.pages.feeds import mark_of
 from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE
@@ -46,6 +47,7 @@ async def hosts(request: AnyRequest) -> Response[bytes]:
         troubled=troubled,
         next=f"{HERE}?{urlencode(chosen)}" if found.next else None,
         is_first="cursor" not in given,
+        hubs=(await list_hubs(services)).items,
     )
 
 
