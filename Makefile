@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-screen fuzz soak mutations power-cuts doors-soak chaos bench-doors import-check observe-check bench-figures proto lock sbom licences audit reproducible clean help
+.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-screen fuzz soak mutations power-cuts doors-soak chaos bench-doors archive-check import-check observe-check bench-figures proto lock sbom licences audit reproducible clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -27,7 +27,7 @@ test: unit integration  ## run every test, in random order
 
 # The tests start feedmill hundreds of times: without bytecode each start would compile it again.
 # An empty value lets Python keep it where the environment forbids that (many containers do).
-unit integration coverage soak doors-soak chaos import-check: export PYTHONDONTWRITEBYTECODE :=
+unit integration coverage soak doors-soak chaos import-check archive-check: export PYTHONDONTWRITEBYTECODE :=
 
 unit: $(READY)  ## the unit tests, in JOBS=2 processes
 	$(BIN)/python -m pytest tests/unit -n $(or $(JOBS),2)
@@ -132,6 +132,9 @@ power-cuts: $(READY)  ## cut the power in a recorded run and compare the log wit
 
 mutations: $(READY)  ## break ten promises in the source, and see whether a test notices each
 	$(BIN)/python tools/mutations.py
+
+archive-check: $(READY)  ## walk an archive of 40 pages, kill it twice in the middle, and see what the host saw (PAGES=40)
+	$(BIN)/python tools/archive_check.py --pages $(or $(PAGES),40)
 
 import-check: $(READY)  ## import 10,000 outlines, kill it in the middle, and see what the hosts saw (OUTLINES=10000)
 	$(BIN)/python -m tools.import_check --outlines $(or $(OUTLINES),10000)
