@@ -102,12 +102,12 @@ async def open_services(
 async def _tell_if_rewound(store: Store, home: Path, now: datetime) -> None:
     """Compare the log with what this home folder has told before anything is written or read (D37)."""
     files = NdjsonSink(home / OUT_FOLDER)
-    for told in (opening.told_position(home), await files.newest()):
-        if await tell_if_rewound(store, told, now):
+    for delivered in (opening.delivered_position(home), await files.newest()):
+        if await tell_if_rewound(store, delivered, now):
             log.logger("log").warning(
                 "the event log went back: a restored backup, or another database; readers are told"
                 " by an event log.rewound",
-                told_seq=told.seq if told else 0,
+                delivered_seq=delivered.seq if delivered else 0,
             )
 
 

@@ -182,22 +182,27 @@ def event_of_merge(loser: Feed, winner: Feed, proof: MoveProof, *, now: datetime
     return _event("feed.merged", winner, now, data=data)
 
 
-def event_of_rewound_log(told_seq: int, ended_at: int, *, now: datetime) -> NewEvent:
+def event_of_rewound_log(delivered_seq: int, ended_at: int, *, now: datetime) -> NewEvent:
     """A log that had told more than it has now; readers get it wherever they are."""
-    data = {"told_seq": told_seq, "log_ended_at": ended_at}
+    data = {"delivered_seq": delivered_seq, "log_ended_at": ended_at}
     return NewEvent(type="log.rewound", feed_id="", occurred_at=now, data=data)
 
 
 def is_rewound_untold(
-    told_seq: int, told_id: str | None, *, id_there: str | None, last: int, rewound_at: int
+    delivered_seq: int,
+    delivered_id: str | None,
+    *,
+    id_there: str | None,
+    last: int,
+    rewound_at: int,
 ) -> bool:
     """True when the log does not have the told event and no later event says that it went back.
 
     `id_there` is the id under that number, None when there is none; `rewound_at` the number of the newest
     `log.rewound`.
     """
-    is_other = told_seq > last or (id_there is not None and id_there != told_id)
-    return is_other and rewound_at <= told_seq
+    is_other = delivered_seq > last or (id_there is not None and id_there != delivered_id)
+    return is_other and rewound_at <= delivered_seq
 
 
 def _added(change: Added, feed: Feed, fetch_id: str, now: datetime) -> NewEvent:

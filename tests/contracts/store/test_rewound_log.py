@@ -42,7 +42,7 @@ def test_log_that_is_shorter_than_what_was_told_leaps_and_says_so_once(tell: Tel
 
         rewound, after = await store.events(after=3)
         assert (rewound.seq, rewound.type, rewound.feed_id) == (7 + REWOUND_LEAP, "log.rewound", "")
-        assert rewound.data == {"told_seq": 7, "log_ended_at": 3}
+        assert rewound.data == {"delivered_seq": 7, "log_ended_at": 3}
         assert (after.seq, after.type) == (rewound.seq + 1, "feed.added")
         assert await store.events(after=5) == (rewound, after)  # whoever had read further
         assert await store.last_seq() == after.seq

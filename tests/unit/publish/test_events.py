@@ -269,7 +269,7 @@ def test_event_of_a_log_that_went_back_says_what_was_told_and_where_the_log_ende
     event = event_of_rewound_log(5, 3, now=NOON)
 
     assert (event.type, event.feed_id) == ("log.rewound", "")
-    assert event.data == {"told_seq": 5, "log_ended_at": 3}
+    assert event.data == {"delivered_seq": 5, "log_ended_at": 3}
 
 
 def test_the_state_of_a_host_is_told_with_its_reason_and_its_canary() -> None:

@@ -60,7 +60,7 @@ async def _open_store(
     return await _open_postgres(config, settings.url, schema)
 
 
-def told_position(home: Path) -> NewestEvent | None:
+def delivered_position(home: Path) -> NewestEvent | None:
     """The newest event that a process of this home folder has told, None when none is known."""
     return LogPosition(home / FILE_NAME).read()
 

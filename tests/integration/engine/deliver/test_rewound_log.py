@@ -117,7 +117,7 @@ def test_fresh_database_in_an_old_home_folder_is_told_too(tmp_path: Path) -> Non
         async with opened(home) as services:
             (rewound,) = await services.store.events(after=0)
 
-        assert rewound.data == {"told_seq": 8, "log_ended_at": 0}
+        assert rewound.data == {"delivered_seq": 8, "log_ended_at": 0}
 
     asyncio.run(story())
 

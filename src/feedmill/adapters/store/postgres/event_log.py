@@ -183,17 +183,19 @@ async def number_batch(connection: PgConnection, *, strange: bool = False) -> in
     return int(await connection.fetchval(_NUMBER, NUMBERING_BATCH))
 
 
-async def append_rewound(connection: PgConnection, told: NewestEvent, now: datetime) -> bool:
+async def append_rewound(connection: PgConnection, delivered: NewestEvent, now: datetime) -> bool:
     """Append `log.rewound` with a leap in the numbers, unless the log has the event or has said so.
 
     Events that wait for their numbers get them behind it.
     """
-    ((last, there, said),) = await connection.fetch(_REWOUND_LOOK, told.seq)
-    if not is_rewound_untold(told.seq, told.id, id_there=there, last=last, rewound_at=said):
+    ((last, there, said),) = await connection.fetch(_REWOUND_LOOK, delivered.seq)
+    if not is_rewound_untold(
+        delivered.seq, delivered.id, id_there=there, last=last, rewound_at=said
+    ):
         return False
-    seq = max(last, told.seq) + REWOUND_LEAP
-    event = event_of_rewound_log(told.seq, last, now=now)
-    row = _row(event, event_id(f"rewound/{told.seq}/{last}", 1))
+    seq = max(last, delivered.seq) + REWOUND_LEAP
+    event = event_of_rewound_log(delivered.seq, last, now=now)
+    row = _row(event, event_id(f"rewound/{delivered.seq}/{last}", 1))
     await connection.execute(_REWOUND_INSERT, seq, *row)
     await connection.execute("UPDATE log_head SET seq = $1", seq)
     return True

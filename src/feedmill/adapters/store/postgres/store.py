@@ -145,9 +145,9 @@ class PostgresStore(SqlStore):
             await self._note_told(found[-1])
         return found
 
-    async def append_rewound(self, told: NewestEvent, now: datetime) -> bool:
+    async def append_rewound(self, delivered: NewestEvent, now: datetime) -> bool:
         """Append `log.rewound`, unless the log has the event or has said so already."""
-        return await self._database.write(lambda c: event_log.append_rewound(c, told, now))
+        return await self._database.write(lambda c: event_log.append_rewound(c, delivered, now))
 
     async def last_seq(self) -> int:
         """The number of the newest event, 0 before the first."""

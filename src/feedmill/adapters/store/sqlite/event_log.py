@@ -29,20 +29,20 @@ def append_events(connection: sqlite3.Connection, events: Sequence[NewEvent], ca
     return last + len(rows)
 
 
-def append_rewound(connection: sqlite3.Connection, told: NewestEvent, now: datetime) -> bool:
+def append_rewound(connection: sqlite3.Connection, delivered: NewestEvent, now: datetime) -> bool:
     """Append `log.rewound` with a leap in the numbers, unless the log has the event or has said so."""
     last = last_seq(connection)
-    there = connection.execute("SELECT id FROM outbox WHERE seq = ?", (told.seq,)).fetchone()
+    there = connection.execute("SELECT id FROM outbox WHERE seq = ?", (delivered.seq,)).fetchone()
     (said,) = connection.execute(
         "SELECT coalesce(max(seq), 0) FROM outbox WHERE type = 'log.rewound'"
     ).fetchone()
     if not is_rewound_untold(
-        told.seq, told.id, id_there=there and there[0], last=last, rewound_at=said
+        delivered.seq, delivered.id, id_there=there and there[0], last=last, rewound_at=said
     ):
         return False
-    seq = max(last, told.seq) + REWOUND_LEAP
-    event = event_of_rewound_log(told.seq, last, now=now)
-    row = event_row(seq, event_id(f"rewound/{told.seq}/{last}", 1), event)
+    seq = max(last, delivered.seq) + REWOUND_LEAP
+    event = event_of_rewound_log(delivered.seq, last, now=now)
+    row = event_row(seq, event_id(f"rewound/{delivered.seq}/{last}", 1), event)
     connection.execute("INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     return True
 

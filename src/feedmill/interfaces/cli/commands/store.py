@@ -163,14 +163,15 @@ def _say_carried(done: Transfer, url: str) -> None:
 
 @store.command("mark-restored", short_help="Tell readers that the event log went back.")
 @click.option(
-    "--told",
+    "--delivered",
     type=click.IntRange(min=0),
     default=0,
     metavar="SEQ",
     help="The highest event number that a reader may have, where it is known.",
 )
+@click.option("--told", "earlier", type=click.IntRange(min=0), default=0, hidden=True)
 @context_and_json
-def mark_restored(ctx: click.Context, told: int, *, as_json: bool) -> None:
+def mark_restored(ctx: click.Context, delivered: int, earlier: int, *, as_json: bool) -> None:
     """Append an event log.rewound, after a backup was restored or a standby promoted.
 
     Where the home folder is as before, feedmill notices by itself. Use this on a new machine, or when
@@ -180,11 +181,11 @@ def mark_restored(ctx: click.Context, told: int, *, as_json: bool) -> None:
     \b
     Examples:
       feedmill store mark-restored
-      feedmill store mark-restored --told 120345
+      feedmill store mark-restored --delivered 120345
     """
 
     async def action(services: Services) -> int:
-        known = max(told, await services.store.last_seq())
+        known = max(delivered, earlier, await services.store.last_seq())
         await tell_if_rewound(services.store, NewestEvent(seq=known + 1), services.clock.now())
         return await services.store.last_seq()
 
