@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-screen fuzz soak mutations power-cuts doors-soak chaos bench-doors archive-check import-check observe-check bench-figures proto lock sbom licences audit reproducible clean help
+.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-screen fuzz soak mutations power-cuts doors-soak chaos bench-doors archive-check bench-push import-check observe-check bench-figures proto lock sbom licences audit reproducible clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -117,6 +117,9 @@ bench-figures: $(READY_BENCH)  ## polls per CPU-second with the figures of every
 
 bench-console: $(READY_BENCH)  ## every page of the console with 100,000 feeds and 1,000,000 entries, on one core
 	$(BIN)/python -m benchmarks.console
+
+bench-push: $(READY_BENCH)  ## push on both stores: delay, requests of a day, a dead hub, and 10,000 pings a second of strangers
+	$(BIN)/python -m benchmarks.push
 
 bench-screen: $(READY_BENCH)  ## 50,000 candidates by words and by meaning: rate and memory
 	$(BIN)/python -m benchmarks.screen

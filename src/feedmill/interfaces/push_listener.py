@@ -6,8 +6,9 @@ the size of a body, its time, the pings of one subscription, and look-ups of tok
 # Tested in tests/integration/engine/push/test_push_faults.py
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from itertools import islice
 from typing import Any, Final
 
 from feedmill.config import AccessConfig, ServeConfig
@@ -35,8 +36,9 @@ async def push_listener(services: Services) -> AsyncIterator[str | None]:
         yield None
         return
     hint = "choose another port with FEEDMILL_PUSH_PORT, or 0 to listen in another process only"
+    known = [one.token for one in await services.store.push_subscriptions()]
     serving = http_server(
-        PushListener(services),
+        PushListener(services, known),
         listen(config.host, config.port, hint),
         _LIMITS,
         drain_sec=_DRAIN_SEC,
@@ -49,7 +51,8 @@ async def push_listener(services: Services) -> AsyncIterator[str | None]:
 class PushListener:
     """The ASGI application."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, known: Iterable[str] = ()) -> None:
+        """`known` callbacks are not refused while others are tried out by strangers."""
         self._services = services
         rate = services.config.push.pings_per_sec
         self._pings = RateLimiter(
@@ -59,7 +62,7 @@ class PushListener:
             AccessConfig(requests_per_sec=_UNKNOWN_PER_SEC, burst=int(_UNKNOWN_PER_SEC)),
             services.clock,
         )
-        self._known: dict[str, None] = {}
+        self._known = dict.fromkeys(islice(known, _KNOWN_TOKENS))
 
     async def __call__(self, scope: Any, read: Any, send: Any) -> None:  # noqa: ANN401  # ASGI's own types
         answer, wait_sec = await self._answer(scope, read)
