@@ -15,12 +15,15 @@ _PARAMETER: Final = re.compile(
     r"([?&;][\w.%-]*(?:password|passphrase|pwd|secret|token|key)[\w.%-]*=)[^&;\s]+",
     re.IGNORECASE,
 )
+# The callback of a subscription at a hub: who knows it can send pings.
+_CALLBACK: Final = re.compile(r"(://[^\s?#]*/push/)[\w-]{20,}")
 
 
 def mask_secrets(text: str) -> str:
     """The text with every password and token in its addresses replaced by ***."""
     text = _PASSWORD.sub(rf"\1{HIDDEN}", text)
     text = _TOKEN.sub(rf"\1{HIDDEN}", text)
+    text = _CALLBACK.sub(rf"\1{HIDDEN}", text)
     return _PARAMETER.sub(rf"\1{HIDDEN}", text)
 
 

@@ -12,7 +12,6 @@ from typing import Final, Literal
 
 from feedmill.canonicalise.urls import http_url
 from feedmill.model.base import Value
-from feedmill.model.feed import Feed
 from feedmill.model.push import PushSubscription
 from feedmill.push.forms import encode_form
 
@@ -120,9 +119,9 @@ def judge_challenge(
     return NotOurs()
 
 
-def is_own_document(self_url: str | None, topic: str, feed: Feed) -> bool:
-    """False when a document that was pushed says that it is another one than the topic."""
-    return self_url is None or self_url in (topic, feed.self_url, feed.url)
+def is_own_document(self_url: str | None, *addresses: str | None) -> bool:
+    """False when a document that was pushed says that its address is none of its feed's."""
+    return self_url is None or self_url in addresses
 
 
 def renew_at(subscription: PushSubscription) -> datetime | None:

@@ -19,6 +19,7 @@ from feedmill.push.subscription import (
     Refused,
     Unavailable,
     callback_url,
+    is_own_document,
     judge_answer,
     judge_challenge,
     next_hub,
@@ -123,6 +124,12 @@ def _query(**more: str) -> dict[str, str]:
 )
 def test_challenge(query: dict[str, str], known: PushSubscription, expected: Challenge) -> None:
     assert judge_challenge(query, known, asked_lease_sec=60) == expected
+
+
+def test_document_is_own_when_it_names_an_address_of_its_feed_or_none() -> None:
+    assert is_own_document(None, TOPIC)
+    assert is_own_document(TOPIC, None, TOPIC)
+    assert not is_own_document("https://other.example/feed", TOPIC, None)
 
 
 def test_renewal_is_due_at_four_fifths_of_the_lease() -> None:

@@ -11,6 +11,7 @@ from feedmill.push.trust import (
     hub_in_words,
     is_trusted,
     live_subscription,
+    never_pushes,
     push_in_words,
 )
 
@@ -92,6 +93,14 @@ def test_missed(
 )
 def test_hub_in_words(hub: HubTally, words: str) -> None:
     assert words in hub_in_words(hub, NOON)
+
+
+def test_hub_without_a_subscription_or_with_pings_is_not_silent() -> None:
+    late = NOON + 9 * DAY
+    assert never_pushes(TALLY, late)
+    assert not never_pushes(replace(TALLY, active=0), late)
+    assert not never_pushes(replace(TALLY, pushes=1), late)
+    assert not never_pushes(replace(TALLY, verified_at=None), late)
 
 
 def test_feed_in_words() -> None:

@@ -256,7 +256,7 @@ async def _read(
     if (
         fetch.outcome == PUSHED
         and isinstance(read, ComparedDocument)
-        and not is_own_document(read.clean.self_url, fetch.final_url, feed)
+        and not is_own_document(read.clean.self_url, fetch.final_url, feed.self_url, feed.url)
     ):
         return NotAFeed(reason="other-topic", detail="pushed")
     return read

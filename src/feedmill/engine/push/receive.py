@@ -126,7 +126,9 @@ async def _read(
     document = RawDocument(body=body, url=known.topic, content_type=kind)
     read = await read_and_compare(document, feed, store, services.config, now=now)
     evidence = PushEvidence(subscription_id=known.id, at=now, body_sha256=digest)
-    if isinstance(read, NotAFeed) or not is_own_document(read.clean.self_url, known.topic, feed):
+    if isinstance(read, NotAFeed) or not is_own_document(
+        read.clean.self_url, known.topic, feed.self_url, feed.url
+    ):
         reason = read.reason if isinstance(read, NotAFeed) else "other-topic"
         failed = replace(fetch, outcome=reason, detail=f"pushed by {known.hub}")
         failure = replace(unscheduled(feed, failed, blob=blob), push=evidence)

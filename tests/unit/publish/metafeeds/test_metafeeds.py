@@ -215,6 +215,18 @@ def test_pages_lead_to_their_neighbours_and_to_the_hub(kind: MetaFeedFormat) -> 
     }
 
 
+@pytest.mark.parametrize("kind", ["atom", "rss"])
+def test_an_archive_document_says_so_and_leads_to_the_others(kind: MetaFeedFormat) -> None:
+    archive = replace(FEED, archive=True, current_url="https://mill.example/now", hub_url=None)
+    body = FORMATS[kind].write(archive, (), None)
+
+    root = strict_tree(body)
+    place = root if kind == "atom" else root[0]
+    assert place.find("{http://purl.org/syndication/history/1.0}archive") is not None
+    links = {link.get("rel"): link.get("href") for link in place.findall(f"{A}link")}
+    assert links["current"] == "https://mill.example/now"
+
+
 def test_a_json_feed_leads_to_its_next_page_and_to_its_hub() -> None:
     feed = json.loads(written("json"))
 
