@@ -52,7 +52,7 @@ class Walked(NamedTuple):
         assert set(self.asked) == set(range(1, pages + 1))
         assert max(self.asked.values()) <= 2
         assert sum(self.asked.values()) <= pages + kills
-        assert self.steps <= pages + kills + 1  # the first one looks for the first page
+        assert self.steps <= _budget(pages, kills)
         assert min(self.gaps) >= gap_ms / 1000 - _TOLERANCE_SEC
         assert self.same_schedule
         assert self.polls == 1
@@ -71,7 +71,7 @@ async def walk_killed(
     """Walk an archive in processes that are killed on the way, one after the other."""
     limits = {
         "FEEDMILL_HOST_MIN_GAP_MS": str(gap_ms),
-        "FEEDMILL_BACKFILL_HOST_PAGES_PER_DAY": str(pages + kills + 1),
+        "FEEDMILL_BACKFILL_HOST_PAGES_PER_DAY": str(_budget(pages, kills)),
     }
     mill = Mill(home, store_url, **SHORT_LEASE, **SLOWLY, **limits)
     async with Publisher() as publisher:
@@ -137,6 +137,11 @@ async def end_leases(home: Path, store_url: str | None) -> None:
     connection = await asyncpg.connect(store_url)
     await connection.execute(f"{_RUNNING}; {_HELD}")
     await connection.close()
+
+
+def _budget(pages: int, kills: int) -> int:
+    """Steps that a day may have: one looks for the first page, and one may wait for its host."""
+    return pages + 2 * kills + 5
 
 
 def _publish(publisher: Publisher, pages: int, per_page: int) -> None:
