@@ -135,7 +135,9 @@ async def end_leases(home: Path, store_url: str | None) -> None:
         await asyncio.to_thread(write)
         return
     connection = await asyncpg.connect(store_url)
-    await connection.execute(f"{_RUNNING}; {_HELD}")
+    # One by one: a transaction of the killed process may still be running, and takes them in another order.
+    await connection.execute(_RUNNING)
+    await connection.execute(_HELD)
     await connection.close()
 
 
