@@ -17,10 +17,9 @@ from feedmill.model.cluster import Sketch, StoryText
 
 MIN_WORDS: Final = 30  # a shorter text proves nothing by itself
 POINTS: Final = 64
-_MASK: Final = 2**32 - 1
 _BANDS: Final = 8  # of three points: texts of similarity 0.5 share one with p = 0.66, of 0.7 with 0.97, of 0.2 with 0.06
-_MAX_HTML: Final = 20_000  # characters
-_MAX_TEXT: Final = 1_500
+_MAX_HTML: Final = 8_000  # characters
+_MAX_TEXT: Final = 1_000
 _MAX_TITLE: Final = 300
 _MIN_STEM_WORDS: Final = 4
 _TAG: Final = re.compile(r"<[^<>]{0,2000}>")
@@ -44,7 +43,9 @@ def sketch(story: StoryText) -> Sketch:
     shingles = _shingles(words)
     points = _points(shingles)
     title = (story.title or "")[:_MAX_TITLE]
-    whole, stem = words_of(title), words_of(_PREFIX.sub("", _ADDED.sub("", title)))
+    bare = _PREFIX.sub("", _ADDED.sub("", title))
+    whole = words_of(title)
+    stem = whole if bare == title else words_of(bare)
     titles = [one for one in (whole, stem) if one is whole or len(one) >= _MIN_STEM_WORDS]
     return Sketch(
         links=tuple(
@@ -85,9 +86,8 @@ def words_of(text: str) -> list[bytes]:
 
 def _shingles(words: list[bytes]) -> list[int]:
     """The hashes of all runs of three words, in order and each once."""
-    one = list(map(crc32, words))
-    runs = zip(one, one[1:], one[2:], strict=False)
-    return sorted({first + 3 * second + 5 * third & _MASK for first, second, third in runs})
+    pairs = map(crc32, words[1:], map(crc32, words))  # crc32(b, crc32(a)) is that of a + b
+    return sorted(set(map(crc32, words[2:], pairs)))
 
 
 def _points(hashes: list[int]) -> list[int]:

@@ -48,7 +48,9 @@ def test_run_killed_at_random_moments_loses_and_repeats_nothing(
 ) -> None:
     async def story() -> None:
         async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = Mill(tmp_path / "home", **SHORT_LEASE), Ledger(tmp_path / "home")
+            clusters = {"FEEDMILL_CLUSTERS_ENABLED": "true"}  # read the log beside the polls
+            mill = Mill(tmp_path / "home", **SHORT_LEASE, **clusters)
+            ledger = Ledger(tmp_path / "home")
             await mill.subscribe(press.addresses)
 
             for cycle in range(RANDOM_KILLS):

@@ -15,7 +15,14 @@ from msgspec.structs import replace
 from feedmill.app.demo import DemoOnLoopback, open_demo
 from feedmill.app.services import open_services
 from feedmill.app.settings import set_up_logging
-from feedmill.config import Config, HostConfig, RunConfig, ScheduleConfig, ServeConfig
+from feedmill.config import (
+    ClustersConfig,
+    Config,
+    HostConfig,
+    RunConfig,
+    ScheduleConfig,
+    ServeConfig,
+)
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
@@ -166,6 +173,7 @@ async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], services
         f"{counts['fetches']:,} fetches, {counts['events']:,} events; "
         f"{well} feeds are healthy, {len(feeds) - well} fail on purpose."
     )
+    await _show_story(counts["clusters"], services)
     told = next((feed for _, feed in feeds if feed.schedule.cadence is not None), None)
     decisions = await services.store.decisions(told.id, limit=1) if told is not None else ()
     for decision in decisions:
@@ -173,6 +181,20 @@ async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], services
         click.echo(style_text(f"\nWhy is “{title}” polled when it is?", bold=True))
         for sentence in explain_decision(decision):
             click.echo(f"  {sentence}")
+
+
+async def _show_story(count: int, services: Services) -> None:
+    """A story that several feeds tell: an article and its mirror, if they came in."""
+    for story in (await services.store.clusters(limit=100)).items:
+        members = await services.store.cluster_members(story.cluster_id)
+        alike = [one for one in members if "link" in one.evidence]
+        if alike:
+            names = " and ".join(f"“{one.feed_title}”" for one in alike)
+            click.echo(
+                style_text(f"\n{count:,} stories are told by several feeds: ", bold=True)
+                + f"“{shorten(story.title or '-', 60)}” by {names} (feedmill clusters)."
+            )
+            return
 
 
 def _say_goodbye(kept: Path | None) -> None:
@@ -192,5 +214,6 @@ def _demo_config(config: Config, home: str) -> Config:
         bus=replace(config.bus, url=None),
         health=replace(config.health, port=0),
         serve=ServeConfig(),
+        clusters=ClustersConfig(enabled=True),
         fetch=replace(config.fetch, timeout_ms=5_000, allow_cidrs=("127.0.0.0/8",)),
     )
