@@ -86,6 +86,8 @@ QUESTIONS = {
     "the health of one that cannot be read": Question(
         "/feeds/{torn}/health", "Feeds/Health", {"id": "{torn}"}
     ),
+    "its archive": Question("/feeds/{rich}/backfill", "Feeds/GetBackfill", {"id": "{rich}"}),
+    "its hubs": Question("/feeds/{rich}/push", "Push/Get", {"id": "{rich}"}),
     "all entries": Question("/entries", "Entries/List"),
     "some entries": Question("/entries?limit=3", "Entries/List", {"limit": 3}),
     "entries after a cursor": Question(

@@ -19,6 +19,7 @@ from feedmill.model.event import Event
 from feedmill.model.feed import FetchRecord
 from feedmill.publish.shapes import (
     AddedFeed,
+    BackfillShape,
     CanonicalShape,
     DecisionPage,
     EventPage,
@@ -93,6 +94,12 @@ def job_message(job: JobShape) -> pb.Job:
     plain = _plain(job)
     progress = _json(plain.pop("progress"))
     return pb.Job(**plain, progress_json=progress)
+
+
+def backfill_message(found: BackfillShape) -> pb.Backfill:
+    """The walk through an archive, with its job."""
+    plain = _plain(found) | {"job": None if found.job is None else job_message(found.job)}
+    return pb.Backfill(**plain)
 
 
 def jobs_message(page: JobPage) -> pb.JobPage:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Protocol, TypedDict, TypeVar
 
 from msgspec import Meta
 
-from feedmill.engine.service import figures, hosts, jobs, queries, subscriptions
+from feedmill.engine.service import backfill, figures, hosts, jobs, push, queries, subscriptions
 from feedmill.engine.service.service_levels import service_levels as levels
 from feedmill.engine.service.simulate import (
     DEFAULT_DAYS,
@@ -20,6 +20,7 @@ from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
 from feedmill.interfaces.grpc.handlers import CallContext, GrpcMethod, GrpcMethods
 from feedmill.interfaces.grpc.messages import (
     added_message,
+    backfill_message,
     canonical_message,
     choices_message,
     convert_checked,
@@ -287,6 +288,45 @@ async def list_events(request: pb.ListEventsRequest, room: CallContext) -> pb.Ev
     return await _fitting(request, room, ask, events_message)
 
 
+# archives and push
+
+
+async def get_backfill(request: pb.FeedRequest, room: CallContext) -> pb.Backfill:
+    """How far the archive of a feed was read."""
+    feed = await queries.require_feed(request.id, room.services)
+    return backfill_message(await backfill.backfill_status(feed, room.services))
+
+
+async def start_backfill(request: pb.StartBackfillRequest, room: CallContext) -> pb.Backfill:
+    """Read the archive of a feed in the background."""
+    feed = await queries.require_feed(request.id, room.services)
+    pages = optional_field(request, "pages")
+    return backfill_message(await backfill.start_backfill(feed, room.services, pages=pages))
+
+
+async def cancel_backfill(request: pb.FeedRequest, room: CallContext) -> pb.Backfill:
+    """End the reading of an archive."""
+    feed = await queries.require_feed(request.id, room.services)
+    return backfill_message(await backfill.cancel_backfill(feed, room.services))
+
+
+async def list_hubs(_: pb.ListHubsRequest, room: CallContext) -> pb.HubPage:
+    """Hubs with what they delivered."""
+    return message_of(pb.HubPage, await push.list_hubs(room.services))
+
+
+async def get_push(request: pb.FeedRequest, room: CallContext) -> pb.FeedPush:
+    """The subscriptions of a feed at its hubs."""
+    feed = await queries.require_feed(request.id, room.services)
+    return message_of(pb.FeedPush, await push.feed_push(feed, room.services))
+
+
+async def subscribe_push(request: pb.FeedRequest, room: CallContext) -> pb.FeedPush:
+    """Ask the hub of a feed again."""
+    feed = await queries.require_feed(request.id, room.services)
+    return message_of(pb.FeedPush, await push.resubscribe(feed, room.services))
+
+
 # background jobs
 
 
@@ -354,6 +394,12 @@ GRPC_METHODS: Final[GrpcMethods] = {
     "Feeds/Schedule": GrpcMethod("read", schedule),
     "Feeds/Health": GrpcMethod("read", health),
     "Feeds/Stats": GrpcMethod("read", feed_stats),
+    "Feeds/GetBackfill": GrpcMethod("read", get_backfill),
+    "Feeds/StartBackfill": GrpcMethod("write", start_backfill),
+    "Feeds/CancelBackfill": GrpcMethod("write", cancel_backfill),
+    "Push/ListHubs": GrpcMethod("read", list_hubs),
+    "Push/Get": GrpcMethod("read", get_push),
+    "Push/Subscribe": GrpcMethod("write", subscribe_push),
     "Figures/Get": GrpcMethod("read", total_figures),
     "Figures/Top": GrpcMethod("read", top_feeds),
     "Figures/ServiceLevels": GrpcMethod("read", service_levels),

@@ -8,7 +8,7 @@ import grpc
 import pytest
 from tests.integration.interfaces.grpc.conftest import Serve
 from tests.support.engine_harness import Stage, opened
-from tests.support.feed_documents import numbered, paper, said
+from tests.support.feed_documents import atom, atom_entry, atom_link, numbered, paper, said
 from tests.support.grpc_client import PACKAGE, Visitor, reason_of, told, visiting
 from tests.support.waiting import hang_guard
 
@@ -17,6 +17,7 @@ from feedmill.engine.ports.store import Store
 from feedmill.errors import StoreError
 from feedmill.interfaces.grpc.server import grpc_server
 from feedmill.model.job import NewJob
+from feedmill.model.push import PushSubscription
 from feedmill_demo.server.script import document
 
 NOT_FOUND = grpc.StatusCode.NOT_FOUND
@@ -49,12 +50,13 @@ def test_reflection_lists_every_service_and_its_methods(serve: Serve) -> None:
             "feedmill.v1.Figures",
             "feedmill.v1.Hosts",
             "feedmill.v1.Jobs",
+            "feedmill.v1.Push",
             "grpc.health.v1.Health",
             "grpc.reflection.v1alpha.ServerReflection",
         ]
         assert names["feedmill.v1.Feeds"] == [
-            "Add", "Change", "Get", "Health", "List", "Refetch", "Remove", "Schedule",
-            "Stats",
+            "Add", "CancelBackfill", "Change", "Get", "GetBackfill", "Health", "List", "Refetch",
+            "Remove", "Schedule", "StartBackfill", "Stats",
         ]  # fmt: skip
         assert names["feedmill.v1.Entries"] == ["Get", "List", "Raw", "Revisions"]
         assert names["feedmill.v1.Jobs"] == ["Cancel", "Get", "List", "Retry"]
@@ -404,6 +406,58 @@ def test_jobs_are_listed_shown_cancelled_and_queued_again(serve: Serve) -> None:
         assert retried["state"] == (await visitor.ask("Jobs/Get", id=job.id))["state"] == "queued"
         assert await refused(visitor, "Jobs/Get", id=99) == (NOT_FOUND, "not-found")
         assert (await refused(visitor, "Jobs/List", state="open"))[0] == BAD
+
+    serve(story)
+
+
+def test_archive_is_read_in_the_background_and_that_can_be_ended(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        older = atom_link("prev-archive", "/archive/1")
+        feed = await stage.add("/archived", document(atom(atom_entry(1), extra=older)))
+        await stage.poll(feed)
+
+        possible = await visitor.ask("Feeds/GetBackfill", id=feed.id)
+        started = await visitor.ask("Feeds/StartBackfill", id=feed.id, pages=3)
+        again = await visitor.ask("Feeds/GetBackfill", id=feed.id)
+        ended = await visitor.ask("Feeds/CancelBackfill", id=feed.id)
+
+        assert (possible["state"], possible["kind"]) == ("possible", "prev-archive")
+        assert (started["state"], started["job"]["kind"]) == ("queued", "backfill")
+        assert again["job"] == started["job"]
+        assert ended["state"] == "cancelled"
+        for method in ("Feeds/CancelBackfill", "Feeds/GetBackfill", "Push/Get"):
+            assert (await refused(visitor, method, id="nothing"))[0] == NOT_FOUND
+        assert (await refused(visitor, "Feeds/StartBackfill", id=feed.id, pages=0))[0] == BAD
+
+    serve(story)
+
+
+def test_push_is_shown_and_a_feed_without_a_hub_says_so(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        feed = await stage.add("/plain", document(atom(atom_entry(1))))
+        now = stage.clock.now()
+        subscription = PushSubscription(
+            token="unguessable",
+            secret="signing",
+            hub="https://hub.example/",
+            topic=feed.url,
+            created_at=now,
+            feed_id=feed.id,
+            state="active",
+            verified_at=now,
+        )
+        await stage.services.store.add_push_subscription(subscription)
+
+        hubs = await visitor.ask("Push/ListHubs")
+        found = await visitor.ask("Push/Get", id=feed.id)
+
+        assert [(one["hub"], one["active"]) for one in hubs["items"]] == [
+            ("https://hub.example/", 1)
+        ]
+        assert found["subscriptions"][0]["topic"] == feed.url
+        assert "signing" not in str(found)
+        assert "unguessable" not in str(found)
+        assert (await refused(visitor, "Push/Subscribe", id=feed.id))[1] == "push-off"
 
     serve(story)
 

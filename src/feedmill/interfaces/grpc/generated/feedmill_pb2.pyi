@@ -841,6 +841,110 @@ class Job(_message.Message):
     ended_at: _timestamp_pb2.Timestamp
     def __init__(self, id: _Optional[int] = ..., kind: _Optional[str] = ..., key: _Optional[str] = ..., state: _Optional[str] = ..., feed_id: _Optional[str] = ..., host: _Optional[str] = ..., url: _Optional[str] = ..., priority: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempts: _Optional[int] = ..., steps: _Optional[int] = ..., progress_json: _Optional[str] = ..., owner: _Optional[str] = ..., lease_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_error: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
+class StartBackfillRequest(_message.Message):
+    __slots__ = ("id", "pages")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    PAGES_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    pages: int
+    def __init__(self, id: _Optional[str] = ..., pages: _Optional[int] = ...) -> None: ...
+
+class Backfill(_message.Message):
+    __slots__ = ("feed_id", "state", "reason", "kind", "first_url", "job")
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    FIRST_URL_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    feed_id: str
+    state: str
+    reason: str
+    kind: str
+    first_url: str
+    job: Job
+    def __init__(self, feed_id: _Optional[str] = ..., state: _Optional[str] = ..., reason: _Optional[str] = ..., kind: _Optional[str] = ..., first_url: _Optional[str] = ..., job: _Optional[_Union[Job, _Mapping]] = ...) -> None: ...
+
+class ListHubsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class HubPage(_message.Message):
+    __slots__ = ("items", "next")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Hub]
+    next: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Hub, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
+
+class Hub(_message.Message):
+    __slots__ = ("hub", "subscriptions", "active", "pushes", "by_push", "by_poll", "last_push_at", "missed_at", "words")
+    HUB_FIELD_NUMBER: _ClassVar[int]
+    SUBSCRIPTIONS_FIELD_NUMBER: _ClassVar[int]
+    ACTIVE_FIELD_NUMBER: _ClassVar[int]
+    PUSHES_FIELD_NUMBER: _ClassVar[int]
+    BY_PUSH_FIELD_NUMBER: _ClassVar[int]
+    BY_POLL_FIELD_NUMBER: _ClassVar[int]
+    LAST_PUSH_AT_FIELD_NUMBER: _ClassVar[int]
+    MISSED_AT_FIELD_NUMBER: _ClassVar[int]
+    WORDS_FIELD_NUMBER: _ClassVar[int]
+    hub: str
+    subscriptions: int
+    active: int
+    pushes: int
+    by_push: int
+    by_poll: int
+    last_push_at: _timestamp_pb2.Timestamp
+    missed_at: _timestamp_pb2.Timestamp
+    words: str
+    def __init__(self, hub: _Optional[str] = ..., subscriptions: _Optional[int] = ..., active: _Optional[int] = ..., pushes: _Optional[int] = ..., by_push: _Optional[int] = ..., by_poll: _Optional[int] = ..., last_push_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., missed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., words: _Optional[str] = ...) -> None: ...
+
+class FeedPush(_message.Message):
+    __slots__ = ("feed_id", "hubs", "trusted", "words", "subscriptions")
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    HUBS_FIELD_NUMBER: _ClassVar[int]
+    TRUSTED_FIELD_NUMBER: _ClassVar[int]
+    WORDS_FIELD_NUMBER: _ClassVar[int]
+    SUBSCRIPTIONS_FIELD_NUMBER: _ClassVar[int]
+    feed_id: str
+    hubs: _containers.RepeatedScalarFieldContainer[str]
+    trusted: bool
+    words: str
+    subscriptions: _containers.RepeatedCompositeFieldContainer[PushSubscription]
+    def __init__(self, feed_id: _Optional[str] = ..., hubs: _Optional[_Iterable[str]] = ..., trusted: _Optional[bool] = ..., words: _Optional[str] = ..., subscriptions: _Optional[_Iterable[_Union[PushSubscription, _Mapping]]] = ...) -> None: ...
+
+class PushSubscription(_message.Message):
+    __slots__ = ("hub", "topic", "state", "created_at", "asked_at", "verified_at", "lease_until", "last_push_at", "pushes", "rejected", "by_push", "by_poll", "streak", "last_error")
+    HUB_FIELD_NUMBER: _ClassVar[int]
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    ASKED_AT_FIELD_NUMBER: _ClassVar[int]
+    VERIFIED_AT_FIELD_NUMBER: _ClassVar[int]
+    LEASE_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    LAST_PUSH_AT_FIELD_NUMBER: _ClassVar[int]
+    PUSHES_FIELD_NUMBER: _ClassVar[int]
+    REJECTED_FIELD_NUMBER: _ClassVar[int]
+    BY_PUSH_FIELD_NUMBER: _ClassVar[int]
+    BY_POLL_FIELD_NUMBER: _ClassVar[int]
+    STREAK_FIELD_NUMBER: _ClassVar[int]
+    LAST_ERROR_FIELD_NUMBER: _ClassVar[int]
+    hub: str
+    topic: str
+    state: str
+    created_at: _timestamp_pb2.Timestamp
+    asked_at: _timestamp_pb2.Timestamp
+    verified_at: _timestamp_pb2.Timestamp
+    lease_until: _timestamp_pb2.Timestamp
+    last_push_at: _timestamp_pb2.Timestamp
+    pushes: int
+    rejected: int
+    by_push: int
+    by_poll: int
+    streak: int
+    last_error: str
+    def __init__(self, hub: _Optional[str] = ..., topic: _Optional[str] = ..., state: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., asked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., verified_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., lease_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_push_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., pushes: _Optional[int] = ..., rejected: _Optional[int] = ..., by_push: _Optional[int] = ..., by_poll: _Optional[int] = ..., streak: _Optional[int] = ..., last_error: _Optional[str] = ...) -> None: ...
+
 class ListEventsRequest(_message.Message):
     __slots__ = ("after_seq", "types", "feed_ids", "limit")
     AFTER_SEQ_FIELD_NUMBER: _ClassVar[int]
