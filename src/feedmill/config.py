@@ -409,6 +409,20 @@ class ClustersConfig(Value):
     max_entries: int = 200  # of one cluster
 
 
+class MediaConfig(Value):
+    """Files of entries, such as podcast episodes; off unless a feed or a tag opts in."""
+
+    tags: tuple[str, ...] = ()  # the files of feeds with one of these tags are downloaded
+    types: tuple[str, ...] = ("audio/*", "video/*")  # that are wanted, the preferred one first
+    newest: Annotated[int, Meta(ge=0)] = 10  # entries of a feed whose files are kept; 0: all
+    max_file_bytes: AtLeastOne = 1024 * 1024 * 1024
+    quota_bytes: AtLeastOne = 10 * 1024 * 1024 * 1024  # all files together; the oldest go first
+    concurrency: AtLeastOne = 2  # downloads at once in one process, one per host
+    bytes_per_sec: Annotated[int, Meta(ge=0)] = 4 * 1024 * 1024  # of all downloads; 0: no limit
+    files_per_host_day: AtLeastOne = 500
+    timeout_sec: Annotated[float, Meta(ge=1)] = 14_400.0  # for one file
+
+
 class BusConfig(Value):
     """Where the log is relayed to, for programs that read a bus (D29)."""
 
@@ -455,3 +469,4 @@ class Config(Value):
     observe: ObserveConfig = ObserveConfig()
     fulltext: FullTextConfig = FullTextConfig()
     clusters: ClustersConfig = ClustersConfig()
+    media: MediaConfig = MediaConfig()

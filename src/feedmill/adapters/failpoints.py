@@ -52,6 +52,12 @@ WRITE_POINTS: Final = (
     "pg-write",  # a transaction of PostgreSQL that is no poll: everything written, not committed
     "pg-written",  # committed, not acknowledged
 )
+# Of downloads, which only feeds that opted in have.
+MEDIA_POINTS: Final = (
+    "media-write",  # a piece of a download is written
+    "media-synced",  # the whole file is durable under its partial name
+    "media-kept",  # it has its place, the store does not know
+)
 _ERRORS: Final = {"eio": errno.EIO, "enospc": errno.ENOSPC}
 _SPELLING: Final = re.compile(r"([a-z-]+)(?:=(kill|eio|enospc))?(?:@(\d+)(?:-(\d+))?)?")
 
@@ -61,7 +67,7 @@ class Failpoint:
 
     def __init__(self, spelling: str) -> None:
         match = _SPELLING.fullmatch(spelling)
-        if match is None or match[1] not in (*POINTS, *JOB_POINTS, *WRITE_POINTS):
+        if match is None or match[1] not in (*POINTS, *JOB_POINTS, *WRITE_POINTS, *MEDIA_POINTS):
             message = f"{VARIABLE}={spelling} names no failpoint; they are: {', '.join(POINTS)}"
             raise SystemExit(message)
         self.name, self.action = match[1], match[2] or "kill"

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from feedmill.adapters import private_files
 from feedmill.adapters.blobs.disk.store import DiskBlobs
+from feedmill.adapters.blobs.media_files import DiskMedia
 from feedmill.adapters.bus.address import BusAddress, check_bus_files, parse_bus_address
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.extractor.pool import ExtractorPool
@@ -31,6 +32,7 @@ from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import Bus, Sink
 from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.media import MediaFiles
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.memory_budget import MemoryBudget
 from feedmill.engine.run.services import Services
@@ -51,6 +53,7 @@ Schema = opening.Schema
 DATABASE_NAME: Final = "feedmill.db"
 RAW_FOLDER: Final = "raw"
 OUT_FOLDER: Final = "out"
+MEDIA_FOLDER: Final = "media"
 _CANNOT_OPEN: Final = "cannot-open"
 
 
@@ -95,6 +98,8 @@ async def open_services(
             render_topic=render_topic,
             traces=open_traces(config, stack),
             extractor=extractor,
+            media=open_media(config, home, keep_here=memory),
+            downloader=fetcher,
             memory=MemoryBudget(config.run.memory_mb * 1024 * 1024),
         )
 
@@ -137,6 +142,23 @@ async def open_blobs(
         folder = home or Path(config.store.home)
         return await DiskBlobs.open(folder / RAW_FOLDER, clock, config.store)
     return open_bucket_blobs(config, clock, url)
+
+
+def open_media(config: Config, home: Path, *, keep_here: bool = False) -> MediaFiles:
+    """The files of entries: beside the raw documents, on local disk or in their bucket."""
+    folder = home / MEDIA_FOLDER
+    url = None if keep_here else config.blobs.url
+    if url is None:
+        return DiskMedia(folder)
+    try:
+        from feedmill.adapters.blobs.bucket.address import (  # noqa: PLC0415  # an extra
+            open_object_store,
+        )
+        from feedmill.adapters.blobs.bucket.media import BucketMedia  # noqa: PLC0415  # an extra
+    except ImportError as problem:
+        extra, part = "objects", "files of entries on object storage"
+        raise MissingExtraError(extra, part) from problem
+    return BucketMedia(open_object_store(url, config.blobs), folder, url)
 
 
 @asynccontextmanager

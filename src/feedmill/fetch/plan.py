@@ -24,6 +24,7 @@ ACCEPT_FEED = (
 )
 ACCEPT_PAGE = "text/html, application/xhtml+xml, */*;q=0.1"
 ACCEPT_ROBOTS = "text/plain, */*;q=0.1"
+ACCEPT_MEDIA = "audio/*, video/*, */*;q=0.8"
 
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 
@@ -119,7 +120,21 @@ def headers_for_hop(plan: FetchPlan, target_url: str) -> Headers:
         for name, value in plan.headers
         if name.lower() in _IMPERSONAL or (stays and name.lower() not in _RESERVED)
     )
-    return fields + _conditions_for(plan.validators, target_url)
+    return fields + _conditions_for(plan.validators, target_url) + plan.range_fields
+
+
+def plan_download(
+    url: str,
+    own: FeedOverrides,
+    config: FetchConfig,
+    *,
+    range_fields: Headers,
+    timeout_sec: float,
+) -> FetchPlan:
+    """The request for a file: as it is stored, without a content-coding, and only its rest if asked so."""
+    plain = replace(config, accept_encodings=(), timeout_ms=int(timeout_sec * 1000))
+    plan = plan_feed_fetch(url, own, plain, accept=ACCEPT_MEDIA)
+    return replace(plan, headers=plan.headers + range_fields, range_fields=range_fields)
 
 
 @lru_cache(maxsize=16_384)

@@ -54,7 +54,11 @@ def field_digests(
         "content": entry.content,
         "authors": [[author.name, author.email, author.uri] for author in entry.authors],
         "categories": sorted(set(entry.categories)),
-        "enclosures": [[e.url, e.type, e.length, e.title, e.duration] for e in entry.enclosures],
+        "enclosures": [
+            [e.url, e.type, e.length, e.title, e.duration]
+            for e in entry.enclosures
+            if not e.alternate  # another version of the file is no other entry
+        ],
         "published": _instant(entry.published),
         "updated": _instant(entry.updated),
         "image": entry.image,

@@ -21,7 +21,7 @@ IGNORED: Final = 2
 DATES: Final = frozenset({"published", "updated"})
 
 _OF_MOST: Final = 3  # documents in a row, when at least half of the known entries differ
-_OF_SOME: Final = 6  # when it is always the same few, or there is but one
+_OF_SOME: Final = 6  # when it is always the same few
 _LEAST: Final = 3  # known entries in a document, before a field is ignored altogether
 _REMEMBERED: Final = 16  # entries of which the change is followed
 _FORGOTTEN_AFTER: Final = timedelta(days=90)  # publishers repair their feeds
@@ -97,7 +97,7 @@ def _follow(
     followed = changed if before is None or not before.entries else _both(before.entries, changed)
     row = 1 if before is None or not followed or not before.entries else before.row + 1
     followed = followed or changed
-    is_most = again > 1 and 2 * len(changed) >= again
+    is_most = 2 * len(changed) >= again
     if level < IGNORED and row >= (_OF_MOST if is_most else _OF_SOME):
         if level == 0:
             return VolatileField(name=name, level=MASKED, since=now)

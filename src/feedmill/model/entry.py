@@ -41,6 +41,8 @@ class EntryEnclosure(Value):
     length: int | None = None
     title: str | None = None
     duration: int | None = None  # seconds
+    alternate: bool = False  # another version of the first one (podcast:alternateEnclosure)
+    integrity: str | None = None  # its digest, in the form of W3C Subresource Integrity
 
 
 class Finding(Value):

@@ -27,6 +27,8 @@ EventType = Literal[
     "fulltext.extracted",
     "fulltext.failed",
     "entry.clustered",
+    "media.stored",
+    "media.failed",
 ]
 
 

@@ -32,6 +32,10 @@ class FeedOverrides(Value):
     full_text: bool | None = None  # fetch the pages of new entries; None: as the tags say
     full_text_selector: str | None = None  # CSS or XPath of the text in such a page
     quota: float | None = None  # times the general quotas; 0: none for this feed
+    media: bool | None = None  # download the files of entries; None: as the tags say
+    media_types: tuple[str, ...] = ()  # other rules than those of [media]
+    media_newest: int | None = None
+    media_max_bytes: int | None = None
 
 
 QuotaReason = Literal[

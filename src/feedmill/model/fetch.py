@@ -111,6 +111,7 @@ class FetchPlan(Value):
     send_before: float | None = (
         None  # by the monotonic clock: what has not left by then is not sent
     )
+    range_fields: Headers = ()  # of a resumed download: sent at every hop
 
 
 class Post(Value):

@@ -125,6 +125,10 @@ class JobLimit(Value):
     host_steps: int | None = None  # at one host
     day_steps: int | None = None  # at all hosts together
     max_attempts: int = 8  # of one step; a job whose process died that often has failed
+    one_per_host: bool = False  # none is claimed at a host where one runs
+    free: int | None = (
+        None  # how many more this process runs at once; None: as many as are asked for
+    )
 
 
 class JobClaim(Value):

@@ -126,6 +126,8 @@ class Enclosure(Value):
     length: int | None = None
     title: str | None = None
     duration: int | None = None
+    alternate: bool = False  # podcast:alternateEnclosure
+    integrity: str | None = None  # podcast:integrity of the type sri
 
 
 class MediaThumbnail(Value):
@@ -209,6 +211,7 @@ class Podcast(Value):
     persons: tuple[PodcastPerson, ...] = ()
     soundbites: tuple[tuple[float, float, str], ...] = ()  # start and length in seconds, title
     funding: tuple[tuple[str, str], ...] = ()  # url, text
+    alternates: tuple[Enclosure, ...] = ()  # other versions of the enclosure
 
 
 class InReplyTo(Value):

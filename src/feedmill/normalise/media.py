@@ -29,14 +29,16 @@ _NO_FILES = EntryFiles()
 
 def entry_files(entry: ParsedEntry, base: str | None, max_enclosures: int) -> EntryFiles:
     """Each http(s) file once, in document order; what one mention lacks another fills in."""
-    if not entry.enclosures and not entry.media:
+    alternates = entry.podcast.alternates if entry.podcast else ()
+    if not entry.enclosures and not entry.media and not alternates:
         return _NO_FILES
     files: dict[str, EntryEnclosure] = {}
     findings: tuple[Finding, ...] = ()
     for mention in _mentions(entry):
         url = usable_http_url(mention.url, base)
         if url is None:
-            findings = findings or bad_link("enclosures", mention.url)
+            if not mention.alternate:  # whose sources may be torrents and the like
+                findings = findings or bad_link("enclosures", mention.url)
             continue
         key = http_url(url) or url
         if key in files:
@@ -79,6 +81,8 @@ def _mentions(entry: ParsedEntry) -> Iterator[Enclosure]:
                 title=media.title,
                 duration=media.duration,
             )
+    if entry.podcast:
+        yield from entry.podcast.alternates
 
 
 def _pictures(entry: ParsedEntry) -> Iterator[str | None]:
@@ -106,6 +110,8 @@ def _cleaned(mention: Enclosure, url: str) -> EntryEnclosure:
         length=_positive(mention.length),
         title=clean_text(mention.title or "", _MAX_TITLE_CHARS) or None,
         duration=_positive(mention.duration),
+        alternate=mention.alternate,
+        integrity=mention.integrity,
     )
 
 
@@ -121,4 +127,5 @@ def _filled(known: EntryEnclosure, other: EntryEnclosure) -> EntryEnclosure:
         length=known.length or other.length,
         title=known.title or other.title,
         duration=known.duration or other.duration,
+        integrity=known.integrity or other.integrity,
     )

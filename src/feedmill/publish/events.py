@@ -12,6 +12,7 @@ from feedmill.model.event import EventType, NewEvent
 from feedmill.model.feed import Feed, HostPace, HostState, Move, MoveProof, NewFeed, QuotaReason
 from feedmill.model.full_text import FullText
 from feedmill.model.identity import Added, Changes, Rekeyed, Removed, Revised
+from feedmill.model.media import MediaItem
 from feedmill.publish.to_json import format_instant
 
 # So many revisions in one document are one piece of news, not so many.
@@ -136,6 +137,25 @@ def event_of_full_text(found: FullText) -> NewEvent:
         feed_id=found.feed_id,
         occurred_at=found.extracted_at,
         entry_uid=found.entry_uid,
+        data=data,
+    )
+
+
+def event_of_media(item: MediaItem, *, at: datetime) -> NewEvent:
+    """A file that was stored, or could not be."""
+    data: dict[str, object] = {
+        "entry_uid": item.entry_uid,
+        "media_id": item.media_id,
+        "url": mask_address(item.url),
+    }
+    stored = item.state == "stored"
+    names = "sha256 size_bytes media_type path" if stored else "reason detail"
+    data |= {name: getattr(item, name) for name in names.split()}
+    return NewEvent(
+        type="media.stored" if stored else "media.failed",
+        feed_id=item.feed_id,
+        occurred_at=at,
+        entry_uid=item.entry_uid,
         data=data,
     )
 

@@ -18,6 +18,7 @@ from feedmill.model.event import Cursor, Event, EventType, Revision, StoredArtic
 from feedmill.model.feed import FeedType, FetchRecord
 from feedmill.model.full_text import FullText
 from feedmill.model.job import JobState
+from feedmill.model.media import MediaItem
 from feedmill.model.push import PushState
 from feedmill.model.schedule import Circuit, DecisionReason, Health, HintSource, StepCode
 from feedmill.model.webhook import (
@@ -34,6 +35,7 @@ RevisionShape = Revision
 FetchShape = FetchRecord
 FullTextShape = FullText
 ClusterShape = Cluster
+MediaShape = MediaItem
 EventShape = Event
 ArticleShape = StoredArticle
 CanonicalShape = Canonical
@@ -105,6 +107,10 @@ class OverridesShape(Value):
     full_text: bool | None
     full_text_selector: str | None
     quota: float | None
+    media: bool | None
+    media_types: tuple[str, ...]  # empty: those of the settings
+    media_newest: int | None
+    media_max_bytes: int | None
 
 
 class FeedShape(Value):
@@ -352,6 +358,11 @@ class JobShape(Value):
     ended_at: datetime | None
 
 
+class MediaPage(Value):
+    items: tuple[MediaShape, ...]
+    next: str | None = None
+
+
 class BackfillShape(Value):
     """The walk through a feed's archive: what it would begin with, or how far its job has come."""
 
@@ -439,6 +450,10 @@ class HubPage(Value):
 MAX_SEQ: Final = 2**63 - 1
 ShortText = Annotated[str, Meta(min_length=1, max_length=1_000, pattern=_ONE_LINE)]
 TagText = Annotated[str, Meta(min_length=1, max_length=100, pattern=_ONE_LINE)]
+MediaTypes = Annotated[
+    tuple[Annotated[str, Meta(max_length=100, pattern=r"^[\w.+*-]+/[\w.+*-]+$(?!\n)")], ...],
+    Meta(max_length=50),
+]
 TagTexts = Annotated[tuple[TagText, ...], Meta(max_length=50)]
 AddressText = Annotated[str, Meta(min_length=1, max_length=4_096)]
 Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
@@ -489,6 +504,10 @@ class FeedChange(Value, forbid_unknown_fields=True):
     full_text: bool | UnsetType | None = UNSET
     full_text_selector: ShortText | UnsetType | None = UNSET
     quota: Factor | UnsetType | None = UNSET
+    media: bool | UnsetType | None = UNSET
+    media_types: MediaTypes | UnsetType = UNSET
+    media_newest: Annotated[int, Meta(ge=0, le=1_000_000)] | UnsetType | None = UNSET
+    media_max_bytes: Annotated[int, Meta(ge=1, le=MAX_SEQ)] | UnsetType | None = UNSET
 
 
 class WebhookWish(Value, forbid_unknown_fields=True):

@@ -84,6 +84,10 @@ def overrides_shape(own: FeedOverrides) -> OverridesShape:
         full_text=own.full_text,
         full_text_selector=own.full_text_selector,
         quota=own.quota,
+        media=own.media,
+        media_types=own.media_types,
+        media_newest=own.media_newest,
+        media_max_bytes=own.media_max_bytes,
     )
 
 

@@ -82,13 +82,6 @@ def test_one_entry_that_always_differs_takes_six_documents() -> None:
     assert levels(*[counting] * 6) == {"summary": 1}
 
 
-def test_the_only_entry_of_a_feed_takes_six_documents_too() -> None:
-    alone = document(revised(1, "summary"))
-
-    assert levels(*[alone] * 5) == {}
-    assert levels(*[alone] * 6) == {"summary": 1}
-
-
 def test_edits_of_one_entry_after_the_other_teach_nothing() -> None:
     edits = [
         document(revised(number, "content"), *(same(other) for other in range(20, 30)))

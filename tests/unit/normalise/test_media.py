@@ -3,7 +3,14 @@
 import pytest
 
 from feedmill.model.entry import EntryEnclosure
-from feedmill.model.parsed import Enclosure, Itunes, MediaContent, MediaThumbnail, ParsedEntry
+from feedmill.model.parsed import (
+    Enclosure,
+    Itunes,
+    MediaContent,
+    MediaThumbnail,
+    ParsedEntry,
+    Podcast,
+)
 from feedmill.normalise.media import entry_files, entry_image
 
 BASE = "https://example.com/feed.xml"
@@ -134,3 +141,23 @@ def test_the_first_files_are_kept_when_there_are_too_many() -> None:
 )
 def test_the_first_picture_stands_for_the_entry(entry: ParsedEntry, image: str | None) -> None:
     assert entry_image(entry, BASE) == image
+
+
+def test_other_versions_are_marked_and_take_nothing_from_the_main_file() -> None:
+    versions = (
+        Enclosure(url="/a.mp3", alternate=True, integrity="sha256-x"),
+        Enclosure(url="/a.opus", type="audio/opus", alternate=True),
+        Enclosure(url="ipfs://abc", alternate=True),
+    )
+    main = Enclosure(url="/a.mp3")
+    entry = ParsedEntry(enclosures=(main,), podcast=Podcast(alternates=versions))
+
+    files = entry_files(entry, BASE, 256)
+
+    assert files.enclosures == (
+        EntryEnclosure(url="https://example.com/a.mp3", integrity="sha256-x"),
+        EntryEnclosure(url="https://example.com/a.opus", type="audio/opus", alternate=True),
+    )
+    assert files.findings == ()
+    alone = ParsedEntry(podcast=Podcast(alternates=versions[1:2]))
+    assert len(entry_files(alone, BASE, 256).enclosures) == 1

@@ -10,7 +10,11 @@ import pycurl
 
 from feedmill.adapters.http.curl_handle import CurlHandle, CurlRequest
 from feedmill.adapters.http.curl_loop import CurlLoop, TransferEnd
-from feedmill.adapters.http.response_buffer import BufferedResponse, ResponseBuffer
+from feedmill.adapters.http.response_buffer import (
+    BufferedResponse,
+    ResponseBuffer,
+    StreamedResponse,
+)
 from feedmill.adapters.http.stall_watch import StallWatch
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
@@ -66,7 +70,8 @@ class Connections:
 
     async def send(self, request: CurlRequest, host: str, limits: FetchLimits) -> BufferedResponse:
         """What came of one request; cancelling drops its connection."""
-        transfer = ResponseBuffer(limits)
+        sink = request.sink
+        transfer = ResponseBuffer(limits) if sink is None else StreamedResponse(limits, sink)
         handle = self._take()
         sessions = self._sessions.of(host) if request.url.startswith("https") else None
         trace = current_trace()

@@ -20,6 +20,7 @@ import pycurl
 
 from feedmill.adapters.http.response_buffer import ResponseBuffer
 from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.fetcher import BodySink
 from feedmill.errors import UsageError
 from feedmill.fetch.headers import is_sendable
 from feedmill.fetch.public_addresses import check_address, parse_ip_address
@@ -79,6 +80,8 @@ class CurlRequest(Value):
     proxy: Proxy | None = None
     body: bytes | None = None
     send_before: float | None = None  # by the monotonic clock
+    sink: BodySink | None = None  # takes the body of a download
+    bytes_per_sec: int = 0  # 0: no limit
 
 
 class CurlHandle:
@@ -92,7 +95,7 @@ class CurlHandle:
         self._allow_cidrs = allow_cidrs
         self._request: CurlRequest | None = None
         self._transfer: ResponseBuffer | None = None
-        self._set: dict[int, object] = {}
+        self._set: dict[int, object] = {pycurl.MAX_RECV_SPEED_LARGE: 0}
         self._octets_before: int | None = None  # of the socket, for other requests
         self._posts = False  # it was last made ready for a POST
         self._sessions: pycurl.CurlShare | None = None
@@ -119,6 +122,7 @@ class CurlHandle:
         self._change(pycurl.CONNECTTIMEOUT_MS, min(request.connect_timeout_ms, request.timeout_ms))
         self._change(pycurl.SSL_VERIFYPEER, 1 if request.verify_tls else 0)
         self._change(pycurl.SSL_VERIFYHOST, 2 if request.verify_tls else 0)
+        self._change(pycurl.MAX_RECV_SPEED_LARGE, request.bytes_per_sec)
         self._aim_at(request.addresses, request.proxy)
         if sessions is not None and sessions is not self._sessions:
             self._share(sessions)

@@ -14,6 +14,7 @@ from feedmill.adapters.http.resolver import AddressCheck, AsyncResolver, Resolve
 from feedmill.adapters.http.response_buffer import REDIRECTS, BufferedResponse
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.fetcher import BodySink
 from feedmill.errors import UsageError
 from feedmill.fetch.headers import header_value
 from feedmill.fetch.plan import headers_for_hop
@@ -46,6 +47,8 @@ class _FetchContext(Value):
     proxy: Proxy | None = None
     body: bytes | None = None  # of a POST
     send_before: float | None = None  # by the monotonic clock
+    sink: BodySink | None = None  # of a download
+    bytes_per_sec: int = 0
 
 
 class CurlFetcher:
@@ -65,14 +68,34 @@ class CurlFetcher:
         self, plan: FetchPlan, *, verify_tls: bool = True, proxy: str | None = None
     ) -> RawResponse:
         """The last answer of the chain that begins at the plan's URL, or why there is none."""
+        return await self._follow(plan, self._way(plan, verify_tls=verify_tls, proxy=proxy))
+
+    async def download(
+        self,
+        plan: FetchPlan,
+        sink: BodySink,
+        *,
+        verify_tls: bool = True,
+        proxy: str | None = None,
+        bytes_per_sec: int = 0,
+    ) -> RawResponse:
+        """The last answer of the chain; the body of a 200 or 206 goes to the sink."""
+        way = self._way(plan, verify_tls=verify_tls, proxy=proxy)
+        streamed = msgspec.structs.replace(way, sink=sink, bytes_per_sec=bytes_per_sec)
+        return await self._follow(plan, streamed)
+
+    def _way(self, plan: FetchPlan, *, verify_tls: bool, proxy: str | None) -> _FetchContext:
         self._check_open()
-        way = _FetchContext(
+        return _FetchContext(
             limits=plan.limits,
             deadline=self._deadline(plan.limits),
             verify_tls=verify_tls,
             proxy=None if proxy is None else read_proxy(proxy),
             send_before=plan.send_before,
         )
+
+    async def _follow(self, plan: FetchPlan, way: _FetchContext) -> RawResponse:
+        """One hop after another until the answer is no redirect."""
         url, headers = plan.url, plan.headers
         hops: tuple[Hop, ...] = ()
         retries = 0
@@ -185,6 +208,8 @@ class CurlFetcher:
             proxy=way.proxy,
             body=way.body,
             send_before=way.send_before,
+            sink=way.sink,
+            bytes_per_sec=way.bytes_per_sec,
         )
 
     def _check_open(self) -> None:

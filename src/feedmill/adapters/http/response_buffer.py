@@ -8,6 +8,7 @@ here, with the reason kept; nothing raises inside libcurl's callbacks.
 import re
 
 from feedmill.adapters.http.decoders import BodyDecoder, DecodeError, readable_codings
+from feedmill.engine.ports.fetcher import BodySink
 from feedmill.fetch.headers import header_list, header_value
 from feedmill.model.base import Value
 from feedmill.model.fetch import FailureReason, FetchLimits, Headers, RefusalReason
@@ -15,6 +16,7 @@ from feedmill.model.fetch import FailureReason, FetchLimits, Headers, RefusalRea
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 _STATUS_LINE = re.compile(rb"HTTP/[0-9.]+ +([1-9][0-9][0-9])")
+_STREAMED = frozenset({200, 206})
 _NO_BODY = frozenset({204, 304})  # their Content-Length speaks of another answer
 _REDIRECT_BODY_BYTES = 65_536  # read for the sake of the connection, worth no more than that
 _FRAMING = 1.25  # of the limit: for TLS records and chunk sizes
@@ -169,6 +171,39 @@ class ResponseBuffer:
         codings = readable_codings(header_list(self._headers, "content-encoding"))
         # A coding that we never offered stays on: the judge names it, the bytes are kept.
         return BodyDecoder(codings or (), self._limits.max_body_bytes)
+
+
+class StreamedResponse(ResponseBuffer):
+    """An answer whose body goes to a sink; redirects and errors are buffered as ever."""
+
+    def __init__(self, limits: FetchLimits, sink: BodySink) -> None:
+        super().__init__(limits)
+        self._sink = sink
+        self._streams = False
+
+    def take_chunk(self, chunk: bytes) -> int | None:
+        """Libcurl's body callback."""
+        if not self._streams:
+            return super().take_chunk(chunk)
+        left = self._max_wire_bytes - self._wire_length
+        self._capped = len(chunk) > left
+        wanted = chunk[:left] if self._capped else chunk
+        self._wire_length += len(wanted)
+        self._capped = not self._sink.write(wanted) or self._capped
+        return _STOP if self._capped else None
+
+    def _end_of_header(self) -> int | None:
+        ended = super()._end_of_header()
+        if self._status is None:
+            return ended
+        if self._status not in _STREAMED:
+            self._max_wire_bytes = min(self._max_wire_bytes, _REDIRECT_BODY_BYTES)
+            return ended
+        self._streams = True
+        allowed = self._sink.begin(self._status, self._headers)
+        self._capped = allowed is None or self._announced() > allowed
+        self._max_wire_bytes = allowed or 0
+        return _STOP if self._capped else None
 
 
 def _read_block(lines: list[bytes]) -> tuple[int, Headers]:

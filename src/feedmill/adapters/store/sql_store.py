@@ -32,6 +32,7 @@ from feedmill.adapters.store.tables import hosts as host_table
 from feedmill.adapters.store.tables import imports as import_table
 from feedmill.adapters.store.tables import jobs as job_table
 from feedmill.adapters.store.tables import lanes as lane_table
+from feedmill.adapters.store.tables import media as media_table
 from feedmill.adapters.store.tables import merge_feeds as merge_table
 from feedmill.adapters.store.tables import moves as move_table
 from feedmill.adapters.store.tables import push as push_table
@@ -228,6 +229,25 @@ class SqlStore(ABC):
     cluster = read(cluster_table.cluster)
     cluster_members = look(cluster_table.cluster_members)
     mirrors = read(cluster_table.mirrors)
+
+    queue_media = write(media_table.queue_media)
+    media_item = read(media_table.media_item)
+    media_items = read(media_table.media_items)
+    media_usage = read(media_table.media_usage)
+    reserve_media = write(media_table.reserve_media)
+    oldest_media = read(media_table.oldest_media)
+    prune_media = write(media_table.prune_media)
+    media_beyond = read(media_table.media_beyond)
+    begin_media_file = write(media_table.begin_media_file)
+    save_media = write(media_table.save_media)
+    save_media_progress = write(media_table.save_media_progress)
+    retry_media = write(media_table.retry_media)
+    release_media_files = write(media_table.release_media_files)
+    forget_media_files = write(media_table.forget_media_files)
+    media_files = read(media_table.media_files)
+    media_links = read(media_table.media_links)
+    fail_media_without_job = write(media_table.fail_media_without_job)
+    media_downloads = read(media_table.media_downloads)
 
     save_collected = write(held_table.save_collected)
     add_screen = write(held_table.add_screen)

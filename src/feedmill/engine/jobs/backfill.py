@@ -28,7 +28,7 @@ from feedmill.engine.documents.raw_documents import BACKFILL as OUTCOME
 from feedmill.engine.documents.raw_documents import keep_document, load_document
 from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
 from feedmill.engine.documents.unscheduled import commit_unscheduled, unscheduled
-from feedmill.engine.jobs.kind import DailyLimits, JobKind, JobRun
+from feedmill.engine.jobs.kind import JobKind, JobRun, KindLimits
 from feedmill.engine.poll.fetch_record import record_fetch, with_reading
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.robots_gate import allows_by_robots, robots_url
@@ -194,8 +194,8 @@ def _progress(pages: int, entries: int) -> dict[str, Any]:
     return {"pages": pages, "entries": entries}
 
 
-def _limits(config: Config) -> DailyLimits:
-    return DailyLimits(
+def _limits(config: Config) -> KindLimits:
+    return KindLimits(
         at_one_host=config.backfill.host_pages_per_day,
         at_all_hosts=config.backfill.pages_per_day,
     )

@@ -14,30 +14,19 @@ from msgspec.structs import replace
 from feedmill.config import Config, FetchConfig
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict
 from feedmill.engine.documents.full_text import failed_page, store_full_text
-from feedmill.engine.jobs.kind import DailyLimits, JobKind, JobRun
+from feedmill.engine.jobs.kind import FINAL_REASONS, JobKind, JobRun, KindLimits
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.errors import MissingExtraError
 from feedmill.extract.opt_in import KIND as NAME
 from feedmill.extract.opt_in import wants_full_text
 from feedmill.model.event import StoredEntry
-from feedmill.model.fetch import FailureReason, FetchPlan, Fresh, Post, RawResponse, RefusalReason
+from feedmill.model.fetch import FetchPlan, Fresh, Post, RawResponse
 from feedmill.model.full_text import FullText, NoFullText
 from feedmill.model.job import Done, Failed, JobResult, Later
 from feedmill.publish.events import event_of_full_text
 
 _MAX_ATTEMPTS: Final = 3  # one try and two more
-# What the next attempt will not change.
-_FINAL: Final[frozenset[FailureReason | RefusalReason | str]] = frozenset(
-    {
-        *("gone", "not-found", "auth-required", "forbidden", "bot-wall", "legally-unavailable"),
-        *("client-error", "too-large", "unsupported-encoding", "empty-body", "no-content"),
-        *("malformed-url", "unsafe-character", "too-long", "scheme", "empty-host", "bad-host"),
-        *("non-canonical-ipv4", "dotless-name", "local-name", "bad-port", "private-address"),
-        *("redirect-loop", "too-many-redirects", "downgrade", "bad-location", "no-location"),
-        *("redirect-not-followed", "headers-too-large"),
-    }
-)
 # What robots.txt said is remembered as long as the fetcher lives.
 _origins: Final[WeakKeyDictionary[Fetcher, dict[str, Any]]] = WeakKeyDictionary()
 
@@ -72,9 +61,9 @@ async def run(run: JobRun) -> JobResult:
     return Done(progress={"words": found.words}, reason=found.reason or "extracted")
 
 
-def limits_of(config: Config) -> DailyLimits:
+def limits_of(config: Config) -> KindLimits:
     """How many pages a day, of one host and altogether."""
-    return DailyLimits(
+    return KindLimits(
         at_one_host=config.fulltext.pages_per_host_day, at_all_hosts=config.fulltext.pages_per_day
     )
 
@@ -107,7 +96,7 @@ async def _refusal(run: JobRun, url: str) -> Later | NoFullText | None:
 
 async def _failed(run: JobRun, entry: StoredEntry, answer: Answer) -> JobResult:
     reason, detail = describe_verdict(answer.verdict)
-    if reason not in _FINAL and run.job.attempts < _MAX_ATTEMPTS:
+    if reason not in FINAL_REASONS and run.job.attempts < _MAX_ATTEMPTS:
         asked = getattr(answer.verdict, "retry_after_sec", None)
         again = None if asked is None else timedelta(seconds=asked)
         return Failed(reason=reason, detail=detail, retry_after=again)

@@ -14,7 +14,15 @@ from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import limits_of
 from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.model.feed import FeedOverrides, Lane
-from feedmill.model.fetch import FetchPlan, Headers, Post, RawResponse, Validators
+from feedmill.model.fetch import (
+    FailureReason,
+    FetchPlan,
+    Headers,
+    Post,
+    RawResponse,
+    RefusalReason,
+    Validators,
+)
 from feedmill.model.job import Job, JobResult, JobStep, Later, NewJob
 from feedmill.model.schedule import Outcome
 from feedmill.publish.webhook_delivery import Delivered, judge_delivery
@@ -22,6 +30,17 @@ from feedmill.schedule.host_pace import host_wait_sec
 
 _BUSY: Final = frozenset({429, 503})
 _ANSWERED: Final = Outcome(kind="unchanged")
+# What the next attempt will not change.
+FINAL_REASONS: Final[frozenset[FailureReason | RefusalReason | str]] = frozenset(
+    {
+        *("gone", "not-found", "auth-required", "forbidden", "bot-wall", "legally-unavailable"),
+        *("client-error", "too-large", "unsupported-encoding", "empty-body", "no-content"),
+        *("malformed-url", "unsafe-character", "too-long", "scheme", "empty-host", "bad-host"),
+        *("non-canonical-ipv4", "dotless-name", "local-name", "bad-port", "private-address"),
+        *("redirect-loop", "too-many-redirects", "downgrade", "bad-location", "no-location"),
+        *("redirect-not-followed", "headers-too-large"),
+    }
+)
 
 
 class JobRun:
@@ -104,6 +123,16 @@ class JobRun:
             outcome = outcome_of(judge(response, plan, now)) if failed else _ANSWERED
             await self._lease.update_pace(plan.url, outcome, now)
 
+    async def leave_lane(self, url: str) -> None:
+        """Release the lane while the step goes on: polls of the host do not wait for it.
+
+        For an answer that has begun and takes long to arrive; the host's gap counts from now.
+        """
+        if self._lease is not None:
+            await self._lease.update_pace(url, _ANSWERED, self.services.clock.now())
+            await self._lease.release()
+            self._lease = None
+
     async def wait_for_host(self, url: str) -> Later | None:
         """Wait for the host's gap before a request to it; Later when that takes too long."""
         if self._lease is None:
@@ -130,15 +159,16 @@ class JobRun:
         )
 
 
-class DailyLimits(NamedTuple):
-    """How many steps may begin in a day (UTC); None: no limit."""
+class KindLimits(NamedTuple):
+    """How many steps may begin in a day (UTC), and run at once in one process; None: no limit, the kind's."""
 
     at_one_host: int | None = None
     at_all_hosts: int | None = None
+    at_once: int | None = None
 
 
-def _no_limits(_: Config) -> DailyLimits:
-    return DailyLimits()
+def _no_limits(_: Config) -> KindLimits:
+    return KindLimits()
 
 
 def _no_job(_: Config) -> NewJob | None:
@@ -154,8 +184,9 @@ class JobKind(NamedTuple):
     max_attempts: int = 8  # of one step, before the job has failed
     backoff_base_sec: float = 60.0  # after the first failure; then doubled
     backoff_cap_sec: float = 21_600.0
-    limits: Callable[[Config], DailyLimits] = _no_limits
+    limits: Callable[[Config], KindLimits] = _no_limits
     standing: Callable[[Config], NewJob | None] = _no_job  # queued whenever a runner starts
+    one_per_host: bool = False  # for steps that leave their lane and go on: one at a time at a host
 
 
 def _outcome(response: RawResponse, now: datetime) -> Outcome:

@@ -2,13 +2,14 @@
 
 from typing import Final
 
-from feedmill.engine.jobs import backfill, cluster, fulltext, websub, websub_hub
+from feedmill.engine.jobs import backfill, cluster, fulltext, media, websub, websub_hub
 from feedmill.engine.jobs.kind import JobKind
 
 KINDS: Final[tuple[JobKind, ...]] = (
     backfill.KIND,
     cluster.KIND,
     fulltext.KIND,
+    *media.KINDS,
     *websub.KINDS,
     websub_hub.KIND,
 )

@@ -19,6 +19,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Final, Literal
 
+from msgspec.structs import replace
+
 from feedmill.engine.jobs.kind import JobKind, JobRun
 from feedmill.engine.jobs.registry import KINDS
 from feedmill.engine.jobs.settle import settlement_of
@@ -177,16 +179,21 @@ class _Runner:
     def _free_kinds(self) -> list[JobLimit]:
         running = Counter(self.busy.values())
         config = self._services.config
-        return [
-            JobLimit(
-                kind=kind.name,
-                host_steps=kind.limits(config).at_one_host,
-                day_steps=kind.limits(config).at_all_hosts,
-                max_attempts=kind.max_attempts,
-            )
-            for kind in self._kinds.values()
-            if running[kind.name] < kind.concurrency
-        ]
+        found = []
+        for kind in self._kinds.values():
+            limits = kind.limits(config)
+            free = (limits.at_once or kind.concurrency) - running[kind.name]
+            if free > 0:
+                limit = JobLimit(
+                    kind=kind.name,
+                    host_steps=limits.at_one_host,
+                    day_steps=limits.at_all_hosts,
+                    max_attempts=kind.max_attempts,
+                    one_per_host=kind.one_per_host,
+                    free=free,
+                )
+                found.append(limit)
+        return found
 
     def _start(self, claim: JobClaim, claimed_at: float) -> None:
         job = claim.job
@@ -273,9 +280,10 @@ class _Step:
         """Hold the job and its lane longer; a store that fails for a while costs nothing yet."""
         clock, lease_sec = self._services.clock, self._services.config.run.lease_sec
         began = clock.monotonic()
+        has_left = self._lease is not None and self._lease.is_released
         try:
             held = await self._services.store.renew_job(
-                self._claim,
+                replace(self._claim, lane=None) if has_left else self._claim,
                 owner=self._lifecycle.owner,
                 until=clock.now() + timedelta(seconds=lease_sec),
             )

@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
+from feedmill.engine.documents.media import tidy_media
 from feedmill.engine.documents.raw_documents import decode_note
 from feedmill.engine.maintain.raw_owner import (
     check_raw_owner,
@@ -23,6 +24,7 @@ from feedmill.engine.maintain.raw_owner import (
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore
+from feedmill.engine.ports.media import MediaFiles, MediaStore
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff
@@ -74,6 +76,7 @@ async def purge(services: Services) -> dict[str, int]:
         days_until=now - timedelta(days=keep.figures_keep_days),
     )
     months = await services.store.purge_times(now - timedelta(days=keep.arrivals_keep_days))
+    media = 0 if services.media is None else await tidy_media(services)
     raw = {"packed": 0, "segments": 0}
     if owner.is_ours:
         pack_bytes = services.config.store.pack_bytes
@@ -87,6 +90,7 @@ async def purge(services: Services) -> dict[str, int]:
         "arrivals": months,
         "documents": len(spent) + over,
         "figures": figures,
+        "media": media,
         **raw,
     }
 
@@ -277,6 +281,20 @@ async def verify_integrity(
         "unindexed_segments": [one.name for one in lost],
         "problems": problems,
     }
+
+
+async def verify_media(store: MediaStore, files: MediaFiles) -> dict[str, Any]:
+    """Read every file of entries and hash it; list what is wrong."""
+    problems: list[str] = []
+    number, after = 0, ""
+    while found := await store.media_files(after=after):
+        for one in found:
+            fault = await files.verify(one.sha256)
+            if fault is not None:
+                problems.append(f"media file {one.sha256[:12]}… is {fault}")
+        number += len(found)
+        after = found[-1].sha256
+    return {"media_files": number, "problems": problems}
 
 
 def _sentences(harm: Sequence[BlobProblem]) -> list[str]:

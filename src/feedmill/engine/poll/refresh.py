@@ -59,6 +59,7 @@ from feedmill.engine.run.memory_budget import MemoryShare
 from feedmill.engine.run.services import Services
 from feedmill.extract.opt_in import full_text_jobs
 from feedmill.fetch.validator_use import EXHAUSTED, validators_to_send
+from feedmill.media.select import media_jobs
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Unchanged, Verdict
@@ -283,9 +284,14 @@ def _conclude(
 
 
 def _jobs(read: ComparedDocument, feed: Feed, config: Config) -> tuple[NewJob, ...]:
-    """Background work that follows from a document: its archives, the pages of its new entries."""
+    """Background work that follows from a document: its archives, pages and files of its new entries."""
     archives = (backfill_job(feed),) if is_backfilled(feed, config.backfill) else ()
-    return (*archives, *full_text_jobs(read.changes.changes, feed, config.fulltext))
+    changes = read.changes.changes
+    return (
+        *archives,
+        *full_text_jobs(changes, feed, config.fulltext),
+        *media_jobs(changes, feed, config.media),
+    )
 
 
 def _sends_whole_documents(feed: Feed) -> bool:

@@ -3,7 +3,7 @@
 
 from typing import Protocol
 
-from feedmill.model.fetch import FetchPlan, Post, RawResponse
+from feedmill.model.fetch import FetchPlan, Headers, Post, RawResponse
 
 
 class Fetcher(Protocol):
@@ -16,3 +16,26 @@ class Fetcher(Protocol):
     async def post(self, post: Post) -> RawResponse: ...  # a redirect is not followed
 
     async def close(self) -> None: ...
+
+
+class BodySink(Protocol):
+    """Takes the body of a download while it arrives; never waits, never raises."""
+
+    # how many bytes of the answer are taken at most; None: none, and the transfer ends
+    def begin(self, status: int, headers: Headers) -> int | None: ...
+    def write(self, chunk: bytes) -> bool: ...  # False ends the transfer
+
+
+class Downloader(Protocol):
+    """One GET whose body goes to a sink; through the same guard, redirects and limits as a fetch."""
+
+    # the sink sees 200 and 206 only; the response has no body then
+    async def download(
+        self,
+        plan: FetchPlan,
+        sink: BodySink,
+        *,
+        verify_tls: bool = True,
+        proxy: str | None = None,
+        bytes_per_sec: int = 0,  # 0: no limit
+    ) -> RawResponse: ...

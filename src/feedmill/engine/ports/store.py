@@ -18,6 +18,7 @@ from feedmill.engine.ports.maintenance import (
     TokenStore,
     WorkerStore,
 )
+from feedmill.engine.ports.media import MediaStore
 from feedmill.engine.ports.push import PushStore
 from feedmill.engine.ports.schedule import HostStore, ScheduleStore
 from feedmill.engine.ports.two_phase import ConfirmationStore, ScreenStore
@@ -44,6 +45,7 @@ class Store(
     PushStore,
     FullTextStore,
     ClusterStore,
+    MediaStore,
     WorkerStore,
     LeaseStore,
     MaintenanceStore,

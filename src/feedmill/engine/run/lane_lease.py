@@ -52,6 +52,7 @@ class LaneLease:
         self.pace: HostPace = lane.pace
         self.deadline = claimed_at + services.config.run.lease_sec
         self.backoff = Backoff("write", lifecycle)
+        self.is_released = False
         self._clock_ahead = clock_ahead(services.clock)
 
     async def may_send(self, *, left: Collection[str] = ()) -> bool:
@@ -116,7 +117,10 @@ class LaneLease:
         return self._services.clock.monotonic() < self.deadline
 
     async def release(self, deferred: Sequence[tuple[str, datetime]] = ()) -> None:
-        """Release the lane; when that fails for long, its lease ends by itself."""
+        """Release the lane, once; when that fails for long, its lease ends by itself."""
+        if self.is_released:
+            return
+        self.is_released = True
         self._follow_clock()
         await retry(
             lambda: self._services.store.release(

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from feedmill.config import Config
 from feedmill.engine.ports.blobs import Blobs
 from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.fetcher import Downloader, Fetcher
 from feedmill.engine.ports.full_texts import Extractor
+from feedmill.engine.ports.media import MediaFiles
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.memory_budget import MemoryBudget
 from feedmill.model.screening import LiveScreenMethod, Screening, ScreenText, TopicSet
@@ -34,5 +35,7 @@ class Services(NamedTuple):
     screen: ScreenFunction | None = None  # for live screens; loaded at its first use
     traces: Traces | None = None  # None: off
     extractor: Extractor | None = None  # of full texts; its processes start at the first page
+    media: MediaFiles | None = None  # files of entries; nothing is made before the first one
+    downloader: Downloader | None = None  # of such files
     render_topic: RenderTopic | None = None  # for subscribers of our hub
     memory: MemoryBudget | None = None  # None: no limit

@@ -20,8 +20,10 @@ from feedmill.engine.service.feed_health import describe_health
 from feedmill.engine.service.hosts import hold_in_words
 from feedmill.engine.service.push import unsubscribe_feed
 from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError
+from feedmill.media.select import rules_of, select_job, wants_media
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import RawDocument
+from feedmill.model.media import MediaRules
 from feedmill.model.page import EntryFilter
 from feedmill.model.schedule import Decision
 from feedmill.publish.cursors import read_cursor, write_cursor
@@ -117,7 +119,15 @@ async def change_feed(feed_id: str, change: FeedChange, services: Services) -> F
         await services.store.make_due([feed_id], services.clock.now())
     if is_backfilled(after, services.config.backfill):
         await services.store.add_job(backfill_job(after), now=services.clock.now())
+    wanted = wants_media(after, services.config.media)
+    if wanted and rules_of(after, services.config.media) != _media_rules(before, services):
+        await services.store.add_job(select_job(after.id), now=services.clock.now())
     return await get_feed(feed_id, services)
+
+
+def _media_rules(feed: Feed, services: Services) -> MediaRules | None:
+    config = services.config.media
+    return rules_of(feed, config) if wants_media(feed, config) else None
 
 
 async def remove_feed(feed_id: str, services: Services) -> None:

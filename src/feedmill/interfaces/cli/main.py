@@ -58,6 +58,7 @@ COMMANDS: Final = {
     "raw": "Write the raw bytes of a fetch or an entry.",
     "diff": "Show what a publisher changed between two fetches.",
     "fulltext": "Fetch, extract and show the full texts of entries.",
+    "media": "Download, list and prune the files of entries, such as podcast episodes.",
     "fixture": "Write a stored document as a test case for the parser.",
     "explain": "Explain when and why a feed is polled.",
     "status": "Show the whole engine on one screen, and what to do next.",

@@ -33,6 +33,7 @@ from feedmill.interfaces.rest.routes.hosts import host_routes
 from feedmill.interfaces.rest.routes.hub import hub_routes
 from feedmill.interfaces.rest.routes.import_export import list_routes
 from feedmill.interfaces.rest.routes.jobs import job_routes
+from feedmill.interfaces.rest.routes.media import media_routes
 from feedmill.interfaces.rest.routes.metafeeds import metafeed_routes
 from feedmill.interfaces.rest.routes.push import push_routes
 from feedmill.interfaces.rest.routes.status import care_routes
@@ -155,6 +156,7 @@ def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: 
             host_routes,
             job_routes,
             cluster_routes,
+            media_routes,
             push_routes,
             hub_routes,
             metafeed_routes,

@@ -1,13 +1,17 @@
 """podcast: — the podcastindex namespace 1.0."""
 # Tested in tests/unit/parse/namespaces/test_namespaces.py
 
+from itertools import islice
 from typing import Final
 
 from lxml import etree
 
-from feedmill.model.parsed import PodcastPerson, PodcastTranscript
+from feedmill.model.parsed import Enclosure, PodcastPerson, PodcastTranscript
 from feedmill.parse.formats.atom import Handler
-from feedmill.parse.xml.elements import Draft, ElementScope, decimal, flag, text_of
+from feedmill.parse.xml.elements import Draft, ElementScope, decimal, flag, integer, text_of
+from feedmill.parse.xml.names import name_of
+
+_MAX_CHILDREN: Final = 100  # of one alternateEnclosure
 
 
 def _append(draft: Draft, field: str, value: object, scope: ElementScope) -> None:
@@ -72,6 +76,31 @@ def _funding(draft: Draft, element: etree._Element, scope: ElementScope) -> None
         _append(draft, "funding", (url, text_of(element) or ""), scope)
 
 
+def _alternate_enclosure(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
+    """Each source of another version; sources that are no web addresses are left out later."""
+    children = list(islice(element, _MAX_CHILDREN))
+    integrity = next(
+        (
+            child.get("value")
+            for child in children
+            if name_of(child) == "podcast:integrity" and child.get("type") == "sri"
+        ),
+        None,
+    )
+    for child in children:
+        url = scope.link(child.get("uri")) if name_of(child) == "podcast:source" else None
+        if url is not None:
+            version = Enclosure(
+                url=url,
+                type=child.get("contentType") or element.get("type"),
+                length=integer(element.get("length")),
+                title=element.get("title"),
+                alternate=True,
+                integrity=integrity,
+            )
+            _append(draft, "alternates", version, scope)
+
+
 _SHARED: Final[dict[str, Handler]] = {
     "podcast:person": _person,
     "podcast:transcript": _transcript,
@@ -82,6 +111,7 @@ ENTRY: Final[dict[str, Handler]] = _SHARED | {
     "podcast:episode": _text("episode"),
     "podcast:chapters": _chapters,
     "podcast:soundbite": _soundbite,
+    "podcast:alternateenclosure": _alternate_enclosure,
 }
 FEED: Final[dict[str, Handler]] = _SHARED | {
     "podcast:guid": _text("guid"),

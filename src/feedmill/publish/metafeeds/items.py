@@ -188,7 +188,7 @@ def _author(author: Author) -> Author | None:
 
 def _enclosure(enclosure: EntryEnclosure) -> EntryEnclosure | None:
     url = public_http_url(enclosure.url)
-    if url is None:
+    if url is None or enclosure.alternate:  # a reader would show it as a second file
         return None
     media_type = (
         enclosure.type if enclosure.type and _MEDIA_TYPE.fullmatch(enclosure.type) else None

@@ -16,7 +16,7 @@ from tests.support.warm_process import CHILDREN, start_script
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import HostConfig, JobsConfig, RunConfig
-from feedmill.engine.jobs.kind import DailyLimits, JobRun
+from feedmill.engine.jobs.kind import JobRun, KindLimits
 from feedmill.engine.jobs.runner import run_jobs
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.jobs import cancel_job, list_jobs, retry_job
@@ -188,7 +188,7 @@ def test_budget_of_a_kind_ends_its_steps_for_the_day(play: Play) -> None:
     async def story(stage: Stage) -> None:
         _, new = await _archive(stage)
         await stage.services.store.add_job(new, now=stage.clock.now())
-        kind = kind_of(read_pages, limits=lambda _: DailyLimits(at_one_host=2))
+        kind = kind_of(read_pages, limits=lambda _: KindLimits(at_one_host=2))
 
         today = await run_due(stage.services, kind)
         stage.later(days=1)

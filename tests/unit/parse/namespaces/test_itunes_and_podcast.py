@@ -6,6 +6,7 @@ from feedmill.config import ParseLimits
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import (
     Category,
+    Enclosure,
     Image,
     Itunes,
     ParsedEntry,
@@ -298,3 +299,25 @@ def test_people_beyond_the_limit_are_left_out_and_noted() -> None:
     assert podcast is not None
     assert [person.name for person in podcast.persons] == ["a", "b"]
     assert [repair.code for repair in feed.repairs] == ["values-capped"]
+
+
+def test_other_versions_of_the_enclosure_are_read_source_by_source() -> None:
+    entry = item(
+        '<podcast:alternateEnclosure type="audio/opus" length="99" title="Small">'
+        '<podcast:source uri="/a.opus"/><podcast:source uri="ipfs://x" contentType="audio/ogg"/>'
+        '<podcast:source/><podcast:integrity type="pgp-signature" value="no"/>'
+        '<podcast:integrity type="sri" value="sha256-abc"/></podcast:alternateEnclosure>'
+        "<podcast:alternateEnclosure/>"
+    )
+
+    small = Enclosure(
+        url="https://example.com/a.opus",
+        type="audio/opus",
+        length=99,
+        title="Small",
+        alternate=True,
+        integrity="sha256-abc",
+    )
+    assert entry.podcast is not None
+    assert entry.podcast.alternates[0] == small
+    assert [one.type for one in entry.podcast.alternates] == ["audio/opus", "audio/ogg"]

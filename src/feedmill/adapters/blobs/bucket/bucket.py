@@ -43,6 +43,7 @@ SEGMENTS_PREFIX: Final = "segments"
 MARKS_PREFIX: Final = "condemned"
 _INSTANT: Final = "%Y%m%dT%H%M%S.%fZ"
 OWNER_KEY: Final = "store-id"
+MEDIA_PREFIX: Final = "media"  # files of entries: media.py
 BEHIND_BYTES: Final = 1024 * 1024
 AHEAD_BYTES: Final = 4 * 1024 * 1024
 
@@ -208,7 +209,7 @@ class Bucket:
                 sizes[name] = size
             elif mark is not None:
                 marks[mark[0]] = max(mark[1], marks.get(*mark))
-            elif key != OWNER_KEY:
+            elif key != OWNER_KEY and not key.startswith(f"{MEDIA_PREFIX}/"):
                 unknown.append(key)
         return sizes, marks, unknown
 

@@ -37,6 +37,9 @@ _CHECKS: Final = {
     "entries are in a cluster that is gone": """
         SELECT count(*) FROM entries e WHERE e.cluster_no IS NOT NULL AND NOT EXISTS
                (SELECT 1 FROM clusters c WHERE c.cluster_no = e.cluster_no)""",
+    "stored media have no file": """
+        SELECT count(*) FROM media m WHERE m.state = 'stored' AND NOT EXISTS
+               (SELECT 1 FROM media_files c WHERE c.sha256 = m.sha256 AND c.state = 'kept')""",
     "jobs run without a lease": """
         SELECT count(*) FROM jobs WHERE state = 'running' AND lease_until IS NULL""",
     "jobs belong to feeds that are gone": """
@@ -89,6 +92,7 @@ _TABLES: Final = {
     "paused": "feeds WHERE paused = 1",
     "fulltexts": "fulltexts WHERE state = 'extracted'",
     "clusters": "clusters",
+    "media": "media WHERE state = 'stored'",
     "jobs": "jobs WHERE state IN ('queued', 'running')",
 }
 

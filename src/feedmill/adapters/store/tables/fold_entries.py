@@ -65,6 +65,13 @@ _KEEP_FULL_TEXT: Final = (
 )
 
 
+_KEEP_MEDIA: Final = (
+    f"UPDATE media SET entry_id = p.kept FROM {_PAIRS} WHERE media.entry_id = p.gone"
+    " AND NOT EXISTS (SELECT 1 FROM media o WHERE o.entry_id = p.kept AND o.url_key = media.url_key)"
+    " AND EXISTS (SELECT 1 FROM entries e WHERE e.entry_id = p.kept)"
+)
+
+
 class Place(NamedTuple):
     """Where one row of two that are the same entry stands."""
 
@@ -109,6 +116,7 @@ def fold(folds: Sequence[tuple[Place, Place]], at: datetime) -> Query[None]:
             pairs,
         )
     yield from write(_KEEP_FULL_TEXT, pairs)
+    yield from write(_KEEP_MEDIA, pairs)
     yield from write(_SAME_AS, pairs)
     for table in ("entries", "tombstones"):
         yield from write(f"DELETE FROM {table} WHERE entry_id @in($1)", gone)

@@ -9,6 +9,7 @@ Rows that another process holds locked are passed over, so claims wait for nothi
 
 # ruff: noqa: S608  # names come from the lists below; values are parameters
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -109,7 +110,7 @@ _IN_WINDOW: Final = f"SELECT x.job_id FROM jobs x WHERE {_QUEUED} {_FIRST} {_WIN
 _OF_HOSTS: Final = (
     "WITH RECURSIVE hosts(kind, host) AS ("
     " SELECT k.kind, (SELECT min(x.host) FROM jobs x WHERE x.state = 'queued' AND x.kind = k.kind)"
-    " FROM @rows($1, kind text, host_steps bigint, day_steps bigint) AS k"
+    " FROM @rows($1, kind text, host_steps bigint, day_steps bigint, alone bigint) AS k"
     " UNION ALL SELECT h.kind, (SELECT min(x.host) FROM jobs x WHERE x.state = 'queued'"
     " AND x.kind = h.kind AND x.host > h.host) FROM hosts h WHERE h.host IS NOT NULL) "
 )
@@ -123,7 +124,7 @@ _FIRST_OF_HOSTS: Final = (
 def _due_jobs(beginning: str, which: str) -> str:
     """Jobs that can be claimed now. A host without a lane is a new one: it is made with the claim."""
     return (
-        f"{beginning}{_SELECT} JOIN @rows($1, kind text, host_steps bigint, day_steps bigint) AS k"
+        f"{beginning}{_SELECT} JOIN @rows($1, kind text, host_steps bigint, day_steps bigint, alone bigint) AS k"
         # Not by an index of the kind: these jobs are few, those of the kind may be many.
         f" ON k.kind = coalesce(j.kind, '') WHERE j.job_id IN ({which})"
         " AND j.state = 'queued' AND j.not_before <= $2"
@@ -132,6 +133,8 @@ def _due_jobs(beginning: str, which: str) -> str:
         f" AND NOT {_DUE_FEED.format(host='j.host')}))"
         f" AND (k.host_steps IS NULL OR {_USED.format(host='j.host')} < k.host_steps)"
         f" AND (k.day_steps IS NULL OR {_USED.format(host=chr(39) * 2)} < k.day_steps)"
+        " AND (k.alone = 0 OR NOT EXISTS (SELECT 1 FROM jobs o WHERE o.kind = j.kind"
+        " AND o.host = j.host AND o.state = 'running'))"
         " ORDER BY j.priority, j.not_before, j.job_id LIMIT $4 @lock(FOR UPDATE OF j SKIP LOCKED)"
     )
 
@@ -242,8 +245,11 @@ def claim_jobs(
     """Lease due jobs, at most one per lane; their lanes are leased with them."""
     by_kind = {one.kind: one for one in limits}
     yield from _requeue_expired(by_kind, micros(now))
-    kinds = json_text([(one.kind, one.host_steps, one.day_steps) for one in limits])
+    kinds = json_text(
+        [(one.kind, one.host_steps, one.day_steps, int(one.one_per_host)) for one in limits]
+    )
     claims: list[JobClaim] = []
+    begun_of, hosts = Counter[str](), set[tuple[str, str | None]]()
     asked: tuple[Any, ...] = (kinds, micros(now), _day(now), _CANDIDATES)
     query = _DUE
     while len(claims) < max_jobs:
@@ -252,8 +258,14 @@ def claim_jobs(
         for one in map(_JOB.value, found):
             if len(claims) == max_jobs:
                 break
-            claim = yield from _start(one, by_kind[one.kind], owner, now, until)
+            limit = by_kind[one.kind]
+            is_full = limit.free is not None and begun_of[one.kind] >= limit.free
+            if is_full or (limit.one_per_host and (one.kind, one.host) in hosts):
+                continue
+            claim = yield from _start(one, limit, owner, now, until)
             if claim is not None:
+                hosts.add((one.kind, one.host))
+                begun_of[one.kind] += 1
                 claims.append(claim)
                 begun += 1
         if begun and len(found) == _CANDIDATES:

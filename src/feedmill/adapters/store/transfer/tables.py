@@ -99,6 +99,8 @@ TABLES: Final = (
     Table(name="cluster_keys", key=("entry_id", "key")),
     Table(name="cluster_edges", key=("entry_id", "other_id")),
     Table(name="clusters", key=("cluster_no",)),
+    Table(name="media", key=("media_no",), number="media_no"),
+    Table(name="media_files", key=("sha256",)),
     Table(name="events", source="outbox", key=("seq",), json=("data",)),
     Table(
         name="consumer_cursors",

@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
+from feedmill.engine.documents.media import media_of
 from feedmill.engine.maintain.raw_owner import grace_ends
 from feedmill.engine.maintain.retention import verify_integrity as verify_all
+from feedmill.engine.maintain.retention import verify_media
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import show_json, style_text
@@ -17,20 +19,24 @@ from feedmill.interfaces.cli.run_command import with_services
 @click.command("verify")
 @context_and_json
 def verify(ctx: click.Context, *, as_json: bool) -> None:
-    """Check that the store is intact and that every raw document matches its hash.
+    """Check that the store is intact and that every raw document and media file matches its hash.
 
     Raw segments that no index knows are named, and so is a raw store that belongs to another store.
     """
 
     async def action(services: Services) -> dict[str, Any]:
         before = grace_ends(services.clock.now(), services.config.store.segment_grace_sec)
-        return await verify_all(services.store, services.blobs, before=before)
+        found = await verify_all(services.store, services.blobs, before=before)
+        files = await verify_media(services.store, media_of(services))
+        return found | files | {"problems": found["problems"] + files["problems"]}
 
     result = with_services(ctx, action, as_json=as_json)
     if as_json:
         show_json(result)
     else:
         click.echo(f"{result['documents']:,} raw documents read and hashed")
+        if result["media_files"]:
+            click.echo(f"{result['media_files']:,} media files read and hashed")
         for problem in result["problems"]:
             click.echo(f"  {style_text('problem', fg='red')} {problem}")
         click.echo(

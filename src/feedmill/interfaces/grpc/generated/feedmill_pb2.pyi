@@ -169,7 +169,7 @@ class FeedStats(_message.Message):
     def __init__(self, last_fetch_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_success_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_result: _Optional[str] = ..., last_status: _Optional[int] = ..., last_detail: _Optional[str] = ..., consecutive_failures: _Optional[int] = ..., ewma_interarrival_sec: _Optional[int] = ..., new_entries_last_fetch: _Optional[int] = ...) -> None: ...
 
 class FeedOverrides(_message.Message):
-    __slots__ = ("min_interval_sec", "max_interval_sec", "user_agent", "header_names", "has_credentials", "has_proxy", "verify_tls", "push_only", "archive_backfill", "disable_autodiscovery", "full_text", "full_text_selector", "quota")
+    __slots__ = ("min_interval_sec", "max_interval_sec", "user_agent", "header_names", "has_credentials", "has_proxy", "verify_tls", "push_only", "archive_backfill", "disable_autodiscovery", "full_text", "full_text_selector", "quota", "media", "media_types", "media_newest", "media_max_bytes")
     MIN_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
     MAX_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
     USER_AGENT_FIELD_NUMBER: _ClassVar[int]
@@ -183,6 +183,10 @@ class FeedOverrides(_message.Message):
     FULL_TEXT_FIELD_NUMBER: _ClassVar[int]
     FULL_TEXT_SELECTOR_FIELD_NUMBER: _ClassVar[int]
     QUOTA_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_TYPES_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_NEWEST_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
     min_interval_sec: int
     max_interval_sec: int
     user_agent: str
@@ -196,7 +200,11 @@ class FeedOverrides(_message.Message):
     full_text: bool
     full_text_selector: str
     quota: float
-    def __init__(self, min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., header_names: _Optional[_Iterable[str]] = ..., has_credentials: _Optional[bool] = ..., has_proxy: _Optional[bool] = ..., verify_tls: _Optional[bool] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ..., full_text: _Optional[bool] = ..., full_text_selector: _Optional[str] = ..., quota: _Optional[float] = ...) -> None: ...
+    media: bool
+    media_types: _containers.RepeatedScalarFieldContainer[str]
+    media_newest: int
+    media_max_bytes: int
+    def __init__(self, min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., header_names: _Optional[_Iterable[str]] = ..., has_credentials: _Optional[bool] = ..., has_proxy: _Optional[bool] = ..., verify_tls: _Optional[bool] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ..., full_text: _Optional[bool] = ..., full_text_selector: _Optional[str] = ..., quota: _Optional[float] = ..., media: _Optional[bool] = ..., media_types: _Optional[_Iterable[str]] = ..., media_newest: _Optional[int] = ..., media_max_bytes: _Optional[int] = ...) -> None: ...
 
 class AddFeedRequest(_message.Message):
     __slots__ = ("url", "title", "tags", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "as_is", "choose", "history")
@@ -263,7 +271,7 @@ class Header(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
 
 class ChangeFeedRequest(_message.Message):
-    __slots__ = ("id", "title", "tags", "paused", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "push_only", "archive_backfill", "disable_autodiscovery", "update_mask", "full_text", "full_text_selector", "quota")
+    __slots__ = ("id", "title", "tags", "paused", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "push_only", "archive_backfill", "disable_autodiscovery", "update_mask", "full_text", "full_text_selector", "quota", "media", "media_types", "media_newest", "media_max_bytes")
     ID_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
@@ -281,6 +289,10 @@ class ChangeFeedRequest(_message.Message):
     FULL_TEXT_FIELD_NUMBER: _ClassVar[int]
     FULL_TEXT_SELECTOR_FIELD_NUMBER: _ClassVar[int]
     QUOTA_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_TYPES_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_NEWEST_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
     id: str
     title: str
     tags: _containers.RepeatedScalarFieldContainer[str]
@@ -298,7 +310,11 @@ class ChangeFeedRequest(_message.Message):
     full_text: bool
     full_text_selector: str
     quota: float
-    def __init__(self, id: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., paused: _Optional[bool] = ..., min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., username: _Optional[str] = ..., password: _Optional[str] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., full_text: _Optional[bool] = ..., full_text_selector: _Optional[str] = ..., quota: _Optional[float] = ...) -> None: ...
+    media: bool
+    media_types: _containers.RepeatedScalarFieldContainer[str]
+    media_newest: int
+    media_max_bytes: int
+    def __init__(self, id: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., paused: _Optional[bool] = ..., min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., username: _Optional[str] = ..., password: _Optional[str] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., full_text: _Optional[bool] = ..., full_text_selector: _Optional[str] = ..., quota: _Optional[float] = ..., media: _Optional[bool] = ..., media_types: _Optional[_Iterable[str]] = ..., media_newest: _Optional[int] = ..., media_max_bytes: _Optional[int] = ...) -> None: ...
 
 class RemoveFeedReply(_message.Message):
     __slots__ = ()
@@ -592,18 +608,22 @@ class Author(_message.Message):
     def __init__(self, name: _Optional[str] = ..., email: _Optional[str] = ..., uri: _Optional[str] = ...) -> None: ...
 
 class Enclosure(_message.Message):
-    __slots__ = ("url", "type", "length", "title", "duration")
+    __slots__ = ("url", "type", "length", "title", "duration", "alternate", "integrity")
     URL_FIELD_NUMBER: _ClassVar[int]
     TYPE_FIELD_NUMBER: _ClassVar[int]
     LENGTH_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     DURATION_FIELD_NUMBER: _ClassVar[int]
+    ALTERNATE_FIELD_NUMBER: _ClassVar[int]
+    INTEGRITY_FIELD_NUMBER: _ClassVar[int]
     url: str
     type: str
     length: int
     title: str
     duration: int
-    def __init__(self, url: _Optional[str] = ..., type: _Optional[str] = ..., length: _Optional[int] = ..., title: _Optional[str] = ..., duration: _Optional[int] = ...) -> None: ...
+    alternate: bool
+    integrity: str
+    def __init__(self, url: _Optional[str] = ..., type: _Optional[str] = ..., length: _Optional[int] = ..., title: _Optional[str] = ..., duration: _Optional[int] = ..., alternate: _Optional[bool] = ..., integrity: _Optional[str] = ...) -> None: ...
 
 class RawRef(_message.Message):
     __slots__ = ("fetch_id", "offset", "length", "note")

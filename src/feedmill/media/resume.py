@@ -1,0 +1,95 @@
+"""Resuming a download: what to ask for, and what the answer means for the bytes that are there.
+
+A range is asked for with If-Range only (RFC 9110 13.1.5, 14.2): a file that has changed comes whole, and
+begins anew. A weak ETag cannot be used so; without a strong one the date is, without either nothing is.
+"""
+
+import re
+from typing import Final
+
+from feedmill.model.base import Value
+from feedmill.model.fetch import Headers
+from feedmill.model.media import PartialState
+
+_CONTENT_RANGE: Final = re.compile(r"bytes\s+(?:(\d{1,18})-(\d{1,18})|\*)/(\d{1,18}|\*)")
+
+
+class Append(Value):
+    """The answer goes on where the partial file ends."""
+
+    state: PartialState
+
+
+class StartAnew(Value):
+    """The answer is the file from its beginning."""
+
+    state: PartialState
+
+
+class Complete(Value):
+    """Nothing is missing: the range began at the end of the file."""
+
+
+class Mismatch(Value):
+    """The answer does not fit the partial file: ask again for the whole."""
+
+    detail: str
+
+
+def resume_fields(state: PartialState | None, size_bytes: int, *, boot: str) -> Headers:
+    """The header fields that ask for the rest; () asks for the whole file."""
+    validator = None if state is None or state.boot != boot else _validator(state)
+    if validator is None or size_bytes == 0:
+        return ()
+    return (("Range", f"bytes={size_bytes}-"), ("If-Range", validator))
+
+
+def judge_answer(
+    status: int, headers: Headers, state: PartialState | None, size_bytes: int, *, boot: str
+) -> Append | StartAnew | Complete | Mismatch:
+    """What an answer with the status 200, 206 or 416 means; `size_bytes` was asked to be gone on from."""
+    etag, modified = _field(headers, "etag"), _field(headers, "last-modified")
+    if status == 200:
+        length = _length(_field(headers, "content-length"))
+        return StartAnew(
+            state=PartialState(etag=etag, last_modified=modified, total=length, boot=boot)
+        )
+    start, total = _content_range(_field(headers, "content-range"))
+    if status == 416:
+        return Complete() if total == size_bytes > 0 else Mismatch(detail="416")
+    if state is None or start != size_bytes:
+        return Mismatch(detail=f"asked for bytes from {size_bytes}, got them from {start}")
+    if (etag or state.etag, modified or state.last_modified) != (state.etag, state.last_modified):
+        return Mismatch(detail="the validator is another one")
+    if None not in (total, state.total) and total != state.total:
+        return Mismatch(detail=f"{total} bytes long, {state.total} before")
+    known = state.total if total is None else total
+    return Append(
+        state=PartialState(
+            etag=state.etag, last_modified=state.last_modified, total=known, boot=boot
+        )
+    )
+
+
+def _field(headers: Headers, name: str) -> str | None:
+    return next((value for field, value in headers if field.lower() == name), None)
+
+
+def _validator(state: PartialState) -> str | None:
+    if state.etag is not None and not state.etag.startswith("W/"):
+        return state.etag
+    return state.last_modified
+
+
+def _content_range(value: str | None) -> tuple[int | None, int | None]:
+    """First byte and whole length of a Content-Range, as far as it says them."""
+    found = _CONTENT_RANGE.fullmatch((value or "").strip())
+    if found is None:
+        return None, None
+    start, _, total = found.groups()
+    return _length(start), _length(total)
+
+
+def _length(text: str | None) -> int | None:
+    value = text or ""
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else None
