@@ -4,7 +4,7 @@
 ARG PYTHON=3.13-slim-bookworm
 
 FROM python:${PYTHON} AS build
-ARG EXTRAS=cluster,grpc,mcp,redis,kafka
+ARG EXTRAS=cluster,encryption,grpc,mcp,redis,kafka
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 WORKDIR /source
