@@ -5,7 +5,7 @@ import click
 
 from feedmill.app.secrets import count_secrets, new_key, rewrite_secrets
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.options import context_and_json
+from feedmill.interfaces.cli.options import context_and_json, json_option
 from feedmill.interfaces.cli.output import format_count, show_json, show_result, show_table
 from feedmill.interfaces.cli.run_command import with_services
 
@@ -25,9 +25,11 @@ def secrets() -> None:
 
 
 @secrets.command("key")
-def key_command() -> None:
+@json_option
+def key_command(*, as_json: bool) -> None:
     """Print a new random key."""
-    click.echo(new_key())
+    key = new_key()
+    show_result({"key": key}, key, as_json=as_json)
 
 
 @secrets.command("status")
