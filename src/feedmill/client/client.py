@@ -28,6 +28,9 @@ from feedmill.publish.host_shapes import HostPage, HostShape
 from feedmill.publish.shapes import (
     AddedFeed,
     CanonicalShape,
+    ClusterDetail,
+    ClusterPage,
+    ClusterShape,
     EntryPage,
     EntryShape,
     EventPage,
@@ -38,6 +41,7 @@ from feedmill.publish.shapes import (
     FeedShape,
     FeedWish,
     FetchShape,
+    FullTextShape,
     HealthShape,
     Refetch,
     RevisionPage,
@@ -45,7 +49,7 @@ from feedmill.publish.shapes import (
 )
 from feedmill.publish.simulation_shapes import SimulationShape
 
-P = TypeVar("P", FeedPage, EntryPage, HostPage)
+P = TypeVar("P", ClusterPage, FeedPage, EntryPage, HostPage)
 
 _PAGE: Final = 500
 _SEARCH_SEC: Final = 120.0  # discovery sends requests to other servers, politely
@@ -271,6 +275,21 @@ class Client:
         """Earlier states of an entry, the oldest first."""
         path = f"/entries/{_segment(entry_uid)}/revisions"
         return (await self._transport.ask("GET", path, RevisionPage)).items
+
+    async def full_text(self, entry_uid: str) -> FullTextShape:
+        """The full text of an entry, extracted from its web page, or why it has none."""
+        path = f"/entries/{_segment(entry_uid)}/full-text"
+        return await self._transport.ask("GET", path, FullTextShape)
+
+    async def clusters(self, *, min_feeds: int = 2) -> AsyncIterator[ClusterShape]:
+        """Stories that at least so many feeds tell, the one that grew last first."""
+        async for page in self._pages("/clusters", ClusterPage, {"min_feeds": min_feeds}):
+            for cluster in page.items:
+                yield cluster
+
+    async def cluster(self, cluster_id: str) -> ClusterDetail:
+        """One story with the entries that tell it."""
+        return await self._transport.ask("GET", f"/clusters/{_segment(cluster_id)}", ClusterDetail)
 
     async def raw(self, entry_uid: str) -> RawBytes:
         """The exact bytes of an entry as they stood in the publisher's document."""

@@ -16,13 +16,16 @@ from tests.support.warm_process import Process, start_script
 
 from feedmill.app.services import open_services
 from feedmill.client import Client, follow
+from feedmill.cluster.sketch import sketch
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.auth import issue_token
 from feedmill.errors import MissingError, RefusedError, TokenError
 from feedmill.interfaces.rest.server import rest_server
+from feedmill.model.cluster import SketchBatch, StoryText
 from feedmill.model.event import NewEvent
+from feedmill.model.full_text import FullText
 from feedmill.publish.shapes import FeedChange
 from feedmill_demo.server.script import document
 
@@ -188,6 +191,47 @@ def test_the_example_prints_what_happens_and_remembers_where_it_was(tmp_path: Pa
                 await wait_until(lambda last=first + 2: noted(position, last), "the position")  # type: ignore[misc]  # a closure over the run
 
         assert printed == [b"1", b"2", b"3", b"4", b"5", b"6"]
+
+    tell(tmp_path, story)
+
+
+def test_full_texts_and_clusters_are_values(tmp_path: Path) -> None:
+    async def story(stage: Stage, client: Client) -> None:
+        store, now = stage.services.store, stage.clock.now()
+        for name in ("a", "b"):
+            await stage.add(f"/{name}", document(rss(f"<item><guid>{name}</guid></item>")))
+        await stage.pass_once()
+        entries = [entry async for entry in client.entries()]
+        same = sketch(StoryText(links=("https://paper.example/story",)))
+        batch = SketchBatch(
+            cause="1",
+            at=now,
+            since=min(one.first_seen for one in entries),
+            max_entries=9,
+            sketches={one.entry_uid: same for one in entries},
+        )
+        await store.save_sketches(batch, events=lambda _: ())
+        text = FullText(
+            entry_uid=entries[0].entry_uid,
+            feed_id=entries[0].feed_id,
+            url="https://paper.example/story",
+            final_url="https://paper.example/story",
+            fetched_at=now,
+            extracted_at=now,
+            state="failed",
+            reason="paywall",
+        )
+        await store.save_full_text(text)
+
+        (cluster,) = [one async for one in client.clusters()]
+        members = (await client.cluster(cluster.cluster_id)).members
+        once = [entry async for entry in client.entries(duplicates="cluster")]
+
+        assert cluster.feeds == len(members) == 2
+        assert [one.cluster_id for one in once] == [cluster.cluster_id]
+        assert (await client.full_text(entries[0].entry_uid)).reason == "paywall"
+        with pytest.raises(MissingError):
+            await client.full_text(entries[1].entry_uid)
 
     tell(tmp_path, story)
 
