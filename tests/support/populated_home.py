@@ -27,6 +27,7 @@ from feedmill.model.entry import Author, Entry
 from feedmill.model.feed import Feed, ImportedOutline
 from feedmill.model.full_text import FullText
 from feedmill.model.job import JobFilter, JobLimit, NewJob
+from feedmill.model.media import MediaFilter, WantedFile
 from feedmill.model.page import EntryFilter
 from feedmill.model.push import PushSubscription
 from feedmill.model.screening import LiveScreen, Topic, TopicSet
@@ -123,6 +124,8 @@ async def everything(store: Store) -> dict[str, Any]:
         "question": await store.question("K7QM3XPD"),
         "imported": await store.imported("list"),
         "full texts": (await store.full_texts(limit=1000)).items,
+        "media": (await store.media_items(MediaFilter(), limit=1000)).items,
+        "media files": await store.media_files(),
         "clusters": (await store.clusters(limit=1000)).items,
         "jobs": [replace(one, owner=None) for one in (await store.jobs(JobFilter())).items],
         "push": await store.push_subscriptions(),
@@ -279,6 +282,19 @@ async def _kept(store: Store, stage: Stage) -> None:
         words=1,
     )
     assert await store.save_full_text(text, blob=blob_ref("page"))
+    wanted = WantedFile(
+        media_id="m1",
+        entry_uid=entry.entry_uid,
+        feed_id=entry.feed_id,
+        url="https://a.example/1.mp3",
+        published_at=now,
+    )
+    await store.queue_media([wanted], now=now)
+    file = await store.media_item("m1")
+    assert file is not None
+    assert await store.begin_media_file(SECRET, 9, now=now)
+    kept = replace(file, state="stored", sha256=SECRET, size_bytes=9, ended_at=now, detail="x\0")
+    assert await store.save_media(kept, names=("Show/1.mp3",))
     two = (await store.entries(EntryFilter(), limit=1000)).items
     pair = {one.feed_id: one.entry_uid for one in two}
     story = sketch(StoryText(links=("https://a.example/story",)))
