@@ -122,7 +122,7 @@ def test_a_second_run_inserts_nothing_and_writes_nothing(play: Play) -> None:
 @settings(
     max_examples=8,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(choices=st.lists(st.sets(st.integers(1, 5), min_size=1), min_size=1, max_size=4))
 def test_whatever_is_chosen_in_whatever_order_each_candidate_is_new_once(
