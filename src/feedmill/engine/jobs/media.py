@@ -160,8 +160,10 @@ class _Download:
     async def run(self) -> JobResult:
         """Reserve room, ask, write, judge."""
         size, url = self._partial.size_bytes, self._item.url
-        needed = max(self._run.job.cursor.get("total", 0), self._item.length or 0, size)
-        needed = min(needed or min(_UNKNOWN_BYTES, self._config.quota_bytes // 4), self._most)
+        state, cursor = self._partial.state, self._run.job.cursor
+        named = (cursor.get("total", 0), self._item.length or 0, state.total or 0 if state else 0)
+        unknown = min(_UNKNOWN_BYTES, self._config.quota_bytes // 4)
+        needed = min(max(max(named) or unknown, size), self._most)
         if not await make_room(self._item, needed, self._services):
             bad = BadFile(reason="quota", detail=f"no room for {needed} bytes")
             return await self._give_up(self._item, bad)

@@ -89,7 +89,10 @@ async def run_due_jobs(
     runner = _Runner(services, lifecycle, kinds, listeners)
     try:
         await runner.queue_standing()
-        while not lifecycle.is_stopping() and (await runner.claim() or runner.busy):
+        while not lifecycle.is_stopping():
+            was_busy = bool(runner.busy)  # a step that ends during the claim may free its host
+            if not await runner.claim() and not was_busy:
+                break
             await runner.one_done()
     finally:
         await runner.drain()
