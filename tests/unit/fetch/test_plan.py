@@ -3,7 +3,8 @@
 import pytest
 
 from feedmill.config import FetchConfig
-from feedmill.fetch.plan import ACCEPT_PAGE, headers_for_hop, plan_fetch
+from feedmill.fetch.plan import ACCEPT_PAGE, headers_for_hop, plan_download, plan_fetch
+from feedmill.model.feed import FeedOverrides
 from feedmill.model.fetch import FetchLimits, Validators
 
 _URL = "https://example.com/feed"
@@ -184,3 +185,22 @@ class TestHops:
         plan = plan_fetch(_URL, None, _CONFIG)
 
         assert headers_for_hop(plan, _URL) == plan.headers
+
+
+def test_download_asks_for_plain_bytes_and_its_range_at_every_hop() -> None:
+    fields = (("Range", "bytes=9-"), ("If-Range", '"a"'))
+
+    plan = plan_download(
+        "https://a.example/1.mp3",
+        FeedOverrides(username="u", password="p"),
+        FetchConfig(),
+        range_fields=fields,
+        timeout_sec=60.0,
+    )
+    away = headers_for_hop(plan, "https://b.example/1.mp3")
+
+    assert ("Accept-Encoding", "identity") in plan.headers
+    assert plan.limits.timeout_ms == 60_000
+    assert plan.headers[-2:] == fields
+    assert away[-2:] == fields
+    assert "Authorization" not in dict(away)

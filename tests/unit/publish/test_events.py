@@ -26,6 +26,7 @@ from feedmill.model.identity import (
     Revised,
     UnchangedEntry,
 )
+from feedmill.model.media import MediaItem
 from feedmill.model.parsed import Slice
 from feedmill.model.schedule import ErrorBudget, ScheduleState
 from feedmill.publish.events import (
@@ -33,6 +34,7 @@ from feedmill.publish.events import (
     event_of_full_text,
     event_of_held_move,
     event_of_host,
+    event_of_media,
     event_of_merge,
     event_of_move,
     event_of_new_feed,
@@ -300,3 +302,28 @@ def test_a_full_text_is_told_or_why_there_is_none() -> None:
 
     assert (told.type, told.data["words"]) == ("fulltext.extracted", 9)
     assert (failed.type, failed.data["reason"]) == ("fulltext.failed", "too-short")
+
+
+def test_file_of_an_entry_is_told_with_its_digest_or_its_reason() -> None:
+    item = MediaItem(
+        media_id="m",
+        entry_uid="e",
+        feed_id="f",
+        url="https://a.example/1.mp3?token=x",
+        published_at=NOON,
+        queued_at=NOON,
+        state="stored",
+        sha256="ab",
+        size_bytes=9,
+    )
+
+    stored = event_of_media(item, at=NOON)
+    failed = event_of_media(replace(item, state="failed", reason="quota"), at=NOON)
+
+    assert (stored.type, stored.data["sha256"], stored.data["size_bytes"]) == (
+        "media.stored",
+        "ab",
+        9,
+    )
+    assert stored.data["url"] == "https://a.example/1.mp3?token=***"
+    assert (failed.type, failed.data["reason"]) == ("media.failed", "quota")
