@@ -15,7 +15,7 @@ from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.adapters.store.tables import jobs
 
 MANY = 20_000
-KINDS = [["walk", None, None], ["look", None, None]]
+KINDS = [["walk", None, None, 1], ["look", None, None, 0]]
 LANE = (
     "INSERT INTO lanes (shard, {host}lane_key, owner, claim_at, gap_ms)"
     " VALUES (0, {value}'busy.example', 'somebody', 0, 0)"

@@ -123,9 +123,9 @@ def test_every_setting_is_listed_with_its_variable(mill: Mill) -> None:
     told = mill.json("config", "show", "--reference")
     spoken = mill.ok("config", "show", "--reference")
 
-    variables = {row["field"]: row["variable"] for row in told["items"]}
-    assert variables["enabled"] == "NORMALIZE_ENABLED"
-    assert variables["home"] == "FEEDMILL_HOME"
+    variables = {(row["part"], row["field"]): row["variable"] for row in told["items"]}
+    assert variables["normalise", "enabled"] == "NORMALIZE_ENABLED"
+    assert variables["store", "home"] == "FEEDMILL_HOME"
     assert "SCHED_MIN_INTERVAL_SEC" in spoken.text
 
 
