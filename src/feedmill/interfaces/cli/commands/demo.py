@@ -6,6 +6,7 @@ demonstration feed every few seconds.
 # Tested in tests/integration/interfaces/cli/
 
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -32,7 +33,8 @@ from feedmill.interfaces.cli.options import context_and_json
 from feedmill.interfaces.cli.output import shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of, run_async
 from feedmill.interfaces.cli.servers import port_or_any
-from feedmill.model.feed import Feed
+from feedmill.model.feed import Feed, FeedOverrides
+from feedmill.model.media import MediaFilter
 from feedmill.schedule.explain import explain_decision
 
 _SCHEDULE = ScheduleConfig(
@@ -42,6 +44,11 @@ _SCHEDULE = ScheduleConfig(
     max_interval_sec=30,
     backoff_cap_sec=15,
 )
+# What feeds get on request only: files of entries, and the texts of their pages where trafilatura is installed.
+_EXTRAS = {
+    "podcast": FeedOverrides(media=True, media_newest=1),
+    "harbour-news": FeedOverrides(full_text=find_spec("trafilatura") is not None),
+}
 _HOST = HostConfig(min_gap_ms=50, rps=0, incident_base_sec=2.0, incident_cap_sec=10.0)
 
 
@@ -136,8 +143,8 @@ async def _show_village(
         click.echo(
             f"{lasts}, each line is one refresh: the result, the time of the next poll and its reason.\n"
         )
-    for address in addresses.values():
-        await subscribe_unchecked(address, services)
+    for name, address in addresses.items():
+        await subscribe_unchecked(address, services, overrides=_EXTRAS.get(name))
     stopping = await run_engine(
         services,
         duration=duration or None,
@@ -173,6 +180,7 @@ async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], services
         f"{counts['fetches']:,} fetches, {counts['events']:,} events; "
         f"{well} feeds are healthy, {len(feeds) - well} fail on purpose."
     )
+    await _show_extras(services)
     await _show_story(counts["clusters"], services)
     told = next((feed for _, feed in feeds if feed.schedule.cadence is not None), None)
     decisions = await services.store.decisions(told.id, limit=1) if told is not None else ()
@@ -181,6 +189,22 @@ async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], services
         click.echo(style_text(f"\nWhy is “{title}” polled when it is?", bold=True))
         for sentence in explain_decision(decision):
             click.echo(f"  {sentence}")
+
+
+async def _show_extras(services: Services) -> None:
+    """A file and a full text, if they came in."""
+    for file in (await services.store.media_items(MediaFilter(state="stored"), limit=1)).items:
+        click.echo(
+            style_text("\nA file of an entry is kept: ", bold=True)
+            + f"{file.path or file.url}, {file.size_bytes:,} bytes (feedmill media list)."
+        )
+    for text in (await services.store.full_texts(limit=20)).items:
+        if text.words:
+            click.echo(
+                style_text("\nThe full text of a page is kept: ", bold=True)
+                + f"{shorten(text.url, 70)}, {text.words} words (feedmill fulltext show)."
+            )
+            return
 
 
 async def _show_story(count: int, services: Services) -> None:
