@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from tests.support.sample_refreshes import IDENTIFY, NOON, an_entry, new_feed
 
 from feedmill.identify.identify import identify
+from feedmill.model.cluster import ClusterChange
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, HostPace, Move
 from feedmill.model.full_text import FullText
@@ -38,10 +39,12 @@ from feedmill.publish.events import (
     event_of_merge,
     event_of_move,
     event_of_new_feed,
+    event_of_quota,
     event_of_removed_feed,
     event_of_rewound_log,
     event_of_state,
     events_of_changes,
+    events_of_clusters,
     is_rewound_untold,
 )
 
@@ -327,3 +330,22 @@ def test_file_of_an_entry_is_told_with_its_digest_or_its_reason() -> None:
     )
     assert stored.data["url"] == "https://a.example/1.mp3?token=***"
     assert (failed.type, failed.data["reason"]) == ("media.failed", "quota")
+
+
+def test_entries_that_wait_for_a_quota_are_counted() -> None:
+    event = event_of_quota("f", "entries-per-day", now=NOON, waiting=7)
+
+    assert (event.type, event.feed_id) == ("feed.quota", "f")
+    assert event.data == {"reason": "entries-per-day", "waiting": 7}
+
+
+def test_an_entry_that_joins_a_story_names_it_and_the_one_it_left() -> None:
+    change = ClusterChange(
+        entry_uid="e", feed_id="f", cluster_id="new", previous="old", feeds=3, evidence=("link",)
+    )
+
+    (event,) = events_of_clusters([change], NOON)
+
+    assert (event.type, event.entry_uid) == ("entry.clustered", "e")
+    assert (event.data["cluster_id"], event.data["previous"]) == ("new", "old")
+    assert event.data["evidence"] == ("link",)

@@ -9,7 +9,7 @@ from feedmill.model.parsed import ParsedFeed
 from feedmill.parse.document import parse_document
 from feedmill.parse.xml.prolog import read_prolog, without_doctype
 from feedmill.parse.xml.repair import balance_tags, repair_xml
-from feedmill.parse.xml.tree import parse_strictly, read_fragment, read_tree
+from feedmill.parse.xml.tree import cap_depth, parse_strictly, read_fragment, read_tree
 
 
 @pytest.mark.parametrize(
@@ -135,3 +135,13 @@ def test_a_fragment_is_read_as_it_is_where_it_is_sound_or_can_be_mended() -> Non
     assert [child.tag for child in sound] == ["b"]
     assert mended is not None
     assert mended.text == "\xa0’"
+
+
+def test_what_is_nested_too_deeply_is_cut_and_its_neighbours_stay() -> None:
+    root = parse_strictly(b"<a><b><c><d/></c><e/></b><f/></a>")
+    assert root is not None
+
+    assert cap_depth(root, 3)
+    assert [element.tag for element in root.iter()] == ["a", "b", "c", "e", "f"]
+    assert not cap_depth(root, 3)
+    assert not cap_depth(None, 3)
