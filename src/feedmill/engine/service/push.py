@@ -128,8 +128,7 @@ async def effects_in_words(feed: Feed, services: Services) -> tuple[str, ...]:
             " on its site."
         )
     said += quota_in_words(feed, config.quota)
-    if is_backfilled(feed, config.backfill):
-        said.append(await _backfill_in_words(feed, services))
+    said += await _backfill_in_words(feed, services)
     push = await feed_push(feed, services) if feed.hubs or own.push_only else None
     if own.push_only:
         every = duration_in_words(config.push.push_only_poll_sec)
@@ -141,13 +140,21 @@ async def effects_in_words(feed: Feed, services: Services) -> tuple[str, ...]:
     return tuple(said)
 
 
-async def _backfill_in_words(feed: Feed, services: Services) -> str:
-    whose = "Own setting" if feed.overrides.archive_backfill else "By its tags"
+async def _backfill_in_words(feed: Feed, services: Services) -> tuple[str, ...]:
+    """How far the walk through its archive has come, or that there will be one."""
     job = await services.store.find_job(BACKFILL, feed.id)
+    if feed.overrides.archive_backfill:
+        whose = "Own setting: "
+    elif is_backfilled(feed, services.config.backfill):
+        whose = "By its tags: "
+    elif job is None:
+        return ()
+    else:
+        whose = "On request: "
     if job is None:
-        return f"{whose}: its archive is read once, after its next document."
+        return (f"{whose}its archive is read once, after its next document.",)
     done = ", ".join(f"{name} {count}" for name, count in job.progress.items())
-    return f"{whose}: its archive is read once; {job.state}" + (f" ({done})." if done else ".")
+    return (f"{whose}its archive is read once; {job.state}" + (f" ({done})." if done else "."),)
 
 
 async def _announced(

@@ -17,3 +17,13 @@ def test_backfill_is_planned_queued_shown_and_cancelled(mill: Mill) -> None:
         in mill("backfill", feed, "--cancel").err
     )
     assert mill.json("show", feed)["overrides"]["archive_backfill"] is True
+
+
+def test_a_walk_that_was_asked_for_by_command_is_shown_with_the_feed(mill: Mill) -> None:
+    mill.ok("add", "--as-is", "https://example.com/feed")
+    assert mill.json("show", "https://example.com/feed")["effects"] == []
+
+    mill.ok("backfill", "https://example.com/feed")
+
+    (said,) = mill.json("show", "https://example.com/feed")["effects"]
+    assert said.startswith("On request: its archive is read once; queued")
