@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
+from uuid import uuid4
 
 import pytest
 
@@ -33,7 +34,7 @@ def migrated_files() -> Iterator[None]:
 
 def _copy(path: Path) -> None:
     """What `make_private_file` does, with a content: at once, whoever else opens the file."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+    beside = path.with_name(f"{path.name}.{uuid4().hex}.new")  # several threads may open it at once
     if path.exists():
         return
     make_private_file(beside)

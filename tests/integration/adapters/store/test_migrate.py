@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from tests.support.sample_refreshes import new_feed
 
+from feedmill.adapters.private_files import make_private_file
 from feedmill.adapters.store.migrate import MIGRATIONS, migrate, read_migrations
+from feedmill.adapters.store.sqlite import store
 from feedmill.adapters.store.sqlite.connection import connect
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.errors import MigrationError, StoreError
@@ -143,15 +145,19 @@ def test_migrations_with_a_gap_or_without_an_end_are_refused(
         migrated(tmp_path / "store.db", folder)
 
 
-def test_opening_many_times_at_once_migrates_once(tmp_path: Path) -> None:
+def test_opening_many_times_at_once_migrates_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "make_private_file", make_private_file)  # no copy of a migrated one
+
     async def story() -> None:
         path = tmp_path / "deep" / "folder" / "store.db"
         stores = await asyncio.gather(*(SqliteStore.open(path) for _ in range(4)))
-        for number, store in enumerate(stores):
-            await store.add_feed(new_feed(number))
+        for number, one in enumerate(stores):
+            await one.add_feed(new_feed(number))
         assert (await stores[0].counts())["feeds"] == 4
-        for store in stores:
-            await store.close()
+        for one in stores:
+            await one.close()
 
     asyncio.run(story())
 
