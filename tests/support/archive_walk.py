@@ -84,9 +84,10 @@ async def walk_killed(
             await start_backfill(before, services)
             bounds = [0]
             for number in range(1, kills + 1):
-                wanted = pages * number // (kills + 1)
+                # Behind the page that the kill before interrupted: no page is interrupted twice.
+                wanted = max(pages * number // (kills + 1), bounds[-1] + 2)
                 async with await mill.start() as running:
-                    await wait_until(lambda w=wanted: len(_pages(publisher)) >= w, "pages")  # type: ignore[misc]
+                    await wait_until(lambda w=wanted: _has_come(publisher, w), "pages")  # type: ignore[misc]
                     await running.kill()
                 bounds.append(len(_pages(publisher)))
                 if not wait_for_leases:
@@ -154,6 +155,12 @@ def _publish(publisher: Publisher, pages: int, per_page: int) -> None:
         entries = (atom_entry(number * 1_000 + at) for at in range(per_page))
         page = document(atom(*entries, extra=older), ATOM)
         publisher.script(f"/archive/{number}", page, host="127.0.0.1")
+
+
+def _has_come(publisher: Publisher, requests: int) -> bool:
+    """Whether so many pages were asked for, or the last of them."""
+    asked = _pages(publisher)
+    return len(asked) >= requests or any(one.target == "/archive/1" for one in asked)
 
 
 def _pages(publisher: Publisher) -> list[Request]:
