@@ -143,7 +143,7 @@ async def _examine_raw_owner(config: Config) -> list[dict[str, Any]]:
 
 
 async def _examine_secrets(config: Config) -> list[dict[str, Any]]:
-    """Whether stored secrets are encrypted; no check before there is a store. Plain ones are told, and no fault."""
+    """Whether stored secrets are encrypted; no check before there is a store. Plain ones are counted, and no fault."""
     path = Path(config.store.home) / DATABASE_NAME
     if config.store.url is None and not path.exists():
         return []

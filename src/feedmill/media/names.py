@@ -19,7 +19,7 @@ _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 def link_names(
     show: str | None, title: str | None, published_at: datetime, ending: str, media_id: str
 ) -> Iterator[str]:
-    """Names to try in this order; the last one is nobody else's."""
+    """Names to try in this order; the last one is unique."""
     folder = safe_name(show or "", _SHOW_BYTES) or "untitled show"
     day = published_at.astimezone(UTC).date().isoformat()
     name = safe_name(title or "", _TITLE_BYTES) or "untitled"

@@ -84,15 +84,15 @@ def apply_quota(
             newly_held=min(read.newly_held, len(held)),
             waiting=use.waiting,
         )
-    told = before is not None and (before.day, before.reason) == (use.day, use.reason)
+    is_known = before is not None and (before.day, before.reason) == (use.day, use.reason)
     return QuotaResult(
         read=_with_few_keys(read, quota.identities_per_entry),
         use=use,
-        begins_to_wait=use.reason is not None and not told,
+        begins_to_wait=use.reason is not None and not is_known,
     )
 
 
-def told_quota(feed: Feed, quota: QuotaResult | None, now: datetime) -> tuple[NewEvent, ...]:
+def quota_events(feed: Feed, quota: QuotaResult | None, now: datetime) -> tuple[NewEvent, ...]:
     """One event when entries begin to wait, and one more on each day on which they do."""
     if quota is None or quota.use is None or not quota.begins_to_wait:
         return ()
@@ -119,7 +119,7 @@ def quota_in_words(feed: Feed, config: QuotaConfig) -> tuple[str, ...]:
 
 
 def use_today(feed: Feed, now: datetime) -> QuotaUse:
-    """What the feed has used on this day (UTC); what waits is told until its next document."""
+    """What the feed has used on this day (UTC); what waits is shown until its next document."""
     use, day = feed.quota, int(now.timestamp()) // _DAY_SEC
     if use is None:
         return QuotaUse(day=day)

@@ -41,7 +41,7 @@ from feedmill.observe.traces import span
 from feedmill.publish.events import event_of_media
 
 _MAX_ATTEMPTS: Final = 5
-_UNKNOWN_BYTES: Final = 16 * 1024 * 1024  # reserved for a file whose length nobody named
+_UNKNOWN_BYTES: Final = 16 * 1024 * 1024  # reserved for a file of unknown length
 _MAX_STEPS: Final = 500  # of one file that comes in small pieces
 _BUSY_WAIT: Final = timedelta(seconds=30)
 _PROGRESS_SEC: Final = 2.0

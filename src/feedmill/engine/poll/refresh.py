@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from feedmill.archive.wanted import backfill_job, is_backfilled
 from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer, fetch_and_judge, outcome_of
-from feedmill.engine.documents.quota import QuotaResult, apply_quota, own_quota, told_quota
+from feedmill.engine.documents.quota import QuotaResult, apply_quota, own_quota, quota_events
 from feedmill.engine.documents.raw_documents import keep_document
 from feedmill.engine.documents.read_document import (
     ComparedDocument,
@@ -259,7 +259,7 @@ def _conclude(
                 now=now,
                 previous_fetch_id=feed.document_fetch_id,
             )
-            events = (*published, *events, *told_quota(after, quota, now))
+            events = (*published, *events, *quota_events(after, quota, now))
             writing.describe(_event_facts, events)
     return Refresh(
         lane=lane,

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from feedmill.engine.documents.quota import apply_quota, own_quota, told_quota
+from feedmill.engine.documents.quota import apply_quota, own_quota, quota_events
 from feedmill.engine.documents.raw_documents import PUSHED, keep_document
 from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
 from feedmill.engine.documents.unscheduled import (
@@ -142,7 +142,7 @@ async def _read(
     pushed = replace(
         result,
         keep_revisions=own_quota(feed.overrides, services.config.quota).revisions_per_entry,
-        events=(*result.events, *told_quota(feed, quota, now)),
+        events=(*result.events, *quota_events(feed, quota, now)),
         held=held_rows(read, fetch, now),
         push=replace(evidence, by_push=fetch.entries_new + read.newly_held),
     )

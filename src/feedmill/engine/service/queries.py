@@ -198,19 +198,6 @@ async def entry_texts(
     )
 
 
-async def feed_entry_texts(
-    feed_id: str,
-    where: EntryFilter,
-    services: Services,
-    *,
-    cursor: str | None = None,
-    limit: int | None = None,
-) -> EntryTexts:
-    """The same for one feed, which has to exist."""
-    feed = await require_feed(feed_id, services)
-    return await entry_texts(replace(where, feed_id=feed.id), services, cursor=cursor, limit=limit)
-
-
 async def feed_entries(
     feed_id: str,
     where: EntryFilter,

@@ -273,9 +273,9 @@ def save_media(
             "UPDATE media_files SET state = 'kept' WHERE sha256 = $1 AND state = 'coming'",
             kept.sha256,
         )
-    told = [replace(one, data={**one.data, "path": path}) if path else one for one in events]
+    named = [replace(one, data={**one.data, "path": path}) if path else one for one in events]
     at = kept.ended_at or kept.queued_at
-    yield from sql.append_events(told, f"media/{kept.media_id}/{at.isoformat()}")
+    yield from sql.append_events(named, f"media/{kept.media_id}/{at.isoformat()}")
     return replace(kept, path=path)
 
 

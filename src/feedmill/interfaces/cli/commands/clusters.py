@@ -55,7 +55,9 @@ def clusters(
     elif isinstance(found, ClusterDetail):
         _show_members(found)
     elif not found.items:
-        click.echo("no story is told by several feeds; FEEDMILL_CLUSTERS_ENABLED=true finds them")
+        click.echo(
+            "no story is carried by several feeds; FEEDMILL_CLUSTERS_ENABLED=true finds them"
+        )
     else:
         rows = [
             (one.cluster_id, str(one.feeds), f"{one.updated_at:%Y-%m-%d %H:%M}", one.title or "-")

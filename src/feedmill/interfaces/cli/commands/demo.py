@@ -182,10 +182,12 @@ async def _sum_up(feeds: list[tuple[str, Feed]], about: dict[str, str], services
     )
     await _show_extras(services)
     await _show_story(counts["clusters"], services)
-    told = next((feed for _, feed in feeds if feed.schedule.cadence is not None), None)
-    decisions = await services.store.decisions(told.id, limit=1) if told is not None else ()
+    explained = next((feed for _, feed in feeds if feed.schedule.cadence is not None), None)
+    decisions = (
+        await services.store.decisions(explained.id, limit=1) if explained is not None else ()
+    )
     for decision in decisions:
-        title = shorten(told.title or told.url, 60) if told is not None else ""
+        title = shorten(explained.title or explained.url, 60) if explained is not None else ""
         click.echo(style_text(f"\nWhy is “{title}” polled when it is?", bold=True))
         for sentence in explain_decision(decision):
             click.echo(f"  {sentence}")
@@ -215,7 +217,7 @@ async def _show_story(count: int, services: Services) -> None:
         if alike:
             names = " and ".join(f"“{one.feed_title}”" for one in alike)
             click.echo(
-                style_text(f"\n{count:,} stories are told by several feeds: ", bold=True)
+                style_text(f"\n{count:,} stories are carried by several feeds: ", bold=True)
                 + f"“{shorten(story.title or '-', 60)}” by {names} (feedmill clusters)."
             )
             return

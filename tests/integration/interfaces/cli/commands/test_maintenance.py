@@ -147,7 +147,11 @@ def test_the_demonstration_shows_living_feeds_and_comes_to_an_end(mill: Mill) ->
     assert "console at http://127.0.0.1:" in said.err
     assert "Results per feed" in said.text
     assert "Why is" in said.text
-    for words in ("A file of an entry is kept", "The full text of a page", "told by several feeds"):
+    for words in (
+        "A file of an entry is kept",
+        "The full text of a page",
+        "carried by several feeds",
+    ):
         assert words in said.text
     assert "Next, with real feeds" in said.text
     assert mill.json("stats")["entries"] > 300
