@@ -248,7 +248,7 @@ def _show(page: MediaPage, *, as_json: bool) -> None:
         show_json(page)
         return
     if not page.items:
-        click.echo("no media files")
+        click.echo("no media files; to download those of a feed: feedmill media enable FEED")
         return
     show_table(_HEAD, [_row(one) for one in page.items])
     if page.next:
